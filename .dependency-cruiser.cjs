@@ -1,0 +1,97 @@
+// The house: imports run one way (README "Layout").
+const only = (name, from, allowed, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from },
+  to: { path: '^(src|prisma)/', pathNot: allowed },
+});
+
+module.exports = {
+  forbidden: [
+    only('rules-know-only-rules', '^src/domain/rules/', '^src/domain/rules/', 'rules import nothing but each other'),
+    {
+      name: 'rules-are-pure',
+      comment: 'rules need no package; hashing is the one thing they take from Node',
+      severity: 'error',
+      from: { path: '^src/domain/rules/' },
+      to: { dependencyTypesNot: ['local'], pathNot: '^(node:)?crypto$' },
+    },
+    only(
+      'domain-knows-rules-and-database',
+      '^src/domain/',
+      '^src/(domain|database)/',
+      'domain imports rules and the database',
+    ),
+    only('database-knows-itself', '^src/database/', '^src/database/', 'the database layer knows no domain'),
+    only(
+      'schema-knows-domain',
+      '^src/schema/',
+      '^src/(schema|domain)/|^src/database/generated/pothos-types',
+      'resolvers call the domain; the builder reads the types Prisma generated',
+    ),
+    only(
+      'rest-knows-itself',
+      '^src/rest/',
+      '^src/rest/',
+      'REST is handed the built schema and knows nothing of the domain',
+    ),
+    only(
+      'http-composes',
+      '^src/http/',
+      '^src/(http|rest|schema|domain)/|^src/database/faults',
+      'http composes the surfaces',
+    ),
+    only(
+      'commands-stand-on-the-domain',
+      '^src/admin/',
+      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded-postgres',
+      'operator commands call the domain',
+    ),
+    only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),
+    {
+      name: 'client-runs-anywhere',
+      comment: 'browsers too: no package and nothing of Node',
+      severity: 'error',
+      from: { path: '^src/client/' },
+      to: { dependencyTypesNot: ['local'] },
+    },
+    only(
+      'command-line-stands-on-the-client',
+      '^src/cli/',
+      '^src/(cli|client)/|^src/package-root',
+      "the renter's command line goes through the client alone",
+    ),
+    {
+      name: 'prisma-client-has-two-users',
+      comment: 'only database and domain touch the Prisma client (Pothos reads through it)',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(database|domain)/' },
+      to: { path: '^src/database/generated/client|@prisma/client' },
+    },
+    {
+      name: 'express-stays-in-http',
+      comment: 'no transport below the surfaces',
+      severity: 'error',
+      from: { path: '^src/(domain|database|schema|admin)/' },
+      to: { path: 'node_modules/(express|graphql-yoga|pino-http)' },
+    },
+    {
+      name: 'no-circles',
+      comment: 'no import circles',
+      severity: 'error',
+      from: { pathNot: 'generated' },
+      to: { circular: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules|^src/database/generated/client' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js'],
+    },
+  },
+};

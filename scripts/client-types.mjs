@@ -1,0 +1,44 @@
+// Writes the client's types from the OpenAPI document that the built code makes; with --check it only tells whether the
+// file is as it would be written. Left out is what the client has no use for: headers, and the bodies of refusals, which
+// are all of one form.
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import openapiTypes, { astToString } from 'openapi-typescript';
+import { STATUS_OF } from '../dist/src/domain/rules/errors.js';
+import { prepareRoutes } from '../dist/src/rest/adapter.js';
+import { openApi } from '../dist/src/rest/openapi.js';
+import { buildSchema } from '../dist/src/schema/index.js';
+
+const file = fileURLToPath(new URL('../src/client/openapi.ts', import.meta.url));
+const HEAD = `// Made by \`npm run schema\` from the OpenAPI document of src/rest; do not edit.
+// biome-ignore-all format: generated
+// biome-ignore-all lint: generated
+// biome-ignore-all assist: generated
+
+`;
+
+function successesOnly(operation) {
+  const responses = Object.entries(operation.responses).filter(([status]) => Number(status) < 400);
+  return {
+    ...operation,
+    responses: Object.fromEntries(responses.map(([status, { headers: _, ...response }]) => [status, response])),
+  };
+}
+
+async function printTypes() {
+  const document = openApi(prepareRoutes(buildSchema()), { serverUrl: '/v1', refusals: STATUS_OF });
+  const paths = Object.entries(document.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, successesOnly(operation)])),
+  ]);
+  // A field with a default may be left out of a request all the same.
+  const types = await openapiTypes({ ...document, paths: Object.fromEntries(paths) }, { defaultNonNullable: false });
+  return HEAD + astToString(types);
+}
+
+const printed = await printTypes();
+if (!process.argv.includes('--check')) await writeFile(file, printed);
+else if ((await readFile(file, 'utf8').catch(() => '')) !== printed) {
+  console.error('src/client/openapi.ts is not what the code says: run `npm run schema`');
+  process.exitCode = 1;
+}

@@ -1,0 +1,131 @@
+// node scripts/migration-diff.mjs           prints the SQL from an empty database to prisma/schema.prisma
+// node scripts/migration-diff.mjs --check   exit code 1, with the SQL that is missing, when prisma/migrations
+//                                           (or the folder named next) does not lead there
+// Prisma's own engine compares. What its schema cannot say (triggers, check constraints, the condition of a partial
+// index) it does not see, so the check neither asks for it nor complains of it.
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { Pool } from 'pg';
+import { register } from 'tsx/esm/api';
+
+const require = createRequire(import.meta.url);
+// A dependency of the adapter, found from where the adapter finds it.
+const adapterRequire = createRequire(require.resolve('@prisma/adapter-pg'));
+const { ColumnTypeEnum, bindMigrationAwareSqlAdapterFactory } = adapterRequire('@prisma/driver-adapter-utils');
+
+const schemaPath = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url));
+const migrationsPath = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
+const noFilters = { externalTables: [], externalEnums: [] };
+
+/** Its bindings hold one instance for the whole process. */
+let bindings;
+
+async function loadEngine() {
+  const loaded = await import('@prisma/schema-engine-wasm/schema_engine_bg');
+  const path = join(dirname(require.resolve('@prisma/schema-engine-wasm')), 'schema_engine_bg.wasm');
+  const { instance } = await WebAssembly.instantiate(await readFile(path), { './schema_engine_bg.js': loaded });
+  loaded.__wbg_set_wasm(instance.exports);
+  instance.exports.__wbindgen_start();
+  globalThis.PRISMA_WASM_PANIC_REGISTRY ??= { set_message: (message) => console.error(message) };
+  return loaded;
+}
+
+/**
+ * Prisma's schema engine on the database of `url`, to which it connects even for a diff from empty.
+ * The adapter has no word for PostgreSQL's "char", which the engine reads in the catalogue and expects as a Character:
+ * so such a column passes through the adapter under a type the catalogue never holds, TIME.
+ */
+export async function schemaEngine(url, datamodels) {
+  bindings ??= loadEngine();
+  const { SchemaEngine } = await bindings;
+  const pool = new Pool({ connectionString: url });
+  const query = pool.query.bind(pool);
+  pool.query = async (...args) => {
+    const result = await query(...args);
+    for (const field of result.fields) if (field.dataTypeID === 18) field.dataTypeID = 1083;
+    return result;
+  };
+  const factory = new PrismaPg(pool);
+  const connect = factory.connect.bind(factory);
+  factory.connect = async () => {
+    const adapter = await connect();
+    const queryRaw = adapter.queryRaw.bind(adapter);
+    adapter.queryRaw = async (params) => {
+      const result = await queryRaw(params);
+      const { Time, Character } = ColumnTypeEnum;
+      return { ...result, columnTypes: result.columnTypes.map((type) => (type === Time ? Character : type)) };
+    };
+    return adapter;
+  };
+  const engine = await SchemaEngine.new({ datamodels }, () => {}, bindMigrationAwareSqlAdapterFactory(factory));
+  return { engine, end: () => pool.end() };
+}
+
+/** The folder of migrations as the engine wants it told. */
+export async function listMigrations(directory) {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  const migrationDirectories = names.sort().map(async (name) => {
+    const content = await readFile(join(directory, name, 'migration.sql'), 'utf8');
+    return { path: name, migrationFile: { path: 'migration.sql', content: { tag: 'ok', value: content } } };
+  });
+  return {
+    baseDir: directory,
+    lockfile: { path: './migration_lock.toml', content: 'provider = "postgresql"\n' },
+    shadowDbInitScript: '',
+    migrationDirectories: await Promise.all(migrationDirectories),
+  };
+}
+
+/** SQL that leads from `from` to the schema; undefined when there is no difference. */
+async function difference(url, from, schema) {
+  const { engine, end } = await schemaEngine(url, [['schema.prisma', schema]]);
+  try {
+    const files = [{ path: 'schema.prisma', content: schema }];
+    const to = { tag: 'schemaDatamodel', files };
+    const params = { from: { ...from, files, configDir: '.' }, to, script: true, exitCode: true, filters: noFilters };
+    const result = await engine.diff(params);
+    return result.exitCode === 0 ? undefined : result.stdout;
+  } finally {
+    await end();
+  }
+}
+
+/** Calls `work` with the address of an empty database that is gone afterwards. */
+async function withEmptyDatabase(work) {
+  const { openEmbeddedPostgres } = await import('../src/database/embedded-postgres.ts');
+  const dataDir = await mkdtemp(join(tmpdir(), 'migration-diff-'));
+  try {
+    const postgres = await openEmbeddedPostgres({ dataDir });
+    try {
+      return await work(postgres.url);
+    } finally {
+      await postgres.release();
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function check(url, schema, directory) {
+  const { applyMigrations } = await import('../src/database/migrate.ts');
+  await applyMigrations(url, directory);
+  const missing = await difference(url, { tag: 'schemaDatasource' }, schema);
+  if (missing === undefined) return;
+  process.stderr.write(`${directory} does not lead to prisma/schema.prisma; what is missing:\n\n${missing}`);
+  process.exitCode = 1;
+}
+
+async function main(args) {
+  register();
+  const schema = await readFile(schemaPath, 'utf8');
+  const directory = args[1] ?? migrationsPath;
+  if (args[0] === '--check') await withEmptyDatabase((url) => check(url, schema, directory));
+  else process.stdout.write(await withEmptyDatabase((url) => difference(url, { tag: 'empty' }, schema)));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

@@ -1,0 +1,13 @@
+// Writes schema.graphql from the built code; with --check it only tells whether the file is as it would be written.
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { lexicographicSortSchema, printSchema } from 'graphql';
+import { buildSchema } from '../dist/src/schema/index.js';
+
+const file = fileURLToPath(new URL('../schema.graphql', import.meta.url));
+const printed = `${printSchema(lexicographicSortSchema(buildSchema()))}\n`;
+if (!process.argv.includes('--check')) await writeFile(file, printed);
+else if ((await readFile(file, 'utf8').catch(() => '')) !== printed) {
+  console.error('schema.graphql is not what the code says: run `npm run schema`');
+  process.exitCode = 1;
+}
