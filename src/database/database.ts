@@ -1,0 +1,31 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import type pg from 'pg';
+import { PrismaClient } from './generated/client/client.js';
+import { createPool } from './pool.js';
+import { Turns } from './turns.js';
+
+export type { Prisma } from './generated/client/client.js';
+export { PrismaClient } from './generated/client/client.js';
+
+/** Both ways to the one database: Prisma for reading the graph, the pool for the domain's own statements. */
+export interface Database {
+  prisma: PrismaClient;
+  pool: pg.Pool;
+  /** Takes writes of one account one after the other. */
+  turns: Turns;
+  close(): Promise<void>;
+}
+
+export function openDatabase(connectionString: string): Database {
+  const pool = createPool(connectionString);
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    prisma,
+    pool,
+    turns: new Turns(),
+    close: async () => {
+      await prisma.$disconnect();
+      await pool.end();
+    },
+  };
+}

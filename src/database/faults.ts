@@ -1,0 +1,51 @@
+import { TurnTimeout } from './turns.js';
+
+/** SQLSTATE: serialization failure, deadlock, unique violation. */
+const CONFLICT_STATES = new Set(['40001', '40P01']);
+const UNIQUE_VIOLATION = '23505';
+/** Classes of SQLSTATE in which the database can't serve now: connection, resources, busy, operator, system. */
+const AWAY_CLASSES = ['08', '53', '55', '57', '58'];
+const AWAY_ERRNOS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+]);
+/** Prisma: can't reach, timed out reaching, connection closed, no pool connection, no transaction in time. */
+const AWAY_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
+/** What pg says in words only. */
+const AWAY_MESSAGES = /connection terminated|timeout exceeded when trying to connect|connection error|server closed/i;
+const MAX_CAUSES = 5;
+
+export function isConflict(error: unknown): boolean {
+  const code = sqlState(error);
+  return code !== undefined && (CONFLICT_STATES.has(code) || isIdCollision(error));
+}
+
+/** Two new instances drew one random id. */
+function isIdCollision(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION && (error as { constraint?: string }).constraint === 'instance_pkey';
+}
+
+/** True when the database is away or too busy: the caller may try again later. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof TurnTimeout) return true;
+  let fault = error;
+  for (let depth = 0; depth < MAX_CAUSES && fault instanceof Object; depth += 1) {
+    const { code, message, cause, originalError } = fault as Record<string, unknown>;
+    const named = typeof code === 'string' || typeof code === 'number' ? String(code) : '';
+    if (AWAY_ERRNOS.has(named) || AWAY_PRISMA_CODES.has(named)) return true;
+    if (/^[0-9A-Z]{5}$/.test(named) && AWAY_CLASSES.includes(named.slice(0, 2))) return true;
+    if (typeof message === 'string' && AWAY_MESSAGES.test(message)) return true;
+    fault = cause ?? originalError;
+  }
+  return false;
+}
+
+function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : undefined;
+}

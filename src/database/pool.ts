@@ -1,0 +1,39 @@
+import pg from 'pg';
+
+/** Connections a gateway process keeps at most. */
+const MAX_CONNECTIONS = 20;
+/** How long a request waits for a free connection before it is answered 503. */
+const ACQUIRE_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** How long a statement waits for a lock that another transaction holds. */
+const LOCK_TIMEOUT_MS = 5_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+
+const INT8 = 20;
+const TIMESTAMPTZ = 1184;
+
+/** int8 as bigint and timestamptz as whole seconds since 1970 (bigint): what the domain's rules reckon in. */
+const domainTypes: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === INT8) return BigInt;
+    if (oid === TIMESTAMPTZ) return (text: string) => BigInt(Date.parse(text) / 1000);
+    return pg.types.getTypeParser(oid, format as 'text');
+  }) as typeof pg.types.getTypeParser,
+};
+
+/** The process' one pool, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
+export function createPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    application_name: 'gpu-rental-gateway',
+    options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS}`,
+    types: domainTypes,
+  });
+  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  pool.on('error', () => {});
+  return pool;
+}
