@@ -1,0 +1,26 @@
+import type { Database } from '../database/database.js';
+import type { Rate } from './rules/money.js';
+import type { Clock } from './rules/time.js';
+
+/** What the operator decides, in the units of the rules. */
+export interface Settings {
+  /** Micro-USD per GB and hour of a disk deployed from now on. */
+  diskRatePerGb: Rate;
+  /** Seconds from the exhaustion of credit to the destruction of the account's instances. */
+  graceSeconds: bigint;
+  /** Seconds of every rate that a balance must cover before a deploy or start. */
+  coverSeconds: bigint;
+  /** Instances are reached at `<instance id>.<serviceDomain>`. */
+  serviceDomain: string;
+  /** Where the service is reached, without a slash at the end. */
+  publicUrl: string;
+  /** Requests in 60 s of an account without history; 0 for no limit. */
+  rateLimitPerMinute: number;
+}
+
+/** What every use case needs; made once by the composition root. */
+export interface Deps {
+  db: Database;
+  clock: Clock;
+  settings: Settings;
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { DomainError, type ErrorCode } from './rules/errors.js';
+import { microNotAbove } from './rules/money.js';
+
+/**
+ * One definition of each input: validation, the GraphQL inputs (description, default) and OpenAPI are made from it.
+ */
+export interface Field<T> {
+  schema: z.ZodType<T>;
+  /** Completes "NAME must be …": the bounds in words. */
+  must: string;
+  description: string;
+  default?: T;
+  /** The contract's own codes for a value that is left out and for one that doesn't fit; else invalid_request. */
+  missing?: ErrorCode;
+  refusal?: ErrorCode;
+}
+
+const MAX_PRICE_USD = 1_000_000;
+/** The syntax of an OCI image reference: optional registry, path, tag and digest. A template's slug fits it too. */
+const IMAGE_REFERENCE =
+  /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[+._-][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/** Letters, digits, spaces and signs, but no control characters (a NUL byte can't be stored). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
+const MAX_LIST = 100;
+const slug = z.string().min(1).max(64).regex(PRINTABLE);
+
+export const fields = {
+  gpu: text(1, 64, 'Slug of a GPU model, as in the price sheet.'),
+  region: text(1, 64, 'Region code.'),
+  numMin: { ...wholeNumber(1, 8, 'Minimum number of GPUs in the machine.'), default: 1 },
+  priceMax: price('Maximum on-demand price in USD per hour for the whole machine.'),
+  limit: { ...wholeNumber(1, 100, 'Maximum number of offers returned.'), default: 25 },
+  gpus: list(slug, 'Slugs of GPU models, any of them; empty: all.'),
+  regions: list(slug, 'Region codes, any of them; empty: all.'),
+  preferredGpus: list(slug, 'Slugs of the only GPU models to take, most wanted first; empty: any, the price decides.'),
+  preferredRegions: list(slug, 'Codes of the only regions to take, most wanted first; empty: any, the price decides.'),
+  tiers: {
+    schema: z.array(z.enum(['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP', 'CONSUMER'])).max(MAX_LIST),
+    must: `a list of at most ${MAX_LIST} GPU tiers`,
+    description: 'Classes of GPU models, any of them; empty: all.',
+  },
+  vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
+  numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
+  reliabilityMin: {
+    schema: z.number().min(0).max(1),
+    must: 'a number from 0 to 1',
+    description: 'Minimum share of time the machine was up.',
+  },
+  vcpusMin: wholeNumber(1, 100_000, 'Minimum number of virtual CPUs.'),
+  ramGbMin: wholeNumber(1, 1_000_000, 'Minimum memory in GB.'),
+  diskGbMin: wholeNumber(1, 1_000_000, 'Minimum disk in GB that is left for a new instance.'),
+  pricePerGpuMax: price('Maximum on-demand price in USD per GPU-hour, whatever the mode.'),
+  maxPricePerHour: price('Maximum price in USD per hour for the whole machine in the chosen mode, without disk.'),
+  machineId: { ...text(1, 64, 'The machine to rent, taken from the offers.'), missing: 'missing_machine' },
+  mode: {
+    schema: z.enum(['ON_DEMAND', 'INTERRUPTIBLE', 'RESERVED']),
+    must: 'a pricing mode',
+    description: 'How the instance is priced.',
+    default: 'ON_DEMAND' as const,
+  },
+  action: {
+    schema: z.enum(['START', 'STOP', 'DESTROY']),
+    must: 'an action',
+    description: 'What to do to the instance.',
+    missing: 'bad_action',
+    refusal: 'bad_action',
+  },
+  instanceId: {
+    schema: z.string(),
+    must: 'a text',
+    description: 'Instance id: `i-` and 8 hex characters. Any other text is an unknown instance.',
+  },
+  template: {
+    schema: z.string().min(1).max(255).regex(IMAGE_REFERENCE),
+    must: 'a text of 1 to 255 characters, the slug of a template or an OCI image reference',
+    description: 'A template slug or an OCI image reference. It is recorded, not pulled.',
+    default: 'pytorch',
+  },
+  diskGb: {
+    ...wholeNumber(1, 1_000_000, "Disk size in GB: from 1 to what the machine has left (the offer's disk)."),
+    default: 50,
+  },
+  idempotencyKey: {
+    schema: z.string().min(1).max(255).regex(VISIBLE_ASCII),
+    must: 'a text of 1 to 255 visible ASCII characters',
+    description:
+      'Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice.',
+  },
+  page: wholeNumber(1, 100, 'Entries of a page.'),
+  name: text(1, 200, 'A name for people to recognise it by.'),
+  note: text(1, 1_000, 'Why money moved.'),
+  reference: text(1, 200, 'Names a payment: the same reference twice moves money once.'),
+} satisfies Record<string, Field<unknown>>;
+
+/** The value when it fits the field; else a refusal that names the field and its bounds. */
+export function check<T>(name: string, field: Field<T>, value: unknown): T {
+  const parsed = field.schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new DomainError(field.refusal ?? 'invalid_request', `${name} must be ${field.must}`, { field: name });
+}
+
+/** As `check`, but null and undefined mean that the caller left it out. */
+export function checkOptional<T>(name: string, field: Field<T>, value: unknown): T | undefined {
+  return value === null || value === undefined ? field.default : check(name, field, value);
+}
+
+export function priceLimit(priceMax: number | undefined): bigint | null {
+  return priceMax === undefined ? null : microNotAbove(priceMax);
+}
+
+function wholeNumber(min: number, max: number, description: string): Field<number> {
+  return { schema: z.int().min(min).max(max), must: `a whole number from ${min} to ${max}`, description };
+}
+
+function price(description: string): Field<number> {
+  const schema = z.number().min(0).max(MAX_PRICE_USD);
+  return { schema, must: `a number from 0 to ${MAX_PRICE_USD}`, description };
+}
+
+function list(entry: z.ZodType<string>, description: string): Field<string[]> {
+  const must = `a list of at most ${MAX_LIST} texts of 1 to 64 characters`;
+  return { schema: z.array(entry).max(MAX_LIST), must, description };
+}
+
+function text(min: number, max: number, description: string): Field<string> {
+  const schema = z.string().min(min).max(max).regex(PRINTABLE);
+  return { schema, must: `a text of ${min} to ${max} characters`, description };
+}

@@ -1,0 +1,46 @@
+/**
+ * SQL that computes an account's running totals anew from what can't change: ledger entries, usage intervals and locked
+ * rates. It shares nothing with the rules that keep the totals, so that each proves the other.
+ */
+
+/** Seconds of `usage_interval` before the instant `until`, open intervals counted as going on. */
+export function secondsBefore(until: string): string {
+  return `extract(epoch from greatest(least(coalesce(ended_at, ${until}), ${until}) - started_at, interval '0'))::bigint`;
+}
+
+/** One row per account of `accounts` (a table expression with the columns of account): what its projection must be. */
+export function recomputed(accounts: string): string {
+  return `
+  with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as chosen),
+  moved as (
+    select account_id, sum(units) filter (where kind in ('CREDIT', 'ADJUSTMENT')) as credit,
+      -sum(units) filter (where kind = 'EARLY_EXIT') as early_exit,
+      -sum(ledger_entry.units) filter (where kind = 'EARLY_EXIT' and at < month_start) as early_exit_before_month
+    from ledger_entry join counted on counted.id = account_id group by account_id
+  ), used as (
+    select account_id, sum(rate * ${secondsBefore('settled_at')}) as usage,
+      sum(rate * ${secondsBefore('month_start')}) as usage_before_month,
+      sum(rate) filter (where ended_at is null) as burn
+    from usage_interval join instance on instance.id = instance_id join counted on counted.id = account_id
+    group by account_id
+  ), rented as (
+    select account_id, count(*) as deployed, count(*) filter (where status <> 'DESTROYED') as live
+    from instance join counted on counted.id = account_id group by account_id
+  )
+  select counted.id, counted.settled_at, counted.exhausted_at, counted.disk_delete_at,
+    coalesce(credit, 0)::bigint as credit_units,
+    (coalesce(usage, 0) + coalesce(early_exit, 0))::bigint as spend_units,
+    coalesce(burn, 0)::bigint as burn_rate,
+    (coalesce(usage_before_month, 0) + coalesce(early_exit_before_month, 0))::bigint as month_start_spend_units,
+    coalesce(live, 0)::int as live_instances, coalesce(deployed, 0)::int as deployed_instances
+  from counted left join moved on moved.account_id = counted.id left join used on used.account_id = counted.id
+    left join rented on rented.account_id = counted.id`;
+}
+
+/** The second at which the next exhaustion or end of grace falls, from the columns of a recomputed row. */
+export const DUE_AT = `
+  case when live_instances = 0 then null
+    when exhausted_at is not null then disk_delete_at
+    when credit_units <= spend_units then settled_at
+    when burn_rate = 0 then null
+    else settled_at + make_interval(secs => ((credit_units - spend_units + burn_rate - 1) / burn_rate)::double precision) end`;

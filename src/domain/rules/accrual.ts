@@ -1,0 +1,64 @@
+import { ceilDivide, type Micro, type Rate, shownBalance, shownSpend, type Units, unitsOfUsage } from './money.js';
+import { type Instant, latest, monthStartOf } from './time.js';
+
+/** Spend as a line: `spendUnits` was right at `settledAt` and has grown by `burnRate` each second since. */
+export interface SpendLine {
+  spendUnits: Units;
+  burnRate: Rate;
+  settledAt: Instant;
+}
+
+/**
+ * An account's money: one row tells balance, month spend and the second at which credit runs out, whatever the account's history.
+ */
+export interface Accrual extends SpendLine {
+  creditUnits: Units;
+  /** Spend at the first second of settledAt's UTC month. */
+  monthStartSpendUnits: Units;
+}
+
+/** Spend at an instant not before `settledAt`; an earlier one (a clock stepped back) counts as `settledAt`. */
+export function spendUnitsAt(accrual: SpendLine, at: Instant): Units {
+  return at <= accrual.settledAt
+    ? accrual.spendUnits
+    : accrual.spendUnits + unitsOfUsage(accrual.burnRate, at - accrual.settledAt);
+}
+
+export function balanceUnitsAt(accrual: Accrual, at: Instant): Units {
+  return accrual.creditUnits - spendUnitsAt(accrual, at);
+}
+
+export function balanceAt(accrual: Accrual, at: Instant): Micro {
+  return shownBalance(accrual.creditUnits, spendUnitsAt(accrual, at));
+}
+
+export function lifetimeSpendAt(accrual: SpendLine, at: Instant): Micro {
+  return shownSpend(spendUnitsAt(accrual, at));
+}
+
+/** Spend of the UTC calendar month: the rounded total now less the rounded total at the month's first second. */
+export function monthSpendAt(accrual: Accrual, at: Instant): Micro {
+  const seen = latest(at, accrual.settledAt);
+  return lifetimeSpendAt(accrual, seen) - shownSpend(monthStartSpendUnitsAt(accrual, seen));
+}
+
+function monthStartSpendUnitsAt(accrual: Accrual, at: Instant): Units {
+  const monthStart = monthStartOf(at);
+  return monthStart <= accrual.settledAt ? accrual.monthStartSpendUnits : spendUnitsAt(accrual, monthStart);
+}
+
+/** The first whole second at which credits − spend is zero or less; null when it never is at this burn rate. */
+export function exhaustionOf(accrual: Accrual): Instant | null {
+  const left = accrual.creditUnits - accrual.spendUnits;
+  if (left <= 0n) return accrual.settledAt;
+  if (accrual.burnRate === 0n) return null;
+  return accrual.settledAt + ceilDivide(left, accrual.burnRate);
+}
+
+/** Moves the line's origin to `at`, so that the burn rate may change from there on. Never moves it backwards. */
+export function advance(accrual: Accrual, at: Instant): void {
+  if (at <= accrual.settledAt) return;
+  accrual.monthStartSpendUnits = monthStartSpendUnitsAt(accrual, at);
+  accrual.spendUnits = spendUnitsAt(accrual, at);
+  accrual.settledAt = at;
+}

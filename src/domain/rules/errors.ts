@@ -1,0 +1,48 @@
+/** The refusals of the service and the REST status of each (contract section 7, README "Behaviour"). */
+export const STATUS_OF = {
+  invalid_json: 400,
+  unauthorized: 401,
+  not_found: 404,
+  no_route: 404,
+  method_not_allowed: 405,
+  deploy_failed: 409,
+  action_failed: 409,
+  idempotency_in_progress: 409,
+  payload_too_large: 413,
+  invalid_request: 422,
+  missing_machine: 422,
+  bad_action: 422,
+  idempotency_mismatch: 422,
+  rate_limited: 429,
+  internal: 500,
+  unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS_OF;
+
+/** An expected refusal: `message` is for the caller, `field` names the input at fault where there is one. */
+export class DomainError extends Error {
+  readonly code: ErrorCode;
+  readonly field: string | undefined;
+  /** Whole seconds after which the same request may pass. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: { field?: string; retryAfterSeconds?: number } = {}) {
+    super(message);
+    this.name = 'DomainError';
+    this.code = code;
+    this.field = details.field;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+
+  /** GraphQL puts these beside the message: the document's code, the REST status, the field at fault. */
+  get extensions(): Record<string, unknown> {
+    const { code, field, retryAfterSeconds } = this;
+    return {
+      code,
+      status: STATUS_OF[code],
+      ...(field !== undefined && { field }),
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    };
+  }
+}

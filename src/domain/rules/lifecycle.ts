@@ -1,0 +1,253 @@
+import { type Accrual, advance, exhaustionOf } from './accrual.js';
+import { type Rate, type Units, unitsOfUsage } from './money.js';
+import type { PricingMode } from './price-rule.js';
+import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilFrom } from './reserved.js';
+import type { Instant } from './time.js';
+
+export type InstanceStatus = 'RUNNING' | 'STOPPED' | 'DESTROYED';
+export type InstanceActionKind = 'START' | 'STOP' | 'DESTROY';
+export type StopReason = 'USER' | 'PREEMPTED' | 'BALANCE_EXHAUSTED' | 'ACCOUNT_SUSPENDED' | 'OPERATOR';
+export type LedgerKind = 'CREDIT' | 'ADJUSTMENT' | 'GPU_USAGE' | 'DISK_USAGE' | 'EARLY_EXIT';
+
+/** Undestroyed instances an account may hold. */
+export const MAX_LIVE_INSTANCES = 1_000;
+/** A machine with less free disk than this is not offered. */
+export const MIN_OFFERED_DISK_GB = 50;
+
+export interface Account extends Accrual {
+  id: string;
+  suspendedAt: Instant | null;
+  liveInstances: number;
+  deployedInstances: number;
+  /** Set from the second credit ran out until a credit lifts the balance above zero. */
+  exhaustedAt: Instant | null;
+  /** End of the grace period that began at exhaustedAt. */
+  diskDeleteAt: Instant | null;
+  /** The second at which the next exhaustion or end of grace falls; null when none will. */
+  dueAt: Instant | null;
+}
+
+export interface Instance {
+  id: string;
+  accountId: string;
+  sequence: number;
+  machineId: string;
+  status: InstanceStatus;
+  gpu: string;
+  numGpus: number;
+  region: string;
+  template: string;
+  diskGb: number;
+  mode: PricingMode;
+  gpuRate: Rate;
+  diskRate: Rate;
+  onDemandRate: Rate;
+  createdAt: Instant;
+  runningSince: Instant | null;
+  stoppedAt: Instant | null;
+  destroyedAt: Instant | null;
+  stopReason: StopReason | null;
+  gpuSeconds: bigint;
+  gpuIntervals: number;
+  reservedUntil: Instant | null;
+  earlyExitUnits: Units;
+}
+
+/** Seconds [startedAt, endedAt) of one instance's GPUs or disk at a locked rate; endedAt is null while it is open. */
+export interface UsageInterval {
+  instanceId: string;
+  resource: 'GPU' | 'DISK';
+  /** Counts the instance's intervals of the resource from 1. */
+  ordinal: number;
+  rate: Rate;
+  startedAt: Instant;
+  endedAt: Instant | null;
+}
+
+/** An immutable money movement: credits are positive, charges negative. */
+export interface LedgerEntry {
+  id: string;
+  accountId: string;
+  kind: LedgerKind;
+  units: Units;
+  at: Instant;
+  instanceId: string | null;
+  reference: string | null;
+  note: string | null;
+}
+
+/** What a decision changed, for the store to write in one piece. Rules add to it and read nothing from it. */
+export interface Changes {
+  accounts: Set<Account>;
+  created: Set<Instance>;
+  updated: Set<Instance>;
+  opened: UsageInterval[];
+  closed: UsageInterval[];
+  entries: LedgerEntry[];
+}
+
+export function noChanges(): Changes {
+  return { accounts: new Set(), created: new Set(), updated: new Set(), opened: [], closed: [], entries: [] };
+}
+
+/** What one step needs: the account it is about, the second it happens in, and where it notes what it changed. */
+export interface Step {
+  account: Account;
+  at: Instant;
+  changes: Changes;
+}
+
+/** The states each action is allowed in; every other pair is refused. */
+const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
+  START: ['STOPPED'],
+  STOP: ['RUNNING'],
+  DESTROY: ['RUNNING', 'STOPPED'],
+};
+
+export function isAllowed(action: InstanceActionKind, status: InstanceStatus): boolean {
+  return ALLOWED_FROM[action].includes(status);
+}
+
+/** Something is due once its second is over: credits and actions of that second count before it. */
+export function isDue(account: Pick<Account, 'dueAt'>, now: Instant): boolean {
+  return account.dueAt !== null && account.dueAt < now;
+}
+
+/** A new instance begins: running, its GPU and disk intervals open. */
+export function begin(step: Step, instance: Instance): void {
+  const { account, at, changes } = step;
+  advance(account, at);
+  account.liveInstances += 1;
+  account.deployedInstances += 1;
+  instance.reservedUntil = reservedUntilFrom(instance, at);
+  changes.created.add(instance);
+  changes.opened.push(diskInterval(instance, null), gpuInterval(instance, at, null));
+  changeBurn(step, instance.gpuRate + instance.diskRate);
+}
+
+export function start(step: Step, instance: Instance): void {
+  const { account, at, changes } = step;
+  advance(account, at);
+  instance.status = 'RUNNING';
+  instance.stopReason = null;
+  instance.stoppedAt = null;
+  instance.gpuIntervals += 1;
+  instance.reservedUntil = reservedUntilFrom(instance, at);
+  instance.runningSince = at;
+  changes.updated.add(instance);
+  changes.opened.push(gpuInterval(instance, at, null));
+  changeBurn(step, instance.gpuRate);
+}
+
+export function stop(step: Step, instance: Instance, reason: StopReason): void {
+  advance(step.account, step.at);
+  closeGpu(step, instance);
+  instance.status = 'STOPPED';
+  instance.stoppedAt = step.at;
+  instance.stopReason = reason;
+  step.changes.updated.add(instance);
+  changeBurn(step, -instance.gpuRate);
+}
+
+/** Ends both intervals and books an early exit where the reserved term is not over. `reason` is of a running one's stop. */
+export function destroy(step: Step, instance: Instance, reason: StopReason): void {
+  const { account, at, changes } = step;
+  advance(account, at);
+  const earlyExit = earlyExitUnitsAt(instance, at);
+  const wasRunning = instance.status === 'RUNNING';
+  if (wasRunning) {
+    closeGpu(step, instance);
+    instance.stoppedAt = at;
+    instance.stopReason = reason;
+  }
+  const disk = diskInterval(instance, at);
+  changes.closed.push(disk);
+  charge(step, instance, `${instance.id}/disk/1`, 'DISK_USAGE', unitsOfUsage(disk.rate, at - disk.startedAt));
+  if (earlyExit > 0n) {
+    charge(step, instance, `${instance.id}/early-exit`, 'EARLY_EXIT', earlyExit);
+    // Usage is in the account's spend by the second; an early exit is the one charge that comes at once.
+    account.spendUnits += earlyExit;
+    instance.earlyExitUnits = earlyExit;
+  }
+  instance.status = 'DESTROYED';
+  instance.destroyedAt = at;
+  account.liveInstances -= 1;
+  changes.updated.add(instance);
+  changeBurn(step, -(wasRunning ? instance.gpuRate + instance.diskRate : instance.diskRate));
+}
+
+/** A credit (positive) or an adjustment (either sign). A balance lifted above zero ends the grace period. */
+export function credit(step: Step, entry: LedgerEntry): void {
+  const { account, at, changes } = step;
+  advance(account, at);
+  account.creditUnits += entry.units;
+  if (account.creditUnits > account.spendUnits) {
+    account.exhaustedAt = null;
+    account.diskDeleteAt = null;
+  }
+  changes.entries.push(entry);
+  changeBurn(step, 0n);
+}
+
+/**
+ * Makes happen what fell due before `now`, each at its own second: at exhaustion everything running stops, at the end of
+ * grace everything is destroyed. `live` are the account's undestroyed instances. How late this is called changes no amount.
+ */
+export function settle(
+  account: Account,
+  live: readonly Instance[],
+  now: Instant,
+  grace: bigint,
+  changes: Changes,
+): void {
+  while (isDue(account, now)) {
+    const step: Step = { account, at: account.dueAt!, changes };
+    if (account.exhaustedAt === null) {
+      for (const instance of live) if (instance.status === 'RUNNING') stop(step, instance, 'BALANCE_EXHAUSTED');
+      advance(account, step.at);
+      account.exhaustedAt = step.at;
+      account.diskDeleteAt = step.at + grace;
+    } else {
+      for (const instance of live) if (instance.status !== 'DESTROYED') destroy(step, instance, 'BALANCE_EXHAUSTED');
+    }
+    changeBurn(step, 0n);
+  }
+}
+
+/** Every change of an account ends here: whatever alters burn, credit or state alters what is due next. */
+function changeBurn({ account, changes }: Step, difference: Rate): void {
+  account.burnRate += difference;
+  account.dueAt = nextDue(account);
+  changes.accounts.add(account);
+}
+
+function nextDue(account: Account): Instant | null {
+  if (account.liveInstances === 0) return null;
+  return account.exhaustedAt === null ? exhaustionOf(account) : account.diskDeleteAt;
+}
+
+function closeGpu(step: Step, instance: Instance): void {
+  const interval = gpuInterval(instance, instance.runningSince!, step.at);
+  instance.gpuSeconds = gpuSecondsAt(instance, step.at);
+  instance.runningSince = null;
+  step.changes.closed.push(interval);
+  const units = unitsOfUsage(interval.rate, step.at - interval.startedAt);
+  charge(step, instance, `${instance.id}/gpu/${interval.ordinal}`, 'GPU_USAGE', units);
+}
+
+/** The id is made of what is charged, so that nothing can be charged twice. */
+function charge({ account, at, changes }: Step, instance: Instance, id: string, kind: LedgerKind, units: Units): void {
+  const { id: instanceId } = instance;
+  changes.entries.push({ id, accountId: account.id, kind, units: -units, at, instanceId, reference: null, note: null });
+}
+
+function gpuInterval(instance: Instance, startedAt: Instant, endedAt: Instant | null): UsageInterval {
+  const { id, gpuIntervals, gpuRate } = instance;
+  return { instanceId: id, resource: 'GPU', ordinal: gpuIntervals, rate: gpuRate, startedAt, endedAt };
+}
+
+/** A disk has one interval, from creation to destruction. */
+function diskInterval(instance: Instance, endedAt: Instant | null): UsageInterval {
+  const { id, diskRate, createdAt } = instance;
+  return { instanceId: id, resource: 'DISK', ordinal: 1, rate: diskRate, startedAt: createdAt, endedAt };
+}

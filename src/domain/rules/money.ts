@@ -1,0 +1,69 @@
+/** Micro-USD per hour. */
+export type Rate = bigint;
+/** Micro-USD: the finest amount that is ever shown. */
+export type Micro = bigint;
+/** 1/3600 micro-USD: what one second at a rate of one costs. The finest amount there is; sums of it are exact. */
+export type Units = bigint;
+
+export const MICRO_PER_USD = 1_000_000n;
+export const UNITS_PER_MICRO = 3_600n;
+const MICRO_DIGITS = 6;
+
+export function unitsOfUsage(rate: Rate, seconds: bigint): Units {
+  return rate * seconds;
+}
+
+export function unitsOfMicro(micro: Micro): Units {
+  return micro * UNITS_PER_MICRO;
+}
+
+/** Spend as shown: rounded down to the micro-USD. */
+export function shownSpend(units: Units): Micro {
+  return floorDivide(units, UNITS_PER_MICRO);
+}
+
+/** Balance as shown: credits less the spend as shown, so that the shown numbers add up. */
+export function shownBalance(creditUnits: Units, spendUnits: Units): Micro {
+  return floorDivide(creditUnits, UNITS_PER_MICRO) - shownSpend(spendUnits);
+}
+
+/** Rounds towards minus infinity. */
+export function floorDivide(dividend: bigint, divisor: bigint): bigint {
+  const quotient = dividend / divisor;
+  return dividend % divisor !== 0n && dividend < 0n !== divisor < 0n ? quotient - 1n : quotient;
+}
+
+/** Rounds towards plus infinity. */
+export function ceilDivide(dividend: bigint, divisor: bigint): bigint {
+  return -floorDivide(-dividend, divisor);
+}
+
+/** The exact micro-USD of a decimal text with at most 6 decimals and 12 whole digits; null for anything else. */
+export function parseUsd(text: string): Micro | null {
+  const match = /^([+-]?)(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text);
+  if (match === null) return null;
+  const [, sign, whole, decimals = ''] = match;
+  const micro = BigInt(whole!) * MICRO_PER_USD + BigInt(decimals.padEnd(MICRO_DIGITS, '0'));
+  return sign === '-' ? -micro : micro;
+}
+
+/** Decimal text with at least 2 and at most 6 decimals: 100.00, 0.000139. */
+export function formatUsd(micro: Micro): string {
+  const absolute = micro < 0n ? -micro : micro;
+  const decimals = (absolute % MICRO_PER_USD)
+    .toString()
+    .padStart(MICRO_DIGITS, '0')
+    .replace(/0{1,4}$/, '');
+  return `${micro < 0n ? '-' : ''}${absolute / MICRO_PER_USD}.${decimals}`;
+}
+
+/** The JSON number nearest to the amount; exact to 6 decimals up to 8 billion USD. */
+export function usdNumber(micro: Micro): number {
+  return Number(micro) / Number(MICRO_PER_USD);
+}
+
+/** The largest whole micro-USD not above a JSON number; for limits that a caller gives as a float. */
+export function microNotAbove(usd: number): Micro {
+  const nearest = BigInt(Math.round(usd * Number(MICRO_PER_USD)));
+  return usdNumber(nearest) > usd ? nearest - 1n : nearest;
+}

@@ -1,0 +1,57 @@
+import { floorDivide, type Micro, type Rate } from './money.js';
+
+export type PricingMode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
+
+/** USD per GPU-hour, in micro-USD. */
+export interface ModeRates {
+  onDemand: Rate;
+  interruptible: Rate;
+  reserved: Rate;
+}
+
+/** The published text of the rule (contract section 1). */
+export const PRICE_RULE = 'public marketplace median for the model x 0.70, rounded down';
+
+const MICRO_PER_CENT = 10_000n;
+/** Median × 0.70 rounded down to the cent, never below one cent. */
+export function onDemandRate(medianMicro: Micro): Rate {
+  const cents = floorDivide(medianMicro * 70n, 100n * MICRO_PER_CENT);
+  return (cents < 1n ? 1n : cents) * MICRO_PER_CENT;
+}
+
+/** Interruptible is 50 % and reserved 65 % of on-demand: exact, since on-demand is whole cents. */
+export function modeRates(onDemand: Rate): ModeRates {
+  return { onDemand, interruptible: (onDemand * 50n) / 100n, reserved: (onDemand * 65n) / 100n };
+}
+
+export function rateInMode(onDemand: Rate, mode: PricingMode): Rate {
+  const rates = modeRates(onDemand);
+  return { ON_DEMAND: rates.onDemand, INTERRUPTIBLE: rates.interruptible, RESERVED: rates.reserved }[mode];
+}
+
+/** Fewer listings than this give no meaningful median. */
+const MEDIAN_MIN_LISTINGS = 5;
+/** Medians carry 4 decimals of a USD. */
+const MICRO_PER_MEDIAN_STEP = 100n;
+
+/** A listing's price per GPU-hour is a fraction: `priceMicro` for `numGpus` GPUs. */
+export interface Listing {
+  priceMicro: Micro;
+  numGpus: bigint;
+}
+
+/** The median price per GPU-hour, rounded half up to 4 decimals; null with fewer than 5 listings. */
+export function marketMedian(listings: readonly Listing[]): Micro | null {
+  if (listings.length < MEDIAN_MIN_LISTINGS) return null;
+  // Compared as fractions, so that no listing is rounded before the median is.
+  const sorted = [...listings].sort((a, b) => compare(a.priceMicro * b.numGpus, b.priceMicro * a.numGpus));
+  const low = sorted[Math.floor((sorted.length - 1) / 2)]!;
+  const high = sorted[Math.floor(sorted.length / 2)]!;
+  const dividend = low.priceMicro * high.numGpus + high.priceMicro * low.numGpus;
+  const divisor = 2n * low.numGpus * high.numGpus * MICRO_PER_MEDIAN_STEP;
+  return floorDivide(2n * dividend + divisor, 2n * divisor) * MICRO_PER_MEDIAN_STEP;
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,53 @@
+import { type Rate, type Units, unitsOfUsage } from './money.js';
+import type { PricingMode } from './price-rule.js';
+import { addMonths, type Instant } from './time.js';
+
+/** Calendar months of a reserved term (contract section 1). */
+const RESERVED_MONTHS = 3;
+
+/** What the term of an instance is computed from. */
+export interface ReservedTerm {
+  mode: PricingMode;
+  createdAt: Instant;
+  runningSince: Instant | null;
+  destroyedAt: Instant | null;
+  /** Seconds of closed GPU intervals. */
+  gpuSeconds: bigint;
+  reservedUntil: Instant | null;
+  gpuRate: Rate;
+  onDemandRate: Rate;
+  earlyExitUnits: Units;
+}
+
+export function gpuSecondsAt(term: Pick<ReservedTerm, 'runningSince' | 'gpuSeconds'>, at: Instant): bigint {
+  const open = term.runningSince !== null && at > term.runningSince ? at - term.runningSince : 0n;
+  return term.gpuSeconds + open;
+}
+
+/** Seconds of running that the term still asks for. Only seconds that run count: stopped ones move its end back. */
+function secondsLeftAt(term: ReservedTerm, at: Instant): bigint {
+  const length = addMonths(term.createdAt, RESERVED_MONTHS) - term.createdAt;
+  const left = length - gpuSecondsAt(term, at);
+  return left > 0n ? left : 0n;
+}
+
+/** The end of the term for an instance that runs from `at` on; stored, and right until it stops. */
+export function reservedUntilFrom(term: ReservedTerm, at: Instant): Instant | null {
+  if (term.mode !== 'RESERVED') return null;
+  const left = secondsLeftAt(term, at);
+  return left === 0n && term.reservedUntil !== null ? term.reservedUntil : at + left;
+}
+
+/** The end of the term as it stands at `at`; of a destroyed instance, as it stood at its end. */
+export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null {
+  if (term.mode !== 'RESERVED' || term.runningSince !== null) return term.reservedUntil;
+  const seen = term.destroyedAt ?? at;
+  const left = secondsLeftAt(term, seen);
+  return left === 0n ? term.reservedUntil : seen + left;
+}
+
+/** What destroying at `at` would cost: the discount so far, or nothing once the term is over. */
+export function earlyExitUnitsAt(term: ReservedTerm, at: Instant): Units {
+  if (term.mode !== 'RESERVED' || term.destroyedAt !== null || secondsLeftAt(term, at) === 0n) return 0n;
+  return unitsOfUsage(term.onDemandRate - term.gpuRate, gpuSecondsAt(term, at));
+}

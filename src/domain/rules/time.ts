@@ -1,0 +1,43 @@
+/** Whole seconds since 1970-01-01T00:00:00Z. */
+export type Instant = bigint;
+
+/** The only source of time in the application; the composition root holds it. */
+export interface Clock {
+  now(): Instant;
+}
+
+export const SECONDS_PER_DAY = 86_400n;
+
+/** Cut to the second, not rounded. */
+export function instantOf(date: Date): Instant {
+  return BigInt(Math.floor(date.getTime() / 1000));
+}
+
+export function dateOf(instant: Instant): Date {
+  return new Date(Number(instant) * 1000);
+}
+
+/** RFC 3339 in UTC with whole seconds: 2026-11-20T09:43:00Z. */
+export function formatInstant(instant: Instant): string {
+  return dateOf(instant).toISOString().replace('.000Z', 'Z');
+}
+
+export function latest(first: Instant, ...others: Instant[]): Instant {
+  return others.reduce((a, b) => (b > a ? b : a), first);
+}
+
+/** Midnight UTC of the first of the instant's month. */
+export function monthStartOf(instant: Instant): Instant {
+  const date = dateOf(instant);
+  return instantOf(new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)));
+}
+
+/** The same day and time `months` later; a day the month lacks becomes its last: 30 November + 3 is 28 February. */
+export function addMonths(instant: Instant, months: number): Instant {
+  const date = dateOf(instant);
+  const month = date.getUTCMonth() + months;
+  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), month + 1, 0)).getUTCDate();
+  const day = Math.min(date.getUTCDate(), lastDay);
+  const midnight = instantOf(new Date(Date.UTC(date.getUTCFullYear(), month, day)));
+  return midnight + (((instant % SECONDS_PER_DAY) + SECONDS_PER_DAY) % SECONDS_PER_DAY);
+}
