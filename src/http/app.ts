@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { GraphQLSchema } from 'graphql';
+import type { Logger } from 'pino';
+import { pinoHttp } from 'pino-http';
+import type { Deps } from '../domain/deps.js';
+import { DomainError, STATUS_OF } from '../domain/rules/errors.js';
+import { createRest, prepareRoutes } from '../rest/adapter.js';
+import { openApi } from '../rest/openapi.js';
+import { checkHead } from './check-head.js';
+import { createCors } from './cors.js';
+import { describeFault } from './faults.js';
+import { createGraphiql } from './graphiql.js';
+import { createGraphql } from './graphql.js';
+import type { KeyUses } from './key-uses.js';
+import { admit } from './limit.js';
+import type { RateLimiter } from './rate-limit.js';
+import type { RedisState } from './rate-limit-redis.js';
+import { bodyFault, createJsonReader } from './read-json.js';
+import { createIdentify, resolverContext } from './request-state.js';
+
+export interface AppOptions {
+  deps: Deps;
+  schema: GraphQLSchema;
+  limiter: RateLimiter;
+  /** Null when no Redis is used. */
+  redisState: (() => RedisState) | null;
+  keyUses: KeyUses;
+  log: Logger;
+  corsOrigins: '*' | string[];
+  introspection: boolean;
+  /** Whose X-Forwarded-For is believed: nobody's, that of so many proxies, or that of these addresses. */
+  trustProxy: false | number | string[];
+  /** Folder of the GraphiQL page's built assets. */
+  graphiqlDir: string;
+  /** False once the process is asked to end. */
+  isServing(): boolean;
+}
+
+const GRAPHQL_PATH = '/graphql';
+
+/** Every middleware, in the order a request meets it. */
+export function createApp(options: AppOptions): Express {
+  const { deps, schema, limiter, keyUses, log } = options;
+  const identify = createIdentify(deps, keyUses);
+  const routes = prepareRoutes(schema);
+  const document = openApi(routes, { serverUrl: `${deps.settings.publicUrl}/v1`, refusals: STATUS_OF });
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', 'simple');
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  app.set('trust proxy', options.trustProxy);
+
+  app.use(nameRequest);
+  app.use(logRequests(log));
+  app.use(checkHead);
+  app.use(mendPath);
+  app.use(createCors(options.corsOrigins));
+  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
+  app.get('/readyz', readiness(options));
+  app.get('/v1/openapi.json', (_request, response) => void response.json(document));
+  app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseMethod);
+  app.use(
+    '/v1',
+    createRest(schema, routes, {
+      key: async (request, response, next) => {
+        if ((await identify(request, response)) === null)
+          throw new DomainError('unauthorized', 'missing or unknown API key');
+        next();
+      },
+      rateLimit: async (request, response, next) => {
+        await admit(limiter, (await identify(request, response))!, 1, response);
+        next();
+      },
+      readBody: createJsonReader(() => true),
+      contextOf: async (request, response) => resolverContext(deps, await identify(request, response), response),
+    }),
+  );
+  app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
+  app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));
+  const { introspection } = options;
+  app.all(GRAPHQL_PATH, createGraphql({ deps, schema, endpoint: GRAPHQL_PATH, limiter, identify, introspection, log }));
+  app.use((request) => {
+    throw new DomainError('no_route', `no such endpoint: ${request.method} ${request.path}`);
+  });
+  app.use(answerFault(log));
+  return app;
+}
+
+const nameRequest: RequestHandler = (request, response, next) => {
+  request.id = randomUUID();
+  response.setHeader('X-Request-Id', request.id);
+  next();
+};
+
+/** A key pasted where an id belongs must not reach the log either. */
+function withoutKeys(path: string): string {
+  return path.replace(/gpu_live_\w*/g, 'gpu_live_…');
+}
+
+/** One line for each request. Headers and bodies stay out of it: they hold keys. */
+function logRequests(log: Logger): RequestHandler {
+  return pinoHttp({
+    logger: log,
+    genReqId: (request) => request.id,
+    serializers: {
+      req: ({ id, method, url, raw }) => ({
+        id,
+        method,
+        path: withoutKeys(String(url).split('?')[0]!),
+        address: raw.ip,
+      }),
+      res: ({ statusCode }) => ({ statusCode }),
+    },
+  });
+}
+
+/** A path that is no valid percent-encoding is taken by the letter: an unknown id or route, not a fault of the router. */
+const mendPath: RequestHandler = (request, _response, next) => {
+  try {
+    decodeURIComponent(request.path);
+  } catch {
+    const [path, ...query] = request.url.split('?');
+    request.url = [path!.replaceAll('%', '%25'), ...query].join('?');
+  }
+  next();
+};
+
+const refuseMethod: RequestHandler = (request, response) => {
+  const allowed = 'GET, HEAD, OPTIONS';
+  response.setHeader('Allow', allowed);
+  throw new DomainError('method_not_allowed', `${request.method} is not allowed here; allowed: ${allowed}`);
+};
+
+/** Redis does not decide it: without, each process limits for itself. */
+function readiness({ deps, redisState, isServing }: AppOptions): RequestHandler {
+  return async (_request, response) => {
+    const database = await deps.db.pool.query('select 1').then(
+      () => 'ok',
+      () => 'away',
+    );
+    const ready = database === 'ok' && isServing();
+    response.status(ready ? 200 : 503).json({
+      status: ready ? 'ready' : 'not ready',
+      database,
+      ...(redisState !== null && { redis: redisState() }),
+    });
+  };
+}
+
+function answerFault(log: Logger): ErrorRequestHandler {
+  return (error, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const { unexpected, status, code, message, retryAfterSeconds } = describeFault(bodyFault(error) ?? error);
+    if (unexpected) log.error({ err: error, req: { id: request.id } }, 'unexpected error');
+    if (status === STATUS_OF.unauthorized) response.setHeader('WWW-Authenticate', 'Bearer');
+    if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
+    response.status(status).json({ error: { code, message } });
+  };
+}

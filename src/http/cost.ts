@@ -1,0 +1,68 @@
+import {
+  type DocumentNode,
+  GraphQLIncludeDirective,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  GraphQLSkipDirective,
+  getDirectiveValues,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { type Fragments, fragmentsOf } from './document-measures.js';
+
+type Variables = Record<string, unknown>;
+
+/**
+ * What a GraphQL request counts as: one per root field that needs a key, each alias on its own, fields of fragments
+ * as often as they are spread, fields left out by @skip and @include not at all.
+ */
+export function requestCost(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+  variables: Variables,
+): number {
+  const operation = getOperationAST(document, operationName);
+  if (operation == null) return 0;
+  // With the defaults that the operation gives its variables. Variables that do not fit are refused before anything runs.
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  if (coerced === undefined) return 0;
+  const root = schema.getRootType(operation.operation)!;
+  const scope: Scope = { root, fragments: fragmentsOf(document), variables: coerced, costs: new Map() };
+  return costOf(operation.selectionSet, scope);
+}
+
+interface Scope {
+  root: GraphQLObjectType;
+  fragments: Fragments;
+  variables: Variables;
+  /** Of the fragments met so far: each is reckoned once, however often fragments spread each other. */
+  costs: Map<string, number>;
+}
+
+/** Validation has refused fragments that spread themselves. */
+function costOf(selectionSet: SelectionSetNode, scope: Scope): number {
+  return selectionSet.selections.reduce((sum, node) => sum + (isLeftOut(node, scope) ? 0 : nodeCost(node, scope)), 0);
+}
+
+function nodeCost(node: SelectionNode, scope: Scope): number {
+  if (node.kind === Kind.INLINE_FRAGMENT) return costOf(node.selectionSet, scope);
+  if (node.kind === Kind.FRAGMENT_SPREAD) return fragmentCost(node.name.value, scope);
+  return scope.root.getFields()[node.name.value]?.extensions.needsKey === true ? 1 : 0;
+}
+
+function fragmentCost(name: string, scope: Scope): number {
+  const cost = scope.costs.get(name) ?? costOf(scope.fragments.get(name)!.selectionSet, scope);
+  scope.costs.set(name, cost);
+  return cost;
+}
+
+function isLeftOut(node: SelectionNode, { variables }: Scope): boolean {
+  return (
+    getDirectiveValues(GraphQLSkipDirective, node, variables)?.if === true ||
+    getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if === false
+  );
+}

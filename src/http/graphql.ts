@@ -1,0 +1,152 @@
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import { type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
+import { createYoga, type Plugin } from 'graphql-yoga';
+import type { Logger } from 'pino';
+import type { Caller } from '../domain/api-keys.js';
+import type { Deps } from '../domain/deps.js';
+import type { ErrorCode } from '../domain/rules/errors.js';
+import type { GatewayContext } from '../schema/context.js';
+import { requestCost } from './cost.js';
+import { describeFault, type Fault } from './faults.js';
+import { answerRefusal, graphqlRequest, type HttpExtension, useReadRequest } from './graphql-request.js';
+import { admit } from './limit.js';
+import type { RateLimiter } from './rate-limit.js';
+import { resolverContext } from './request-state.js';
+import { useIntrospection } from './use-introspection.js';
+import { boundedCaches, useLimits } from './use-limits.js';
+
+interface ServerContext {
+  req: Request;
+  res: Response;
+}
+
+export interface GraphqlOptions {
+  deps: Deps;
+  schema: GraphQLSchema;
+  endpoint: string;
+  limiter: RateLimiter;
+  identify(request: Request, response: Response): Promise<Caller | null>;
+  introspection: boolean;
+  log: Logger;
+}
+
+/** Codes that decide the HTTP status when they are all there is to say; for every other refusal it stays 200. */
+const TELLING_CODES = new Set(['unauthorized', 'unavailable', 'internal']);
+
+/** What a request to GraphQL passes, in order. */
+export function createGraphql(options: GraphqlOptions): (RequestHandler | ErrorRequestHandler)[] {
+  const { deps, schema, endpoint, limiter, identify, introspection, log } = options;
+  const maskError = (error: unknown): Error => {
+    if (isRequestError(error)) {
+      // Variables that do not fit are the one thing that Yoga gives none.
+      error.extensions.code ??= 'invalid_request' satisfies ErrorCode;
+      return error;
+    }
+    const told = asGraphqlError(error, log);
+    // Thrown before anything ran, as when the key can't be looked up: no result carries the status.
+    if (told.path === undefined) told.extensions.http = httpOf(told);
+    return told;
+  };
+  const yoga = createYoga<ServerContext, GatewayContext>({
+    schema,
+    graphqlEndpoint: endpoint,
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    batching: false,
+    multipart: false,
+    logging: false,
+    // Read before Yoga.
+    maxRequestBodySize: false,
+    parserAndValidationCache: boundedCaches(),
+    maskedErrors: { maskError },
+    context: async ({ req, res }) => resolverContext(deps, await identify(req, res), res),
+    plugins: [
+      useReadRequest(),
+      useIntrospection(introspection),
+      useLimits(schema),
+      useRateLimit(schema, limiter, log),
+      useStatus(),
+    ],
+  });
+  return [...graphqlRequest, yoga as unknown as RequestHandler, answerRefusal(maskError)];
+}
+
+/** What GraphQL itself refuses before anything runs (syntax, validation, variables) is told in its own words. */
+function isRequestError(error: unknown): error is GraphQLError {
+  if (!(error instanceof GraphQLError) || error.path !== undefined) return false;
+  return error.originalError == null || error.originalError instanceof GraphQLError;
+}
+
+/** A fault as GraphQL tells it: the document's code and the REST status beside the message. */
+function asGraphqlError(error: unknown, log: Logger): GraphQLError {
+  const { unexpected, code, status, message, field, retryAfterSeconds } = describeFault(error);
+  if (unexpected) log.error({ err: error }, 'unexpected error in a resolver');
+  const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
+  return new GraphQLError(message, {
+    ...(nodes && { nodes }),
+    ...(source && { source }),
+    ...(positions && { positions }),
+    ...(path && { path }),
+    extensions: { code, status, ...(field && { field }), ...(retryAfterSeconds && { retryAfterSeconds }) },
+  });
+}
+
+/** Admits a request whole or refuses it whole, before anything of it runs. */
+function useRateLimit(
+  schema: GraphQLSchema,
+  limiter: RateLimiter,
+  log: Logger,
+): Plugin<GatewayContext & ServerContext> {
+  return {
+    async onExecute({ args, setResultAndStopExecution }) {
+      const { caller, res } = args.contextValue as GatewayContext & ServerContext;
+      if (caller === null) return;
+      const cost = requestCost(schema, args.document, args.operationName, args.variableValues ?? {});
+      try {
+        await admit(limiter, caller, cost, res);
+      } catch (error) {
+        const refusal = asGraphqlError(error, log);
+        const limited = refusal.extensions.code === 'rate_limited';
+        setResultAndStopExecution({ errors: [refusal], ...(limited && { extensions: { http: httpOf(refusal) } }) });
+      }
+    },
+  };
+}
+
+/** Sets the HTTP status when no field could be answered, and all for the same reason. */
+function useStatus(): Plugin<GatewayContext & ServerContext> {
+  return {
+    onExecute: () => ({
+      onExecuteDone({ result, setResult }) {
+        if (Symbol.asyncIterator in result) return;
+        const http = statusOf(result);
+        if (http !== null) setResult({ ...result, extensions: { ...result.extensions, http } });
+      },
+    }),
+  };
+}
+
+function statusOf({ data, errors }: ExecutionResult): HttpExtension | null {
+  if (errors === undefined || errors.length === 0 || data === undefined) return null;
+  if (data !== null && Object.values(data).some((value) => value !== null)) return null;
+  const faults = errors.map((error) => describeFault(error));
+  const code = faults[0]!.code;
+  if (!TELLING_CODES.has(code) || faults.some((fault) => fault.code !== code)) return null;
+  return httpExtension(faults[0]!.status, code, faults[0]!.retryAfterSeconds);
+}
+
+function httpOf({ extensions }: GraphQLError): HttpExtension {
+  const { code, status, retryAfterSeconds } = extensions as unknown as Fault;
+  return httpExtension(status, code, retryAfterSeconds);
+}
+
+function httpExtension(status: number, code: string, retryAfterSeconds: number | undefined): HttpExtension {
+  return {
+    status,
+    headers: {
+      ...(code === 'unauthorized' && { 'WWW-Authenticate': 'Bearer' }),
+      ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+    },
+  };
+}

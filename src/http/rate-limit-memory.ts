@@ -1,0 +1,90 @@
+import { performance } from 'node:perf_hooks';
+
+/** Where the requests of each account's last 60 s are counted. */
+export interface Buckets {
+  /** Decides and takes in one step: of two at once only one gets the last request. `cost` is at most `limit`. */
+  reserve(accountId: string, cost: number, limit: number): Reservation | Promise<Reservation>;
+}
+
+export interface Reservation {
+  /** All of `cost` were taken; else none. */
+  admitted: boolean;
+  /** Requests of the last 60 s before this one. */
+  taken: number;
+  /** Until the newest request is 60 s old. */
+  resetMs: number;
+  /** Until this request would pass; 0 when it was admitted. */
+  retryMs: number;
+}
+
+export interface MemoryBuckets extends Buckets {
+  reserve(accountId: string, cost: number, limit: number): Reservation;
+  /** Takes what was admitted elsewhere. */
+  note(accountId: string, cost: number): void;
+  /** Accounts that are kept. */
+  readonly size: number;
+}
+
+export const WINDOW_MS = 60_000;
+
+/**
+ * The count of this process. Bounded: an account has at most its limit of entries, and accounts idle for 60 s go; one
+ * that is not idle has a valid key.
+ */
+export function createMemoryBuckets(): MemoryBuckets {
+  /** When each request was admitted, oldest first; accounts in order of last use, so that idle ones are at the front. */
+  const buckets = new Map<string, number[]>();
+
+  const reserve = (accountId: string, cost: number, limit: number): Reservation => {
+    const now = wholeNow();
+    const times = bucketOf(accountId, now);
+    const taken = times.length;
+    const admitted = taken + cost <= limit;
+    if (admitted) append(times, cost, now);
+    return {
+      admitted,
+      taken,
+      resetMs: times.at(-1)! + WINDOW_MS - now,
+      retryMs: admitted ? 0 : times[taken + cost - limit - 1]! + WINDOW_MS - now,
+    };
+  };
+
+  const bucketOf = (accountId: string, now: number): number[] => {
+    evictIdle(now);
+    const times = (buckets.get(accountId) ?? []).filter((at) => !isOver(at, now));
+    buckets.delete(accountId);
+    buckets.set(accountId, times);
+    return times;
+  };
+
+  const evictIdle = (now: number) => {
+    for (const [accountId, times] of buckets) {
+      if (!isOver(times.at(-1)!, now)) return;
+      buckets.delete(accountId);
+    }
+  };
+
+  return {
+    reserve,
+    note: (accountId, cost) => {
+      const now = wholeNow();
+      append(bucketOf(accountId, now), cost, now);
+    },
+    get size() {
+      return buckets.size;
+    },
+  };
+}
+
+/** A clock that is set back must not fill buckets for ever. Whole milliseconds, so that sums are exact. */
+function wholeNow(): number {
+  return Math.floor(performance.now());
+}
+
+function isOver(at: number, now: number): boolean {
+  return at + WINDOW_MS <= now;
+}
+
+function append(times: number[], count: number, at: number): void {
+  for (let index = 0; index < count; index += 1) times.push(at);
+}

@@ -1,0 +1,114 @@
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { execute, type GraphQLSchema } from 'graphql';
+import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
+import { routes } from './routes.js';
+
+/** A refusal of the REST surface itself; the HTTP layer knows the status of its code. */
+export class RestRefusal extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** What the HTTP layer lends to the routes: run in this order, before the input is read. */
+export interface RestHooks {
+  key: RequestHandler;
+  rateLimit: RequestHandler;
+  readBody: RequestHandler;
+  /** The same context that GraphQL requests get. */
+  contextOf(request: Request, response: Response): Promise<object>;
+}
+
+const DECIMAL = /^[+-]?\d{1,15}(\.\d{1,15})?$/;
+const WHOLE = /^[+-]?\d{1,15}$/;
+
+export function prepareRoutes(schema: GraphQLSchema): PreparedRoute[] {
+  return routes.map((route) => prepare(schema, route));
+}
+
+/** The `/v1` routes: each runs its document against the schema, and refuses other methods of its path. */
+export function createRest(schema: GraphQLSchema, prepared: readonly PreparedRoute[], hooks: RestHooks): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  for (const route of prepared) {
+    const guards = route.needsKey ? [hooks.key, hooks.rateLimit] : [];
+    const body = route.inputs.some((input) => input.in === 'body') ? [hooks.readBody] : [];
+    const verb = route.method.toLowerCase() as 'get' | 'post' | 'delete';
+    router[verb](expressPath(route.path), ...guards, ...body, runner(schema, route, hooks));
+  }
+  for (const path of new Set(prepared.map((route) => route.path))) {
+    const methods = prepared.filter((route) => route.path === path).map((route) => route.method);
+    const allowed = [...(methods.includes('GET') ? ['HEAD'] : []), ...methods, 'OPTIONS'].sort().join(', ');
+    router.all(expressPath(path), (request, response) => {
+      response.setHeader('Allow', allowed);
+      throw new RestRefusal('method_not_allowed', `${request.method} is not allowed here; allowed: ${allowed}`);
+    });
+  }
+  return router;
+}
+
+function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): RequestHandler {
+  return async (request, response) => {
+    const variableValues = readInputs(route, request);
+    const contextValue = await hooks.contextOf(request, response);
+    const { data, errors } = await execute({ schema, document: route.document, variableValues, contextValue });
+    if (errors !== undefined) throw errors[0]!;
+    const result = data!.result;
+    if (result === null) throw new RestRefusal('not_found', 'no such instance');
+    response.status(route.status).json(route.respond(result));
+  };
+}
+
+function readInputs(route: PreparedRoute, request: Request): Record<string, unknown> {
+  const sources = {
+    query: request.query,
+    path: request.params,
+    body: objectBody(request.body),
+    header: request.headers,
+  };
+  const variables: Record<string, unknown> = {};
+  for (const input of route.inputs) {
+    const source = sources[input.in] as Record<string, unknown>;
+    const name = input.in === 'header' ? input.name.toLowerCase() : input.name;
+    const value = readInput(input, Object.hasOwn(source, name) ? source[name] : undefined);
+    if (value !== undefined) variables[input.variable] = value;
+  }
+  return variables;
+}
+
+/** The variable's value, or undefined when it is left out; null is as if absent. */
+function readInput(input: PreparedInput, raw: unknown): unknown {
+  const { field, name } = input;
+  if (raw === undefined || raw === null || (raw === '' && field.missing !== undefined)) {
+    if (input.required) throw new RestRefusal(field.missing ?? 'invalid_request', `${name} is required`);
+    return undefined;
+  }
+  if (input.in === 'query' && Array.isArray(raw)) throw new RestRefusal('invalid_request', `${name} may be given once`);
+  if (input.values !== undefined) return readSpelled(input, input.values, raw);
+  const value = input.in === 'query' ? fromText(input, raw as string) : raw;
+  const parsed = field.schema.safeParse(value);
+  if (!parsed.success) throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be ${field.must}`);
+  return parsed.data;
+}
+
+function readSpelled({ name, field }: PreparedInput, values: Readonly<Record<string, string>>, raw: unknown): string {
+  if (typeof raw === 'string' && Object.hasOwn(values, raw)) return values[raw]!;
+  const list = Object.keys(values).join(', ');
+  throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be one of ${list}`);
+}
+
+/** A number where the text is one; else the text, which the bounds then refuse. */
+function fromText({ type }: PreparedInput, text: string): unknown {
+  const pattern = { Int: WHOLE, Float: DECIMAL }[type];
+  return pattern?.test(text) ? Number(text) : text;
+}
+
+function objectBody(body: unknown): object {
+  return typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
+}
+
+function expressPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}

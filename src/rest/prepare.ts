@@ -1,0 +1,102 @@
+import {
+  type DocumentNode,
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLSchema,
+  getNamedType,
+  isInputObjectType,
+  isNonNullType,
+  parse,
+  validate,
+} from 'graphql';
+import type { z } from 'zod';
+import { type Input, type Route, SPELLING } from './routes.js';
+import { elementOf, rootOf, type Selected } from './selection.js';
+
+/** The definition that the schema keeps beside an argument: its bounds, and the codes of its refusals. */
+export interface Definition {
+  schema: z.ZodType;
+  must: string;
+  description: string;
+  default?: unknown;
+  missing?: string;
+  refusal?: string;
+}
+
+export interface PreparedInput extends Input {
+  required: boolean;
+  /** How the text of a query parameter is read. */
+  type: string;
+  field: Definition;
+}
+
+/** A route with its document parsed and checked against the schema. */
+export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
+  document: DocumentNode;
+  inputs: readonly PreparedInput[];
+  root: Selected;
+  needsKey: boolean;
+  /** The body of the answer from the root field's result. */
+  respond(result: unknown): object;
+}
+
+/** Throws when a document or an input does not fit the schema: a gateway with a broken route must not start. */
+export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
+  const document = parse(route.document);
+  const [fault] = validate(schema, document);
+  if (fault !== undefined) throw new Error(`route ${route.operationId}: ${fault.message}`);
+  const root = rootOf(schema, document);
+  const spell = speller(root);
+  return {
+    ...route,
+    document,
+    root,
+    inputs: route.inputs.map((input) => prepareInput(route, root, input)),
+    needsKey: root.definition.extensions.needsKey === true,
+    respond: (result) => envelop(route, spell(result)),
+  };
+}
+
+function prepareInput(route: Route, root: Selected, input: Input): PreparedInput {
+  const argument = argumentOf(root, input.variable);
+  const field = argument?.extensions.field as Definition | undefined;
+  if (argument === undefined || field === undefined) {
+    throw new Error(`route ${route.operationId}: ${input.variable} is no defined argument`);
+  }
+  return { ...input, field, required: isNonNullType(argument.type), type: getNamedType(argument.type).name };
+}
+
+/** Variables bear the name of the argument, or of the input object's field, that they are given to. */
+function argumentOf(root: Selected, name: string): GraphQLArgument | GraphQLInputField | undefined {
+  for (const argument of root.definition.args) {
+    if (argument.name === name) return argument;
+    const type = getNamedType(argument.type);
+    if (isInputObjectType(type) && type.getFields()[name] !== undefined) return type.getFields()[name];
+  }
+  return undefined;
+}
+
+/** A function that gives the enum values of an answer their REST spelling. */
+function speller({ type, children }: Selected): (value: unknown) => unknown {
+  const names = SPELLING[getNamedType(type).name];
+  const one = names !== undefined ? (value: unknown) => names[value as string] : objectSpeller(children);
+  const some = elementOf(type) === null ? one : (list: unknown) => (list as unknown[]).map(one);
+  return (value) => (value === null ? null : some(value));
+}
+
+function objectSpeller(children: readonly Selected[]): (value: unknown) => unknown {
+  if (children.length === 0) return (value) => value;
+  const fields = children.map((child) => [child.key, speller(child)] as const);
+  return (value) => {
+    const source = value as Record<string, unknown>;
+    return Object.fromEntries(fields.map(([key, spell]) => [key, spell(source[key])]));
+  };
+}
+
+function envelop({ envelope }: Route, result: unknown): object {
+  if (envelope.kind === 'item') return { object: envelope.object, ...(result as object) };
+  const { object, itemObject, count } = envelope;
+  const list = result as object[];
+  const data = itemObject === undefined ? list : list.map((item) => ({ object: itemObject, ...item }));
+  return count ? { object, count: list.length, data } : { object, data };
+}

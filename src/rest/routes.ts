@@ -1,0 +1,160 @@
+/** One REST route: a prepared GraphQL document, where its variables come from, and the envelope of its answer. */
+export interface Route {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** Below `/v1`; `{name}` is a path parameter. */
+  path: string;
+  operationId: string;
+  summary: string;
+  /** Has one root field, answered as `result`. Aliases give the contract's names. */
+  document: string;
+  inputs: readonly Input[];
+  status: 200 | 201;
+  envelope: Envelope;
+}
+
+/** A variable of the document: bounds, default and description are those of the argument it is given to. */
+export interface Input {
+  in: 'query' | 'path' | 'body' | 'header';
+  name: string;
+  variable: string;
+  /** REST spelling of an enum's values. */
+  values?: Readonly<Record<string, string>>;
+}
+
+/** `item`: the result's fields beside `object`. `list`: the result as `data`, each entry with `itemObject`. */
+export type Envelope =
+  | { kind: 'item'; object: string }
+  | { kind: 'list'; object: string; count: boolean; itemObject?: string };
+
+/** How the values of GraphQL enums are spelled in answers. */
+export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  GpuTier: {
+    FLAGSHIP: 'flagship',
+    DATACENTER: 'datacenter',
+    CONSUMER_FLAGSHIP: 'consumer-flagship',
+    CONSUMER: 'consumer',
+  },
+  InstanceStatus: { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' },
+  PricingMode: { ON_DEMAND: 'od', INTERRUPTIBLE: 'spot', RESERVED: 'res' },
+};
+
+const INSTANCE = `id status gpu num_gpus: numGpus region template disk_gb: diskGb type: mode price_hr: priceHr hostname
+  created_at: createdAt stopped_at: stoppedAt`;
+const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
+const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
+
+/** The whole of `/v1` (contract section 4). */
+export const routes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/gpus/pricing',
+    operationId: 'getPricing',
+    summary: 'The public price sheet.',
+    document: `query getPricing { result: pricing { currency billing price_rule: priceRule market_snapshot: marketSnapshot count
+      data { slug name vram_gb: vramGb tier
+        price_per_gpu_hour: pricePerGpuHour { on_demand: onDemand interruptible reserved }
+        market_median: marketMedian available_gpus: availableGpus url } } }`,
+    inputs: [],
+    status: 200,
+    envelope: { kind: 'item', object: 'gpu_pricing' },
+  },
+  {
+    method: 'GET',
+    path: '/offers',
+    operationId: 'listOffers',
+    summary: 'Machines that can be deployed now, cheapest first.',
+    document: `query listOffers($gpu: String, $region: String, $numMin: Int, $priceMax: Float, $limit: Int) {
+      result: offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit) {
+        machine_id: machineId gpu num_gpus: numGpus region cpu vcpus ram_gb: ramGb disk_gb: diskGb
+        net_mbps: netMbps { down up } ports pcie nvlink cuda_max: cudaMax reliability
+        price_per_hour: pricePerHour { on_demand: onDemand interruptible } } }`,
+    inputs: [
+      { in: 'query', name: 'gpu', variable: 'gpu' },
+      { in: 'query', name: 'region', variable: 'region' },
+      { in: 'query', name: 'num_min', variable: 'numMin' },
+      { in: 'query', name: 'price_max', variable: 'priceMax' },
+      { in: 'query', name: 'limit', variable: 'limit' },
+    ],
+    status: 200,
+    envelope: { kind: 'list', object: 'offers', count: true },
+  },
+  {
+    method: 'GET',
+    path: '/balance',
+    operationId: 'getBalance',
+    summary: 'Credit left and spend of this month, right to the second.',
+    document: 'query getBalance { result: balance { currency balance month_spend: monthSpend } }',
+    inputs: [],
+    status: 200,
+    envelope: { kind: 'item', object: 'balance' },
+  },
+  {
+    method: 'GET',
+    path: '/instances',
+    operationId: 'listInstances',
+    summary: 'The active instances of the account, newest first.',
+    document: `query listInstances { result: instances { ${INSTANCE} } }`,
+    inputs: [],
+    status: 200,
+    envelope: { kind: 'list', object: 'instances', count: false, itemObject: 'instance' },
+  },
+  {
+    method: 'POST',
+    path: '/instances',
+    operationId: 'deployInstance',
+    summary: 'Rents a machine; the hourly rate is locked for the life of the instance.',
+    document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String) {
+      result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey }) {
+        ${INSTANCE} } }`,
+    inputs: [
+      { in: 'body', name: 'machine_id', variable: 'machineId' },
+      { in: 'body', name: 'template', variable: 'template' },
+      { in: 'body', name: 'disk_gb', variable: 'diskGb' },
+      {
+        in: 'body',
+        name: 'type',
+        variable: 'mode',
+        values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED' },
+      },
+      IDEMPOTENCY_KEY,
+    ],
+    status: 201,
+    envelope: { kind: 'item', object: 'instance' },
+  },
+  {
+    method: 'GET',
+    path: '/instances/{id}',
+    operationId: 'getInstance',
+    summary: 'One instance of the account, also a destroyed one.',
+    document: `query getInstance($id: ID!) { result: instance(id: $id) { ${INSTANCE} } }`,
+    inputs: [INSTANCE_ID],
+    status: 200,
+    envelope: { kind: 'item', object: 'instance' },
+  },
+  {
+    method: 'DELETE',
+    path: '/instances/{id}',
+    operationId: 'destroyInstance',
+    summary: 'Destroys an instance: the same as the action destroy.',
+    document: `mutation destroyInstance($id: ID!, $idempotencyKey: String) {
+      result: action(id: $id, action: DESTROY, idempotencyKey: $idempotencyKey) { id status } }`,
+    inputs: [INSTANCE_ID, IDEMPOTENCY_KEY],
+    status: 200,
+    envelope: { kind: 'item', object: 'instance' },
+  },
+  {
+    method: 'POST',
+    path: '/instances/{id}/actions',
+    operationId: 'actOnInstance',
+    summary: 'Starts, stops or destroys an instance.',
+    document: `mutation actOnInstance($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {
+      result: action(id: $id, action: $action, idempotencyKey: $idempotencyKey) { ${INSTANCE} } }`,
+    inputs: [
+      INSTANCE_ID,
+      { in: 'body', name: 'action', variable: 'action', values: { start: 'START', stop: 'STOP', destroy: 'DESTROY' } },
+      IDEMPOTENCY_KEY,
+    ],
+    status: 200,
+    envelope: { kind: 'item', object: 'instance' },
+  },
+];

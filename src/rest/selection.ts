@@ -1,0 +1,56 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLField,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  getNamedType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+
+/** One answered field of a prepared document: its key in the answer, its definition, and what is selected below it. */
+export interface Selected {
+  key: string;
+  definition: GraphQLField<unknown, unknown>;
+  type: GraphQLOutputType;
+  children: Selected[];
+}
+
+/** The one root field of a prepared document. */
+export function rootOf(schema: GraphQLSchema, document: DocumentNode): Selected {
+  const operation = document.definitions.find(
+    (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
+  )!;
+  return selectionsOf(schema.getRootType(operation.operation)!, operation.selectionSet)[0]!;
+}
+
+function selectionsOf(parent: GraphQLObjectType, selectionSet: SelectionSetNode | undefined): Selected[] {
+  const nodes = (selectionSet?.selections ?? []) as readonly FieldNode[];
+  return nodes.map((node) => {
+    const definition = parent.getFields()[node.name.value]!;
+    const named = getNamedType(definition.type);
+    return {
+      key: (node.alias ?? node.name).value,
+      definition,
+      type: definition.type,
+      children: isObjectType(named) ? selectionsOf(named, node.selectionSet) : [],
+    };
+  });
+}
+
+/** The type without its "non-null" mark, and whether it had one. */
+export function unwrapNonNull(type: GraphQLOutputType): { inner: GraphQLOutputType; nullable: boolean } {
+  return type instanceof GraphQLNonNull ? { inner: type.ofType, nullable: false } : { inner: type, nullable: true };
+}
+
+/** The element type of a list; null for anything else. */
+export function elementOf(type: GraphQLOutputType): GraphQLOutputType | null {
+  const { inner } = unwrapNonNull(type);
+  return inner instanceof GraphQLList ? inner.ofType : null;
+}

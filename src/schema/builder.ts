@@ -1,0 +1,46 @@
+import SchemaBuilder from '@pothos/core';
+import PrismaPlugin from '@pothos/plugin-prisma';
+import RelayPlugin from '@pothos/plugin-relay';
+import type PrismaTypes from '../database/generated/pothos-types.js';
+import { getDatamodel } from '../database/generated/pothos-types.js';
+import type { Field } from '../domain/fields.js';
+import type { Instant } from '../domain/rules/time.js';
+import type { GatewayContext } from './context.js';
+import { DEFAULT_PAGE, MAX_PAGE, PAGE_DESCRIPTIONS } from './pages.js';
+
+export interface SchemaTypes {
+  Context: GatewayContext;
+  PrismaTypes: PrismaTypes;
+  DefaultFieldNullability: false;
+  Scalars: {
+    /** Micro-USD inside, a JSON number outside. */
+    USD: { Input: bigint; Output: bigint };
+    DateTime: { Input: Instant; Output: Instant | Date };
+    Date: { Input: string; Output: string | Date };
+    ID: { Input: string; Output: string };
+  };
+}
+
+export const builder = new SchemaBuilder<SchemaTypes>({
+  plugins: [RelayPlugin, PrismaPlugin],
+  defaultFieldNullability: false,
+  relay: { nodeQueryOptions: false, nodesQueryOptions: false, cursorType: 'String', ...PAGE_DESCRIPTIONS },
+  prisma: {
+    client: (context) => context.deps.db.prisma,
+    dmmf: getDatamodel(),
+    onUnusedQuery: 'error',
+    maxConnectionSize: MAX_PAGE,
+    defaultConnectionSize: DEFAULT_PAGE,
+  },
+});
+
+builder.queryType({ description: 'Reading. Prices, offers and the catalogue are public; the rest needs an API key.' });
+builder.mutationType({ description: 'Changing. Everything here needs an API key.' });
+
+/** Marks a root field that needs an API key and counts against the account's rate limit. */
+export const NEEDS_KEY = { extensions: { needsKey: true } };
+
+/** Description, default and bounds of an argument from its one definition; REST and OpenAPI read them off the schema. */
+export function fromField<T>(field: Field<T>) {
+  return { description: field.description, defaultValue: field.default, extensions: { field } };
+}

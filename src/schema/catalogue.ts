@@ -1,0 +1,69 @@
+import { findGpuModel, gpuModels, regions, templates } from '../domain/catalogue.js';
+import { builder } from './builder.js';
+
+export const GpuTier = builder.enumType('GpuTier', {
+  description: 'The class of a GPU model.',
+  values: {
+    FLAGSHIP: { description: 'Current training parts.' },
+    DATACENTER: { description: 'Other server boards and all workstation boards.' },
+    CONSUMER_FLAGSHIP: { description: 'The top consumer card of its generation.' },
+    CONSUMER: { description: 'Other consumer cards.' },
+  },
+});
+
+builder.prismaObject('GpuModel', {
+  description: 'A GPU model of the catalogue.',
+  fields: (t) => ({
+    slug: t.exposeID('slug', { description: 'Stable identifier, used everywhere in the API.' }),
+    name: t.exposeString('name', { description: 'Display name.' }),
+    vramGb: t.exposeInt('vramGb', { description: 'Video memory of one GPU in GB.' }),
+    tier: t.expose('tier', { type: GpuTier, description: 'Class of the model.' }),
+    nvlink: t.exposeBoolean('nvlink', { description: 'Whether the board can be linked by NVLink.' }),
+    pcieGen: t.exposeInt('pcieGen', { description: 'PCIe generation of the board.' }),
+  }),
+});
+
+builder.prismaObject('Region', {
+  description: 'A datacenter region.',
+  fields: (t) => ({
+    code: t.exposeID('code', { description: 'Region code, used everywhere in the API.' }),
+    name: t.exposeString('name', { description: 'City, and state or province where that is usual.' }),
+    country: t.exposeString('country', { description: 'ISO 3166-1 alpha-2 country code.' }),
+    latitude: t.exposeFloat('latitude', { description: 'Degrees north of the city centre.' }),
+    longitude: t.exposeFloat('longitude', { description: 'Degrees east of the city centre.' }),
+  }),
+});
+
+builder.prismaObject('Template', {
+  description: 'A container template that an instance can be deployed with.',
+  fields: (t) => ({
+    slug: t.exposeID('slug', { description: "What to give as a deploy's template." }),
+    image: t.exposeString('image', { description: 'OCI image reference it stands for.' }),
+    description: t.exposeString('description', { description: 'What the image is good for.' }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  gpuModels: t.prismaField({
+    type: ['GpuModel'],
+    description: 'All GPU models, in catalogue order. Public.',
+    resolve: (query, _root, _args, { deps }) => gpuModels(deps, query),
+  }),
+  gpuModel: t.prismaField({
+    type: 'GpuModel',
+    nullable: true,
+    description: 'One GPU model; null for an unknown slug. Public.',
+    args: { slug: t.arg.id({ required: true, description: 'Slug of the model.' }) },
+    resolve: (query, _root, { slug }, { deps }) => findGpuModel(deps, slug, query),
+  }),
+  regions: t.prismaField({
+    type: ['Region'],
+    description: 'All regions. Public.',
+    resolve: (query, _root, _args, { deps }) => regions(deps, query),
+  }),
+  templates: t.prismaField({
+    type: ['Template'],
+    description: 'The container templates; an OCI image reference may be deployed instead of one. Public.',
+    resolve: (query, _root, _args, { deps }) => templates(deps, query),
+  }),
+}));

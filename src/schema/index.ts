@@ -1,0 +1,17 @@
+import type { GraphQLSchema } from 'graphql';
+import { builder } from './builder.js';
+import './scalars.js';
+import './catalogue.js';
+import './pricing.js';
+import './offers.js';
+import './machines.js';
+import './instances.js';
+import './offer-search.js';
+import './balance.js';
+import './accounts.js';
+import './api-keys.js';
+import './statements.js';
+
+export function buildSchema(): GraphQLSchema {
+  return builder.toSchema();
+}

@@ -1,0 +1,206 @@
+import { fields } from '../domain/fields.js';
+import {
+  act,
+  activeInstances,
+  deploy,
+  earlyExitCostOf,
+  findInstance,
+  instanceHistory,
+  type Outcome,
+  reservedUntilOf,
+  type Usage,
+  usageOf,
+} from '../domain/instances.js';
+import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { accountOf, type GatewayContext } from './context.js';
+import { pageLimit } from './pages.js';
+import { PricingMode } from './pricing.js';
+
+const INTERVAL_CURSOR = /^GPC:T:\["S:i-[0-9a-f]{8}","S:(GPU|DISK)","N:\d{1,9}"\]$/;
+
+const InstanceStatus = builder.enumType('InstanceStatus', {
+  description: 'State of an instance.',
+  values: {
+    RUNNING: { description: 'GPUs and disk are billed.' },
+    STOPPED: { description: 'Only the disk is billed; the machine is free for others.' },
+    DESTROYED: { description: 'Nothing is billed; the disk is erased.' },
+  },
+});
+
+const InstanceActionKind = builder.enumType('InstanceActionKind', {
+  description: 'What can be done to an instance.',
+  values: {
+    START: { description: 'From STOPPED. Takes the machine back if it is free and the balance allows.' },
+    STOP: { description: 'From RUNNING. Ends GPU billing that second.' },
+    DESTROY: { description: 'From RUNNING or STOPPED. Ends all billing that second and erases the disk.' },
+  },
+});
+
+const StopReason = builder.enumType('StopReason', {
+  description: 'Why an instance stopped.',
+  values: {
+    USER: { description: 'Its owner stopped or destroyed it.' },
+    PREEMPTED: { description: 'An on-demand or reserved instance took the machine of an interruptible one.' },
+    BALANCE_EXHAUSTED: { description: 'Credit ran out.' },
+    ACCOUNT_SUSPENDED: { description: 'The operator suspended the account.' },
+    OPERATOR: { description: 'The operator stopped or destroyed it.' },
+  },
+});
+
+const UsageResource = builder.enumType('UsageResource', {
+  description: 'What is billed.',
+  values: {
+    GPU: { description: 'The whole machine, while running.' },
+    DISK: { description: 'The disk, until destroyed.' },
+  },
+});
+
+const UsageInterval = builder.prismaObject('UsageInterval', {
+  description: 'Seconds from start to end, the end not counted, at a locked rate.',
+  fields: (t) => ({
+    resource: t.expose('resource', { type: UsageResource, description: 'What is billed.' }),
+    ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'First second billed.' }),
+    endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'Null while it goes on.' }),
+  }),
+});
+
+const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
+  description: 'What an instance has used and cost so far. The parts add up to the total.',
+  fields: (t) => ({
+    gpuSeconds: t.int({ description: 'Seconds it ran.', resolve: ({ gpuSeconds }) => Number(gpuSeconds) }),
+    diskSeconds: t.int({ description: 'Seconds its disk existed.', resolve: ({ diskSeconds }) => Number(diskSeconds) }),
+    gpuCost: t.expose('gpuCost', { type: 'USD', description: 'Cost of the GPU seconds.' }),
+    diskCost: t.expose('diskCost', { type: 'USD', description: 'Cost of the disk seconds.' }),
+    earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'Charged for leaving a reserved term early.' }),
+    total: t.expose('total', { type: 'USD', description: 'All of it.' }),
+  }),
+});
+
+export const InstanceType = builder.prismaObject('Instance', {
+  description: 'One rental of a machine.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: '`i-` and 8 hex characters.' }),
+    status: t.expose('status', { type: InstanceStatus, description: 'State.' }),
+    gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
+    numGpus: t.exposeInt('numGpus', { description: 'GPUs of the machine.' }),
+    region: t.exposeString('region', { description: 'Region code.' }),
+    template: t.exposeString('template', { description: 'Template slug or OCI image reference.' }),
+    diskGb: t.exposeInt('diskGb', { description: 'Disk size in GB.' }),
+    mode: t.expose('mode', { type: PricingMode, description: 'How it is priced.' }),
+    priceHr: t.expose('gpuRate', {
+      type: 'USD',
+      description: 'Locked rate of the whole machine in USD per hour, without disk.',
+    }),
+    diskPriceHr: t.expose('diskRate', { type: 'USD', description: 'Locked rate of the disk in USD per hour.' }),
+    hostname: t.string({
+      description: 'Where it is reached.',
+      resolve: ({ id }, _args, { deps }) => `${id}.${deps.settings.serviceDomain}`,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First second billed.' }),
+    stoppedAt: t.expose('stoppedAt', { type: 'DateTime', nullable: true, description: 'Null while it runs.' }),
+    destroyedAt: t.expose('destroyedAt', { type: 'DateTime', nullable: true, description: 'Null until destroyed.' }),
+    stopReason: t.expose('stopReason', { type: StopReason, nullable: true, description: 'Null while it runs.' }),
+    reservedUntil: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'End of the reserved term as it stands; stopped seconds move it back. Null in other modes.',
+      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, deps.clock.now()),
+    }),
+    earlyExitCost: t.field({
+      type: 'USD',
+      description: 'What destroying it now would cost beyond usage.',
+      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, deps.clock.now()),
+    }),
+    usage: t.field({
+      type: UsageType,
+      description: 'Used and charged so far, to this second.',
+      resolve: (instance, _args, { deps }) => usageOf(instance, deps.clock.now()),
+    }),
+    usageIntervals: t.relatedConnection(
+      'usageIntervals',
+      {
+        type: UsageInterval,
+        cursor: 'instanceId_resource_ordinal',
+        maxSize: pageLimit(() => INTERVAL_CURSOR),
+        description: 'The intervals it was billed for, oldest first.',
+        query: { orderBy: [{ startedAt: 'asc' }, { resource: 'asc' }, { ordinal: 'asc' }] },
+      },
+      { description: 'A page of usage intervals.' },
+      { description: 'A usage interval on a page.' },
+    ),
+    machine: t.relation('machine', { description: 'The host it is on.' }),
+  }),
+});
+
+const DeployInput = builder.inputType('DeployInput', {
+  description: 'What to rent.',
+  fields: (t) => ({
+    machineId: t.id({ required: true, ...fromField(fields.machineId) }),
+    template: t.string(fromField(fields.template)),
+    diskGb: t.int(fromField(fields.diskGb)),
+    mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    idempotencyKey: t.string(fromField(fields.idempotencyKey)),
+  }),
+});
+
+builder.queryFields((t) => ({
+  instances: t.prismaField({
+    type: ['Instance'],
+    ...NEEDS_KEY,
+    nullable: true,
+    description: 'The active instances (running and stopped), newest first. Needs an API key.',
+    resolve: (query, _root, _args, context) => activeInstances(context.deps, accountOf(context), query),
+  }),
+  instance: t.prismaField({
+    type: 'Instance',
+    ...NEEDS_KEY,
+    nullable: true,
+    description: 'One instance, also a destroyed one; null when the account has no such instance. Needs an API key.',
+    args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
+    resolve: (query, _root, { id }, context) => findInstance(context.deps, accountOf(context), id, query),
+  }),
+  instanceHistory: t.prismaConnection(
+    {
+      type: 'Instance',
+      ...NEEDS_KEY,
+      cursor: 'accountId_sequence',
+      // Only of this account: a cursor of another's would tell where that one stands.
+      maxSize: pageLimit((context) => new RegExp(`^GPC:T:\\["S:${accountOf(context)}","N:\\d{1,9}"\\]$`)),
+      nullable: true,
+      description: 'Every instance the account ever had, newest first. Needs an API key.',
+      resolve: (query, _root, _args, context) => instanceHistory(context.deps, accountOf(context), query),
+    },
+    { description: 'A page of instances.' },
+    { description: 'An instance on a page.' },
+  ),
+}));
+
+builder.mutationFields((t) => ({
+  deploy: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description: 'Rents a machine at the price of its offer, locked for the life of the instance.',
+    args: { input: t.arg({ type: DeployInput, required: true, description: 'What to rent.' }) },
+    resolve: async (_root, { input }, context) =>
+      answer(context, await deploy(context.deps, accountOf(context), input)),
+  }),
+  action: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description: 'Starts, stops or destroys an instance; answers with its new state.',
+    args: {
+      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      action: t.arg({ type: InstanceActionKind, required: true, ...fromField(fields.action) }),
+      idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
+    },
+    resolve: async (_root, args, context) => answer(context, await act(context.deps, accountOf(context), args)),
+  }),
+}));
+
+export function answer(context: GatewayContext, { instance, replayed }: Outcome): Outcome['instance'] {
+  if (replayed) context.onReplayed();
+  return instance;
+}

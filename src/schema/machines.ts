@@ -1,0 +1,28 @@
+import { builder } from './builder.js';
+
+// No relation leads from a machine to its instances: it would show one account what others run.
+builder.prismaObject('Machine', {
+  description: 'A physical host, rented whole.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Machine id.' }),
+    gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
+    numGpus: t.exposeInt('numGpus', { description: 'GPUs in the machine.' }),
+    region: t.exposeString('region', { description: 'Region code.' }),
+    cpu: t.exposeString('cpu', { description: 'CPU model.' }),
+    vcpus: t.exposeInt('vcpus', { description: 'Virtual CPUs.' }),
+    ramGb: t.exposeInt('ramGb', { description: 'Memory in GB.' }),
+    diskGb: t.exposeInt('diskGb', { description: 'Whole disk in GB, whoever uses it.' }),
+    netDownMbps: t.exposeInt('netDownMbps', { description: 'Bandwidth to the machine in Mbit/s.' }),
+    netUpMbps: t.exposeInt('netUpMbps', { description: 'Bandwidth from the machine in Mbit/s.' }),
+    ports: t.exposeInt('ports', { description: 'Number of ports that can be opened to the internet.' }),
+    pcie: t.exposeInt('pcie', { description: 'PCIe generation.' }),
+    nvlink: t.exposeBoolean('nvlink', { description: 'Whether the GPUs are linked by NVLink.' }),
+    cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver runs; empty for AMD.' }),
+    reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
+    demo: t.exposeBoolean('demo', {
+      description: 'True for generated demonstration inventory: no such machine exists.',
+    }),
+    gpuModel: t.relation('gpuModel', { description: 'The GPU model.' }),
+    regionInfo: t.relation('regionInfo', { description: 'The region.' }),
+  }),
+});

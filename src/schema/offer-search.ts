@@ -1,0 +1,144 @@
+import { deployBest } from '../domain/deploy-best.js';
+import { fields } from '../domain/fields.js';
+import {
+  type OfferPosition,
+  type OfferSort as OfferSortName,
+  positionOf,
+  searchOffers,
+} from '../domain/offer-search.js';
+import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { GpuTier } from './catalogue.js';
+import { accountOf } from './context.js';
+import { answer, InstanceType } from './instances.js';
+import { OfferType } from './offers.js';
+import { DEFAULT_PAGE, pageLimit } from './pages.js';
+import { PricingMode } from './pricing.js';
+
+const OfferSort = builder.enumType('OfferSort', {
+  description: 'The order of offers. All prices are on demand. What is equal follows in the order of PRICE.',
+  values: {
+    PRICE: { description: 'Cheapest machine first, then more reliable, then by machine id: the order of offers.' },
+    PRICE_PER_GPU: { description: 'Cheapest GPU first.' },
+    RELIABILITY: { description: 'Most reliable first.' },
+  },
+});
+
+const OfferFilterInput = builder.inputType('OfferFilterInput', {
+  description: 'What a machine must have, all of it. What is left out, null or an empty list asks for nothing.',
+  fields: (t) => ({
+    gpus: t.stringList(fromField(fields.gpus)),
+    regions: t.stringList(fromField(fields.regions)),
+    tiers: t.field({ type: [GpuTier], ...fromField(fields.tiers) }),
+    vramGbMin: t.int(fromField(fields.vramGbMin)),
+    nvlink: t.boolean({ description: 'Whether the GPUs must be linked by NVLink (true) or must not be (false).' }),
+    reliabilityMin: t.float(fromField(fields.reliabilityMin)),
+    vcpusMin: t.int(fromField(fields.vcpusMin)),
+    ramGbMin: t.int(fromField(fields.ramGbMin)),
+    diskGbMin: t.int(fromField(fields.diskGbMin)),
+    numMin: t.int(fromField(fields.numMin)),
+    numMax: t.int(fromField(fields.numMax)),
+    pricePerGpuMax: t.float(fromField(fields.pricePerGpuMax)),
+    includePreemptible: t.boolean({
+      defaultValue: false,
+      description:
+        'Also machines that only an interruptible instance holds. An interruptible deployBest never takes those.',
+    }),
+  }),
+});
+
+const DeployBestInput = builder.inputType('DeployBestInput', {
+  description:
+    'What to rent the best of. Preferred models and regions are fallbacks in order: the first model in the first region, then in the next regions, then the next model.',
+  fields: (t) => ({
+    filter: t.field({ type: OfferFilterInput, description: 'What the machine must have.' }),
+    gpus: t.stringList(fromField(fields.preferredGpus)),
+    regions: t.stringList(fromField(fields.preferredRegions)),
+    maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
+    template: t.string(fromField(fields.template)),
+    diskGb: t.int(fromField(fields.diskGb)),
+    mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    idempotencyKey: t.string(fromField(fields.idempotencyKey)),
+  }),
+});
+
+builder.queryFields((t) => ({
+  offerSearch: t.connection(
+    {
+      type: OfferType,
+      description:
+        'Offers that fit a filter, page by page. A cursor names a place in the order: what is rented meanwhile is missing from the next page and nothing is shown twice, unless its price changed. Public.',
+      args: {
+        filter: t.arg({ type: OfferFilterInput, description: 'What the machines must have.' }),
+        sort: t.arg({ type: OfferSort, defaultValue: 'PRICE', description: 'The order.' }),
+      },
+      resolve: async (_root, { filter, sort: given, ...page }, context) => {
+        const sort = given ?? 'PRICE';
+        pageLimit(() => cursorForm(sort))(page, context);
+        const { offers, total, hasPrevious, hasNext } = await searchOffers(context.deps, {
+          filter,
+          sort,
+          after: positionAt(sort, page.after),
+          before: positionAt(sort, page.before),
+          limit: page.first ?? page.last ?? DEFAULT_PAGE,
+          fromEnd: page.first == null && (page.last != null || (page.before != null && page.after == null)),
+        });
+        const edges = offers.map((node) => ({ node, cursor: cursor(sort, positionOf(node)) }));
+        return {
+          totalCount: total,
+          edges,
+          pageInfo: {
+            hasPreviousPage: hasPrevious,
+            hasNextPage: hasNext,
+            startCursor: edges[0]?.cursor ?? null,
+            endCursor: edges.at(-1)?.cursor ?? null,
+          },
+        };
+      },
+    },
+    {
+      description: 'A page of offers.',
+      fields: (f) => ({
+        totalCount: f.int({
+          description: 'Offers that fit, on all pages.',
+          resolve: ({ totalCount }) => totalCount,
+        }),
+      }),
+    },
+    { description: 'An offer on a page.' },
+  ),
+}));
+
+builder.mutationFields((t) => ({
+  deployBest: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description:
+      'Rents the cheapest machine that fits, chosen and taken in one step: refused with deploy_failed only while nothing that fits is free. The price is locked for the life of the instance.',
+    args: { input: t.arg({ type: DeployBestInput, required: true, description: 'What to rent the best of.' }) },
+    resolve: async (_root, { input }, context) =>
+      answer(context, await deployBest(context.deps, accountOf(context), input)),
+  }),
+}));
+
+/** Sort, price per GPU, price, reliability, machine id: all that any sort needs to go on from an offer. */
+function cursor(sort: OfferSortName, { pricePerGpu, price, reliability, machineId }: OfferPosition): string {
+  return Buffer.from(`${sort} ${pricePerGpu} ${price} ${reliability} ${machineId}`).toString('base64');
+}
+
+function cursorForm(sort: OfferSortName): RegExp {
+  return new RegExp(`^${sort} (\\d{1,18}) (\\d{1,18}) (\\d(?:\\.\\d{1,20})?(?:e-\\d{1,2})?) (\\P{Cc}{1,64})$`, 'u');
+}
+
+/** Of a cursor whose form was checked. */
+function positionAt(sort: OfferSortName, text: string | null | undefined): OfferPosition | null {
+  const parts = text == null ? null : cursorForm(sort).exec(Buffer.from(text, 'base64').toString());
+  if (parts === null) return null;
+  const [, pricePerGpu, price, reliability, machineId] = parts;
+  return {
+    pricePerGpu: BigInt(pricePerGpu!),
+    price: BigInt(price!),
+    reliability: Number(reliability),
+    machineId: machineId!,
+  };
+}

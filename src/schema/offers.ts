@@ -1,0 +1,81 @@
+import { fields } from '../domain/fields.js';
+import { findOffers, type Offer } from '../domain/offers.js';
+import type { ModeRates } from '../domain/rules/price-rule.js';
+import { builder, fromField } from './builder.js';
+import { catalogueOf } from './context.js';
+
+const NetMbps = builder.objectRef<Offer['netMbps']>('NetMbps').implement({
+  description: 'Network bandwidth in megabits per second.',
+  fields: (t) => ({
+    down: t.exposeInt('down', { description: 'To the machine.' }),
+    up: t.exposeInt('up', { description: 'From the machine.' }),
+  }),
+});
+
+const OfferPrices = builder.objectRef<ModeRates>('OfferPrices').implement({
+  description: 'USD per hour for the whole machine.',
+  fields: (t) => ({
+    onDemand: t.expose('onDemand', { type: 'USD', description: 'On demand.' }),
+    interruptible: t.expose('interruptible', { type: 'USD', description: 'Interruptible.' }),
+    reserved: t.expose('reserved', { type: 'USD', description: 'Reserved for 3 months.' }),
+  }),
+});
+
+export const OfferType = builder.objectRef<Offer>('Offer').implement({
+  description: 'A machine that can be deployed now, with its price.',
+  fields: (t) => ({
+    machineId: t.exposeID('machineId', { description: 'What to give to deploy.' }),
+    gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
+    numGpus: t.exposeInt('numGpus', { description: 'GPUs in the machine, 1 to 8. It is rented whole.' }),
+    region: t.exposeString('region', { description: 'Region code.' }),
+    cpu: t.exposeString('cpu', { description: 'CPU model.' }),
+    vcpus: t.exposeInt('vcpus', { description: 'Virtual CPUs.' }),
+    ramGb: t.exposeInt('ramGb', { description: 'Memory in GB.' }),
+    diskGb: t.exposeInt('diskGb', { description: 'Disk in GB that is left for a new instance.' }),
+    netMbps: t.expose('netMbps', { type: NetMbps, description: 'Network bandwidth.' }),
+    ports: t.exposeInt('ports', { description: 'Number of ports that can be opened to the internet.' }),
+    pcie: t.exposeInt('pcie', { description: 'PCIe generation.' }),
+    nvlink: t.exposeBoolean('nvlink', { description: 'Whether the GPUs are linked by NVLink.' }),
+    cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver runs; empty for AMD.' }),
+    reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
+    pricePerHour: t.expose('pricePerHour', { type: OfferPrices, description: 'Price of the whole machine.' }),
+    preemptible: t.exposeBoolean('preemptible', {
+      description: 'True when an interruptible instance would be stopped by an on-demand or reserved deploy.',
+    }),
+    demo: t.exposeBoolean('demo', {
+      description: 'True for generated demonstration inventory: no such machine exists.',
+    }),
+    gpuModel: t.prismaField({
+      type: 'GpuModel',
+      nullable: true,
+      description: 'The GPU model.',
+      resolve: async (_query, { gpu }, _args, context) => (await catalogueOf(context)).gpuModels.get(gpu) ?? null,
+    }),
+    regionInfo: t.prismaField({
+      type: 'Region',
+      nullable: true,
+      description: 'The region.',
+      resolve: async (_query, { region }, _args, context) => (await catalogueOf(context)).regions.get(region) ?? null,
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  offers: t.field({
+    type: [OfferType],
+    description:
+      'Machines that can be deployed now: cheapest first by on-demand price of the whole machine, then more reliable. Public.',
+    args: {
+      gpu: t.arg.string(fromField(fields.gpu)),
+      region: t.arg.string(fromField(fields.region)),
+      numMin: t.arg.int(fromField(fields.numMin)),
+      priceMax: t.arg.float(fromField(fields.priceMax)),
+      limit: t.arg.int(fromField(fields.limit)),
+      includePreemptible: t.arg.boolean({
+        defaultValue: false,
+        description: 'Also machines that only an interruptible instance holds.',
+      }),
+    },
+    resolve: (_root, args, { deps }) => findOffers(deps, args),
+  }),
+}));

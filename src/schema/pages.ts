@@ -1,0 +1,49 @@
+import { check, fields } from '../domain/fields.js';
+import { DomainError } from '../domain/rules/errors.js';
+import type { GatewayContext } from './context.js';
+
+interface PageArguments {
+  first?: number | null;
+  last?: number | null;
+  after?: string | null;
+  before?: string | null;
+}
+
+/** Entries on a page when neither first nor last is given. */
+export const DEFAULT_PAGE = 25;
+export const MAX_PAGE = 100;
+
+/**
+ * The page limit of a connection, as its `maxSize`: refuses a size out of bounds, and a cursor unlike those the
+ * connection gives, before it can reach the database.
+ */
+export function pageLimit(cursorForm: (context: GatewayContext) => RegExp) {
+  return (args: PageArguments, context: GatewayContext): number => {
+    for (const name of ['first', 'last'] as const) {
+      if (args[name] != null) check(name, fields.page, args[name]);
+    }
+    for (const name of ['after', 'before'] as const) {
+      const cursor = args[name];
+      if (cursor == null || cursorForm(context).test(Buffer.from(cursor, 'base64').toString())) continue;
+      throw new DomainError('invalid_request', `${name} must be a cursor of this list`, { field: name });
+    }
+    return MAX_PAGE;
+  };
+}
+
+/** What the relay plugin's own types and arguments say of themselves. */
+export const PAGE_DESCRIPTIONS = {
+  pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
+  hasNextPageFieldOptions: { description: 'Whether entries follow.' },
+  hasPreviousPageFieldOptions: { description: 'Whether entries precede.' },
+  startCursorFieldOptions: { description: 'Cursor of the first entry; null on an empty page.' },
+  endCursorFieldOptions: { description: 'Cursor of the last entry; null on an empty page.' },
+  edgesFieldOptions: { description: 'The entries, each with its cursor.' },
+  pageInfoFieldOptions: { description: 'Where this page stands.' },
+  cursorFieldOptions: { description: 'Names this entry as the place to go on from.' },
+  nodeFieldOptions: { description: 'The entry.' },
+  firstArgOptions: { description: `Entries from the front, 1 to ${MAX_PAGE}; ${DEFAULT_PAGE} by default.` },
+  lastArgOptions: { description: `Entries from the end, 1 to ${MAX_PAGE}.` },
+  afterArgOptions: { description: 'Cursor that the page begins after.' },
+  beforeArgOptions: { description: 'Cursor that the page ends before.' },
+};

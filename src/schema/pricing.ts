@@ -1,0 +1,104 @@
+import { type GpuPrice, type PastPrice, type PriceSheet, priceHistory, priceSheet } from '../domain/pricing.js';
+import type { ModeRates } from '../domain/rules/price-rule.js';
+import { PRICE_RULE } from '../domain/rules/price-rule.js';
+import { builder } from './builder.js';
+import { GpuTier } from './catalogue.js';
+import { catalogueOf } from './context.js';
+
+export const PricingMode = builder.enumType('PricingMode', {
+  description: 'How an instance is priced.',
+  values: {
+    ON_DEMAND: { description: 'Market median × 0.70, rounded down to the cent.' },
+    INTERRUPTIBLE: {
+      description: '50 % of on-demand. Stopped when an on-demand or reserved deploy or start takes its machine.',
+    },
+    RESERVED: {
+      description: '65 % of on-demand for a term of 3 months of running. Destroying it earlier returns the discount.',
+    },
+  },
+});
+
+const ModePrices = builder.objectRef<ModeRates>('ModePrices').implement({
+  description: 'USD per GPU-hour in each mode, billed per second.',
+  fields: (t) => ({
+    onDemand: t.expose('onDemand', { type: 'USD', description: 'On demand.' }),
+    interruptible: t.expose('interruptible', { type: 'USD', description: 'Interruptible.' }),
+    reserved: t.expose('reserved', { type: 'USD', description: 'Reserved for 3 months.' }),
+  }),
+});
+
+const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
+  description: 'The price of one GPU model.',
+  fields: (t) => ({
+    slug: t.exposeID('slug', { description: 'Slug of the model.' }),
+    name: t.exposeString('name', { description: 'Display name of the model.' }),
+    vramGb: t.exposeInt('vramGb', { description: 'Video memory of one GPU in GB.' }),
+    tier: t.expose('tier', { type: GpuTier, description: 'Class of the model.' }),
+    pricePerGpuHour: t.expose('pricePerGpuHour', { type: ModePrices, description: 'USD per GPU-hour.' }),
+    marketMedian: t.expose('marketMedian', {
+      type: 'USD',
+      nullable: true,
+      description: 'Market median in USD per GPU-hour at the snapshot date; null with fewer than 5 listings.',
+    }),
+    listings: t.exposeInt('listings', { description: 'Listings that the median was made from.' }),
+    snapshot: t.expose('snapshot', { type: 'Date', description: 'The date of the market data.' }),
+    priceRule: t.string({
+      description: 'How the price was made: anyone can reckon it again from median and rule.',
+      resolve: () => PRICE_RULE,
+    }),
+    availableGpus: t.exposeInt('availableGpus', { description: "GPUs in the model's offers right now." }),
+    url: t.exposeString('url', { description: "Where the model's offers are." }),
+    gpuModel: t.prismaField({
+      type: 'GpuModel',
+      nullable: true,
+      description: 'The model.',
+      resolve: async (_query, { slug }, _args, context) => (await catalogueOf(context)).gpuModels.get(slug) ?? null,
+    }),
+  }),
+});
+
+const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
+  description: 'The public price sheet.',
+  fields: (t) => ({
+    currency: t.string({ description: 'Always USD.', resolve: () => 'USD' }),
+    billing: t.string({ description: 'Always per_second.', resolve: () => 'per_second' }),
+    priceRule: t.string({ description: 'The pricing rule as text.', resolve: () => PRICE_RULE }),
+    marketSnapshot: t.expose('marketSnapshot', { type: 'Date', description: 'The date the prices refer to.' }),
+    count: t.int({ description: 'Number of entries in data.', resolve: ({ data }) => data.length }),
+    data: t.field({ type: [GpuPriceType], description: 'One entry per GPU model.', resolve: ({ data }) => data }),
+  }),
+});
+
+const PastPriceType = builder.objectRef<PastPrice>('PastPrice').implement({
+  description: 'What a model cost from one snapshot on.',
+  fields: (t) => ({
+    snapshot: t.expose('snapshot', { type: 'Date', description: 'The date of the market data.' }),
+    onDemand: t.expose('onDemand', { type: 'USD', description: 'USD per GPU-hour on demand.' }),
+    marketMedian: t.expose('marketMedian', {
+      type: 'USD',
+      nullable: true,
+      description: 'Market median in USD per GPU-hour; null with fewer than 5 listings.',
+    }),
+    listings: t.exposeInt('listings', { description: 'Listings that the median was made from.' }),
+  }),
+});
+
+builder.prismaObjectField('GpuModel', 'priceHistory', (t) =>
+  t.field({
+    type: [PastPriceType],
+    description: 'Prices in past snapshots, oldest first; the newest 1,000 of the period.',
+    args: {
+      from: t.arg({ type: 'Date', description: 'First day; left out: from the beginning.' }),
+      to: t.arg({ type: 'Date', description: 'Last day; left out: to the newest.' }),
+    },
+    resolve: ({ slug }, period, { deps }) => priceHistory(deps, slug, period),
+  }),
+);
+
+builder.queryFields((t) => ({
+  pricing: t.field({
+    type: PriceSheetType,
+    description: 'The price sheet: every GPU model with its price and availability. Public.',
+    resolve: (_root, _args, { deps }) => priceSheet(deps),
+  }),
+}));

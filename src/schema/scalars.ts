@@ -1,0 +1,48 @@
+import { GraphQLError } from 'graphql';
+import { parseUsd, usdNumber } from '../domain/rules/money.js';
+import { formatInstant, instantOf } from '../domain/rules/time.js';
+import { builder } from './builder.js';
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** A day of the calendar from 1970 on. JavaScript takes 31 February for 3 March. */
+function isDay(text: string): boolean {
+  const date = CALENDAR_DATE.test(text) ? new Date(`${text}T00:00:00Z`) : null;
+  if (date === null || Number.isNaN(date.getTime()) || date.getTime() < 0) return false;
+  return date.toISOString().startsWith(text);
+}
+
+builder.scalarType('USD', {
+  description: 'An amount in US dollars: a JSON number, exact to 6 decimals.',
+  serialize: usdNumber,
+  parseValue: (value) => {
+    const micro = typeof value === 'number' ? parseUsd(value.toFixed(6)) : null;
+    if (micro === null) throw new GraphQLError('USD must be a number with at most 6 decimals');
+    return micro;
+  },
+});
+
+builder.scalarType('DateTime', {
+  description: 'An instant in UTC, RFC 3339 with whole seconds: 2026-11-20T09:43:00Z.',
+  serialize: (value) => formatInstant(value instanceof Date ? instantOf(value) : value),
+  parseValue: (value) => {
+    const date =
+      typeof value === 'string' && RFC_3339.test(value) && isDay(value.slice(0, 10)) ? new Date(value) : null;
+    if (date === null || Number.isNaN(date.getTime()) || date.getTime() < 0) {
+      throw new GraphQLError('DateTime must be RFC 3339 from 1970 on, such as 2026-11-20T09:43:00Z');
+    }
+    return instantOf(date);
+  },
+});
+
+builder.scalarType('Date', {
+  description: 'A calendar date: 2026-11-20.',
+  serialize: (value) => (value instanceof Date ? value.toISOString().slice(0, 10) : value),
+  parseValue: (value) => {
+    if (typeof value !== 'string' || !isDay(value)) {
+      throw new GraphQLError('Date must be YYYY-MM-DD, from 1970 on');
+    }
+    return value;
+  },
+});

@@ -1,0 +1,84 @@
+import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/statement.js';
+import { builder, NEEDS_KEY } from './builder.js';
+import { accountOf } from './context.js';
+
+/** Lines of one answer at most; the operator's command has no such bound. */
+const MAX_LINES = 5_000;
+
+const StatementLineKind = builder.enumType('StatementLineKind', {
+  description: 'What a line charges.',
+  values: {
+    GPU: { description: 'Seconds that the machine ran.' },
+    DISK: { description: 'Seconds that the disk existed.' },
+    EARLY_EXIT: { description: 'The discount returned for leaving a reserved term early.' },
+  },
+});
+
+const StatementMovementKind = builder.enumType('StatementMovementKind', {
+  description: 'How money came or went beside usage.',
+  values: { CREDIT: { description: 'A payment.' }, ADJUSTMENT: { description: "The operator's correction." } },
+});
+
+const Line = builder.objectRef<StatementLine>('StatementLine').implement({
+  description: 'What one instance was charged for one thing within the period.',
+  fields: (t) => ({
+    instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
+    kind: t.expose('kind', { type: StatementLineKind, description: 'What is charged.' }),
+    seconds: t.int({ description: 'Seconds billed.', resolve: ({ seconds }) => Number(seconds) }),
+    ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
+    amount: t.expose('amount', {
+      type: 'USD',
+      description: 'The rounded total after this line less the rounded total before it.',
+    }),
+    units: t.string({
+      description: 'The exact charge in 1/3600 micro-USD: rate in micro-USD × seconds.',
+      resolve: ({ units }) => units.toString(),
+    }),
+  }),
+});
+
+const Movement = builder.objectRef<StatementMovement>('StatementMovement').implement({
+  description: 'A credit or an adjustment.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Ledger entry id.' }),
+    kind: t.expose('kind', { type: StatementMovementKind, description: 'Credit or adjustment.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When it was booked.' }),
+    amount: t.expose('amount', { type: 'USD', description: 'USD; below zero where it was taken.' }),
+    reference: t.exposeString('reference', { nullable: true, description: 'The payment it came by.' }),
+    note: t.exposeString('note', { nullable: true, description: 'Why.' }),
+  }),
+});
+
+const StatementType = builder.objectRef<Statement>('Statement').implement({
+  description: 'Opening balance + movements − lines = closing balance, to the last micro-USD.',
+  fields: (t) => ({
+    from: t.expose('from', { type: 'DateTime', description: 'First second of the period.' }),
+    to: t.expose('to', {
+      type: 'DateTime',
+      description: 'End of the period, itself not counted; never in the future.',
+    }),
+    currency: t.string({ description: 'Always USD.', resolve: () => 'USD' }),
+    openingBalance: t.expose('openingBalance', { type: 'USD', description: 'Balance at from.' }),
+    closingBalance: t.expose('closingBalance', { type: 'USD', description: 'Balance at to.' }),
+    movements: t.expose('movements', { type: [Movement], description: 'Credits and adjustments, in order of time.' }),
+    lines: t.expose('lines', { type: [Line], description: 'Charges, by instance: GPU, disk, early exit.' }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  statement: t.field({
+    type: StatementType,
+    nullable: true,
+    ...NEEDS_KEY,
+    description: `What changed the balance within a period, line by line; at most ${MAX_LINES} lines. Needs an API key.`,
+    args: {
+      from: t.arg({ type: 'DateTime', required: true, description: 'First second of the period.' }),
+      to: t.arg({
+        type: 'DateTime',
+        description: 'End of the period, itself not counted. Left out or in the future: up to this second.',
+      }),
+    },
+    resolve: (_root, { from, to }, context) =>
+      statement(context.deps, accountOf(context), { from, to: to ?? null }, MAX_LINES),
+  }),
+}));
