@@ -1,0 +1,229 @@
+"""The objects of the service, with the field names of its REST interface.
+
+Money is :class:`decimal.Decimal` in USD, exact to 6 decimals. Timestamps are aware datetimes in UTC.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Callable, Dict, Generic, Iterator, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+class _Entries(Generic[T]):
+    """An envelope that can be iterated, indexed and measured as its ``data``."""
+
+    data: Tuple[T, ...]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> T:
+        return self.data[index]
+
+
+@dataclass(frozen=True)
+class GpuPrices:
+    """USD per GPU-hour in each pricing mode, billed per second."""
+
+    on_demand: Decimal
+    interruptible: Decimal
+    reserved: Decimal
+
+
+@dataclass(frozen=True)
+class GpuPricing:
+    """One GPU model of the price sheet."""
+
+    slug: str
+    name: str
+    vram_gb: int
+    #: flagship, datacenter, consumer-flagship or consumer
+    tier: str
+    price_per_gpu_hour: GpuPrices
+    #: USD per GPU-hour at the snapshot date; None when the market is too thin for a median
+    market_median: Optional[Decimal]
+    #: GPUs in the model's offers right now
+    available_gpus: int
+    url: str
+
+
+@dataclass(frozen=True)
+class PricingSheet(_Entries[GpuPricing]):
+    object: str
+    currency: str
+    billing: str
+    price_rule: str
+    #: the date that the prices refer to
+    market_snapshot: date
+    count: int
+    data: Tuple[GpuPricing, ...]
+
+
+@dataclass(frozen=True)
+class NetMbps:
+    """Bandwidth to (down) and from (up) the machine, in Mbit/s."""
+
+    down: int
+    up: int
+
+
+@dataclass(frozen=True)
+class OfferPrices:
+    """USD per hour for the whole machine."""
+
+    on_demand: Decimal
+    interruptible: Decimal
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A machine that can be deployed now; it is rented whole."""
+
+    #: what to give to deploy
+    machine_id: str
+    gpu: str
+    num_gpus: int
+    region: str
+    cpu: str
+    vcpus: int
+    ram_gb: int
+    #: what is left for a new instance
+    disk_gb: int
+    net_mbps: NetMbps
+    #: ports that can be opened to the internet
+    ports: int
+    #: PCIe generation
+    pcie: int
+    nvlink: bool
+    #: highest CUDA version of the driver; empty for AMD
+    cuda_max: str
+    #: share of time the machine was up, 0 to 1
+    reliability: float
+    price_per_hour: OfferPrices
+
+
+@dataclass(frozen=True)
+class OfferList(_Entries[Offer]):
+    object: str
+    count: int
+    data: Tuple[Offer, ...]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One rental."""
+
+    id: str
+    #: running, stopped or destroyed
+    status: str
+    gpu: str
+    num_gpus: int
+    region: str
+    template: str
+    disk_gb: int
+    #: od, spot (which deploy calls interruptible) or res
+    type: str
+    #: USD per hour of the whole machine, locked for life; the disk is not in it
+    price_hr: Decimal
+    hostname: str
+    created_at: datetime
+    #: None when not stopped
+    stopped_at: Optional[datetime]
+    object: str = "instance"
+
+
+@dataclass(frozen=True)
+class InstanceList(_Entries[Instance]):
+    object: str
+    data: Tuple[Instance, ...]
+
+
+@dataclass(frozen=True)
+class Destroyed:
+    """What is left of an instance that DELETE destroyed."""
+
+    object: str
+    id: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Balance:
+    object: str
+    currency: str
+    #: credit left, USD; below zero only by the disks of stopped instances
+    balance: Decimal
+    #: USD since the first of the UTC month
+    month_spend: Decimal
+
+
+class Misfit(ValueError):
+    """A value that is not what the contract promises; the message says where."""
+
+
+def decode(kind: Any, value: Any, where: str) -> Any:
+    """The JSON value as `kind`: a dataclass of this module or the type of a field. Numbers with a fraction come as
+    Decimal. Fields that `kind` does not know are ignored; optional ones may be missing. Raises Misfit."""
+    if dataclasses.is_dataclass(kind):
+        return _decode_object(kind, value, where)
+    if get_origin(kind) is Union:
+        return None if value is None else decode(get_args(kind)[0], value, where)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise Misfit(f"{where} is not a list")
+        return tuple(decode(get_args(kind)[0], item, f"{where}[{index}]") for index, item in enumerate(value))
+    accepted, read = _READERS[kind]
+    # Not isinstance: True is an int.
+    if type(value) not in accepted:
+        raise Misfit(f"{where} is not of the type {kind.__name__}")
+    try:
+        return read(value)
+    except ValueError as error:
+        raise Misfit(f"{where} is not of the type {kind.__name__}") from error
+
+
+def _decode_object(kind: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise Misfit(f"{where} is not an object")
+    arguments = {}
+    for name, (field_kind, has_default) in _fields(kind).items():
+        if name in value:
+            arguments[name] = decode(field_kind, value[name], f"{where}.{name}")
+        elif get_origin(field_kind) is Union:
+            arguments[name] = None
+        elif not has_default:
+            raise Misfit(f"{where}.{name} is missing")
+    return kind(**arguments)
+
+
+@lru_cache(maxsize=64)
+def _fields(kind: Any) -> Dict[str, Tuple[Any, bool]]:
+    hints = get_type_hints(kind)
+    return {f.name: (hints[f.name], f.default is not dataclasses.MISSING) for f in dataclasses.fields(kind)}
+
+
+def _timestamp(text: str) -> datetime:
+    # Before Python 3.11 fromisoformat does not know "Z".
+    instant = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
+    if instant.tzinfo is None:
+        raise ValueError("no time zone")
+    return instant.astimezone(timezone.utc)
+
+
+_READERS: Dict[Type[Any], Tuple[Tuple[Type[Any], ...], Callable[[Any], Any]]] = {
+    str: ((str,), str),
+    bool: ((bool,), bool),
+    int: ((int,), int),
+    float: ((int, Decimal), float),
+    Decimal: ((int, Decimal), Decimal),
+    date: ((str,), date.fromisoformat),
+    datetime: ((str,), _timestamp),
+}

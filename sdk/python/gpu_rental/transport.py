@@ -1,0 +1,209 @@
+"""HTTP: one exchange within its time, and when a request is sent again.
+
+Whatever is not a GET carries an ``Idempotency-Key``, so every request may be sent twice and is done once. A connection
+serves one request: nothing is shared between threads or forks, and no idle connection can have died. Environment
+variables for proxies are not read and redirects are not followed: the key goes to ``base_url`` and nowhere else.
+"""
+
+import contextlib
+import http.client
+import io
+import json
+import logging
+import platform
+import random
+import re
+import socket
+import ssl
+import time
+import uuid
+from decimal import Decimal
+from email.message import Message
+from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from .errors import BY_CODE, ApiError, ConnectionFailed, GpuRentalError, UnexpectedAnswer
+from .models import Misfit, decode
+from .version import VERSION
+
+T = TypeVar("T")
+
+#: Seconds before the first retry; twice that before each next one, up to 8 s. Of it, half to all is waited.
+FIRST_WAIT = 0.25
+MAX_DOUBLINGS = 5
+MAX_ANSWER_BYTES = 16_000_000
+USER_AGENT = f"gpu-rental-client/{VERSION} python/{platform.python_version()}"
+VISIBLE_ASCII = re.compile(r"[\x21-\x7e]{1,255}")
+ADDRESS = re.compile(r"https?://[\x21-\x7e]+")
+
+log = logging.getLogger("gpu_rental")
+
+
+class Transport:
+    """Sends requests below `base_url`. Holds no state between them: threads may share it."""
+
+    def __init__(
+        self,
+        api_key: Optional[str],
+        base_url: str,
+        timeout: float,
+        max_retries: int,
+        total_timeout: float,
+        ssl_context: Optional[ssl.SSLContext],
+    ) -> None:
+        if api_key is not None and not VISIBLE_ASCII.fullmatch(api_key):
+            raise ValueError("api_key must be visible ASCII characters, without spaces or line ends")
+        address = urlsplit(base_url) if ADDRESS.fullmatch(base_url) else None
+        if not address or not address.hostname or address.username or address.query or address.fragment:
+            raise ValueError("base_url must be such as https://gpu.example.com/v1")
+        if not (timeout > 0 and total_timeout > 0 and max_retries >= 0):
+            raise ValueError("timeout and total_timeout must be more than 0, max_retries 0 or more")
+        self._api_key = api_key
+        self._host = address.netloc
+        self._endpoint = (address.hostname, address.port or (443 if address.scheme == "https" else 80))
+        self._prefix = address.path.rstrip("/")
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._total_timeout = total_timeout
+        self._tls = (ssl_context or ssl.create_default_context()) if address.scheme == "https" else None
+
+    def request(
+        self,
+        kind: Type[T],
+        method: str,
+        path: str,
+        *,
+        public: bool = False,
+        query: Optional[Mapping[str, Any]] = None,
+        body: Optional[bytes] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> T:
+        """The answer as `kind`. Sent again after failures that may pass, until the client's limits."""
+        if idempotency_key is not None and not VISIBLE_ASCII.fullmatch(idempotency_key):
+            raise ValueError("idempotency_key must be 1 to 255 visible ASCII characters")
+        key = None if method == "GET" else idempotency_key or str(uuid.uuid4())
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        target = self._prefix + path + (f"?{urlencode(given)}" if given else "")
+        headers = self._headers(public, body, key)
+        deadline = time.monotonic() + self._total_timeout
+        retries = 0
+        while True:
+            try:
+                seconds = min(self._timeout, deadline - time.monotonic())
+                return _read(kind, *self._exchange(method, target, headers, body, seconds))
+            except GpuRentalError as error:
+                error.idempotency_key = key
+                wait = _wait_before(error, retries)
+                if not error.retryable or retries >= self._max_retries or time.monotonic() + wait >= deadline:
+                    raise
+                log.info("%s %s: %s; again in %.2f s", method, path, error, wait)
+            time.sleep(wait)
+            retries += 1
+
+    def _headers(self, public: bool, body: Optional[bytes], key: Optional[str]) -> Dict[str, str]:
+        headers = {"Host": self._host, "Accept": "application/json", "User-Agent": USER_AGENT, "Connection": "close"}
+        if self._api_key is not None and not public:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        return headers
+
+    def _exchange(
+        self, method: str, target: str, headers: Dict[str, str], body: Optional[bytes], seconds: float
+    ) -> Tuple[int, Message, bytes]:
+        """One request and its whole answer, within `seconds`."""
+        deadline = time.monotonic() + seconds
+        try:
+            with contextlib.closing(http.client.HTTPConnection(*self._endpoint)) as connection:
+                # A socket of ours instead of the connection's own: a timeout there would start anew with each byte.
+                connection.sock = _BoundedSocket(self._endpoint, self._tls, deadline)
+                # A service that refuses a body before it has read all of it: its answer is there.
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    connection.request(method, target, body, headers)
+                with connection.getresponse() as response:
+                    data = response.read(MAX_ANSWER_BYTES)
+                    if len(data) < int(response.headers.get("Content-Length") or 0):
+                        raise http.client.IncompleteRead(data)
+                    return response.status, response.headers, data
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            certain = isinstance(error, ssl.SSLCertVerificationError)
+            reason = str(error) or type(error).__name__
+            raise ConnectionFailed(f"no answer from {self._host}: {reason}", retryable=not certain) from error
+
+
+class _BoundedSocket:
+    """A connected socket, as much of it as http.client uses, whose every wait ends at one deadline."""
+
+    def __init__(self, endpoint: Tuple[str, int], tls: Optional[ssl.SSLContext], deadline: float) -> None:
+        self._deadline = deadline
+        self._socket = socket.create_connection(endpoint, self._left())
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self.arm()
+            self._socket = tls.wrap_socket(self._socket, server_hostname=endpoint[0])
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        return left
+
+    def arm(self) -> None:
+        self._socket.settimeout(self._left())
+
+    def sendall(self, data: bytes) -> None:
+        self.arm()
+        self._socket.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_BoundedReader(self, self._socket.makefile("rb", buffering=0)))
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _BoundedReader(io.RawIOBase):
+    def __init__(self, bounded: _BoundedSocket, raw: io.RawIOBase) -> None:
+        self._bounded = bounded
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Optional[int]:
+        self._bounded.arm()
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _read(kind: Type[T], status: int, headers: Message, data: bytes) -> T:
+    request_id = headers.get("X-Request-Id")
+    try:
+        answer = json.loads(data.decode("utf-8"), parse_float=Decimal)
+        if 200 <= status < 300:
+            found: T = decode(kind, answer, kind.__name__)
+            return found
+        code, message = answer["error"]["code"], answer["error"]["message"]
+        known = BY_CODE.get(code, ApiError)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        what = str(error) if isinstance(error, Misfit) else f"not an answer of this service: {data[:80]!r}"
+        moved = f", which sends to {headers['Location']}" if "Location" in headers else ""
+        raise UnexpectedAnswer("unexpected_answer", status, what + moved, request_id, _retry_after(headers)) from error
+    raise known(code, status, message, request_id, _retry_after(headers))
+
+
+def _retry_after(headers: Message) -> Optional[int]:
+    text = headers.get("Retry-After", "")
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _wait_before(error: GpuRentalError, retries: int) -> float:
+    """Seconds to wait before the next attempt: never less than what the service asks for, and never all at once."""
+    backoff: float = FIRST_WAIT * 2 ** min(retries, MAX_DOUBLINGS) * random.uniform(0.5, 1)
+    asked = getattr(error, "retry_after", None)
+    return backoff if asked is None else max(backoff, asked + random.uniform(0, FIRST_WAIT))

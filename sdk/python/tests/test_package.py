@@ -1,0 +1,46 @@
+"""The package itself: what it needs, and what it runs on."""
+
+import ast
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "gpu_rental"
+
+
+class ThePackage(unittest.TestCase):
+    def test_is_written_in_python_3_9(self) -> None:
+        files = sorted(ROOT.glob("gpu_rental/*.py")) + sorted(ROOT.glob("tests/*.py"))
+        self.assertGreater(len(files), 9)
+        for path in files:
+            ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 9))
+
+    def test_imports_the_standard_library_only(self) -> None:
+        known = getattr(sys, "stdlib_module_names", None)
+        if known is None:
+            self.skipTest("needs Python 3.10 for the list of the standard library")
+        for path in PACKAGE.glob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.level == 0:
+                    names = [node.module or ""]
+                for name in names:
+                    self.assertIn(name.split(".")[0], known, path.name)
+
+    def test_is_typed_whole_and_exports_what_it_says(self) -> None:
+        import gpu_rental
+
+        self.assertTrue((PACKAGE / "py.typed").is_file())
+        self.assertEqual(sorted(gpu_rental.__all__), gpu_rental.__all__)
+        for name in gpu_rental.__all__:
+            self.assertTrue(hasattr(gpu_rental, name), name)
+
+    def test_runs_with_nothing_but_its_folder_and_warns_of_nothing(self) -> None:
+        script = "import gpu_rental; print(gpu_rental.Client('k'), gpu_rental.__version__)"
+        command = [sys.executable, "-S", "-B", "-X", "dev", "-W", "error", "-c", script]
+        run = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertEqual(run.stdout, "Client(base_url='http://127.0.0.1:4000/v1') 1.0.0\n")

@@ -1,0 +1,165 @@
+"""Whole rentals on a real gateway, whose clock stands still but for control("advance")."""
+
+import contextlib
+import functools
+import io
+import os
+import re
+import threading
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from unittest import mock
+
+from gpu_rental import Client, DeployFailed, NotFound, Offer
+
+from .support import GATEWAY_URL, control, needs_gateway, renter
+
+
+@needs_gateway
+class ARental(unittest.TestCase):
+    def test_from_prices_to_the_last_balance(self) -> None:
+        client = renter("100").client
+
+        sheet = client.gpus.pricing()
+        self.assertEqual((sheet.object, sheet.currency, sheet.billing), ("gpu_pricing", "USD", "per_second"))
+        self.assertEqual((sheet.count, len(sheet)), (83, 83))
+        self.assertIs(type(sheet.market_snapshot), date)
+        model = next(entry for entry in sheet if entry.slug == "rtx-4090")
+        self.assertEqual(model.price_per_gpu_hour.interruptible, model.price_per_gpu_hour.on_demand / 2)
+
+        offers = client.offers.list(gpu="rtx-4090", num_min=1, limit=3)
+        self.assertEqual((offers.object, offers.count, len(offers)), ("offers", 3, 3))
+        offer = offers[0]
+        self.assertIsInstance(offer, Offer)
+        self.assertEqual(offer.price_per_hour.on_demand, offer.num_gpus * model.price_per_gpu_hour.on_demand)
+        self.assertGreater(offer.net_mbps.down, 0)
+        self.assertIs(type(offer.reliability), float)
+
+        deployed = client.instances.deploy(offer.machine_id, template="pytorch", disk_gb=100, type="od")
+        self.assertRegex(deployed.id, "^i-[a-f0-9]{8}$")
+        self.assertEqual(
+            (deployed.object, deployed.status, deployed.gpu, deployed.disk_gb, deployed.type, deployed.price_hr),
+            ("instance", "running", "rtx-4090", 100, "od", offer.price_per_hour.on_demand),
+        )
+        self.assertEqual(deployed.created_at.utcoffset(), timedelta(0))
+        self.assertIsNone(deployed.stopped_at)
+        self.assertEqual(client.instances.list().data, (deployed,))
+
+        control("advance", seconds=1800)
+        stopped = client.instances.stop(deployed.id)
+        self.assertEqual((stopped.status, stopped.stopped_at), ("stopped", deployed.created_at + timedelta(minutes=30)))
+        control("advance", seconds=1800)
+        started = client.instances.start(deployed.id)
+        self.assertEqual((started.status, started.stopped_at), ("running", None))
+        control("advance", seconds=1800)
+        destroyed = client.instances.destroy(deployed.id)
+        self.assertEqual((destroyed.object, destroyed.id, destroyed.status), ("instance", deployed.id, "destroyed"))
+
+        self.assertEqual(len(client.instances.list()), 0)
+        self.assertEqual(client.instances.get(deployed.id).status, "destroyed")
+        # One hour of the machine in two halves, one and a half of the disk.
+        spend = deployed.price_hr + Decimal("0.00014") * 100 * Decimal("1.5")
+        balance = client.balance.get()
+        self.assertEqual((balance.balance, balance.month_spend, balance.currency), (100 - spend, spend, "USD"))
+
+    def test_defaults_are_the_services_own(self) -> None:
+        client = renter().client
+        self.assertEqual(client.offers.list().count, 25)
+        instance = client.instances.deploy(client.offers.list(limit=1)[0].machine_id)
+        self.assertEqual((instance.template, instance.disk_gb, instance.type), ("pytorch", 50, "od"))
+
+    def test_an_interruptible_one_is_called_spot(self) -> None:
+        client = renter().client
+        offer = client.offers.list(limit=1)[0]
+        instance = client.instances.deploy(offer.machine_id, type="interruptible")
+        self.assertEqual((instance.type, instance.price_hr), ("spot", offer.price_per_hour.interruptible))
+
+    def test_every_filter_of_offers_is_sent(self) -> None:
+        client = renter().client
+        everything = client.offers.list(limit=100)
+        some = everything[50]
+        self.assertTrue(all(offer.region == some.region for offer in client.offers.list(region=some.region)))
+        self.assertTrue(all(offer.gpu == some.gpu for offer in client.offers.list(gpu=some.gpu)))
+        self.assertTrue(all(offer.num_gpus >= 8 for offer in client.offers.list(num_min=8)))
+        self.assertEqual(client.offers.list(gpu="no-such").data, ())
+        price = some.price_per_hour.on_demand
+        for most in (price, float(price)):
+            self.assertEqual(client.offers.list(price_max=most, limit=100)[-1].price_per_hour.on_demand, price)
+        self.assertEqual(len(client.offers.list(price_max=0)), 0)
+        # 0.30000000000000004 has more digits than the service reads.
+        client.offers.list(price_max=0.1 + 0.2)
+
+    def test_prices_and_offers_need_no_key(self) -> None:
+        anyone = Client(base_url=GATEWAY_URL + "/")
+        self.assertGreater(anyone.offers.list(gpu=anyone.gpus.pricing()[0].slug).count, -1)
+
+    def test_destroying_by_action_returns_the_instance(self) -> None:
+        client = renter().client
+        instance = client.instances.deploy(client.offers.list(limit=1)[0].machine_id)
+        destroyed = client.instances.action(instance.id, "destroy")
+        self.assertEqual((destroyed.status, destroyed.stopped_at), ("destroyed", instance.created_at))
+        self.assertIsInstance(destroyed.created_at, datetime)
+        self.assertIs(destroyed.created_at.tzinfo, timezone.utc)
+
+    def test_another_accounts_instance_is_not_found(self) -> None:
+        mine, other = renter().client, renter().client
+        instance = mine.instances.deploy(mine.offers.list(limit=1)[0].machine_id)
+        with self.assertRaises(NotFound):
+            other.instances.destroy(instance.id)
+        self.assertEqual(mine.instances.get(instance.id).status, "running")
+
+
+@needs_gateway
+class TheReadme(unittest.TestCase):
+    def test_has_a_quick_start_that_runs(self) -> None:
+        readme = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+        script, shown = re.findall(r"```(?:python)?\n(.*?)```", readme.split("## Quick start")[1], re.DOTALL)[:2]
+        client = functools.partial(Client, base_url=GATEWAY_URL)
+        printed = io.StringIO()
+        with mock.patch("gpu_rental.Client", client), mock.patch.dict(os.environ, {"GPU_API_KEY": renter().key}):
+            with contextlib.redirect_stdout(printed):
+                exec(script, {})
+
+        # The same lines, but for the region and every word with a digit in it.
+        def shape(text: str) -> str:
+            return re.sub(r"[\w.:+'-]*\d[\w.:+'-]*", "#", re.sub(r"^(\S+) \S+", r"\1", text))
+
+        self.assertEqual(shape(printed.getvalue()), shape(shown))
+
+
+@needs_gateway
+class Threads(unittest.TestCase):
+    def test_share_one_client(self) -> None:
+        client = renter("1000").client
+        machines = [offer.machine_id for offer in client.offers.list(gpu="rtx-4090", limit=16)]
+
+        def rental(machine_id: str) -> str:
+            instance = client.instances.deploy(machine_id, disk_gb=1)
+            assert client.instances.get(instance.id) == instance
+            client.instances.stop(instance.id)
+            return client.instances.destroy(instance.id).id
+
+        with ThreadPoolExecutor(8) as pool:
+            ids = list(pool.map(rental, machines))
+        self.assertEqual(len(set(ids)), 16)
+        self.assertEqual(len(client.instances.list()), 0)
+
+    def test_that_race_for_a_machine_get_it_once(self) -> None:
+        client = renter("1000").client
+        machine_id = client.offers.list(limit=1)[0].machine_id
+        line = threading.Barrier(8)
+
+        def deploy(_: int) -> bool:
+            line.wait(5)
+            try:
+                client.instances.deploy(machine_id, disk_gb=1)
+                return True
+            except DeployFailed:
+                return False
+
+        with ThreadPoolExecutor(8) as pool:
+            self.assertEqual(sum(pool.map(deploy, range(8))), 1)
+        self.assertEqual(len(client.instances.list()), 1)

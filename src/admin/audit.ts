@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { type AuditReport, audit, type Finding } from '../domain/audit.js';
+import { type Column, type Output, print, printJson } from './output.js';
+import type { Run } from './run.js';
+
+const COLUMNS: readonly Column<Finding>[] = [
+  ['ACCOUNT', ({ accountId }) => accountId || '-'],
+  ['SUBJECT', ({ subject }) => subject || '-'],
+  ['CHECK', ({ check }) => check],
+  ['FOUND', ({ detail }) => detail],
+];
+
+export function addAuditCommand(program: Command, run: Run): void {
+  program
+    .command('audit')
+    .description('recompute every account and check the invariants; exit code 1 on any difference')
+    .option('--json', 'print JSON')
+    .action((options: Output) =>
+      run(async (deps) => {
+        const report = await audit(deps);
+        show(report, options);
+        if (report.findings.length > 0) process.exitCode = 1;
+      }),
+    );
+}
+
+function show({ accounts, instances, ledgerEntries, findings }: AuditReport, { json }: Output): void {
+  if (json) {
+    const found = findings.map(({ check, accountId, subject, detail }) => ({
+      check,
+      account_id: accountId,
+      subject,
+      detail,
+    }));
+    printJson({ accounts, instances, ledger_entries: ledgerEntries, findings: found });
+    return;
+  }
+  if (findings.length > 0) print(findings, COLUMNS);
+  const verdict = findings.length === 0 ? 'no difference' : `${findings.length} differences`;
+  process.stdout.write(`${accounts} accounts, ${instances} instances, ${ledgerEntries} ledger entries: ${verdict}\n`);
+}

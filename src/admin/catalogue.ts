@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { importModels, importRegions, MODEL_COLUMNS, REGION_COLUMNS } from '../domain/catalogue-import.js';
+import type { Deps } from '../domain/deps.js';
+import type { FileRecord, ImportReport } from '../domain/import.js';
+import { recordsOf } from './files.js';
+import { type Output, printImport } from './output.js';
+import type { Run } from './run.js';
+
+type Import = (deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean) => Promise<ImportReport>;
+
+export function addCatalogueCommands(program: Command, run: Run): void {
+  addImport(program, run, 'model', 'GPU models', MODEL_COLUMNS, importModels);
+  addImport(program, run, 'region', 'regions', REGION_COLUMNS, importRegions);
+}
+
+function addImport(program: Command, run: Run, noun: string, things: string, columns: string[], apply: Import): void {
+  program
+    .command(noun)
+    .description(things)
+    .command('import <file>')
+    .description(`create or update ${things} from a CSV with the columns ${columns.join(', ')}`)
+    .option('--dry-run', 'check the file, and change nothing')
+    .option('--json', 'print JSON')
+    .action((file: string, options: Output & { dryRun?: boolean }) =>
+      run(async (deps) =>
+        printImport(things, await apply(deps, recordsOf(file, columns), options.dryRun ?? false), options),
+      ),
+    );
+}

@@ -1,0 +1,113 @@
+import { type Command, Option } from 'commander';
+import {
+  changeMachine,
+  findMachine,
+  importMachines,
+  listMachines,
+  MACHINE_COLUMNS,
+  type MachineChange,
+  type MachineState,
+  type MachineView,
+} from '../domain/machines.js';
+import { recordsOf } from './files.js';
+import { type Column, type Output, print, printImport, printJson } from './output.js';
+import type { Run } from './run.js';
+
+const COLUMNS: readonly Column<MachineView>[] = [
+  ['ID', ({ id }) => id],
+  ['GPUS', ({ gpu, numGpus }) => `${numGpus} x ${gpu}`],
+  ['REGION', ({ region }) => region],
+  ['STATE', ({ state }) => state.toLowerCase()],
+  ['DISK GB', ({ diskGb }) => String(diskGb)],
+  ['USED GB', ({ usedDiskGb }) => String(usedDiskGb)],
+  ['RUNS', ({ runs }) => runs ?? '-'],
+  ['DEMO', ({ demo }) => (demo ? 'demo' : '-')],
+];
+
+const STATES = ['listed', 'drained', 'offline', 'retired'];
+
+const CHANGES: readonly [MachineChange, string][] = [
+  ['drain', 'no new deploys and starts; what runs goes on'],
+  ['offline', 'as drain, for a machine that is away'],
+  ['online', 'offer it again'],
+  ['retire', 'take it out for good; it must hold no undestroyed instance'],
+];
+
+export function addMachineCommands(program: Command, run: Run): void {
+  const machine = program.command('machine').description('physical hosts');
+  machine
+    .command('import <file>')
+    .description(`create or update machines by id, all or none, from a CSV or JSON with ${MACHINE_COLUMNS.join(', ')}`)
+    .option('--dry-run', 'check the file, and change nothing')
+    .option('--json', 'print JSON')
+    .action((file: string, options: Output & { dryRun?: boolean }) =>
+      run(async (deps) => {
+        const onProgress = process.stderr.isTTY ? showProgress : undefined;
+        const report = await importMachines(deps, recordsOf(file, MACHINE_COLUMNS), {
+          dryRun: options.dryRun ?? false,
+          ...(onProgress && { onProgress }),
+        });
+        if (onProgress) process.stderr.write('\r\x1b[K');
+        printImport('machines', report, options);
+      }),
+    );
+  machine
+    .command('list')
+    .description('machines by id')
+    .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
+    .option('--gpu <slug>', 'only those of this model')
+    .option('--json', 'print JSON')
+    .action((options: Output & { state?: string; gpu?: string }) =>
+      run(async (deps) => {
+        const state = options.state?.toUpperCase() as MachineState | undefined;
+        show(await listMachines(deps, { ...(state && { state }), ...(options.gpu && { gpu: options.gpu }) }), options);
+      }),
+    );
+  machine
+    .command('show <id>')
+    .description('one machine')
+    .option('--json', 'print JSON')
+    .action((id: string, options: Output) => run(async (deps) => show([await findMachine(deps, id)], options)));
+  for (const [change, description] of CHANGES) {
+    machine
+      .command(`${change} <id>`)
+      .description(description)
+      .option('--json', 'print JSON')
+      .action((id: string, options: Output) =>
+        run(async (deps) => show([await changeMachine(deps, id, change)], options)),
+      );
+  }
+}
+
+function showProgress(machines: number): void {
+  process.stderr.write(`\r${machines} machines read`);
+}
+
+function show(machines: readonly MachineView[], { json }: Output): void {
+  if (!json) print(machines, COLUMNS);
+  else printJson(machines.map(asJson));
+}
+
+function asJson(machine: MachineView): object {
+  return {
+    id: machine.id,
+    gpu: machine.gpu,
+    num_gpus: machine.numGpus,
+    region: machine.region,
+    cpu: machine.cpu,
+    vcpus: machine.vcpus,
+    ram_gb: machine.ramGb,
+    disk_gb: machine.diskGb,
+    net_down_mbps: machine.netDownMbps,
+    net_up_mbps: machine.netUpMbps,
+    ports: machine.ports,
+    pcie: machine.pcie,
+    nvlink: machine.nvlink,
+    cuda_max: machine.cudaMax,
+    reliability: machine.reliability,
+    state: machine.state.toLowerCase(),
+    demo: machine.demo,
+    used_disk_gb: machine.usedDiskGb,
+    runs: machine.runs,
+  };
+}

@@ -1,0 +1,68 @@
+import { Command, CommanderError } from 'commander';
+import { DatabaseUnusable } from '../compose.js';
+import { ConfigError } from '../config.js';
+import { EmbeddedPostgresUnavailable } from '../database/embedded-postgres.js';
+import { FileRefused } from '../domain/import.js';
+import { DomainError } from '../domain/rules/errors.js';
+import { addAccountCommands } from './accounts.js';
+import { addKeyCommands } from './api-keys.js';
+import { addAuditCommand } from './audit.js';
+import { addCatalogueCommands } from './catalogue.js';
+import { addInstanceCommands } from './instances.js';
+import { addMachineCommands } from './machines.js';
+import { addMarketCommands } from './market.js';
+import { run } from './run.js';
+import { addStatementCommand } from './statements.js';
+
+const BAD_INPUT = 2;
+const NO_COMMAND = 'a command is missing; --help lists them';
+
+function createProgram(): Command {
+  const program = new Command('admin')
+    .description('Operator commands of the GPU rental gateway. DATABASE_URL or DATA_DIR tell which one.')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeErr: (text) => complain(text.replace(/^error: /, '').replace(/^Usage:.*/s, NO_COMMAND)) });
+  addAccountCommands(program, run);
+  addKeyCommands(program, run);
+  addInstanceCommands(program, run);
+  addMarketCommands(program, run);
+  addCatalogueCommands(program, run);
+  addMachineCommands(program, run);
+  addStatementCommand(program, run);
+  addAuditCommand(program, run);
+  exitByException(program);
+  return program;
+}
+
+function exitByException(command: Command): void {
+  command.exitOverride();
+  for (const child of command.commands) exitByException(child);
+}
+
+/** 0 done, 2 bad input (nothing was changed), 1 anything else. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
+  const badInput = error instanceof DomainError || error instanceof ConfigError;
+  const known = badInput || error instanceof DatabaseUnusable || error instanceof EmbeddedPostgresUnavailable;
+  if (error instanceof FileRefused) process.stderr.write(`${error.message}\n`);
+  else if (known) complain((error as Error).message);
+  else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+  return badInput ? BAD_INPUT : 1;
+}
+
+/** One line, whatever was typed. */
+function complain(text: string): void {
+  process.stderr.write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`);
+}
+
+// Without a listener a reader that left (`| head`) would end the process before it let go of the database.
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') complain(`the answer can't be written: ${message}`);
+  process.exitCode = 1;
+});
+
+createProgram()
+  .parseAsync()
+  .catch((error: unknown) => {
+    process.exitCode = exitCodeOf(error);
+  });

@@ -1,0 +1,45 @@
+import type { ImportReport } from '../domain/import.js';
+import { formatUsd } from '../domain/rules/money.js';
+import { formatInstant, type Instant, instantOf } from '../domain/rules/time.js';
+
+/** How a command's answer is written: a table for people, or JSON for scripts. */
+export interface Output {
+  json?: boolean;
+}
+
+/** A column of a table: its heading and what stands below it. */
+export type Column<T> = readonly [heading: string, cell: (row: T) => string];
+
+export function print<T>(rows: readonly T[], columns: readonly Column<T>[]): void {
+  const cells = [columns.map(([heading]) => heading), ...rows.map((row) => columns.map(([, cell]) => cell(row)))];
+  const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)));
+  for (const line of cells) {
+    const text = line.map((cell, index) => cell.padEnd(widths[index]!)).join('  ');
+    process.stdout.write(`${text.trimEnd()}\n`);
+  }
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+export function usd(micro: bigint): string {
+  return formatUsd(micro);
+}
+
+export function time(value: Instant | Date | null): string {
+  return value === null ? '-' : formatInstant(value instanceof Date ? instantOf(value) : value);
+}
+
+export function timeOrNull(value: Instant | Date | null): string | null {
+  return value === null ? null : time(value);
+}
+
+export function printImport(
+  things: string,
+  { created, updated }: ImportReport,
+  options: Output & { dryRun?: boolean },
+): void {
+  if (options.json) printJson({ created, updated, dry_run: options.dryRun ?? false });
+  else process.stdout.write(`${options.dryRun ? 'would be ' : ''}created ${created}, updated ${updated} ${things}\n`);
+}

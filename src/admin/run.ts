@@ -1,0 +1,20 @@
+import { pino } from 'pino';
+import { openDomain } from '../compose.js';
+import { loadEnvFile, readConfig } from '../config.js';
+import type { Deps } from '../domain/deps.js';
+import { systemClock } from '../system-clock.js';
+
+export type Run = (command: (deps: Deps) => Promise<void>) => Promise<void>;
+
+/** Runs a command on the database, opened for it alone; the gateway may run or not. */
+export const run: Run = async (command) => {
+  loadEnvFile();
+  const config = readConfig(process.env);
+  const log = pino({ level: 'warn' }, pino.destination(2));
+  const domain = await openDomain(config, systemClock, log);
+  try {
+    await command(domain.deps);
+  } finally {
+    await domain.close();
+  }
+};

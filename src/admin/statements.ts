@@ -1,0 +1,131 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import { usdNumber } from '../domain/rules/money.js';
+import { type Instant, instantOf } from '../domain/rules/time.js';
+import { type Statement, statement } from '../domain/statement.js';
+import { type Column, print, printJson, time, usd } from './output.js';
+import type { Run } from './run.js';
+
+interface Options {
+  from: Instant;
+  to?: Instant;
+  format: 'table' | 'json' | 'csv';
+  json?: boolean;
+}
+
+/** One row of a statement, whatever it is about. */
+interface Row {
+  kind: string;
+  subject: string;
+  at: string;
+  seconds: string;
+  ratePerHour: string;
+  amount: string;
+  units: string;
+  note: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  ['KIND', ({ kind }) => kind],
+  ['SUBJECT', ({ subject }) => subject],
+  ['AT', ({ at }) => at],
+  ['SECONDS', ({ seconds }) => seconds],
+  ['USD/H', ({ ratePerHour }) => ratePerHour],
+  ['AMOUNT USD', ({ amount }) => amount],
+  ['NOTE', ({ note }) => note],
+];
+
+export function addStatementCommand(program: Command, run: Run): void {
+  program
+    .command('statement <account>')
+    .description('what changed a balance within a period, line by line')
+    .requiredOption('--from <time>', 'first second: 2026-11-01 or 2026-11-01T00:00:00Z', instant)
+    .option('--to <time>', 'end, itself not counted; default: now', instant)
+    .addOption(new Option('--format <format>', 'how to write it').choices(['table', 'json', 'csv']).default('table'))
+    .option('--json', 'the same as --format json')
+    .action((account: string, { from, to, format, json }: Options) =>
+      run(async (deps) => write(await statement(deps, account, { from, to: to ?? null }), json ? 'json' : format)),
+    );
+}
+
+function write(made: Statement, format: Options['format']): void {
+  if (format === 'json') printJson(asJson(made));
+  else if (format === 'csv') process.stdout.write(stringify(rowsOf(made), { header: true, columns: CSV_COLUMNS }));
+  else print(rowsOf(made), COLUMNS);
+}
+
+const CSV_COLUMNS = {
+  kind: 'kind',
+  subject: 'subject',
+  at: 'at',
+  seconds: 'seconds',
+  ratePerHour: 'rate_per_hour',
+  amount: 'amount',
+  units: 'units',
+  note: 'note',
+};
+
+/** Charges stand with a minus, so that a sum of the amounts from opening to the last line is the closing balance. */
+function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): Row[] {
+  const empty = { seconds: '', ratePerHour: '', units: '', note: '' };
+  return [
+    { ...empty, kind: 'opening', subject: 'balance', at: time(from), amount: usd(openingBalance) },
+    ...movements.map(({ id, kind, at, amount, note, reference }) => ({
+      ...empty,
+      kind: kind.toLowerCase(),
+      subject: id,
+      at: time(at),
+      amount: usd(amount),
+      note: [reference, note].filter((text) => text !== null).join(': '),
+    })),
+    ...lines.map(({ instanceId, kind, seconds, rate, amount, units }) => ({
+      kind: kind.toLowerCase(),
+      subject: instanceId,
+      at: '',
+      seconds: String(seconds),
+      ratePerHour: usd(rate),
+      amount: usd(-amount),
+      units: String(units),
+      note: '',
+    })),
+    { ...empty, kind: 'closing', subject: 'balance', at: time(to), amount: usd(closingBalance) },
+  ];
+}
+
+function asJson({ accountId, from, to, openingBalance, closingBalance, movements, lines }: Statement): object {
+  return {
+    object: 'statement',
+    account_id: accountId,
+    currency: 'USD',
+    from: time(from),
+    to: time(to),
+    opening_balance: usdNumber(openingBalance),
+    closing_balance: usdNumber(closingBalance),
+    movements: movements.map(({ id, kind, at, amount, reference, note }) => ({
+      id,
+      kind: kind.toLowerCase(),
+      at: time(at),
+      amount: usdNumber(amount),
+      reference,
+      note,
+    })),
+    lines: lines.map(({ instanceId, kind, seconds, rate, amount, units }) => ({
+      instance_id: instanceId,
+      kind: kind.toLowerCase(),
+      seconds: Number(seconds),
+      rate_per_hour: usdNumber(rate),
+      amount: usdNumber(amount),
+      units: String(units),
+    })),
+  };
+}
+
+function instant(text: string): Instant {
+  const known = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}Z)?$/.test(text);
+  const date = new Date(known ? text : Number.NaN);
+  // A day that its month does not have is no error to Date, but becomes another day.
+  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(text.replace('Z', ''))) {
+    throw new InvalidArgumentError('must be a UTC date or time such as 2026-11-01 or 2026-11-01T00:00:00Z.');
+  }
+  return instantOf(date);
+}

@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import type { Balance } from '../client/index.js';
+import { EXIT, Failure } from './failure.js';
+import { connect, openSession, settingsFor } from './session.js';
+import { loginFile, masked, removeLogin, writeLogin } from './settings.js';
+import { type Output, show, type View } from './show.js';
+import { card, formatUsd } from './table.js';
+import { askSecret, canAsk, done, printLines, readAll, remark } from './terminal.js';
+
+const BALANCE: View<Balance> = {
+  lines: ({ balance, month_spend }) =>
+    card([
+      ['Balance', `${formatUsd(balance)} USD`, balance > 0 ? 'green' : 'red'],
+      ['Spent this month', `${formatUsd(month_spend)} USD`],
+    ]),
+  ids: () => [],
+};
+
+export function addAccountCommands(program: Command): void {
+  program
+    .command('balance')
+    .description('credit left and spend of this month, right to the second')
+    .option('--json', "print the service's answer as it is")
+    .action((options: Output, command: Command) =>
+      show(openSession(command, { needsKey: true }), options, (client) => client.balance.get(), BALANCE),
+    );
+  program
+    .command('login')
+    .description('check an API key and keep it: typed without echo, or read from stdin')
+    .action((_options: object, command: Command) => login(command));
+  program
+    .command('logout')
+    .description('forget the kept API key')
+    .action(() => {
+      const file = loginFile(process.env);
+      printLines([removeLogin(file) ? `${file} is removed` : 'there was no login']);
+      if (process.env.GPU_API_KEY) remark('GPU_API_KEY is still set.');
+    });
+  program
+    .command('config')
+    .description('what is in force, and where it comes from')
+    .action((_options: object, command: Command) => {
+      const { baseUrl, apiKey, file, loggedInElsewhere } = settingsFor(command);
+      const key = apiKey === null ? 'none' : `${masked(apiKey.value)}  (${apiKey.from})`;
+      printLines(
+        card([
+          ['Service', `${baseUrl.value}  (${baseUrl.from})`],
+          ['API key', key],
+          ['Login', loggedInElsewhere === null ? file : `${file}, for ${loggedInElsewhere}`],
+        ]),
+      );
+    });
+}
+
+async function login(command: Command): Promise<void> {
+  const settings = settingsFor(command);
+  const { file, baseUrl } = settings;
+  if (process.stdin.isTTY && !canAsk()) throw new Failure(EXIT.usage, 'nobody is here to ask: pipe the key to stdin');
+  const apiKey = process.stdin.isTTY
+    ? await askSecret(`API key for ${baseUrl.value} (not shown): `)
+    : (await readAll(process.stdin)).trim();
+  if (apiKey === '') throw new Failure(EXIT.usage, 'no key was given');
+  const { body } = await connect(settings, apiKey).ask((client) => client.balance.get());
+  writeLogin(file, baseUrl.value, apiKey);
+  printLines([done(`Logged in as ${masked(apiKey)}, balance ${formatUsd(body.balance)} USD`)]);
+  remark(`Kept in ${file}, for you alone.`);
+  if (process.env.GPU_API_KEY) remark('GPU_API_KEY is set and goes before it.');
+}

@@ -1,0 +1,129 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are those of shells
+import { Argument, type Command, type Option } from 'commander';
+import { printLines } from './terminal.js';
+
+/** What a shell needs to know of a command. */
+interface Known {
+  name: string;
+  description: string;
+  options: readonly Option[];
+  /** Words that may follow; null when they are the ids of the account's instances. */
+  words: readonly string[] | null;
+}
+
+const INSTANCES = 'gpu instances --quiet 2>/dev/null';
+const SHELLS = { bash, zsh, fish } as const;
+
+export function addCompletionCommand(program: Command): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands, options and instance ids')
+    .addArgument(new Argument('<shell>', 'bash: eval "$(gpu completion bash)"').choices(Object.keys(SHELLS)))
+    .addHelpText(
+      'after',
+      `
+Where it goes:
+  bash  echo 'eval "$(gpu completion bash)"' >> ~/.bashrc
+  zsh   echo 'eval "$(gpu completion zsh)"' >> ~/.zshrc      (after compinit)
+  fish  gpu completion fish > ~/.config/fish/completions/gpu.fish`,
+    )
+    .action((shell: keyof typeof SHELLS) => printLines(SHELLS[shell](program.commands.map(knownOf))));
+}
+
+function knownOf(command: Command): Known {
+  const [argument] = command.registeredArguments;
+  const isInstance = argument?.name() === 'id';
+  return {
+    name: command.name(),
+    description: command.description(),
+    options: command.options,
+    words: isInstance ? null : (argument?.argChoices ?? []),
+  };
+}
+
+function bash(commands: readonly Known[]): string[] {
+  const choices = commands.flatMap(({ options }) => options.filter(({ argChoices }) => argChoices !== undefined));
+  return [
+    '# gpu completion for bash',
+    '_gpu() {',
+    '  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= words= i',
+    '  for ((i = 1; i < COMP_CWORD; i++)); do',
+    '    case ${COMP_WORDS[i]} in',
+    '      --base-url) ((i++)) ;;',
+    '      -*) ;;',
+    '      *) command=${COMP_WORDS[i]}; break ;;',
+    '    esac',
+    '  done',
+    '  case $prev in',
+    ...choices.map(({ long, argChoices }) => `    ${long}) words='${argChoices!.join(' ')}' ;;`),
+    '    *) case $command in',
+    `      '') words='${commands.map(({ name }) => name).join(' ')} help --base-url --help --version' ;;`,
+    ...commands.map(({ name, options, words }) => {
+      const flags = [...options.map(({ long }) => long), '--help'].join(' ');
+      const rest = words === null ? `$(${INSTANCES})` : words.join(' ');
+      return `      ${name}) if [[ $cur == -* ]]; then words='${flags}'; else words="${rest}"; fi ;;`;
+    }),
+    '    esac ;;',
+    '  esac',
+    '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
+    '}',
+    'complete -F _gpu gpu',
+  ];
+}
+
+function zsh(commands: readonly Known[]): string[] {
+  return [
+    '#compdef gpu',
+    '_gpu() {',
+    '  local -a commands',
+    '  commands=(',
+    ...commands.map(({ name, description }) => `    ${quoted(`${name}:${description}`)}`),
+    '  )',
+    '  if (( CURRENT == 2 )); then _describe command commands; return; fi',
+    '  local command=$words[2]',
+    '  shift words; (( CURRENT-- ))',
+    '  case $command in',
+    ...commands.map(({ name, options, words }) => {
+      const flags = options.map((option) => quoted(zshOption(option)));
+      const rest =
+        words === null ? [quoted(`1:instance:{compadd $(${INSTANCES})}`)] : [quoted(`1:word:(${words.join(' ')})`)];
+      return `    ${name}) _arguments ${[...flags, ...rest].join(' ')} ;;`;
+    }),
+    '  esac',
+    '}',
+    'compdef _gpu gpu',
+  ];
+}
+
+function zshOption({ long, description, required, argChoices }: Option): string {
+  const value = required ? `:value:${argChoices === undefined ? '' : `(${argChoices.join(' ')})`}` : '';
+  return `${long}[${description.replace(/[[\]]/g, '')}]${value}`;
+}
+
+function fish(commands: readonly Known[]): string[] {
+  const flag = ({ long, description, required, argChoices }: Option) =>
+    [
+      `-l ${long!.slice(2)} -d ${quoted(description)}`,
+      required ? ' -r' : '',
+      argChoices === undefined ? '' : ` -a ${quoted(argChoices.join(' '))}`,
+    ].join('');
+  return [
+    '# gpu completion for fish',
+    'complete -c gpu -f',
+    'complete -c gpu -l base-url -r -d "address of the service with its path prefix"',
+    ...commands.flatMap(({ name, description, options, words }) => {
+      const within = `-n '__fish_seen_subcommand_from ${name}'`;
+      const rest = words === null ? quoted(`(${INSTANCES})`) : quoted(words.join(' '));
+      return [
+        `complete -c gpu -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`,
+        ...options.map((option) => `complete -c gpu ${within} ${flag(option)}`),
+        ...(words?.length === 0 ? [] : [`complete -c gpu ${within} -a ${rest}`]),
+      ];
+    }),
+  ];
+}
+
+/** For a shell, in single quotes. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { GpuConnectionError, GpuRefusal } from '../client/index.js';
+import { DEFAULT_BASE_URL } from '../client/send.js';
+import { PACKAGE_ROOT } from '../package-root.js';
+import { addAccountCommands } from './account.js';
+import { addCompletionCommand } from './completion.js';
+import { EXIT, Failure } from './failure.js';
+import { addMarketCommands } from './market.js';
+import { addRentalCommands } from './rentals.js';
+import { harmless, paint } from './terminal.js';
+
+const NOTES = `
+Examples:
+  gpu offers --gpu rtx-4090 --limit 5
+  gpu deploy "$(gpu offers --gpu rtx-4090 --limit 1 --quiet)" --disk-gb 100
+  gpu instances --watch
+
+Environment:
+  GPU_API_KEY    API key, instead of that of \`gpu login\`
+  GPU_BASE_URL   address of the service with its path prefix (default: ${DEFAULT_BASE_URL})
+  NO_COLOR       no colours
+
+Exit codes:
+  0  done
+  1  refused by the service; the message is on stderr
+  2  wrong usage, or not confirmed; nothing was changed
+  3  no connection to the service, or no answer that makes sense`;
+
+function createProgram(): Command {
+  const program = new Command('gpu')
+    .description('Rents GPUs: prices, offers, instances and balance of a GPU rental service.')
+    .version(versionOfPackage(), '-V, --version', 'print the version')
+    .option('--base-url <url>', 'address of the service with its path prefix')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .addHelpText('after', NOTES)
+    .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
+  addMarketCommands(program);
+  addRentalCommands(program);
+  addAccountCommands(program);
+  addCompletionCommand(program);
+  exitByException(program);
+  return program;
+}
+
+function versionOfPackage(): string {
+  return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version;
+}
+
+function exitByException(command: Command): void {
+  command.exitOverride().copyInheritedSettings(command.parent ?? command);
+  for (const child of command.commands) exitByException(child);
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof Failure) {
+    complain(error.message);
+    return error.exitCode;
+  }
+  if (error instanceof GpuRefusal) {
+    const request = error.status >= 500 && error.requestId !== null ? `, request ${error.requestId}` : '';
+    complain(`${error.message} (${error.code}${request})`);
+    return EXIT.refused;
+  }
+  if (error instanceof GpuConnectionError) {
+    complain(error.message);
+    if (error.idempotencyKey !== null) {
+      complain(
+        `whether it was done is not known; the same again with --idempotency-key ${error.idempotencyKey} is safe`,
+      );
+    }
+    return EXIT.noConnection;
+  }
+  throw error;
+}
+
+/** One line, whatever was typed or answered. */
+function complain(text: string): void {
+  const line = harmless(text.trim().replace(/\s*\n\s*/g, ' '));
+  process.stderr.write(`${paint(process.stderr, 'red', 'gpu:')} ${line}\n`);
+}
+
+// A reader that left (`| head`) has what it wanted.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
+  process.exit(code === 'EPIPE' ? EXIT.done : EXIT.refused),
+);
+
+createProgram()
+  .parseAsync()
+  .catch((error: unknown) => {
+    process.exitCode = exitCodeOf(error);
+  });

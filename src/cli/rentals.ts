@@ -1,0 +1,167 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { DeployRequest, Instance, InstanceList } from '../client/index.js';
+import { EXIT, Failure } from './failure.js';
+import { amount } from './market.js';
+import { openSession } from './session.js';
+import { type Output, show, type View, watchSeconds } from './show.js';
+import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
+import { canAsk, confirm, done, type Style } from './terminal.js';
+
+type Type = NonNullable<DeployRequest['type']>;
+
+const TYPES = ['od', 'interruptible', 'res'] as const satisfies readonly Type[];
+const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
+
+type Listed = InstanceList['data'][number];
+
+const COLUMNS: readonly Column<Listed>[] = [
+  text('ID', ({ id }) => id, { style: () => 'cyan' }),
+  text('STATUS', ({ status }) => status, { style: ({ status }) => STYLE_OF[status] }),
+  text('GPU', ({ gpu }) => gpu),
+  number('GPUS', ({ num_gpus }) => num_gpus),
+  text('REGION', ({ region }) => region, { spare: 2 }),
+  text('TYPE', ({ type }) => type),
+  usd('PRICE', ({ price_hr }) => price_hr),
+  number('DISK', ({ disk_gb }) => disk_gb, { unit: 'GB' }),
+  text('TEMPLATE', ({ template }) => template, { spare: 3 }),
+  text('CREATED', ({ created_at }) => created_at, { spare: 1 }),
+  text('STOPPED', ({ stopped_at }) => stopped_at ?? '-', { spare: 4 }),
+];
+
+const LIST: View<InstanceList> = {
+  lines: ({ data }) => (data.length === 0 ? [] : table(data, COLUMNS)),
+  ids: ({ data }) => data.map(({ id }) => id),
+  remark: ({ data }) => (data.length === 0 ? 'No active instances. `gpu offers` lists what can be deployed.' : null),
+};
+
+const ONE: View<Instance> = {
+  lines: (instance) => card(fieldsOf(instance)),
+  ids: ({ id }) => [id],
+};
+
+interface WriteOptions extends Output {
+  idempotencyKey?: string;
+}
+
+interface DeployOptions extends WriteOptions {
+  template?: string;
+  diskGb?: number;
+  type?: Type;
+}
+
+export function addRentalCommands(program: Command): void {
+  program
+    .command('instances')
+    .description('your active instances, newest first')
+    .option('--json', "print the service's answer as it is")
+    .option('-q, --quiet', 'print ids only')
+    .option('-w, --watch [seconds]', 'show it anew every so often (default: 2)', watchSeconds)
+    .action((options: Output, command: Command) =>
+      show(openSession(command, { needsKey: true }), options, (client) => client.instances.list(), LIST),
+    );
+  withOutput(program.command('show <id>').description('one instance, also a destroyed one')).action(
+    (id: string, options: Output, command: Command) =>
+      show(openSession(command, { needsKey: true }), options, (client) => client.instances.get(id), ONE),
+  );
+  withKey(
+    withOutput(
+      program
+        .command('deploy <machine>')
+        .description('rent a machine; its hourly price is locked for the life of the instance')
+        .option('--template <template>', 'template slug or OCI image (default: pytorch)')
+        .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
+        .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES)),
+    ),
+  ).action((machine: string, options: DeployOptions, command: Command) =>
+    show(
+      openSession(command, { needsKey: true }),
+      options,
+      (client) => client.instances.deploy(requestOf(machine, options), keyOf(options)),
+      ONE,
+    ),
+  );
+  for (const [action, description] of [
+    ['start', 'start a stopped instance on its machine'],
+    ['stop', 'stop an instance: only its disk is billed from then on'],
+  ] as const) {
+    withKey(withOutput(program.command(`${action} <id>`).description(description))).action(
+      (id: string, options: WriteOptions, command: Command) =>
+        show(
+          openSession(command, { needsKey: true }),
+          options,
+          (client) => client.instances.action(id, action, keyOf(options)),
+          ONE,
+        ),
+    );
+  }
+  withKey(withOutput(program.command('destroy <id>').description('destroy an instance and erase its disk')))
+    .option('-y, --yes', "don't ask")
+    .action(destroy);
+}
+
+async function destroy(id: string, options: WriteOptions & { yes?: boolean }, command: Command): Promise<void> {
+  if (!options.yes && !canAsk()) {
+    throw new Failure(EXIT.usage, 'destroy erases a disk and nobody is here to ask: confirm with --yes');
+  }
+  const session = openSession(command, { needsKey: true });
+  if (!options.yes) {
+    const { body } = await session.ask((client) => client.instances.get(id));
+    const what = `${body.id} (${body.status}, ${body.num_gpus} x ${body.gpu} in ${body.region}, ${body.template})`;
+    if (!(await confirm(`Destroy ${what} and erase its ${body.disk_gb} GB disk?`))) {
+      throw new Failure(EXIT.usage, 'not destroyed');
+    }
+  }
+  const view = {
+    lines: (body: { id: string }) => [done(`${body.id} is destroyed`)],
+    ids: (body: { id: string }) => [body.id],
+  };
+  await show(session, options, (client) => client.instances.destroy(id, keyOf(options)), view);
+}
+
+function withOutput(command: Command): Command {
+  return command
+    .option('--json', "print the service's answer as it is")
+    .option('-q, --quiet', 'print the id of the instance only');
+}
+
+function withKey(command: Command): Command {
+  return command.option(
+    '--idempotency-key <key>',
+    'name this request, so that sending it again does nothing twice',
+    visibleAscii,
+  );
+}
+
+/** What a header can hold; its length is the service's to judge. */
+function visibleAscii(key: string): string {
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must be visible ASCII characters without spaces.');
+  return key;
+}
+
+function keyOf({ idempotencyKey }: WriteOptions): { idempotencyKey?: string } {
+  return idempotencyKey === undefined ? {} : { idempotencyKey };
+}
+
+function requestOf(machineId: string, { template, diskGb, type }: DeployOptions): DeployRequest {
+  return {
+    machine_id: machineId,
+    ...(template !== undefined && { template }),
+    ...(diskGb !== undefined && { disk_gb: diskGb }),
+    ...(type !== undefined && { type }),
+  };
+}
+
+function fieldsOf(instance: Instance): [label: string, value: string, style?: Style][] {
+  return [
+    ['Instance', instance.id, 'cyan'],
+    ['Status', instance.status, STYLE_OF[instance.status]],
+    ['GPU', `${instance.num_gpus} x ${instance.gpu}`],
+    ['Region', instance.region],
+    ['Price', `${formatUsd(instance.price_hr)} USD per hour (${instance.type})`],
+    ['Disk', `${instance.disk_gb} GB`],
+    ['Template', instance.template],
+    ['Hostname', instance.hostname],
+    ['Created', instance.created_at],
+    ['Stopped', instance.stopped_at ?? '-'],
+  ];
+}

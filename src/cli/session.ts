@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import { createClient, type GpuClient, GpuRefusal, type RawAnswer } from '../client/index.js';
+import { EXIT, Failure } from './failure.js';
+import { readSettings, type Settings } from './settings.js';
+import { printText, showProgress } from './terminal.js';
+
+/** An answer of the service, and its body as it came. */
+export interface Answer<Body> {
+  body: Body;
+  text: string;
+}
+
+/** The service, as one command reaches it. */
+export interface Session {
+  settings: Settings;
+  ask<Body>(call: (client: GpuClient) => Promise<Body>, quietly?: boolean): Promise<Answer<Body>>;
+}
+
+export function settingsFor(command: Command): Settings {
+  return readSettings(process.env, command.optsWithGlobals<{ baseUrl?: string }>().baseUrl);
+}
+
+/** `needsKey`: without one nothing is sent. */
+export function openSession(command: Command, { needsKey }: { needsKey: boolean }): Session {
+  const settings = settingsFor(command);
+  const { apiKey, baseUrl, loggedInElsewhere } = settings;
+  if (needsKey && apiKey === null) {
+    const but = loggedInElsewhere === null ? '' : `; the login is for ${loggedInElsewhere}`;
+    throw new Failure(EXIT.usage, `no API key for ${baseUrl.value}${but}. Run \`gpu login\`, or set GPU_API_KEY`);
+  }
+  const { json = false } = command.opts<{ json?: boolean }>();
+  return connect(settings, needsKey ? apiKey!.value : undefined, json);
+}
+
+export function connect(settings: Settings, apiKey: string | undefined, json = false): Session {
+  let last: RawAnswer | null = null;
+  let retrying: (text: string) => void = () => {};
+  const client = clientFor({
+    ...(apiKey !== undefined && { apiKey }),
+    baseUrl: settings.baseUrl.value,
+    onAnswer: (answer) => {
+      last = answer;
+    },
+    onRetry: ({ attempt, maxAttempts, delayMs, error }) =>
+      retrying(
+        `${error.code.replaceAll('_', ' ')}; trying again in ${Math.max(1, Math.round(delayMs / 1_000))} s (${attempt + 1} of ${maxAttempts})`,
+      ),
+  });
+  return {
+    settings,
+    ask: async (call, quietly = false) => {
+      const progress = quietly ? null : showProgress('Asking the service');
+      retrying = (text) => progress?.say(text);
+      try {
+        const body = await call(client);
+        progress?.end();
+        return { body, text: last!.text };
+      } catch (error) {
+        progress?.end();
+        if (json && error instanceof GpuRefusal) printText(last!.text);
+        throw error;
+      }
+    },
+  };
+}
+
+function clientFor(options: Parameters<typeof createClient>[0]): GpuClient {
+  try {
+    return createClient(options);
+  } catch (error) {
+    throw new Failure(EXIT.usage, (error as Error).message);
+  }
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DEFAULT_BASE_URL, readBaseUrl } from '../client/send.js';
+import { EXIT, Failure } from './failure.js';
+
+/** A value, and who set it. */
+export interface Setting {
+  value: string;
+  from: string;
+}
+
+export interface Settings {
+  baseUrl: Setting;
+  apiKey: Setting | null;
+  /** The login's file, which need not exist. */
+  file: string;
+  /** The address whose login is kept, when it is another than the one in force. */
+  loggedInElsewhere: string | null;
+}
+
+interface Login {
+  base_url: string;
+  api_key: string;
+}
+
+const SHOWN_OF_KEY = 4;
+const PREFIX_OF_KEY = /^[a-z]+_[a-z]+_/;
+
+/** An option goes before the environment, and that before the login. */
+export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | undefined): Settings {
+  const file = loginFile(env);
+  const login = readLogin(file);
+  const baseUrl = usable(
+    firstOf(
+      { value: baseUrlOption, from: '--base-url' },
+      { value: env.GPU_BASE_URL, from: 'GPU_BASE_URL' },
+      { value: login?.base_url, from: file },
+    ) ?? { value: DEFAULT_BASE_URL, from: 'default' },
+  );
+  // A key is for the service that it was checked against, and shown to no other.
+  const elsewhere = login !== null && login.base_url !== baseUrl.value;
+  const apiKey = firstOf(
+    { value: env.GPU_API_KEY, from: 'GPU_API_KEY' },
+    { value: elsewhere ? undefined : login?.api_key, from: file },
+  );
+  return { baseUrl, apiKey, file, loggedInElsewhere: elsewhere ? login.base_url : null };
+}
+
+/** For its owner's eyes alone, whatever was there before. */
+export function writeLogin(file: string, baseUrl: string, apiKey: string): void {
+  const login: Login = { base_url: baseUrl, api_key: apiKey };
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  renameSync(draft, file);
+}
+
+/** Whether there was one. */
+export function removeLogin(file: string): boolean {
+  const present = existsSync(file);
+  rmSync(file, { force: true });
+  return present;
+}
+
+export function masked(apiKey: string): string {
+  return `${PREFIX_OF_KEY.exec(apiKey)?.[0] ?? ''}…${apiKey.slice(-SHOWN_OF_KEY)}`;
+}
+
+export function loginFile({ XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string {
+  const folder = XDG_CONFIG_HOME === undefined || XDG_CONFIG_HOME === '' ? join(homedir(), '.config') : XDG_CONFIG_HOME;
+  return join(folder, 'gpu', 'config.json');
+}
+
+function readLogin(file: string): Login | null {
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new Failure(EXIT.usage, `the login can't be read: ${message}`);
+  }
+  try {
+    const { base_url, api_key } = JSON.parse(content) as Partial<Login>;
+    if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key };
+  } catch {
+    // Not JSON at all: the same to its owner.
+  }
+  throw new Failure(EXIT.usage, `${file} is not what \`gpu login\` writes; remove it, and log in again`);
+}
+
+/** A variable set to nothing counts as not set. */
+function firstOf(...settings: { value: string | undefined; from: string }[]): Setting | null {
+  const set = settings.find(({ value }) => value !== undefined && value !== '');
+  return set === undefined ? null : { value: set.value!, from: set.from };
+}
+
+/** As the client spells it: with the path prefix, without a slash at its end. */
+function usable({ value, from }: Setting): Setting {
+  try {
+    return { value: readBaseUrl(value), from };
+  } catch {
+    throw new Failure(EXIT.usage, `${from}: ${value} is not an address such as https://gpu.example.com/v1`);
+  }
+}

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InvalidArgumentError } from 'commander';
+import { type GpuClient, GpuConnectionError, type GpuError, GpuRefusal } from '../client/index.js';
+import type { Session } from './session.js';
+import { paint, printLines, printText, remark, sizeOf } from './terminal.js';
+
+/** What a command makes of an answer. */
+export interface View<Body> {
+  lines(body: Body): string[];
+  ids(body: Body): string[];
+  /** For a person, once it is done. */
+  remark?(body: Body): string | null;
+}
+
+/** Options of commands that print an answer. */
+export interface Output {
+  json?: boolean;
+  quiet?: boolean;
+  /** Seconds; true for the default. */
+  watch?: number | true;
+}
+
+const DEFAULT_SECONDS = 2;
+const MAX_SECONDS = 3_600;
+const CLEAR_SCREEN = '\u001b[2J';
+const TO_TOP = '\u001b[H';
+const CLEAR_LINE = '\u001b[K';
+const CLEAR_BELOW = '\u001b[J';
+/** The line above the frame, and the one the cursor rests on. */
+const LINES_OF_FRAME = 2;
+
+export function watchSeconds(text: string): number {
+  const seconds = Number(text);
+  if (/^\d{1,4}$/.test(text) && seconds >= 1 && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_SECONDS}.`);
+}
+
+/** Asks, and prints the answer in the form that the options tell; again and again with --watch. */
+export async function show<Body>(
+  session: Session,
+  options: Output,
+  call: (client: GpuClient) => Promise<Body>,
+  view: View<Body>,
+): Promise<void> {
+  if (options.watch !== undefined) return watch(session, options, call, view);
+  const { body, text } = await session.ask(call);
+  if (options.json) return printText(text);
+  printLines(options.quiet ? view.ids(body) : view.lines(body));
+  const words = view.remark?.(body) ?? null;
+  if (words !== null && !options.quiet) remark(words);
+}
+
+/** On a terminal the same place is painted anew; elsewhere answers follow each other. Until it is interrupted. */
+async function watch<Body>(
+  session: Session,
+  { json = false, quiet = false, watch: every }: Output,
+  call: (client: GpuClient) => Promise<Body>,
+  view: View<Body>,
+): Promise<void> {
+  const seconds = typeof every === 'number' ? every : DEFAULT_SECONDS;
+  const { stdout } = process;
+  const paints = stdout.isTTY && !json;
+  let lines: string[] = [];
+  let note = '';
+  for (let first = true; ; first = false) {
+    try {
+      const { body, text } = await session.ask(call, true);
+      note = '';
+      lines = json ? [text] : quiet ? view.ids(body) : view.lines(body);
+      if (lines.length === 0 && paints) lines = [view.remark?.(body) ?? 'Nothing.'];
+      if (!paints) stdout.write(`${lines.join('\n')}\n${json ? '' : '\n'}`);
+    } catch (error) {
+      if (first || !passes(error)) throw error;
+      note = error.code;
+      if (!paints) process.stderr.write(`gpu: ${error.message}\n`);
+    }
+    if (paints) stdout.write(`${first ? CLEAR_SCREEN : ''}${frame(lines, seconds, note)}`);
+    await sleep(seconds * 1_000);
+  }
+}
+
+/** What may be over by the next time. */
+function passes(error: unknown): error is GpuError {
+  return (
+    error instanceof GpuConnectionError ||
+    (error instanceof GpuRefusal && (error.code === 'rate_limited' || error.code === 'unavailable'))
+  );
+}
+
+function frame(lines: readonly string[], seconds: number, note: string): string {
+  const { stdout } = process;
+  const room = sizeOf(stdout).rows - LINES_OF_FRAME;
+  const more = lines.length - room;
+  const shown = more > 0 ? [...lines.slice(0, room - 1), paint(stdout, 'dim', `… ${more + 1} more`)] : lines;
+  const head = paint(stdout, 'dim', `Every ${seconds} s, ${new Date().toLocaleTimeString('en-GB')}; Ctrl-C ends`);
+  const warning = note === '' ? '' : `  ${paint(stdout, 'yellow', `${note}: shown is what was last known`)}`;
+  return [`${TO_TOP}${head}${warning}`, ...shown, CLEAR_BELOW].join(`${CLEAR_LINE}\n`);
+}

@@ -1,0 +1,110 @@
+import { harmless, paint, type Style, sizeOf } from './terminal.js';
+
+export interface Column<Row> {
+  heading: string;
+  /** Stands below the heading on a terminal, beside it elsewhere. */
+  unit?: string;
+  cells(rows: readonly Row[]): string[];
+  right?: boolean;
+  style?(row: Row): Style | null;
+  /** Where a terminal is too narrow for all columns, the highest goes first; a column without one stays. */
+  spare?: number;
+}
+
+type Details<Row> = Partial<Omit<Column<Row>, 'heading' | 'cells'>>;
+
+const GAP = '  ';
+const MIN_USD_DECIMALS = 2;
+const MAX_USD_DECIMALS = 6;
+
+export function text<Row>(heading: string, pick: (row: Row) => string, details: Details<Row> = {}): Column<Row> {
+  return { heading, cells: (rows) => rows.map((row) => harmless(pick(row))), ...details };
+}
+
+export function number<Row>(heading: string, pick: (row: Row) => number, details: Details<Row> = {}): Column<Row> {
+  return { heading, cells: (rows) => rows.map((row) => String(pick(row))), right: true, ...details };
+}
+
+/** Exact, with as many decimals in every row as one of them needs. */
+export function usd<Row>(heading: string, pick: (row: Row) => number | null, details: Details<Row> = {}): Column<Row> {
+  const cells = (rows: readonly Row[]) => {
+    const decimals = Math.max(MIN_USD_DECIMALS, ...rows.map((row) => decimalsOf(pick(row) ?? 0)));
+    return rows.map((row) => pick(row)?.toFixed(decimals) ?? '-');
+  };
+  return { heading, unit: 'USD/H', cells, right: true, ...details };
+}
+
+export function formatUsd(amount: number): string {
+  return amount.toFixed(Math.max(MIN_USD_DECIMALS, decimalsOf(amount)));
+}
+
+/** A line for each row below the headings. On a terminal as wide as it is, in colour; elsewhere plain and whole. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string[] {
+  const { stdout } = process;
+  const all = columns.map((column) => {
+    const cells = column.cells(rows);
+    const heads = stdout.isTTY
+      ? [column.heading, column.unit ?? '']
+      : [[column.heading, column.unit].filter(Boolean).join(' ')];
+    return { column, cells, heads, width: Math.max(...[...heads, ...cells].map(({ length }) => length)) };
+  });
+  const shown = stdout.isTTY ? fitting(all, sizeOf(stdout).columns) : all;
+  const line = (texts: readonly string[], styles: readonly (Style | null)[]) =>
+    texts
+      .map((cell, index) => {
+        const { width, column } = shown[index]!;
+        const padded = column.right ? cell.padStart(width) : cell.padEnd(width);
+        const last = index === texts.length - 1 && !column.right ? padded.trimEnd() : padded;
+        const style = styles[index] ?? null;
+        return style === null ? last : paint(stdout, style, last);
+      })
+      .join(GAP)
+      .trimEnd();
+  const hasUnits = shown.some(({ heads }) => heads[1] !== undefined && heads[1] !== '');
+  const heads = stdout.isTTY && hasUnits ? [0, 1] : [0];
+  return [
+    ...heads.map((index) =>
+      line(
+        shown.map((each) => each.heads[index]!),
+        shown.map(() => (index === 0 ? 'bold' : 'dim')),
+      ),
+    ),
+    ...rows.map((row, index) =>
+      line(
+        shown.map(({ cells }) => cells[index]!),
+        shown.map(({ column }) => column.style?.(row) ?? null),
+      ),
+    ),
+  ];
+}
+
+/** One thing, a line for each of its fields. */
+export function card(fields: readonly (readonly [label: string, value: string, style?: Style])[]): string[] {
+  const width = Math.max(...fields.map(([label]) => label.length));
+  return fields.map(([label, value, style]) => {
+    const shown = style === undefined ? harmless(value) : paint(process.stdout, style, harmless(value));
+    return `${paint(process.stdout, 'dim', label.padEnd(width))}${GAP}${shown}`;
+  });
+}
+
+function fitting<Row, Shown extends { column: Column<Row>; width: number }>(
+  all: readonly Shown[],
+  columns: number,
+): readonly Shown[] {
+  let shown = all;
+  while (widthOf(shown) > columns) {
+    const spares = shown.map(({ column }) => column.spare ?? 0);
+    const most = Math.max(...spares);
+    if (most === 0) return shown;
+    shown = shown.filter((_, index) => index !== spares.lastIndexOf(most));
+  }
+  return shown;
+}
+
+function widthOf(shown: readonly { width: number }[]): number {
+  return shown.reduce((sum, { width }) => sum + width, GAP.length * (shown.length - 1));
+}
+
+function decimalsOf(amount: number): number {
+  return amount.toFixed(MAX_USD_DECIMALS).replace(/0+$/, '').split('.')[1]!.length;
+}

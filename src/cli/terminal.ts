@@ -1,0 +1,117 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import spinner from 'yocto-spinner';
+import { EXIT, Failure } from './failure.js';
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** Calls that are answered sooner show no spinner. */
+const SPINNER_AFTER_MS = 200;
+const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
+
+/** On a terminal that shows colours (NO_COLOR says it shall not); else the text as it is. */
+export function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
+  const coloured = stream.isTTY && stream.hasColors();
+  return coloured ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** What others wrote must not move the cursor or set colours. */
+export function harmless(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
+}
+
+/** A pseudo-terminal that nobody gave a size says 0. */
+export function sizeOf({ columns, rows }: NodeJS.WriteStream): { columns: number; rows: number } {
+  return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
+}
+
+/** Both ways, so that a question is seen and can be answered. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** Byte for byte; a terminal gets the end of line that a body has not. */
+export function printText(text: string): void {
+  process.stdout.write(process.stdout.isTTY ? `${text}\n` : text);
+}
+
+export function printLines(lines: readonly string[]): void {
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+export function done(text: string): string {
+  return paint(process.stdout, 'green', text);
+}
+
+/** A remark for a person at the terminal; scripts don't get it. */
+export function remark(text: string): void {
+  if (process.stdout.isTTY) process.stderr.write(`${paint(process.stderr, 'dim', text)}\n`);
+}
+
+/** Anything but y or yes is a no. */
+export function confirm(question: string): Promise<boolean> {
+  return ask(`${question} [y/N] `, process.stderr).then((text) => /^y(es)?$/i.test(text.trim()));
+}
+
+export async function askSecret(question: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const text = await ask(question, nowhere);
+  process.stderr.write('\n');
+  return text.trim();
+}
+
+/** The line that is typed; what `echo` gets is what is seen of it. */
+function ask(question: string, echo: Writable): Promise<string> {
+  const { stdin, stderr } = process;
+  const lines = createInterface({ input: stdin, output: echo, terminal: true });
+  return new Promise((resolve, reject) => {
+    lines.once('line', (line) => {
+      lines.off('close', end);
+      lines.close();
+      resolve(line);
+    });
+    const end = () => {
+      stderr.write('\n');
+      reject(new Failure(EXIT.interrupted, 'nothing was done'));
+    };
+    lines.once('close', end);
+    // Only now, when nothing typed is echoed any more.
+    if (echo === stderr) lines.setPrompt(question);
+    if (echo === stderr) lines.prompt();
+    else stderr.write(question);
+  });
+}
+
+export async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  let text = '';
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
+export interface Progress {
+  say(text: string): void;
+  end(): void;
+}
+
+/** Turns while something is waited for, on a terminal only. */
+export function showProgress(text: string): Progress {
+  if (!process.stderr.isTTY) return { say: () => {}, end: () => {} };
+  let words = text;
+  let turning: ReturnType<typeof spinner> | null = null;
+  const timer = setTimeout(() => {
+    turning = spinner({ text: words, stream: process.stderr }).start();
+  }, SPINNER_AFTER_MS);
+  return {
+    say: (more) => {
+      words = more;
+      if (turning !== null) turning.text = more;
+    },
+    end: () => {
+      clearTimeout(timer);
+      turning?.stop();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { type CallOptions, type ClientOptions, createSend, type WriteOptions } from './send.js';
+import type {
+  Balance,
+  DeployRequest,
+  Destroyed,
+  Instance,
+  InstanceAction,
+  InstanceList,
+  OfferFilter,
+  OfferList,
+  PriceSheet,
+} from './types.js';
+
+export { GpuConnectionError, GpuError, GpuRefusal, type TransportCode } from './errors.js';
+export type { RetryPolicy } from './retry.js';
+export type { CallOptions, ClientOptions, RawAnswer, Retry, WriteOptions } from './send.js';
+export type * from './types.js';
+
+/** The service, one method for each of its routes. Calls reject with a GpuError, or with the reason of an aborted signal. */
+export interface GpuClient {
+  gpus: {
+    /** The public price sheet. */
+    pricing(options?: CallOptions): Promise<PriceSheet>;
+  };
+  offers: {
+    /** Machines that can be deployed now, cheapest first. */
+    list(filter?: OfferFilter, options?: CallOptions): Promise<OfferList>;
+  };
+  balance: {
+    /** Right to the second. */
+    get(options?: CallOptions): Promise<Balance>;
+  };
+  instances: {
+    /** The active ones, newest first. */
+    list(options?: CallOptions): Promise<InstanceList>;
+    /** Rents a machine at its hourly rate of now, locked for the life of the instance. */
+    deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
+    /** Also a destroyed one. */
+    get(id: string, options?: CallOptions): Promise<Instance>;
+    /** Erases the instance's disk. */
+    destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
+    action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
+  };
+}
+
+export function createClient(options: ClientOptions = {}): GpuClient {
+  const send = createSend(options);
+  return {
+    gpus: { pricing: (options = {}) => send({ method: 'GET', path: '/gpus/pricing', options }) },
+    offers: { list: (query, options = {}) => send({ method: 'GET', path: '/offers', query, options }) },
+    balance: { get: (options = {}) => send({ method: 'GET', path: '/balance', options }) },
+    instances: {
+      list: (options = {}) => send({ method: 'GET', path: '/instances', options }),
+      deploy: (body, options = {}) =>
+        send({ method: 'POST', path: '/instances', body, idempotencyKey: keyOf(options), options }),
+      get: (id, options = {}) => send({ method: 'GET', path: pathOf(id), options }),
+      destroy: (id, options = {}) =>
+        send({ method: 'DELETE', path: pathOf(id), idempotencyKey: keyOf(options), options }),
+      action: (id, action, options = {}) =>
+        send({
+          method: 'POST',
+          path: `${pathOf(id)}/actions`,
+          body: { action },
+          idempotencyKey: keyOf(options),
+          options,
+        }),
+    },
+  };
+}
+
+function pathOf(id: string): string {
+  return `/instances/${encodeURIComponent(id)}`;
+}
+
+/** Of its own for every call, so that an attempt whose answer got lost can be repeated. */
+function keyOf({ idempotencyKey }: WriteOptions): string {
+  return idempotencyKey ?? newIdempotencyKey();
+}
+
+/** Browsers know randomUUID on secure pages only. */
+function newIdempotencyKey(): string {
+  const { crypto } = globalThis;
+  if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

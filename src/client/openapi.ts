@@ -1,0 +1,613 @@
+// Made by `npm run schema` from the OpenAPI document of src/rest; do not edit.
+// biome-ignore-all format: generated
+// biome-ignore-all lint: generated
+// biome-ignore-all assist: generated
+
+export interface paths {
+    "/gpus/pricing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The public price sheet. */
+        get: operations["getPricing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/offers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Machines that can be deployed now, cheapest first. */
+        get: operations["listOffers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Credit left and spend of this month, right to the second. */
+        get: operations["getBalance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/instances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The active instances of the account, newest first. */
+        get: operations["listInstances"];
+        put?: never;
+        /** Rents a machine; the hourly rate is locked for the life of the instance. */
+        post: operations["deployInstance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/instances/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One instance of the account, also a destroyed one. */
+        get: operations["getInstance"];
+        put?: never;
+        post?: never;
+        /** Destroys an instance: the same as the action destroy. */
+        delete: operations["destroyInstance"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/instances/{id}/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Starts, stops or destroys an instance. */
+        post: operations["actOnInstance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Error: {
+            error: {
+                /** @enum {string} */
+                code: "invalid_json" | "unauthorized" | "not_found" | "no_route" | "method_not_allowed" | "deploy_failed" | "action_failed" | "idempotency_in_progress" | "payload_too_large" | "invalid_request" | "missing_machine" | "bad_action" | "idempotency_mismatch" | "rate_limited" | "internal" | "unavailable";
+                message: string;
+            };
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getPricing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "gpu_pricing";
+                        /** @description Always USD. */
+                        currency: string;
+                        /** @description Always per_second. */
+                        billing: string;
+                        /** @description The pricing rule as text. */
+                        price_rule: string;
+                        /**
+                         * Format: date
+                         * @description The date the prices refer to.
+                         */
+                        market_snapshot: string;
+                        /** @description Number of entries in data. */
+                        count: number;
+                        /** @description One entry per GPU model. */
+                        data: {
+                            /** @description Slug of the model. */
+                            slug: string;
+                            /** @description Display name of the model. */
+                            name: string;
+                            /** @description Video memory of one GPU in GB. */
+                            vram_gb: number;
+                            /**
+                             * @description Class of the model.
+                             * @enum {string}
+                             */
+                            tier: "flagship" | "datacenter" | "consumer-flagship" | "consumer";
+                            /** @description USD per GPU-hour. */
+                            price_per_gpu_hour: {
+                                /** @description On demand. */
+                                on_demand: number;
+                                /** @description Interruptible. */
+                                interruptible: number;
+                                /** @description Reserved for 3 months. */
+                                reserved: number;
+                            };
+                            /** @description Market median in USD per GPU-hour at the snapshot date; null with fewer than 5 listings. */
+                            market_median: number | null;
+                            /** @description GPUs in the model's offers right now. */
+                            available_gpus: number;
+                            /** @description Where the model's offers are. */
+                            url: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    listOffers: {
+        parameters: {
+            query?: {
+                /** @description Slug of a GPU model, as in the price sheet. */
+                gpu?: string;
+                /** @description Region code. */
+                region?: string;
+                /** @description Minimum number of GPUs in the machine. */
+                num_min?: number;
+                /** @description Maximum on-demand price in USD per hour for the whole machine. */
+                price_max?: number;
+                /** @description Maximum number of offers returned. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "offers";
+                        count: number;
+                        data: {
+                            /** @description What to give to deploy. */
+                            machine_id: string;
+                            /** @description Slug of the GPU model. */
+                            gpu: string;
+                            /** @description GPUs in the machine, 1 to 8. It is rented whole. */
+                            num_gpus: number;
+                            /** @description Region code. */
+                            region: string;
+                            /** @description CPU model. */
+                            cpu: string;
+                            /** @description Virtual CPUs. */
+                            vcpus: number;
+                            /** @description Memory in GB. */
+                            ram_gb: number;
+                            /** @description Disk in GB that is left for a new instance. */
+                            disk_gb: number;
+                            /** @description Network bandwidth. */
+                            net_mbps: {
+                                /** @description To the machine. */
+                                down: number;
+                                /** @description From the machine. */
+                                up: number;
+                            };
+                            /** @description Number of ports that can be opened to the internet. */
+                            ports: number;
+                            /** @description PCIe generation. */
+                            pcie: number;
+                            /** @description Whether the GPUs are linked by NVLink. */
+                            nvlink: boolean;
+                            /** @description Highest CUDA version its driver runs; empty for AMD. */
+                            cuda_max: string;
+                            /** @description Share of time the machine was up, 0 to 1. */
+                            reliability: number;
+                            /** @description Price of the whole machine. */
+                            price_per_hour: {
+                                /** @description On demand. */
+                                on_demand: number;
+                                /** @description Interruptible. */
+                                interruptible: number;
+                            };
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getBalance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "balance";
+                        /** @description Always USD. */
+                        currency: string;
+                        /** @description Credit left. Below zero only by the disks of stopped instances. */
+                        balance: number;
+                        /** @description Spend since the first of the UTC month. */
+                        month_spend: number;
+                    };
+                };
+            };
+        };
+    };
+    listInstances: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "instances";
+                        data: {
+                            /** @constant */
+                            object: "instance";
+                            /** @description `i-` and 8 hex characters. */
+                            id: string;
+                            /**
+                             * @description State.
+                             * @enum {string}
+                             */
+                            status: "running" | "stopped" | "destroyed";
+                            /** @description Slug of the GPU model. */
+                            gpu: string;
+                            /** @description GPUs of the machine. */
+                            num_gpus: number;
+                            /** @description Region code. */
+                            region: string;
+                            /** @description Template slug or OCI image reference. */
+                            template: string;
+                            /** @description Disk size in GB. */
+                            disk_gb: number;
+                            /**
+                             * @description How it is priced.
+                             * @enum {string}
+                             */
+                            type: "od" | "spot" | "res";
+                            /** @description Locked rate of the whole machine in USD per hour, without disk. */
+                            price_hr: number;
+                            /** @description Where it is reached. */
+                            hostname: string;
+                            /**
+                             * Format: date-time
+                             * @description First second billed.
+                             */
+                            created_at: string;
+                            /**
+                             * Format: date-time
+                             * @description Null while it runs.
+                             */
+                            stopped_at: string | null;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    deployInstance: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The machine to rent, taken from the offers. */
+                    machine_id: string;
+                    /** @description A template slug or an OCI image reference. It is recorded, not pulled. */
+                    template?: string | null;
+                    /** @description Disk size in GB: from 1 to what the machine has left (the offer's disk). */
+                    disk_gb?: number | null;
+                    /** @description How the instance is priced. */
+                    type?: ("od" | "interruptible" | "res") | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "instance";
+                        /** @description `i-` and 8 hex characters. */
+                        id: string;
+                        /**
+                         * @description State.
+                         * @enum {string}
+                         */
+                        status: "running" | "stopped" | "destroyed";
+                        /** @description Slug of the GPU model. */
+                        gpu: string;
+                        /** @description GPUs of the machine. */
+                        num_gpus: number;
+                        /** @description Region code. */
+                        region: string;
+                        /** @description Template slug or OCI image reference. */
+                        template: string;
+                        /** @description Disk size in GB. */
+                        disk_gb: number;
+                        /**
+                         * @description How it is priced.
+                         * @enum {string}
+                         */
+                        type: "od" | "spot" | "res";
+                        /** @description Locked rate of the whole machine in USD per hour, without disk. */
+                        price_hr: number;
+                        /** @description Where it is reached. */
+                        hostname: string;
+                        /**
+                         * Format: date-time
+                         * @description First second billed.
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description Null while it runs.
+                         */
+                        stopped_at: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getInstance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "instance";
+                        /** @description `i-` and 8 hex characters. */
+                        id: string;
+                        /**
+                         * @description State.
+                         * @enum {string}
+                         */
+                        status: "running" | "stopped" | "destroyed";
+                        /** @description Slug of the GPU model. */
+                        gpu: string;
+                        /** @description GPUs of the machine. */
+                        num_gpus: number;
+                        /** @description Region code. */
+                        region: string;
+                        /** @description Template slug or OCI image reference. */
+                        template: string;
+                        /** @description Disk size in GB. */
+                        disk_gb: number;
+                        /**
+                         * @description How it is priced.
+                         * @enum {string}
+                         */
+                        type: "od" | "spot" | "res";
+                        /** @description Locked rate of the whole machine in USD per hour, without disk. */
+                        price_hr: number;
+                        /** @description Where it is reached. */
+                        hostname: string;
+                        /**
+                         * Format: date-time
+                         * @description First second billed.
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description Null while it runs.
+                         */
+                        stopped_at: string | null;
+                    };
+                };
+            };
+        };
+    };
+    destroyInstance: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "instance";
+                        /** @description `i-` and 8 hex characters. */
+                        id: string;
+                        /**
+                         * @description State.
+                         * @enum {string}
+                         */
+                        status: "running" | "stopped" | "destroyed";
+                    };
+                };
+            };
+        };
+    };
+    actOnInstance: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description What to do to the instance.
+                     * @enum {string}
+                     */
+                    action: "start" | "stop" | "destroy";
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "instance";
+                        /** @description `i-` and 8 hex characters. */
+                        id: string;
+                        /**
+                         * @description State.
+                         * @enum {string}
+                         */
+                        status: "running" | "stopped" | "destroyed";
+                        /** @description Slug of the GPU model. */
+                        gpu: string;
+                        /** @description GPUs of the machine. */
+                        num_gpus: number;
+                        /** @description Region code. */
+                        region: string;
+                        /** @description Template slug or OCI image reference. */
+                        template: string;
+                        /** @description Disk size in GB. */
+                        disk_gb: number;
+                        /**
+                         * @description How it is priced.
+                         * @enum {string}
+                         */
+                        type: "od" | "spot" | "res";
+                        /** @description Locked rate of the whole machine in USD per hour, without disk. */
+                        price_hr: number;
+                        /** @description Where it is reached. */
+                        hostname: string;
+                        /**
+                         * Format: date-time
+                         * @description First second billed.
+                         */
+                        created_at: string;
+                        /**
+                         * Format: date-time
+                         * @description Null while it runs.
+                         */
+                        stopped_at: string | null;
+                    };
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,238 @@
+import { GpuConnectionError, type GpuError, GpuRefusal } from './errors.js';
+import { delayMs, isWorthAnotherTry, policyOf, type RetryPolicy } from './retry.js';
+import type { RefusalCode } from './types.js';
+
+export interface ClientOptions {
+  /** Prices and offers need none. */
+  apiKey?: string | undefined;
+  /** With the path prefix; an address without a path gets `/v1`. */
+  baseUrl?: string | undefined;
+  /** How long one attempt may take until its answer is read. */
+  timeoutMs?: number | undefined;
+  retry?: Partial<RetryPolicy>;
+  /** Instead of the global one. */
+  fetch?: typeof fetch;
+  /** Told before each wait for another attempt. */
+  onRetry?: (retry: Retry) => void;
+  /** Told of each answer of the service, refusals too, with the body as it was sent. */
+  onAnswer?: (answer: RawAnswer) => void;
+}
+
+export interface Retry {
+  /** The attempt that failed, counted from 1. */
+  attempt: number;
+  maxAttempts: number;
+  delayMs: number;
+  error: GpuError;
+}
+
+export interface RawAnswer {
+  method: string;
+  url: string;
+  status: number;
+  requestId: string | null;
+  text: string;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** Instead of a random one: 1 to 255 visible ASCII characters that name this request. */
+  idempotencyKey?: string | undefined;
+}
+
+export interface Call {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  query?: object | undefined;
+  body?: object;
+  idempotencyKey?: string;
+  options: CallOptions;
+}
+
+export type Send = <Answer>(call: Call) => Promise<Answer>;
+
+interface Attempt {
+  url: string;
+  init: RequestInit;
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+}
+
+export const DEFAULT_BASE_URL = 'http://127.0.0.1:4000/v1';
+const DEFAULT_TIMEOUT_MS = 30_000;
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/** A refusal is a line of text: anything longer is not read into messages. */
+const MAX_QUOTED = 200;
+
+/** Throws a TypeError when an option can't be used; a key is never part of a message. */
+export function createSend(options: ClientOptions): Send {
+  const baseUrl = readBaseUrl(options.baseUrl ?? DEFAULT_BASE_URL);
+  const policy = policyOf(options.retry);
+  const { apiKey } = options;
+  if (apiKey !== undefined && !VISIBLE_ASCII.test(apiKey)) {
+    throw new TypeError('apiKey must be visible ASCII characters without spaces');
+  }
+  return async <Answer>(call: Call) => {
+    const url = `${baseUrl}${call.path}${queryText(call.query)}`;
+    const init = {
+      method: call.method,
+      headers: headersOf(call, apiKey),
+      ...bodyOf(call),
+      redirect: 'manual' as const,
+    };
+    const endsAt = Date.now() + policy.totalMs;
+    const { signal } = call.options;
+    for (let attempt = 1; ; attempt += 1) {
+      signal?.throwIfAborted();
+      const left = endsAt - Date.now();
+      const timeoutMs = Math.max(1, Math.min(call.options.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS, left));
+      const result = await attemptOnce(options, { url, init, timeoutMs, signal });
+      if ('answer' in result) return result.answer as Answer;
+      const { error } = result;
+      error.attempts = attempt;
+      error.idempotencyKey = call.idempotencyKey ?? null;
+      if (attempt >= policy.maxAttempts || !isWorthAnotherTry(error)) throw error;
+      const wait = delayMs(policy, attempt, error.retryAfter);
+      if (Date.now() + wait >= endsAt) throw error;
+      options.onRetry?.({ attempt, maxAttempts: policy.maxAttempts, delayMs: wait, error });
+      await sleep(wait, signal);
+    }
+  };
+}
+
+/** As it is used: without a slash at its end, and with the path prefix. */
+export function readBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new TypeError('baseUrl must be an address such as https://gpu.example.com/v1');
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  return `${url.origin}${path === '' ? '/v1' : path}`;
+}
+
+function queryText(query: object = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** Made before anything is sent: what no header can hold is the caller's mistake, not a lost connection. */
+function headersOf({ body, idempotencyKey }: Call, apiKey: string | undefined): Headers {
+  const headers = new Headers({ accept: 'application/json' });
+  if (apiKey !== undefined) headers.set('authorization', `Bearer ${apiKey}`);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
+  return headers;
+}
+
+function bodyOf({ body }: Call): { body?: string } {
+  return body === undefined ? {} : { body: JSON.stringify(body) };
+}
+
+/** One request. Rejects only when the caller's signal aborts it. */
+async function attemptOnce(
+  options: ClientOptions,
+  attempt: Attempt,
+): Promise<{ answer: unknown } | { error: GpuError }> {
+  const received = await receive(options.fetch ?? globalThis.fetch, attempt);
+  return 'error' in received ? received : readAnswer(options, attempt, received.response, received.text);
+}
+
+async function receive(
+  send: typeof fetch,
+  { url, init, timeoutMs, signal }: Attempt,
+): Promise<{ response: Response; text: string } | { error: GpuError }> {
+  const controller = new AbortController();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    controller.abort();
+  }, timeoutMs);
+  const abort = () => controller.abort();
+  signal?.addEventListener('abort', abort);
+  try {
+    const response = await send(url, { ...init, signal: controller.signal });
+    return { response, text: await response.text() };
+  } catch (cause) {
+    signal?.throwIfAborted();
+    const error = late
+      ? new GpuConnectionError('timed_out', `no answer within ${timeoutMs} ms from ${url}`, { cause })
+      : new GpuConnectionError('no_connection', `no connection to ${url}: ${reasonOf(cause)}`, { cause });
+    return { error };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+function readAnswer(
+  { onAnswer }: ClientOptions,
+  { url, init }: Attempt,
+  response: Response,
+  text: string,
+): { answer: unknown } | { error: GpuError } {
+  const { status } = response;
+  const requestId = response.headers.get('x-request-id');
+  const details = { status, requestId, retryAfter: readRetryAfter(response.headers.get('retry-after')) };
+  onAnswer?.({ method: init.method!, url, status, requestId, text });
+  const body = parse(text);
+  if (response.ok && isObject(body)) return { answer: body };
+  const refusal = isObject(body) ? body.error : undefined;
+  if (!response.ok && isObject(refusal) && typeof refusal.code === 'string' && typeof refusal.message === 'string') {
+    return { error: new GpuRefusal(refusal.code as RefusalCode, refusal.message, details) };
+  }
+  // A browser hides where a redirect leads, and its status. Followed, a POST would become a GET.
+  const redirect = response.type === 'opaqueredirect' || (status >= 300 && status < 400);
+  const location = response.headers.get('location');
+  const what = redirect
+    ? `it redirects${location === null ? '' : ` to ${location}`}`
+    : `HTTP ${status}, ${text === '' ? 'without a body' : JSON.stringify(text.slice(0, MAX_QUOTED))}`;
+  return {
+    error: new GpuConnectionError('bad_answer', `${url} does not answer as the service does: ${what}`, details),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Seconds, from either form of the header. */
+function readRetryAfter(header: string | null): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1_000));
+}
+
+/** Node's fetch keeps the reason in a cause, and for a name with several addresses in a list of errors without a message. */
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: unknown }).cause ?? error;
+  const { code, message } = cause as { code?: string; message?: string };
+  return code ?? message ?? String(cause);
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

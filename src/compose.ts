@@ -1,0 +1,176 @@
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { seedDatabase } from '../prisma/seed/load.js';
+import type { Config } from './config.js';
+import { openDatabase } from './database/database.js';
+import { openEmbeddedPostgres } from './database/embedded-postgres.js';
+import { applyMigrations } from './database/migrate.js';
+import type { Deps, Settings } from './domain/deps.js';
+import type { Clock } from './domain/rules/time.js';
+import { startSweep } from './domain/sweep.js';
+import { createKeyUses } from './http/key-uses.js';
+import { createRateLimiter } from './http/rate-limit.js';
+import { openRedisBuckets } from './http/rate-limit-redis.js';
+import { createHttpServer } from './http/server.js';
+import { PACKAGE_ROOT } from './package-root.js';
+
+/** The domain on its database, without a way in: what operator commands need. */
+export interface Domain {
+  deps: Deps;
+  close(): Promise<void>;
+}
+
+export interface Gateway extends Domain {
+  /** For `noticeMs` only readiness says that the end is near, so that a load balancer sends no more; then it ends. */
+  close(noticeMs?: number): Promise<void>;
+  /** Where it listens, such as http://127.0.0.1:4000. */
+  address: string;
+  /** The key of the demo account, when this start created it. */
+  demoKey: string | null;
+}
+
+/** The database can't be reached or not be brought up to date; the message is one line that names the setting. */
+export class DatabaseUnusable extends Error {}
+
+/** How long requests in flight may take to end when the process is asked to. */
+const DRAIN_MS = 6_000;
+const IDLE_CHECK_MS = 50;
+/** And then each of background work and queries: the cut of a request does not end its query. */
+const CLOSE_MS = 1_000;
+
+/** Opens the database (the embedded one without an address) and brings it up to date. */
+export async function openDomain(config: Config, clock: Clock, log: Logger): Promise<Domain> {
+  const embedded =
+    config.databaseUrl === null
+      ? await openEmbeddedPostgres({ dataDir: config.dataDir, onNote: (note) => log.info(note) })
+      : null;
+  const url = config.databaseUrl ?? embedded!.url;
+  const db = openDatabase(url);
+  const close = async () => {
+    await orGiveUp(db.close());
+    await embedded?.release();
+  };
+  try {
+    // Unlike the migrations' connection, the pool's give up on a host that does not answer.
+    await db.pool.query('select 1');
+    const applied = await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
+    if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
+    return { deps: { db, clock, settings: settingsOf(config) }, close };
+  } catch (error) {
+    await close();
+    const setting = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
+    throw new DatabaseUnusable(`${setting} names a database that can't be used: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  // A name with several addresses fails with an error for each, and no message of its own.
+  const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
+}
+
+/** The whole gateway, listening. */
+export async function openGateway(config: Config, clock: Clock, log: Logger): Promise<Gateway> {
+  // Loaded while the database opens; operator commands do without it.
+  const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
+  const domain = await openDomain(config, clock, log);
+  const server = createHttpServer();
+  const redis = config.redisUrl === null ? null : await openRedisBuckets(config.redisUrl, log);
+  try {
+    // Before the seed: a start that finds its port taken must not use up the demo key, which is shown once.
+    server.on('request', answerStarting);
+    const address = await listen(server, config);
+    const { demoKey } = await seedDatabase(domain.deps, config.seed);
+    const [{ createApp }, { buildSchema }] = await surfaces;
+    const deps = withPublicUrl(domain.deps, config.publicUrl ?? address);
+    const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
+    const keyUses = createKeyUses(deps, onFault);
+    const sweep = startSweep(deps, onFault);
+    let serving = true;
+    server.off('request', answerStarting);
+    server.on(
+      'request',
+      createApp({
+        deps,
+        schema: buildSchema(),
+        limiter: createRateLimiter(redis ?? undefined),
+        redisState: redis?.state ?? null,
+        keyUses,
+        log,
+        corsOrigins: config.corsOrigins,
+        introspection: config.introspection,
+        trustProxy: config.trustProxy,
+        graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
+        isServing: () => serving,
+      }),
+    );
+    const close = async (noticeMs = 0) => {
+      serving = false;
+      await sleep(noticeMs);
+      await drain(server);
+      redis?.close();
+      await orGiveUp(sweep.stop().then(() => keyUses.close()));
+      await domain.close();
+    };
+    return { deps, address, demoKey, close };
+  } catch (error) {
+    server.close();
+    server.closeAllConnections();
+    redis?.close();
+    await domain.close();
+    throw error;
+  }
+}
+
+function settingsOf(config: Config): Settings {
+  const { diskRatePerGb, graceSeconds, coverSeconds, serviceDomain, rateLimitPerMinute } = config;
+  return {
+    diskRatePerGb,
+    graceSeconds,
+    coverSeconds,
+    serviceDomain,
+    rateLimitPerMinute,
+    publicUrl: config.publicUrl ?? '',
+  };
+}
+
+function withPublicUrl(deps: Deps, publicUrl: string): Deps {
+  return { ...deps, settings: { ...deps.settings, publicUrl } };
+}
+
+const answerStarting: RequestListener = (_request, response) => {
+  response.writeHead(503, { 'Content-Type': 'application/json; charset=utf-8', 'Retry-After': '1' });
+  response.end('{"error":{"code":"unavailable","message":"the gateway is starting"}}');
+};
+
+function listen(server: Server, { port, host }: Config): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const bound = server.address() as AddressInfo;
+      const everywhere = host === '0.0.0.0' || host === '::';
+      const name = everywhere ? 'localhost' : bound.family === 'IPv6' ? `[${bound.address}]` : host;
+      resolve(`http://${name}:${bound.port}`);
+    });
+  });
+}
+
+/** A query that waits for a lock must not keep the process, nor the embedded server, from ending. */
+function orGiveUp(work: Promise<void>): Promise<void> {
+  return Promise.race([work, sleep(CLOSE_MS, undefined, { ref: false })]);
+}
+
+/** Lets requests in flight end, then cuts what is left. */
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  // Again and again: a connection whose last request was just answered would be kept for the next.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(cut);
+}

@@ -1,0 +1,85 @@
+import { type Logger, pino } from 'pino';
+import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
+import { ConfigError, loadEnvFile, readConfig } from './config.js';
+import { EmbeddedPostgresUnavailable } from './database/embedded-postgres.js';
+import { systemClock } from './system-clock.js';
+
+/** The whole of an end may take this long; then the process ends as it is. */
+const END_WITHIN_MS = 9_500;
+/** How long readiness says no before requests are turned away. */
+const NOTICE_MS = 1_000;
+
+async function start(): Promise<void> {
+  loadEnvFile();
+  const config = readConfig(process.env);
+  // The log goes to stderr: stdout is for people, and the demo key printed there must never be in a log.
+  const log = pino({ level: config.logLevel }, pino.destination(2));
+  // Node would write them to stderr too, and not as JSON.
+  process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
+  const opening = openGateway(config, systemClock, log);
+  endOnSignal(opening, log);
+  const gateway = await opening;
+  process.stdout.write(welcome(gateway));
+  log.info({ address: gateway.address }, 'listening');
+}
+
+/** Also while it is still opening: what was begun, a database server of its own above all, is then closed in order. */
+function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
+  let ending = false;
+  const end = async (signal: NodeJS.Signals) => {
+    if (ending) return;
+    ending = true;
+    log.info({ signal }, 'ending');
+    setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
+    const gateway = await opening;
+    // Whoever presses Ctrl-C waits for no load balancer.
+    await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
+      () => process.exit(0),
+      (error) => {
+        log.error({ err: error }, 'did not end cleanly');
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    // An opening that fails ends the process by itself.
+    process.on(signal, () => end(signal).catch(() => {}));
+  }
+}
+
+function welcome({ address, demoKey }: Gateway): string {
+  const lines = [
+    '',
+    'GPU rental gateway',
+    `  REST      ${address}/v1  (description: ${address}/v1/openapi.json)`,
+    `  GraphQL   ${address}/graphql`,
+    `  GraphiQL  ${address}/graphql in a browser`,
+  ];
+  if (demoKey !== null) {
+    lines.push(
+      '',
+      '  A demo account with 100 USD was created. Its API key is shown this once:',
+      `    ${demoKey}`,
+      '  Try it:',
+      `    curl -H 'Authorization: Bearer ${demoKey}' ${address}/v1/balance`,
+    );
+  }
+  return `${lines.join('\n')}\n\n`;
+}
+
+start().catch((error: unknown) => {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(1);
+});
+
+/** One clear line for what an operator can mend; the whole error for what only we can. */
+function explain(error: unknown): string {
+  const known = [ConfigError, DatabaseUnusable, EmbeddedPostgresUnavailable].some((type) => error instanceof type);
+  const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (known) return message;
+  if (code === 'EADDRINUSE')
+    return `PORT ${port} is taken by another program; set PORT to another, or to 0 for a free one`;
+  if (syscall === 'listen' && code === 'EACCES') return `PORT ${port} can't be listened on by this user; set another`;
+  if (syscall === 'listen' || syscall === 'getaddrinfo') return `HOST can't be listened on: ${message}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
