@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { adjustAccount, creditAccount } from '../../src/domain/accounts.js';
+import { audit } from '../../src/domain/audit.js';
+import { readBalance } from '../../src/domain/balance.js';
+import { act, deploy } from '../../src/domain/instances.js';
+import { DomainError } from '../../src/domain/rules/errors.js';
+import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
+import { settleDue } from '../../src/domain/settlement.js';
+import { openTestDomain, type TestDomain } from '../support/domain.js';
+import { isRunning, NaiveModel } from './naive-model.js';
+
+const RUNS = Number(process.env.MODEL_RUNS ?? 30);
+const STEPS = 40;
+const ACCOUNTS = 3;
+const DISK_RATE_PER_GB = 140n;
+const GRACE = 7n * 86_400n;
+/** Micro-USD per GPU-hour of the three machines, from the catalogue's sheet. */
+const MACHINES = [
+  { gpu: 'rtx-4090', numGpus: 1 },
+  { gpu: 'h100-sxm', numGpus: 8 },
+  { gpu: 'gtx-1080', numGpus: 1 },
+];
+
+const account = fc.nat({ max: ACCOUNTS - 1 });
+const command = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('deploy' as const),
+      account,
+      machine: fc.nat({ max: MACHINES.length - 1 }),
+      mode: fc.constantFrom('ON_DEMAND' as const, 'INTERRUPTIBLE' as const, 'RESERVED' as const),
+      diskGb: fc.integer({ min: 1, max: 60 }),
+    }),
+  },
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      do: fc.constantFrom('START' as const, 'STOP' as const, 'DESTROY' as const),
+      account,
+      pick: fc.nat({ max: 50 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('credit' as const), account, cents: fc.integer({ min: 1, max: 4_000 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('adjust' as const),
+      account,
+      micro: fc.integer({ min: -3_000_000, max: 3_000_000 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('read' as const), account }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('leap' as const),
+      seconds: fc.oneof(
+        fc.constant(0),
+        fc.integer({ min: 1, max: 10 }),
+        fc.integer({ min: 10, max: 20_000 }),
+        fc.integer({ min: 20_000, max: 10 * 86_400 }),
+        fc.integer({ min: 10 * 86_400, max: 150 * 86_400 }),
+        fc.integer({ min: -5_000, max: -1 }),
+      ),
+    }),
+  },
+  // The seconds around the next exhaustion or end of grace are where rules go wrong.
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('leapToDue' as const), account, off: fc.integer({ min: -1, max: 2 }) }),
+  },
+);
+type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
+
+class World {
+  readonly domain: TestDomain;
+  readonly model: NaiveModel;
+  readonly ids: string[] = [];
+  readonly machines: { id: string; onDemandRate: bigint }[] = [];
+
+  constructor(domain: TestDomain) {
+    this.domain = domain;
+    this.model = new NaiveModel(domain.clock, GRACE);
+  }
+
+  static async open(): Promise<World> {
+    const world = new World(await openTestDomain({}, '2027-11-30T23:59:50Z'));
+    for (let i = 0; i < ACCOUNTS; i += 1) {
+      world.ids.push(await world.domain.account('20'));
+      world.model.join(20n * MICRO_PER_USD * 3_600n);
+    }
+    for (const { gpu, numGpus } of MACHINES) {
+      const price = await world.domain.db.prisma.gpuPrice.findFirstOrThrow({ where: { gpu } });
+      const id = await world.domain.machine(gpu, { numGpus, diskGb: 100_000 });
+      world.machines.push({ id, onDemandRate: price.onDemandRate * BigInt(numGpus) });
+    }
+    return world;
+  }
+
+  /** Runs one command on both; true and false are done and refused. */
+  async run(step: Command): Promise<void> {
+    const { domain, model } = this;
+    if (step.do === 'leap') return domain.clock.advance(step.seconds);
+    if (step.do === 'sweep') return void (await this.sweep());
+    const id = this.ids[step.account]!;
+    const renter = model.renters[step.account]!;
+    if (step.do === 'leapToDue') {
+      const { dueAt } = await domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
+      if (dueAt !== null) domain.clock.set(BigInt(dueAt.getTime() / 1000 + step.off));
+    } else if (step.do === 'deploy') {
+      const machine = this.machines[step.machine]!;
+      const diskRate = DISK_RATE_PER_GB * BigInt(step.diskGb);
+      const expected = model.deploy(renter, machine.id, machine.onDemandRate, step.mode, diskRate);
+      const { mode, diskGb } = step;
+      expect(await done(deploy(domain, id, { machineId: machine.id, mode, diskGb }))).toBe(expected);
+    } else if (step.do === 'credit' || step.do === 'adjust') {
+      const micro = step.do === 'credit' ? BigInt(step.cents) * 10_000n : BigInt(step.micro);
+      if (micro === 0n) return;
+      model.pay(renter, micro * 3_600n);
+      await (step.do === 'credit' ? creditAccount : adjustAccount)(domain, id, { amountMicro: micro });
+    } else if (step.do === 'read') {
+      model.look(renter);
+      await readBalance(domain, id);
+    } else await this.act(step.do, step.account, step.pick);
+  }
+
+  async act(action: 'START' | 'STOP' | 'DESTROY', index: number, pick: number): Promise<void> {
+    const { rentals } = this.model.renters[index]!;
+    if (rentals.length === 0) return;
+    // Mostly a recent one: those are alive.
+    const position = Math.max(rentals.length - 1 - (pick % 4), 0);
+    const rental = rentals[position]!;
+    const rows = await this.domain.db.prisma.instance.findMany({
+      where: { accountId: this.ids[index]!, sequence: position + 1 },
+    });
+    const verb = { START: 'start', STOP: 'stop', DESTROY: 'destroy' } as const;
+    const expected = this.model[verb[action]](rental);
+    expect(await done(act(this.domain, this.ids[index]!, { id: rows[0]!.id, action }))).toBe(expected);
+  }
+
+  async sweep(): Promise<void> {
+    const now = this.domain.clock.now();
+    for (const [index, id] of this.ids.entries()) {
+      const { dueAt } = await this.domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
+      if (dueAt !== null && BigInt(dueAt.getTime() / 1000) < now) this.model.look(this.model.renters[index]!);
+    }
+    await settleDue(this.domain);
+  }
+
+  /** Every account's amounts and instances are those of the model, to the last unit. */
+  async compare(): Promise<void> {
+    for (const [index, id] of this.ids.entries()) {
+      const renter = this.model.renters[index]!;
+      const now = this.model.look(renter);
+      const shown = await readBalance(this.domain, id);
+      const row = await this.domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
+      const settledAt = BigInt(row.settledAt.getTime() / 1000);
+      const spend = this.model.spend(renter, now);
+      const credit = this.model.credit(renter);
+      expect(row.spendUnits + row.burnRate * (now - settledAt)).toBe(spend);
+      expect(row.creditUnits).toBe(credit);
+      expect(shown.balance).toBe(credit / 3_600n - spend / 3_600n);
+      expect(row.exhaustedAt && BigInt(row.exhaustedAt.getTime() / 1000)).toBe(renter.exhaustedAt);
+      const month = new Date(Number(now) * 1000);
+      const monthStart = BigInt(Date.UTC(month.getUTCFullYear(), month.getUTCMonth(), 1) / 1000);
+      // What was charged at the month's first second belongs to the month.
+      const exitsThen = renter.rentals.reduce((sum, { to, exit }) => sum + (to === monthStart ? exit : 0n), 0n);
+      expect(shown.monthSpend).toBe(spend / 3_600n - (this.model.spend(renter, monthStart) - exitsThen) / 3_600n);
+      const rows = await this.domain.db.prisma.instance.findMany({
+        where: { accountId: id },
+        orderBy: { sequence: 'asc' },
+      });
+      expect(rows.map(({ status, stopReason }) => [status, stopReason])).toEqual(
+        renter.rentals.map((rental) => [
+          rental.to !== null ? 'DESTROYED' : isRunning(rental) ? 'RUNNING' : 'STOPPED',
+          rental.why,
+        ]),
+      );
+    }
+  }
+}
+
+async function done(work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (error instanceof DomainError && ['deploy_failed', 'action_failed'].includes(error.code)) return false;
+    throw error;
+  }
+}
+
+describe('random histories', () => {
+  test('equal the naive model after every step, to the last unit', { timeout: 300_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(command, { minLength: STEPS / 2, maxLength: STEPS }), async (steps) => {
+        const world = await World.open();
+        try {
+          for (const step of steps) {
+            await world.run(step);
+            expect((await audit(world.domain)).findings).toEqual([]);
+            if (step.do === 'read') await world.compare();
+          }
+          await world.compare();
+          expect((await audit(world.domain)).findings).toEqual([]);
+        } finally {
+          await world.domain.close();
+        }
+      }),
+      { numRuns: RUNS, verbose: 1 },
+    );
+  });
+});

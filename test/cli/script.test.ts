@@ -1,0 +1,315 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWire, refusal, type Wire } from '../client/wire.js';
+import type { Renter } from '../support/gateway.js';
+import { cleanUp, type Env, folder, run } from '../support/process.js';
+import { type Service, startService } from '../support/service.js';
+import { GPU, gpu, readable } from './gpu.js';
+
+const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
+
+let service: Service;
+let wire: Wire;
+let renter: Renter;
+let env: Env;
+
+beforeAll(async () => {
+  service = await startService();
+  wire = await openWire(service.address);
+  renter = await service.renter('100000');
+  env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${service.address}/v1`, GPU_API_KEY: renter.key };
+});
+afterAll(async () => {
+  await wire.close();
+  await service.close();
+  await cleanUp();
+});
+
+function bodyOf(path: string, key = renter.key): Promise<string> {
+  const headers = { authorization: `Bearer ${key}` };
+  return fetch(`${service.address}/v1${path}`, { headers }).then((response) => response.text());
+}
+
+async function idOf(args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await gpu([...args, '--quiet'], env);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^\S+\n$/);
+  return stdout.trim();
+}
+
+describe('in a script', () => {
+  it('a whole rental: prices, offer, deploy, stop, start, destroy, balance', async () => {
+    const slugs = (await gpu(['pricing', '--quiet'], env)).stdout.trim().split('\n');
+    expect(slugs).toHaveLength(83);
+    const machine = await idOf(['offers', '--gpu', slugs.find((slug) => slug === 'rtx-4090')!, '--limit', '1']);
+    const id = await idOf(['deploy', machine, '--disk-gb', '60', '--type', 'interruptible', '--template', 'pytorch']);
+    expect(JSON.parse(await bodyOf(`/instances/${id}`))).toMatchObject({
+      disk_gb: 60,
+      type: 'spot',
+      status: 'running',
+    });
+    service.clock.advance(3_600);
+    expect(await idOf(['stop', id])).toBe(id);
+    expect((await gpu(['show', id], env)).stdout).toMatch(/^Status +stopped$/m);
+    expect(await idOf(['start', id])).toBe(id);
+    expect(await idOf(['instances'])).toBe(id);
+    expect(await idOf(['destroy', id, '--yes'])).toBe(id);
+    expect((await gpu(['instances'], env)).stdout).toBe('');
+    const { balance, month_spend } = JSON.parse(await bodyOf('/balance'));
+    const { stdout } = await gpu(['balance'], env);
+    expect(stdout).toBe(`Balance           ${balance} USD\nSpent this month  ${month_spend} USD\n`);
+    expect(balance).toBeLessThan(100_000);
+  });
+
+  it('tables are plain, whole and without colour, whatever the terminal’s width', async () => {
+    const { stdout } = await gpu(['offers', '--gpu', 'h100-sxm', '--num-min', '8', '--limit', '3'], {
+      ...env,
+      COLUMNS: '20',
+      TERM: 'xterm-256color',
+    });
+    await expect(readable(stdout)).toMatchFileSnapshot(join(SNAPSHOTS, 'offers.piped.txt'));
+  });
+
+  it('--json is the body of the service, byte for byte', async () => {
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    for (const [args, path] of [
+      [['pricing'], '/gpus/pricing'],
+      [
+        ['offers', '--gpu', 'rtx-4090', '--region', 'us-tx', '--num-min', '2', '--price-max', '9.5', '--limit', '7'],
+        '/offers?gpu=rtx-4090&region=us-tx&num_min=2&price_max=9.5&limit=7',
+      ],
+      [['balance'], '/balance'],
+      [['instances'], '/instances'],
+      [['show', id], `/instances/${id}`],
+    ] as const) {
+      const { code, stdout } = await gpu([...args, '--json'], env);
+      expect([code, stdout]).toEqual([0, await bodyOf(path)]);
+    }
+    const stopped = await gpu(['stop', id, '--json'], env);
+    expect(stopped.stdout).toBe(await bodyOf(`/instances/${id}`));
+    const destroyed = await gpu(['destroy', id, '--yes', '--json'], env);
+    expect(destroyed.stdout).toBe(`{"object":"instance","id":"${id}","status":"destroyed"}`);
+    const refused = await gpu(['show', 'i-00000000', '--json'], env);
+    expect([refused.code, refused.stdout]).toEqual([1, await bodyOf('/instances/i-00000000')]);
+  });
+
+  it('--price-max keeps dearer machines out', async () => {
+    const { stdout } = await gpu(
+      ['offers', '--gpu', 'rtx-4090', '--num-min', '2', '--price-max', '1', '--limit', '100', '--json'],
+      env,
+    );
+    expect(stdout).toBe(await bodyOf('/offers?gpu=rtx-4090&num_min=2&price_max=1&limit=100'));
+    expect(stdout).not.toBe(await bodyOf('/offers?gpu=rtx-4090&num_min=2&limit=100'));
+  });
+
+  it('--watch prints answers one after the other, until it is ended', async () => {
+    const program = run([GPU, 'offers', '-w', '1', '--json', '--limit', '1'], env);
+    await program.says(/\n\{.*\n/);
+    program.signal('SIGTERM');
+    const [first, second] = (await program.ended).stdout.split('\n');
+    expect([first, second]).toEqual([await bodyOf('/offers?limit=1'), first]);
+  });
+
+  it('a deploy whose answer got lost is one rental', async () => {
+    const machine = await service.machine();
+    wire.next('lose answer');
+    const { code, stdout } = await gpu(['deploy', machine, '-q'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect(code).toBe(0);
+    expect(await service.sql('select id from instance where machine_id = $1', [machine])).toEqual([
+      { id: stdout.trim() },
+    ]);
+  });
+
+  it('a deploy under a key of one’s own is done once', async () => {
+    const args = ['deploy', await service.machine(), '--idempotency-key', 'nightly-7'];
+    expect(await idOf(args)).toBe(await idOf(args));
+  });
+
+  it('what others wrote can not set colours or move the cursor', async () => {
+    const machine = await service.machine({ gpu: 'a10', region: 'us-tx' });
+    await service.sql(`update machine set cpu = E'EPYC\\u001b[2J\\u0007' where id = $1`, [machine]);
+    const { stdout } = await gpu(['offers', '--gpu', 'a10', '--region', 'us-tx', '--limit', '100'], env);
+    expect(stdout).toContain('EPYC?[2J?');
+  });
+});
+
+describe('exit codes', () => {
+  it.each([
+    [['show', 'i-00000000'], 'gpu: no such instance (not_found)\n'],
+    [['deploy', 'm-unknown'], /^gpu: .*\(deploy_failed\)\n$/],
+    [['offers', '--limit', '101'], 'gpu: limit must be a whole number from 1 to 100 (invalid_request)\n'],
+    [['offers', '--num-min', '-1'], /^gpu: num_min .*\(invalid_request\)\n$/],
+  ])('1: refused by the service: %j', async (args, said) => {
+    const { code, stdout, stderr } = await gpu(args, env);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(said);
+  });
+
+  it('1: an unknown key', async () => {
+    const { code, stderr } = await gpu(['balance'], { ...env, GPU_API_KEY: 'wrong' });
+    expect([code, stderr]).toEqual([1, 'gpu: missing or unknown API key (unauthorized)\n']);
+  });
+
+  it('1: a fault of the service names the request', async () => {
+    wire.next({ ...refusal(500, 'internal'), headers: { 'x-request-id': 'r-1' } });
+    const { code, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect([code, stderr]).toEqual([1, 'gpu: this is internal (internal, request r-1)\n']);
+  });
+
+  it.each([
+    [[], /^Usage: gpu /],
+    [['rent'], "gpu: unknown command 'rent'"],
+    [['show'], "gpu: missing required argument 'id'"],
+    [['offers', '--cheap'], "gpu: unknown option '--cheap'"],
+    [['offers', '--limit', 'ten'], /^gpu: .*'ten' is invalid. must be a number/],
+    [['offers', '--watch', '0'], /^gpu: .*whole seconds from 1 to 3600/],
+    [['deploy', 'm-1', '--type', 'spot'], /^gpu: .*Allowed choices are od, interruptible, res/],
+    [['deploy', 'm-1', '--idempotency-key', 'a b'], /^gpu: .*visible ASCII/],
+    [['destroy', 'i-00000000'], /^gpu: .*confirm with --yes\n$/],
+    [
+      ['--base-url', 'nonsense', 'pricing'],
+      'gpu: --base-url: nonsense is not an address such as https://gpu.example.com/v1\n',
+    ],
+    [['completion', 'tcsh'], /^gpu: .*Allowed choices are bash, zsh, fish/],
+  ])('2: wrong usage: %j', async (args, said) => {
+    const { code, stdout, stderr } = await gpu(args, env);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(said);
+    expect(stderr.endsWith('\n')).toBe(true);
+  });
+
+  it('2: no key, before anything is sent', async () => {
+    wire.next();
+    const { code, stderr } = await gpu(['balance'], { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: wire.baseUrl });
+    expect([code, readable(stderr)]).toEqual([
+      2,
+      'gpu: no API key for http://gateway/v1. Run `gpu login`, or set GPU_API_KEY\n',
+    ]);
+    expect(wire.seen).toEqual([]);
+  });
+
+  it('3: no connection; after a write with the key to ask again with', async () => {
+    const gone = await openWire(service.address);
+    await gone.close();
+    const { code, stdout, stderr } = await gpu(['deploy', 'm-1'], { ...env, GPU_BASE_URL: gone.baseUrl });
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(/^gpu: no connection to \S+: ECONNREFUSED\n/);
+    expect(stderr).toMatch(/the same again with --idempotency-key [0-9a-f-]{36} is safe\n$/);
+  });
+
+  it('3: something else than the service answers', async () => {
+    wire.next({ status: 200, body: '<html>Welcome to the hotel</html>' });
+    const { code, stderr } = await gpu(['pricing'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect(code).toBe(3);
+    expect(stderr).toContain('does not answer as the service does');
+  });
+
+  it('0: help and version, with the exit codes', async () => {
+    const { code, stdout } = await gpu(['--help'], env);
+    expect(code).toBe(0);
+    await expect(stdout).toMatchFileSnapshot(join(SNAPSHOTS, 'help.txt'));
+    expect(await gpu(['--version'], env)).toMatchObject({ code: 0, stdout: '1.0.0\n' });
+  });
+
+  it('0: a reader that left early is no fault', async () => {
+    const program = run([GPU, 'pricing'], env, { prefix: ['sh', '-c', '"$@" | true; echo done', 'sh'] });
+    const { stdout, stderr } = await program.ended;
+    expect([stdout, stderr]).toEqual(['done\n', '']);
+  });
+});
+
+describe('login', () => {
+  let home: Env;
+  let file: string;
+
+  beforeAll(() => {
+    home = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${service.address}/v1` };
+    file = join(home.XDG_CONFIG_HOME!, 'gpu/config.json');
+  });
+
+  it('checks a key from stdin and keeps it for its owner alone; config shows it masked; logout forgets it', async () => {
+    const told = [await gpu(['config'], home)];
+    told.push(await gpu(['login'], home, `${renter.key}\n`));
+    expect(told[1]!.code).toBe(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ base_url: home.GPU_BASE_URL, api_key: renter.key });
+    const alone = { XDG_CONFIG_HOME: home.XDG_CONFIG_HOME! };
+    expect((await gpu(['balance', '--json'], alone)).stdout).toBe(await bodyOf('/balance'));
+    told.push(await gpu(['config'], alone));
+    told.push(await gpu(['config'], { ...alone, GPU_API_KEY: 'gpu_live_other', GPU_BASE_URL: 'http://127.0.0.1:1' }));
+    told.push(await gpu(['logout'], home), await gpu(['logout'], home), await gpu(['balance'], home));
+    const text = told.map(({ code, stdout, stderr }) => `${stdout}${stderr}exit code ${code}\n`).join('\n');
+    expect(text).not.toContain(renter.key);
+    await expect(readable(text).replace(/balance \S+ USD/, 'balance ······ USD')).toMatchFileSnapshot(
+      join(SNAPSHOTS, 'login.piped.txt'),
+    );
+  });
+
+  it('keeps no key that is refused, and not the one before it either way', async () => {
+    await gpu(['login'], home, renter.key);
+    const before = readFileSync(file, 'utf8');
+    expect(await gpu(['login'], home, 'wrong')).toMatchObject({ code: 1 });
+    expect(await gpu(['login'], home, '')).toMatchObject({ code: 2 });
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  it('makes a file that others could read its owner’s', async () => {
+    writeFileSync(file, '{"base_url":"http://127.0.0.1:1/v1","api_key":"old"}', { mode: 0o644 });
+    expect(await gpu(['login'], home, renter.key)).toMatchObject({ code: 0 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('shows the key to no other service than the one it was checked against', async () => {
+    await gpu(['login'], home, renter.key);
+    wire.next();
+    const { code, stderr } = await gpu(['--base-url', wire.baseUrl, 'balance'], {
+      XDG_CONFIG_HOME: home.XDG_CONFIG_HOME!,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`the login is for ${home.GPU_BASE_URL}`);
+    expect(wire.seen).toEqual([]);
+  });
+
+  it('a file that is not a login is told of, and logout removes it', async () => {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '{');
+    const { code, stderr } = await gpu(['balance'], home);
+    expect(code).toBe(2);
+    expect(stderr).toContain('is not what `gpu login` writes');
+    expect(await gpu(['logout'], home)).toMatchObject({ code: 0 });
+  });
+});
+
+describe('completion', () => {
+  it('of bash offers commands, options, choices and the ids of instances', async () => {
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    const bin = folder();
+    writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });
+    const complete = async (...words: string[]) => {
+      const script = `eval "$(gpu completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpu; echo "\${COMPREPLY[@]}"`;
+      const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
+      // The prefix stands before node; bash takes that as a word it ignores.
+      const prefix = ['env', `PATH=${path}`, 'bash', '--norc', '-c', `shift; ${script}`, 'bash'];
+      const { stdout, stderr } = await run(words, env, { prefix }).ended;
+      expect(stderr).toBe('');
+      return stdout.trim();
+    };
+    expect(await complete('gpu', 'st')).toBe('start stop');
+    expect(await complete('gpu', 'offers', '--n')).toBe('--num-min');
+    expect(await complete('gpu', 'deploy', 'm-1', '--type', '')).toBe('od interruptible res');
+    expect(await complete('gpu', 'completion', '')).toBe('bash zsh fish');
+    expect((await complete('gpu', '--base-url', env.GPU_BASE_URL!, 'stop', 'i-')).split(' ')).toContain(id);
+  });
+
+  it('of zsh and fish names every command', async () => {
+    const { stdout: help } = await gpu(['--help'], env);
+    const names = [...help.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
+    for (const shell of ['zsh', 'fish']) {
+      const { code, stdout } = await gpu(['completion', shell], env);
+      expect(code).toBe(0);
+      for (const name of names) expect(stdout).toContain(name);
+    }
+  });
+});

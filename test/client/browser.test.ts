@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { type Service, startService } from '../support/service.js';
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+const BUILT = join(PACKAGE_ROOT, 'dist/src/client');
+
+// A page of another origin, as a web console is: what it learns of an answer is what CORS lets it.
+describe.skipIf(!existsSync(CHROMIUM))('in a browser', () => {
+  let service: Service;
+  let pages: Server;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    service = await startService({ rateLimitPerMinute: 3 });
+    pages = createServer(async (request, response) => {
+      const script = request.url!.endsWith('.js') ? await readFile(join(BUILT, request.url!)) : null;
+      response.setHeader('content-type', script === null ? 'text/html' : 'text/javascript');
+      response.end(script ?? '<!doctype html><title>console</title>');
+    });
+    await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    pages?.close();
+    await service?.close();
+  });
+
+  it('rents, and is told of a refusal with its request id and the seconds to wait', async () => {
+    const page = await browser.newPage();
+    const errors: Error[] = [];
+    page.on('pageerror', (error) => errors.push(error));
+    await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
+    const machine = await service.machine();
+    const { key } = await service.renter();
+    const input = JSON.stringify({ baseUrl: `${service.address}/v1`, apiKey: key, machine_id: machine });
+    // As text: what runs in the page must not be touched by the test's own bundler.
+    const outcome = await page.evaluate<Record<string, unknown>>(`(async ({ baseUrl, apiKey, machine_id }) => {
+      const { createClient } = await import('/index.js');
+      const client = createClient({ baseUrl, apiKey, retry: { maxAttempts: 1 } });
+      const { status, id } = await client.instances.deploy({ machine_id });
+      await client.instances.destroy(id);
+      await client.balance.get();
+      const { name, code, requestId, retryAfter } = await client.balance.get().catch((error) => error);
+      return { status, name, code, requestId, retryAfter };
+    })(${input})`);
+    expect(errors).toEqual([]);
+    expect(outcome).toMatchObject({ status: 'running', name: 'GpuRefusal', code: 'rate_limited' });
+    expect(outcome.requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(outcome.retryAfter).toBeGreaterThanOrEqual(1);
+  });
+});

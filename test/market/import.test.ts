@@ -1,0 +1,296 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadCatalogue } from '../../prisma/seed/catalogue.js';
+import { openDatabase } from '../../src/database/database.js';
+import { marketMedian } from '../../src/domain/rules/price-rule.js';
+import { systemClock } from '../../src/system-clock.js';
+import { testSettings } from '../support/clock.js';
+import { createTestDatabase } from '../support/database.js';
+import { client, createRenter, type Renter } from '../support/gateway.js';
+import {
+  admin,
+  adminJson,
+  cleanUp,
+  type Env,
+  folder,
+  type GatewayProcess,
+  query,
+  startProcess,
+} from '../support/process.js';
+
+let env: Env;
+let gateway: GatewayProcess;
+let files: string;
+
+beforeAll(async () => {
+  files = folder();
+  env = { DATABASE_URL: await createTestDatabase(), RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
+  gateway = await startProcess(env);
+});
+afterAll(async () => {
+  await gateway.end();
+  await cleanUp();
+});
+
+function file(name: string, text: string): string {
+  const path = join(files, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function renter(credit = '1000'): Promise<Renter> {
+  const db = openDatabase(env.DATABASE_URL!);
+  const made = await createRenter({ db, clock: systemClock, settings: testSettings() }, gateway.address, credit);
+  await db.close();
+  return made;
+}
+
+async function priceOf(slug: string) {
+  const { body } = await client(gateway.address).rest('GET', '/gpus/pricing');
+  return { snapshot: body.market_snapshot, ...body.data.find((entry: { slug: string }) => entry.slug === slug) };
+}
+
+const HEADER = 'listing_id,gpu_slug,num_gpus,price_usd_hour,region\n';
+/** Listings for every model at its catalogue median, so that one model's can be moved alone. */
+function market(changes: Record<string, string[]>): string {
+  const rows = loadCatalogue().gpuModels.flatMap(({ slug, medianMicro }) => {
+    const median = Number(medianMicro ?? 0n) / 1e6;
+    return (
+      changes[slug] ??
+      (medianMicro === null ? [] : Array.from({ length: 5 }, () => `${slug},2,${(median * 2).toFixed(4)}`))
+    );
+  });
+  return HEADER + rows.map((row, index) => `x-${index},${row},us`).join('\n');
+}
+
+describe('the median', () => {
+  test('is the middle of the prices per GPU, rounded half up to 4 decimals; null below five', () => {
+    const listing = (usd: number, gpus: number) => ({
+      priceMicro: BigInt(Math.round(usd * 1e6)),
+      numGpus: BigInt(gpus),
+    });
+    expect(marketMedian([1, 2, 3, 4].map((usd) => listing(usd, 1)))).toBeNull();
+    expect(marketMedian([5, 1, 4, 2, 3].map((usd) => listing(usd, 1)))).toBe(3_000_000n);
+    // 16 GPUs count as any other listing.
+    expect(marketMedian([listing(16, 16), listing(2, 1), listing(6, 2), listing(4, 1), listing(40, 8)])).toBe(
+      3_000_000n,
+    );
+    // Half way: 0.00005 goes up.
+    expect(marketMedian([1, 1, 1, 2, 2, 2].map((step) => listing(step / 10_000, 1)))).toBe(200n);
+  });
+
+  test('is between the neighbours of the middle, for any listings in any order', () => {
+    const listing = fc.record({
+      priceMicro: fc.bigInt({ min: 1n, max: 10n ** 10n }),
+      numGpus: fc.bigInt({ min: 1n, max: 1_024n }),
+    });
+    fc.assert(
+      fc.property(fc.array(listing, { minLength: 5, maxLength: 40 }), (listings) => {
+        const median = Number(marketMedian(listings)!);
+        const prices = listings.map(({ priceMicro, numGpus }) => Number(priceMicro) / Number(numGpus));
+        // As many may lie strictly above as below, to within the rounding of half a step.
+        expect(prices.filter((price) => price < median - 51).length).toBeLessThanOrEqual(listings.length / 2);
+        expect(prices.filter((price) => price > median + 51).length).toBeLessThanOrEqual(listings.length / 2);
+        expect(marketMedian([...listings].reverse())).toBe(BigInt(median));
+      }),
+    );
+  });
+});
+
+describe('market import', () => {
+  test('a dry run tells what would change, with rejected rows by line, and changes nothing', async () => {
+    const text = `${market({ 'rtx-4090': Array.from({ length: 5 }, () => 'rtx-4090,1,0.80') })}
+bad-1,rtx-9090,1,3,us
+bad-2,rtx-4090,0,3,us
+bad-3,rtx-4090,1,free,us`;
+    const path = file('dry.csv', text);
+    const plan = await adminJson(['market', 'import', path, '--date', '2027-01-01', '--dry-run'], env);
+    expect(plan.changes).toEqual([
+      {
+        gpu: 'rtx-4090',
+        listings: 5,
+        old_median: 0.64,
+        new_median: 0.8,
+        old_on_demand: 0.44,
+        new_on_demand: 0.56,
+        change_percent: 27,
+      },
+    ]);
+    expect(plan.unknown_slugs).toEqual({ 'rtx-9090': 1 });
+    const lines = text.split('\n').length;
+    expect(plan.rejected.map(({ line }: { line: number }) => line)).toEqual([lines - 1, lines]);
+    expect(await priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-09-26', market_median: 0.64 });
+  });
+
+  test('publishes a sheet whole; running instances keep their rates, the history both prices', async () => {
+    const ann = await renter();
+    const { body: offers } = await ann.rest('GET', '/offers?gpu=rtx-4090&limit=1');
+    const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
+    const path = file('new.csv', market({ 'rtx-4090': Array.from({ length: 7 }, () => 'rtx-4090,1,0.80') }));
+    const done = await admin(['market', 'import', path, '--date', '2027-02-01'], env);
+    expect(done.stdout).toContain('published the sheet of 2027-02-01');
+    const price = await priceOf('rtx-4090');
+    expect(price).toMatchObject({ snapshot: '2027-02-01', market_median: 0.8 });
+    expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
+    // A null median keeps the last published price.
+    expect(await priceOf('gb200')).toMatchObject({ market_median: null, price_per_gpu_hour: { on_demand: 5.95 } });
+    expect((await ann.rest('GET', `/instances/${instance.id}`)).body.price_hr).toBe(instance.price_hr);
+    const { body } = await ann.graphql(
+      '{ gpuModel(slug: "rtx-4090") { priceHistory { snapshot onDemand marketMedian listings } } pricing { data { slug listings snapshot priceRule } } }',
+    );
+    expect(body.data.gpuModel.priceHistory).toEqual([
+      { snapshot: '2026-09-26', onDemand: 0.44, marketMedian: 0.64, listings: 573 },
+      { snapshot: '2027-02-01', onDemand: 0.56, marketMedian: 0.8, listings: 7 },
+    ]);
+    expect(body.data.pricing.data.find(({ slug }: { slug: string }) => slug === 'rtx-4090')).toMatchObject({
+      listings: 7,
+      snapshot: '2027-02-01',
+    });
+  });
+
+  test.each([
+    ['is not newer', ['--date', '2026-09-26'], market({}), /not newer/],
+    ['has a wrong date', ['--date', '2027-02-30x'], market({}), /day such as/],
+    ['lacks a column', ['--date', '2027-03-01'], 'gpu_slug,num_gpus\nrtx-4090,1', /lacks the columns/],
+    ['is no CSV', ['--date', '2027-03-01'], `${HEADER}a,"b`, /can't be read/],
+    ['holds nothing known', ['--date', '2027-03-01'], `${HEADER}a,rtx-9090,1,2,us`, /no listing of a known model/],
+    [
+      'jumps',
+      ['--date', '2027-03-01'],
+      market({ l4: Array.from({ length: 5 }, () => 'l4,1,9') }),
+      /prices would move by more than 50 %: l4 8\d\d %/,
+    ],
+  ])('a file that %s is refused and changes nothing', async (_name, options, text, message) => {
+    const before = await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2');
+    const refused = await admin(['market', 'import', file('wrong.csv', text), ...options], env);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(message);
+    expect(await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2')).toEqual(before);
+  });
+
+  test('a jump is published when it is accepted; of two imports of one day at once one wins', async () => {
+    const path = file('jump.csv', market({ l4: Array.from({ length: 5 }, () => 'l4,1,9') }));
+    const args = ['market', 'import', path, '--date', '2027-04-01', '--accept-jumps'];
+    const codes = (await Promise.all([admin(args, env), admin(args, env)])).map(({ code }) => code);
+    expect(codes.sort()).toEqual([0, 2]);
+    expect(await priceOf('l4')).toMatchObject({ price_per_gpu_hour: { on_demand: 6.3 } });
+  });
+});
+
+describe('models and regions', () => {
+  test('are created and updated, all or none; a new model is priced from its reference', async () => {
+    const header = 'slug,name,vram_gb,tier,nvlink,pcie_gen,reference_price_usd_hour\n';
+    const wrong = file('wrong-models.csv', `${header}new-1,New 1,24,consumer,false,5,1.00\nNew 2,x,0,huge,maybe,5,-1`);
+    const refused = await admin(['model', 'import', wrong], env);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/^nothing was changed:\nline 3: slug must/);
+    const good = file(
+      'models.csv',
+      `${header}new-1,New 1,24,consumer,false,5,1.00\np4,Tesla P4 renamed,8,datacenter,false,3,0.04`,
+    );
+    expect(await adminJson(['model', 'import', good], env)).toEqual({ created: 1, updated: 1, dry_run: false });
+    expect(await priceOf('new-1')).toMatchObject({
+      market_median: null,
+      available_gpus: 0,
+      price_per_gpu_hour: { on_demand: 0.7 },
+    });
+    expect(await priceOf('p4')).toMatchObject({ name: 'Tesla P4 renamed' });
+    const regions = file('regions.csv', 'code,name,country,latitude,longitude\neu-at-vie,Vienna,AT,48.2082,16.3738');
+    expect(await adminJson(['region', 'import', regions], env)).toEqual({ created: 1, updated: 0, dry_run: false });
+  });
+});
+
+describe('machines', () => {
+  const header =
+    'id,gpu,num_gpus,region,cpu,vcpus,ram_gb,disk_gb,net_down_mbps,net_up_mbps,ports,pcie,nvlink,cuda_max,reliability\n';
+  const row = (id: string, changes: Record<string, string> = {}) => {
+    const fields = {
+      id,
+      gpu: 'p40',
+      num_gpus: '2',
+      region: 'us-nj',
+      cpu: 'AMD EPYC 7302',
+      vcpus: '32',
+      ram_gb: '128',
+      disk_gb: '900',
+    };
+    const rest = {
+      net_down_mbps: '900',
+      net_up_mbps: '800',
+      ports: '100',
+      pcie: '3',
+      nvlink: 'false',
+      cuda_max: '12.4',
+      reliability: '0.99',
+    };
+    return Object.values({ ...fields, ...rest, ...changes }).join(',');
+  };
+
+  test('a file with one fault changes nothing and tells every fault by line', async () => {
+    const text = [
+      row('rig-1'),
+      row('rig-2', { num_gpus: '9' }),
+      row('rig-3', { gpu: 'nope' }),
+      row('rig-1'),
+      row('rig 4'),
+    ].join('\n');
+    const refused = await admin(['machine', 'import', file('bad.csv', header + text)], env);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr.trim().split('\n').sort()).toEqual(
+      [
+        'nothing was changed:',
+        'line 3: num_gpus must be a whole number from 1 to 8',
+        'line 4: gpu nope is no known model',
+        'line 5: id rig-1 stands in the file twice',
+        'line 6: id must be 1 to 64 letters, digits, dots, hyphens or underscores',
+      ].sort(),
+    );
+    expect(await query(env.DATABASE_URL!, `select 1 from machine where id like 'rig%'`)).toEqual([]);
+  });
+
+  test('are created and updated by id from CSV and JSON, and rented; a dry run changes nothing', async () => {
+    const path = file('rigs.csv', header + [row('rig-1'), row('rig-2', { gpu: 'p40', disk_gb: '120' })].join('\n'));
+    expect(await adminJson(['machine', 'import', path, '--dry-run'], env)).toEqual({
+      created: 2,
+      updated: 0,
+      dry_run: true,
+    });
+    expect(await query(env.DATABASE_URL!, `select 1 from machine where id like 'rig%'`)).toEqual([]);
+    expect(await adminJson(['machine', 'import', path], env)).toEqual({ created: 2, updated: 0, dry_run: false });
+    const ann = await renter();
+    const rented = await ann.rest('POST', '/instances', { machine_id: 'rig-2', disk_gb: 100 });
+    expect(rented.status).toBe(201);
+    const shown = await adminJson(['machine', 'show', 'rig-2'], env);
+    const { used_disk_gb: _, runs: __, state: ___, demo: ____, ...fields } = shown[0];
+    const json = file('rigs.json', JSON.stringify([{ ...fields, disk_gb: 90 }]));
+    const refused = await admin(['machine', 'import', json], env);
+    expect(refused.stderr).toContain("line 1: disk_gb 90 is less than the 100 GB of its instances' disks");
+    const bigger = file('bigger.json', JSON.stringify([{ ...fields, disk_gb: 500 }]));
+    expect(await adminJson(['machine', 'import', bigger], env)).toMatchObject({ updated: 1 });
+  });
+
+  test('drained, offline and retired ones leave the offers and refuse deploy and start; what runs goes on', async () => {
+    const ann = await renter();
+    const { body: instance } = await ann.rest('POST', '/instances', { machine_id: 'rig-1', disk_gb: 10 });
+    const act = (action: string) => ann.rest('POST', `/instances/${instance.id}/actions`, { action });
+    await admin(['machine', 'drain', 'rig-1'], env);
+    expect((await ann.rest('GET', `/instances/${instance.id}`)).body.status).toBe('running');
+    expect((await admin(['machine', 'retire', 'rig-1'], env)).stderr).toContain('holds an undestroyed instance');
+    await act('stop');
+    for (const change of ['drain', 'offline']) {
+      await admin(['machine', change, 'rig-1'], env);
+      expect(await act('start')).toMatchObject({ status: 409 });
+      const { body } = await ann.rest('GET', '/offers?gpu=p40&limit=100');
+      expect(body.data.map(({ machine_id }: { machine_id: string }) => machine_id)).not.toContain('rig-1');
+      expect((await ann.rest('POST', '/instances', { machine_id: 'rig-1', disk_gb: 1 })).status).toBe(409);
+    }
+    await admin(['machine', 'online', 'rig-1'], env);
+    expect(await act('start')).toMatchObject({ status: 200 });
+    await act('destroy');
+    expect(await adminJson(['machine', 'retire', 'rig-1'], env)).toMatchObject([{ state: 'retired' }]);
+    expect((await admin(['machine', 'online', 'rig-1'], env)).stderr).toContain('is retired');
+    expect((await admin(['audit'], env)).code).toBe(0);
+  });
+});

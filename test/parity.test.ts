@@ -1,0 +1,218 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type GraphQLObjectType, getNamedType, isInputObjectType, isObjectType } from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, type GpuClient } from '../src/client/index.js';
+import { PACKAGE_ROOT } from '../src/package-root.js';
+import { buildSchema } from '../src/schema/index.js';
+import { startGateway, type TestGateway } from './support/gateway.js';
+
+const run = promisify(execFile);
+const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');
+const ID = 'i-00000000';
+
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document is JSON of many shapes
+type Json = any;
+
+/** Where each operation of the OpenAPI document is found in the three clients and in GraphQL. */
+const OPERATIONS: Record<
+  string,
+  { typescript: (gpu: GpuClient) => Promise<unknown>; cli: string[]; python: string; graphql: string }
+> = {
+  getPricing: {
+    typescript: (gpu) => gpu.gpus.pricing(),
+    cli: ['pricing'],
+    python: 'gpus.pricing',
+    graphql: 'Query.pricing',
+  },
+  listOffers: {
+    typescript: (gpu) => gpu.offers.list({ gpu: 'a', region: 'b', num_min: 1, price_max: 2, limit: 3 }),
+    cli: ['offers'],
+    python: 'offers.list',
+    graphql: 'Query.offers',
+  },
+  getBalance: {
+    typescript: (gpu) => gpu.balance.get(),
+    cli: ['balance'],
+    python: 'balance.get',
+    graphql: 'Query.balance',
+  },
+  listInstances: {
+    typescript: (gpu) => gpu.instances.list(),
+    cli: ['instances'],
+    python: 'instances.list',
+    graphql: 'Query.instances',
+  },
+  deployInstance: {
+    typescript: (gpu) => gpu.instances.deploy({ machine_id: 'm', template: 't', disk_gb: 1, type: 'od' }),
+    cli: ['deploy'],
+    python: 'instances.deploy',
+    graphql: 'Mutation.deploy',
+  },
+  getInstance: {
+    typescript: (gpu) => gpu.instances.get(ID),
+    cli: ['show'],
+    python: 'instances.get',
+    graphql: 'Query.instance',
+  },
+  destroyInstance: {
+    typescript: (gpu) => gpu.instances.destroy(ID),
+    cli: ['destroy'],
+    python: 'instances.destroy',
+    graphql: 'Mutation.action',
+  },
+  actOnInstance: {
+    typescript: (gpu) => gpu.instances.action(ID, 'stop'),
+    cli: ['start', 'stop', 'destroy'],
+    python: 'instances.action',
+    graphql: 'Mutation.action',
+  },
+};
+/** What REST calls by another name than GraphQL, and what is no option of a command because it is its argument or its name. */
+const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
+const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action']);
+
+let gateway: TestGateway;
+let document: Json;
+const operations: {
+  id: string;
+  method: string;
+  path: string;
+  names: string[];
+  query: string[];
+  body: string[];
+  key: boolean;
+  answer: Json;
+}[] = [];
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  document = await (await fetch(`${gateway.address}/v1/openapi.json`)).json();
+  for (const [path, methods] of Object.entries<Json>(document.paths)) {
+    for (const [method, operation] of Object.entries<Json>(methods)) {
+      const parameters: Json[] = operation.parameters ?? [];
+      const body = Object.keys(operation.requestBody?.content['application/json'].schema.properties ?? {});
+      const success = operation.responses['200'] ?? operation.responses['201'];
+      operations.push({
+        id: operation.operationId,
+        method: method.toUpperCase(),
+        path,
+        names: [...parameters.map(({ name }) => name), ...body],
+        query: parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
+        body,
+        key: parameters.some(({ name }) => name === 'Idempotency-Key'),
+        answer: success.content['application/json'].schema,
+      });
+    }
+  }
+});
+afterAll(() => gateway.close());
+
+test('every operation has its place, and no place is of an operation that is gone', () => {
+  expect(operations.map(({ id }) => id).sort()).toEqual(Object.keys(OPERATIONS).sort());
+});
+
+describe('the TypeScript client', () => {
+  test('sends each operation with all its parameters', async () => {
+    for (const operation of operations) {
+      const sent: { url: URL; init: RequestInit }[] = [];
+      const gpu = createClient({
+        apiKey: `gpu_live_${'0'.repeat(40)}`,
+        baseUrl: 'http://127.0.0.1:1/v1',
+        fetch: async (url, init) => {
+          sent.push({ url: new URL(String(url)), init: init ?? {} });
+          return new Response('{"error":{"code":"no_route","message":"looked at"}}', { status: 404 });
+        },
+      });
+      await OPERATIONS[operation.id]!.typescript(gpu).catch(() => {});
+      const [{ url, init }] = sent as [(typeof sent)[0]];
+      expect([init.method, url.pathname]).toEqual([operation.method, `/v1${operation.path.replace('{id}', ID)}`]);
+      expect([...url.searchParams.keys()].sort()).toEqual([...operation.query].sort());
+      expect(Object.keys(init.body ? JSON.parse(String(init.body)) : {}).sort()).toEqual([...operation.body].sort());
+      expect(new Headers(init.headers).has('idempotency-key')).toBe(operation.key);
+    }
+  });
+
+  test('knows every error code', async () => {
+    const types = await readFile(join(PACKAGE_ROOT, 'src/client/openapi.ts'), 'utf8');
+    for (const code of document.components.schemas.Error.properties.error.properties.code.enum) {
+      expect(types).toMatch(new RegExp(`["']${code}["']`));
+    }
+  });
+});
+
+test('the command line has a command for each operation and an option for each parameter', async () => {
+  for (const { id, names } of operations) {
+    for (const command of OPERATIONS[id]!.cli) {
+      const { stdout } = await run(process.execPath, [GPU, command, '--help']);
+      for (const name of names.filter((parameter) => !IN_ARGUMENTS.has(parameter))) {
+        expect(stdout, `gpu ${command}`).toContain(`--${name.toLowerCase().replaceAll('_', '-')} `);
+      }
+    }
+  }
+});
+
+test('the Python SDK has a method for each operation, an argument for each parameter, an exception for each code', async (context) => {
+  const script = `
+import inspect, json
+from gpu_rental import Client
+from gpu_rental.errors import BY_CODE
+client = Client()
+methods = ${JSON.stringify(Object.values(OPERATIONS).map(({ python }) => python))}
+def method(path):
+    group, name = path.split('.')
+    return getattr(getattr(client, group), name)
+print(json.dumps({'codes': list(BY_CODE), 'methods': {path: list(inspect.signature(method(path)).parameters) for path in methods}}))`;
+  const python = process.env.PYTHON || 'python3';
+  const env = { ...process.env, PYTHONPATH: join(PACKAGE_ROOT, 'sdk/python'), PYTHONDONTWRITEBYTECODE: '1' };
+  const told = await run(python, ['-c', script], { env }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') context.skip('no python3 is installed');
+    throw error;
+  });
+  const { codes, methods } = JSON.parse(told.stdout);
+  expect(codes.sort()).toEqual([...document.components.schemas.Error.properties.error.properties.code.enum].sort());
+  for (const { id, names } of operations) {
+    const parameters = names.map((name) => name.toLowerCase().replaceAll('-', '_'));
+    expect(methods[OPERATIONS[id]!.python].sort(), id).toEqual(parameters.sort());
+  }
+});
+
+describe('GraphQL', () => {
+  const schema = buildSchema();
+  const camel = (name: string) =>
+    IN_GRAPHQL[name] ?? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+  test('has an argument for each parameter', () => {
+    for (const { id, names } of operations) {
+      const [type, field] = OPERATIONS[id]!.graphql.split('.') as [string, string];
+      const args = (schema.getType(type) as GraphQLObjectType).getFields()[field]!.args;
+      const known = args.flatMap(({ name, type: given }) => {
+        const named = getNamedType(given);
+        return isInputObjectType(named) ? Object.keys(named.getFields()) : [name];
+      });
+      expect(known, id).toEqual(expect.arrayContaining(names.map(camel)));
+    }
+  });
+
+  test('has each field of each answer', () => {
+    for (const { id, answer } of operations) {
+      const [type, field] = OPERATIONS[id]!.graphql.split('.') as [string, string];
+      compare(getNamedType((schema.getType(type) as GraphQLObjectType).getFields()[field]!.type), answer, id);
+    }
+  });
+
+  /** `object` names the kind of an answer and `count` its length; in GraphQL type and list say so. */
+  function compare(type: unknown, answer: Json, place: string): void {
+    const isList = answer.properties?.data?.type === 'array' && !(isObjectType(type) && 'data' in type.getFields());
+    const { properties } = isList ? answer.properties.data.items : answer;
+    if (!isObjectType(type) || properties === undefined) return;
+    for (const [name, inner] of Object.entries<Json>(properties)) {
+      if (name === 'object') continue;
+      const field = type.getFields()[camel(name)];
+      expect(field, `${place}: ${type.name}.${camel(name)}`).toBeDefined();
+      compare(getNamedType(field!.type), inner.items ?? inner, place);
+    }
+  }
+});

@@ -1,0 +1,265 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { type Config, ConfigError, readConfig } from '../../src/config.js';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
+
+const DEFAULTS: Config = {
+  port: 4000,
+  host: '127.0.0.1',
+  dataDir: '.data',
+  databaseUrl: null,
+  redisUrl: null,
+  serviceDomain: 'gpu.localhost',
+  publicUrl: null,
+  corsOrigins: '*',
+  trustProxy: false,
+  introspection: true,
+  seed: 'demo',
+  logLevel: 'info',
+  rateLimitPerMinute: 120,
+  diskRatePerGb: 140n,
+  graceSeconds: 604_800n,
+  coverSeconds: 3_600n,
+};
+
+interface Variable {
+  /** Texts it takes, and what each means. */
+  takes: [text: string, meaning: Partial<Config>][];
+  refuses: string[];
+  /** What a refusal says after the variable's name. */
+  message: string;
+}
+
+const DATABASE_URL = 'postgresql://user:password@db.example:5432/gateway';
+const AS_POSTGRES = 'must be an address such as postgresql://user:password@host:5432/database';
+const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+const LABELS_200 = `${'a.'.repeat(99)}bc`;
+
+const VARIABLES: Record<string, Variable> = {
+  PORT: {
+    takes: [
+      ['0', { port: 0 }],
+      ['65535', { port: 65_535 }],
+      ['080', { port: 80 }],
+    ],
+    refuses: ['-1', '65536', '80.5', '8e3', '0x50', ' 80', '80 ', 'http', '99999999999999999999'],
+    message: 'must be a whole number from 0 to 65535',
+  },
+  HOST: { takes: [['::', { host: '::' }]], refuses: [], message: '' },
+  DATA_DIR: { takes: [['/srv/gateway data', { dataDir: '/srv/gateway data' }]], refuses: [], message: '' },
+  DATABASE_URL: {
+    takes: [
+      [DATABASE_URL, { databaseUrl: DATABASE_URL, seed: 'catalogue' }],
+      ['postgres://localhost/x?sslmode=require', { databaseUrl: 'postgres://localhost/x?sslmode=require' }],
+    ],
+    refuses: ['localhost', 'mysql://localhost/x', 'http://localhost/x', '/var/run/postgresql', 'postgresql//x'],
+    message: AS_POSTGRES,
+  },
+  REDIS_URL: {
+    takes: [
+      ['redis://127.0.0.1:6379', { redisUrl: 'redis://127.0.0.1:6379' }],
+      ['rediss://:secret@cache.example/2', { redisUrl: 'rediss://:secret@cache.example/2' }],
+    ],
+    refuses: ['127.0.0.1:6379', 'http://127.0.0.1:6379', 'cache'],
+    message: 'must be an address such as redis://host:6379',
+  },
+  SERVICE_DOMAIN: {
+    takes: [
+      ['gpu.example.com', { serviceDomain: 'gpu.example.com' }],
+      [LABELS_200, { serviceDomain: LABELS_200 }],
+    ],
+    refuses: ['GPU.example.com', '-a.com', 'a-.com', 'a..com', '.com', 'a b', 'https://a.com', `${LABELS_200}d`],
+    message: 'must be a domain name in lower case',
+  },
+  PUBLIC_URL: {
+    takes: [
+      ['https://api.example.com', { publicUrl: 'https://api.example.com' }],
+      ['http://api.example.com/gpu//', { publicUrl: 'http://api.example.com/gpu' }],
+    ],
+    refuses: ['api.example.com', 'ftp://api.example.com', '//api.example.com', '/v1'],
+    message: 'must be an address such as https://api.example.com',
+  },
+  CORS_ORIGINS: {
+    takes: [
+      ['*', { corsOrigins: '*' }],
+      ['https://a.example', { corsOrigins: ['https://a.example'] }],
+      ['https://a.example, http://b.example:3000', { corsOrigins: ['https://a.example', 'http://b.example:3000'] }],
+    ],
+    refuses: [
+      'a.example',
+      'https://a.example/',
+      'https://a.example,',
+      'https://a.example,*',
+      'null',
+      'https://*.example',
+    ],
+    message: 'must be * or origins separated by commas, such as https://console.example.com',
+  },
+  TRUST_PROXY: {
+    takes: [
+      ['off', { trustProxy: false }],
+      ['1', { trustProxy: 1 }],
+      ['9', { trustProxy: 9 }],
+      ['10.0.0.0/8, ::1', { trustProxy: ['10.0.0.0/8', '::1'] }],
+    ],
+    refuses: [
+      '0',
+      '10',
+      'on',
+      'true',
+      'proxy.example',
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0.0/',
+      '10.0.0.1/8/8',
+      '10.0.0.1,',
+    ],
+    message: 'must be off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8',
+  },
+  INTROSPECTION: {
+    takes: [
+      ['on', { introspection: true }],
+      ['off', { introspection: false }],
+    ],
+    refuses: ['true', '1', 'ON'],
+    message: 'must be on or off',
+  },
+  SEED: {
+    takes: [
+      ['demo', { seed: 'demo' }],
+      ['catalogue', { seed: 'catalogue' }],
+      ['none', { seed: 'none' }],
+    ],
+    refuses: ['Demo', 'catalog', 'true', 'demo '],
+    message: 'must be demo, catalogue or none',
+  },
+  LOG_LEVEL: {
+    takes: LEVELS.map((logLevel) => [logLevel, { logLevel }]),
+    refuses: ['INFO', 'warning', '30', 'verbose'],
+    message: `must be one of ${LEVELS.join(', ')}`,
+  },
+  RATE_LIMIT_PER_MINUTE: {
+    takes: [
+      ['0', { rateLimitPerMinute: 0 }],
+      ['1000000', { rateLimitPerMinute: 1_000_000 }],
+    ],
+    refuses: ['-1', '1000001', '1.5', 'off'],
+    message: 'must be a whole number from 0 to 1000000',
+  },
+  DISK_USD_PER_GB_HOUR: {
+    takes: [
+      ['0', { diskRatePerGb: 0n }],
+      ['0.000001', { diskRatePerGb: 1n }],
+      ['1', { diskRatePerGb: 1_000_000n }],
+    ],
+    refuses: ['-0.1', '1.000001', '0.0000001', '1e-4', '.5', '0,1', 'free'],
+    message: 'must be an amount in USD from 0 to 1 with at most 6 decimals',
+  },
+  GRACE_DAYS: {
+    takes: [
+      ['0', { graceSeconds: 0n }],
+      ['365', { graceSeconds: 31_536_000n }],
+    ],
+    refuses: ['-1', '366', '0.5', '7d'],
+    message: 'must be a whole number from 0 to 365',
+  },
+  COVER_HOURS: {
+    takes: [
+      ['0', { coverSeconds: 0n }],
+      ['720', { coverSeconds: 2_592_000n }],
+    ],
+    refuses: ['-1', '721', '1.5', '1h'],
+    message: 'must be a whole number from 0 to 720',
+  },
+};
+
+/** What `readConfig` says; fails when it refuses nothing. */
+function refusalOf(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as Error).message;
+  }
+  throw new Error(`${JSON.stringify(env)} was accepted`);
+}
+
+describe('readConfig', () => {
+  it('needs no variable', () => {
+    expect(readConfig({})).toEqual(DEFAULTS);
+  });
+
+  it('takes a variable set to nothing as not set', () => {
+    expect(readConfig(Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, ''])))).toEqual(DEFAULTS);
+  });
+
+  it('leaves variables of others alone', () => {
+    expect(readConfig({ PATH: '/bin', port: '1', PGHOST: 'elsewhere' })).toEqual(DEFAULTS);
+  });
+
+  it.each(
+    Object.entries(VARIABLES).flatMap(([name, { takes }]) => takes.map(([text, meaning]) => ({ name, text, meaning }))),
+  )('reads $name=$text', ({ name, text, meaning }) => {
+    // The seed's default follows the database.
+    const expected = { ...DEFAULTS, ...(name === 'DATABASE_URL' && { seed: 'catalogue' }), ...meaning };
+    expect(readConfig({ [name]: text })).toEqual(expected);
+  });
+
+  it.each(
+    Object.entries(VARIABLES).flatMap(([name, { refuses, message }]) =>
+      refuses.map((text) => ({ name, text, message })),
+    ),
+  )('refuses $name=$text, naming it', ({ name, text, message }) => {
+    expect(refusalOf({ [name]: text })).toBe(`${name} ${message}`);
+  });
+
+  it('loads the demo into its own database, the catalogue alone into another, and what SEED says into either', () => {
+    expect(readConfig({}).seed).toBe('demo');
+    expect(readConfig({ DATABASE_URL }).seed).toBe('catalogue');
+    expect(readConfig({ DATABASE_URL, SEED: 'demo' }).seed).toBe('demo');
+    expect(readConfig({ SEED: 'none' }).seed).toBe('none');
+  });
+
+  it('names every wrong variable at once, a line for each', () => {
+    const wrong = Object.entries(VARIABLES).filter(([, { refuses }]) => refuses.length > 0);
+    const said = refusalOf(Object.fromEntries(wrong.map(([name, { refuses }]) => [name, refuses[0]!])));
+    expect(said.split('\n')).toEqual(wrong.map(([name, { message }]) => `${name} ${message}`));
+  });
+
+  it('does not repeat what it refuses: it may be a password', () => {
+    expect(
+      refusalOf({ DATABASE_URL: 'postgress://user:hunter2@host/x', REDIS_URL: 'http://:hunter2@h' }),
+    ).not.toContain('hunter2');
+  });
+});
+
+describe('.env.example', () => {
+  const text = readFileSync(join(PACKAGE_ROOT, '.env.example'), 'utf8');
+
+  it('lists exactly the variables that are read, in their order', () => {
+    const source = readFileSync(join(PACKAGE_ROOT, 'src/config.ts'), 'utf8');
+    const read = [...source.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name);
+    expect([...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name)).toEqual(read);
+    expect(Object.keys(VARIABLES)).toEqual(read);
+  });
+
+  it('stands for the defaults when it is copied as it is', () => {
+    expect(readConfig(parseEnv(text) as NodeJS.ProcessEnv)).toEqual(DEFAULTS);
+  });
+
+  it('shows each default that there is', () => {
+    const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
+    expect(unset.sort()).toEqual(['DATABASE_URL', 'PUBLIC_URL', 'REDIS_URL', 'SEED']);
+  });
+
+  it('explains each in one line above it', () => {
+    const [, ...blocks] = text.trim().split(/\n\n/);
+    const lines = blocks.join('\n').split('\n');
+    expect(lines).toHaveLength(2 * Object.keys(VARIABLES).length);
+    for (const [index, line] of lines.entries()) {
+      expect(line).toMatch(index % 2 === 0 ? /^# [A-Z].{10,117}$/ : /^[A-Z_]+=\S*$/);
+    }
+  });
+});

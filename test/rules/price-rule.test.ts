@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { modeRates, onDemandRate, PRICE_RULE, rateInMode } from '../../src/domain/rules/price-rule.js';
+
+describe('price rule', () => {
+  it.each([
+    [3_140_000n, 2_190_000n],
+    [1_255_800n, 870_000n],
+    [1_000_000n, 700_000n],
+    [999_999n, 690_000n],
+    [1_014_285n, 700_000n],
+    [1_014_286n, 710_000n],
+    [100_000n, 70_000n],
+    [20_000n, 10_000n],
+    [14_286n, 10_000n],
+    [14_285n, 10_000n],
+    [1n, 10_000n],
+    [0n, 10_000n],
+    [98_765_432_100n, 69_135_800_000n],
+  ])('of a median of %d is %d: × 0.70, down to the cent, at least a cent', (median, rate) => {
+    expect(onDemandRate(median)).toBe(rate);
+  });
+
+  it('never asks more than 70 % of the median, nor a cent less', () => {
+    for (let median = 20_000n; median < 8_000_000n; median += 7_919n) {
+      const rate = onDemandRate(median);
+      expect(rate % 10_000n).toBe(0n);
+      expect(rate * 100n <= median * 70n && (rate + 10_000n) * 100n > median * 70n).toBe(true);
+    }
+  });
+
+  it('interruptible is 50 % and reserved 65 % of on-demand, exact', () => {
+    expect(modeRates(2_190_000n)).toEqual({ onDemand: 2_190_000n, interruptible: 1_095_000n, reserved: 1_423_500n });
+    expect(modeRates(10_000n)).toEqual({ onDemand: 10_000n, interruptible: 5_000n, reserved: 6_500n });
+    for (let rate = 10_000n; rate < 10_000_000n; rate += 10_000n) {
+      const { interruptible, reserved } = modeRates(rate);
+      expect([interruptible * 2n, reserved * 100n]).toEqual([rate, rate * 65n]);
+    }
+  });
+
+  it('gives each mode its rate', () => {
+    expect(rateInMode(100n, 'ON_DEMAND')).toBe(100n);
+    expect(rateInMode(100n, 'INTERRUPTIBLE')).toBe(50n);
+    expect(rateInMode(100n, 'RESERVED')).toBe(65n);
+  });
+
+  it('is published in the words of the contract', () => {
+    expect(PRICE_RULE).toBe('public marketplace median for the model x 0.70, rounded down');
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { addMonths, dateOf, formatInstant, instantOf, latest, monthStartOf } from '../../src/domain/rules/time.js';
+
+const at = (text: string) => instantOf(new Date(text));
+
+describe('instants', () => {
+  it('are whole seconds, cut and not rounded', () => {
+    expect(instantOf(new Date('2026-11-20T12:00:00.999Z'))).toBe(at('2026-11-20T12:00:00Z'));
+    expect(instantOf(new Date(-1))).toBe(-1n);
+    expect(instantOf(new Date(0))).toBe(0n);
+  });
+
+  it('are written in UTC with whole seconds', () => {
+    expect(formatInstant(at('2026-11-20T09:43:00Z'))).toBe('2026-11-20T09:43:00Z');
+    expect(formatInstant(at('2026-11-20T09:43:00+05:00'))).toBe('2026-11-20T04:43:00Z');
+    expect(dateOf(1n).toISOString()).toBe('1970-01-01T00:00:01.000Z');
+  });
+
+  it('latest is the latest', () => {
+    expect(latest(3n)).toBe(3n);
+    expect(latest(3n, 5n, 4n)).toBe(5n);
+    expect(latest(-3n, -5n)).toBe(-3n);
+  });
+});
+
+describe('monthStartOf', () => {
+  it.each([
+    ['2026-11-20T12:00:00Z', '2026-11-01T00:00:00Z'],
+    ['2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'],
+    ['2026-10-31T23:59:59Z', '2026-10-01T00:00:00Z'],
+    ['2028-02-29T23:59:59Z', '2028-02-01T00:00:00Z'],
+    ['2027-01-01T00:00:00Z', '2027-01-01T00:00:00Z'],
+  ])('%s: %s', (instant, start) => {
+    expect(formatInstant(monthStartOf(at(instant)))).toBe(start);
+  });
+});
+
+describe('addMonths', () => {
+  it.each([
+    ['2026-11-20T12:34:56Z', 3, '2027-02-20T12:34:56Z'],
+    ['2026-11-30T10:20:30Z', 3, '2027-02-28T10:20:30Z'],
+    ['2027-11-30T10:20:30Z', 3, '2028-02-29T10:20:30Z'],
+    ['2026-12-31T23:59:59Z', 3, '2027-03-31T23:59:59Z'],
+    ['2027-01-31T00:00:00Z', 3, '2027-04-30T00:00:00Z'],
+    ['2026-08-31T00:00:00Z', 3, '2026-11-30T00:00:00Z'],
+    ['2028-02-29T01:00:00Z', 3, '2028-05-29T01:00:00Z'],
+    ['2028-02-29T01:00:00Z', 12, '2029-02-28T01:00:00Z'],
+    ['2026-10-15T00:00:00Z', 15, '2028-01-15T00:00:00Z'],
+    ['2026-03-31T05:00:00Z', -1, '2026-02-28T05:00:00Z'],
+    ['2026-11-20T00:00:00Z', 0, '2026-11-20T00:00:00Z'],
+    ['1969-10-31T23:59:59Z', 1, '1969-11-30T23:59:59Z'],
+  ])('%s + %d: %s', (instant, months, result) => {
+    expect(formatInstant(addMonths(at(instant), months))).toBe(result);
+  });
+});

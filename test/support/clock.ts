@@ -1,0 +1,36 @@
+import type { Settings } from '../../src/domain/deps.js';
+import { type Clock, type Instant, instantOf } from '../../src/domain/rules/time.js';
+
+/** A clock that stands still until it is told otherwise. */
+export class TestClock implements Clock {
+  #now: Instant;
+
+  constructor(start = '2026-11-20T12:00:00Z') {
+    this.#now = instantOf(new Date(start));
+  }
+
+  now(): Instant {
+    return this.#now;
+  }
+
+  /** Backwards too. */
+  advance(seconds: bigint | number): void {
+    this.#now += BigInt(seconds);
+  }
+
+  set(instant: Instant | string): void {
+    this.#now = typeof instant === 'string' ? instantOf(new Date(instant)) : instant;
+  }
+}
+
+export function testSettings(overrides: Partial<Settings> = {}): Settings {
+  return {
+    diskRatePerGb: 140n,
+    graceSeconds: 7n * 86_400n,
+    coverSeconds: 3_600n,
+    serviceDomain: 'gpu.test',
+    publicUrl: 'http://gateway.test',
+    rateLimitPerMinute: 0,
+    ...overrides,
+  };
+}

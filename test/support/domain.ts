@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { openDatabase } from '../../src/database/database.js';
+import { createAccount } from '../../src/domain/accounts.js';
+import type { Deps, Settings } from '../../src/domain/deps.js';
+import { parseUsd } from '../../src/domain/rules/money.js';
+import { TestClock, testSettings } from './clock.js';
+import { createTestDatabase } from './database.js';
+
+/** The domain without a way in, on a database of its own and a clock that the test moves. */
+export interface TestDomain extends Deps {
+  clock: TestClock;
+  close(): Promise<void>;
+  /** A new account with credit in USD; its id. */
+  account(creditUsd?: string): Promise<string>;
+  /** A new listed machine like the inventory's cheapest of the model; its id. */
+  machine(gpu?: string, changes?: { numGpus?: number; diskGb?: number }): Promise<string>;
+}
+
+export async function openTestDomain(settings: Partial<Settings> = {}, start?: string): Promise<TestDomain> {
+  const db = openDatabase(await createTestDatabase());
+  const deps = { db, clock: new TestClock(start), settings: testSettings(settings) };
+  return {
+    ...deps,
+    close: () => db.close(),
+    account: async (creditUsd = '100') => {
+      const creditMicro = parseUsd(creditUsd)!;
+      return (await createAccount(deps, { name: 'Test', ...(creditMicro > 0n && { creditMicro }) })).id;
+    },
+    machine: async (gpu = 'rtx-4090', changes = {}) => {
+      const like = await db.prisma.machine.findFirstOrThrow({ where: { gpu }, orderBy: { id: 'asc' } });
+      const id = `m-${randomBytes(4).toString('hex')}`;
+      await db.prisma.machine.create({ data: { ...like, numGpus: 1, diskGb: 1_000, ...changes, id } });
+      return id;
+    },
+  };
+}

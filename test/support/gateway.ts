@@ -1,0 +1,78 @@
+import { pino } from 'pino';
+import { type Gateway, openGateway } from '../../src/compose.js';
+import { type Config, readConfig } from '../../src/config.js';
+import { createAccount } from '../../src/domain/accounts.js';
+import { createApiKey } from '../../src/domain/api-keys.js';
+import type { Deps } from '../../src/domain/deps.js';
+import { parseUsd } from '../../src/domain/rules/money.js';
+import { TestClock } from './clock.js';
+import { createTestDatabase } from './database.js';
+
+/** The real gateway on a free port, on a database of its own and a clock that the test moves. */
+export interface TestGateway extends Gateway {
+  clock: TestClock;
+  databaseUrl: string;
+  /** A new account with credit in USD and a key. */
+  renter(creditUsd?: string): Promise<Renter>;
+}
+
+export interface Renter {
+  accountId: string;
+  key: string;
+  rest(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  graphql(query: string, variables?: Record<string, unknown>): Promise<Answer>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+
+export async function startGateway(overrides: Partial<Config> = {}): Promise<TestGateway> {
+  const clock = new TestClock();
+  const databaseUrl = await createTestDatabase();
+  const config: Config = { ...readConfig({}), port: 0, databaseUrl, rateLimitPerMinute: 0, ...overrides };
+  const gateway = await openGateway(config, clock, pino({ level: 'silent' }));
+  return {
+    ...gateway,
+    clock,
+    databaseUrl,
+    renter: (creditUsd) => createRenter(gateway.deps, gateway.address, creditUsd),
+  };
+}
+
+export async function createRenter(deps: Deps, address: string, creditUsd = '100'): Promise<Renter> {
+  const creditMicro = parseUsd(creditUsd)!;
+  const account = await createAccount(deps, { name: 'Renter', ...(creditMicro > 0n && { creditMicro }) });
+  const { secret } = await createApiKey(deps, account.id);
+  return client(address, secret, account.id);
+}
+
+/** A caller with a key, or with none: `client(address)`. */
+export function client(address: string, key = '', accountId = ''): Renter {
+  const authorization: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
+  return {
+    accountId,
+    key,
+    rest: (method, path, body, headers) =>
+      call(`${address}/v1${path}`, {
+        method,
+        headers: { ...authorization, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    graphql: (query, variables) =>
+      call(`${address}/graphql`, {
+        method: 'POST',
+        headers: { ...authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ query, variables }),
+      }),
+  };
+}
+
+async function call(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+}

@@ -1,0 +1,137 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import type { Answer, Renter } from './gateway.js';
+
+type Json = Record<string, unknown>;
+
+export interface OpenApiDocument {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Json>; securitySchemes: Record<string, Json> };
+  [name: string]: unknown;
+}
+
+export interface Operation {
+  operationId: string;
+  summary: string;
+  security: Json[];
+  parameters?: { name: string; in: string; required: boolean; description: string; schema: Json }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: Json }> };
+  responses: Record<string, { description: string; headers?: Json; content: Record<string, { schema: Json }> }>;
+}
+
+/** What the service says of itself, and a judge of whether it keeps to it. */
+export interface OpenApi {
+  document: OpenApiDocument;
+  /** Operations whose answers were checked, with the statuses they had: `listOffers 200`. */
+  seen: ReadonlySet<string>;
+  /** Throws when the answer is not one that the document describes. */
+  check(method: string, path: string, answer: Answer): void;
+  /** The same caller, each REST answer checked. */
+  watch(renter: Renter): Renter;
+  /** A validator of a schema within the document, named by JSON pointer. */
+  validator(pointer: string): ValidateFunction;
+}
+
+const METHODS_OF_OPENAPI = new Set(['GET', 'POST', 'DELETE']);
+const ROOT = 'gateway';
+
+export async function loadOpenApi(address: string): Promise<OpenApi> {
+  const document = (await (await fetch(`${address}/v1/openapi.json`)).json()) as OpenApiDocument;
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictSchema: false, allErrors: true });
+  formats.default(ajv);
+  ajv.addSchema(document, ROOT);
+  const validators = new Map<string, ValidateFunction>();
+  const seen = new Set<string>();
+
+  const validator = (pointer: string) => {
+    const known = validators.get(pointer) ?? ajv.compile({ $ref: `${ROOT}#${pointer}` });
+    validators.set(pointer, known);
+    return known;
+  };
+
+  const judge = (name: string, pointer: string, body: unknown) => {
+    const validate = validator(pointer);
+    if (!validate(body)) throw new Error(`${name}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`);
+  };
+
+  const check = (method: string, path: string, answer: Answer) => {
+    const name = `${method} ${path} ${answer.status}`;
+    if (answer.headers.get('x-request-id') === null) throw new Error(`${name}: no X-Request-Id`);
+    if (method === 'HEAD' || method === 'OPTIONS') return;
+    const template = templateOf(document, path.split('?')[0]!);
+    const operation = template === null ? undefined : document.paths[template]![method.toLowerCase()];
+    if (operation === undefined) return checkUnrouted(name, template, answer);
+    const response = operation.responses[answer.status];
+    if (response === undefined) throw new Error(`${name}: the document has no such answer of ${operation.operationId}`);
+    seen.add(`${operation.operationId} ${answer.status}`);
+    const at = ['paths', template!, method.toLowerCase(), 'responses', answer.status, 'content', 'application/json'];
+    judge(name, `${pointerOf(at)}/schema`, answer.body);
+    checkRefusal(name, response.description, answer);
+    checkHeaders(name, response.headers ?? {}, answer);
+  };
+
+  /** A route that the document does not have: unknown, or known with another method. */
+  const checkUnrouted = (name: string, template: string | null, { status, body }: Answer) => {
+    const expected = template === null ? 404 : 405;
+    if (status !== expected) throw new Error(`${name}: expected ${expected}`);
+    judge(name, '/components/schemas/Error', body);
+  };
+
+  return {
+    document,
+    seen,
+    check,
+    validator,
+    watch: (renter) => ({
+      ...renter,
+      rest: async (method, path, body, headers) => {
+        const answer = await renter.rest(method, path, body, headers);
+        check(method, path, answer);
+        return answer;
+      },
+    }),
+  };
+}
+
+/** Each status says which codes it stands for. */
+function checkRefusal(name: string, description: string, { status, body }: Answer): void {
+  if (status < 400) return;
+  if (!description.split(', ').includes(body.error.code)) {
+    throw new Error(`${name}: ${body.error.code} is not among ${description}`);
+  }
+}
+
+/** Headers that a client acts on are documented where they are sent. */
+function checkHeaders(name: string, documented: Json, { headers }: Answer): void {
+  const told = new Set(Object.keys(documented).map((header) => header.toLowerCase()));
+  const relevant = ['x-request-id', 'retry-after', 'www-authenticate', 'idempotent-replayed', 'ratelimit-limit'];
+  for (const header of relevant) {
+    if (headers.has(header) && !told.has(header)) throw new Error(`${name}: ${header} is sent but not documented`);
+  }
+}
+
+function templateOf(document: OpenApiDocument, path: string): string | null {
+  for (const template of Object.keys(document.paths)) {
+    const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
+    if (pattern.test(path)) return template;
+  }
+  return null;
+}
+
+/** Every operation of the document with its path and method. */
+export function operationsOf(document: OpenApiDocument): { path: string; method: string; operation: Operation }[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => METHODS_OF_OPENAPI.has(method.toUpperCase()))
+      .map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+export function pointerOf(segments: readonly (string | number)[]): string {
+  return segments.map((segment) => `/${encodeURIComponent(pointerPart(String(segment)))}`).join('');
+}
+
+function pointerPart(segment: string): string {
+  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
+}

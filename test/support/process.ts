@@ -1,0 +1,226 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { findPostmaster, type Postmaster } from '../../src/database/embedded-cluster.js';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
+
+/** The built programs, as an operator runs them: processes of their own, on nothing but the environment they are given. */
+export type Env = Record<string, string>;
+
+export interface Exit {
+  /** Null after a signal. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Program {
+  pid: number;
+  stdin: NodeJS.WritableStream;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when what one of the streams holds matches; rejects when the program ends without. */
+  says(pattern: RegExp): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+  ended: Promise<Exit>;
+}
+
+/** A gateway that answers. */
+export interface GatewayProcess extends Program {
+  address: string;
+  demoKey: string | null;
+  /** From its start to its first answer. */
+  firstAnswerMs: number;
+  /** Its log, parsed: throws on a line that is not JSON. */
+  log(): LogLine[];
+  /** SIGTERM, and what came of it. */
+  end(): Promise<Exit & { endedMs: number }>;
+  /** SIGKILL: the process has no say in it. */
+  kill(): Promise<void>;
+}
+
+export interface LogLine {
+  level: number;
+  time: number;
+  msg: string;
+  req?: { id: string; method: string; path: string };
+  res?: { statusCode: number };
+}
+
+interface Options {
+  /** What stands before node: another user, a terminal. */
+  prefix?: string[];
+  cwd?: string;
+}
+
+export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
+const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
+const STARTS_WITHIN_MS = 25_000;
+const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
+
+const children = new Set<ChildProcess>();
+const folders: string[] = [];
+
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-process-'));
+  folders.push(path);
+  return path;
+}
+
+/** Ends whatever a failed test left running, and removes its folders. Each test file calls it last. */
+export async function cleanUp(): Promise<void> {
+  for (const child of children) child.kill('SIGKILL');
+  for (const path of folders) {
+    const servers = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('postmaster.pid'),
+    );
+    for (const name of servers) {
+      const server = await findPostmaster(join(path, name, '..'));
+      if (server !== undefined) process.kill(server.pid, 'SIGKILL');
+    }
+    rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  }
+}
+
+export function run(args: string[], env: Env, { prefix = [], cwd }: Options = {}): Program {
+  if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
+  const [file, ...rest] = [...prefix, process.execPath, ...args];
+  const { PATH = '/usr/bin:/bin' } = process.env;
+  // A folder of its own: the checkout may hold an .env file.
+  const child = spawn(file!, rest, { cwd: cwd ?? folder(), env: { PATH, PORT: '0', ...env } });
+  children.add(child);
+  let [stdout, stderr] = ['', ''];
+  const listeners = new Set<() => void>();
+  const heard = () => {
+    for (const listener of listeners) listener();
+  };
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+    heard();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+    heard();
+  });
+  const ended = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      children.delete(child);
+      resolve({ code, stdout, stderr });
+    });
+  });
+  ended.catch(() => {});
+  const says = (pattern: RegExp) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (!pattern.test(stdout) && !pattern.test(stderr)) return;
+        listeners.delete(look);
+        resolve();
+      };
+      listeners.add(look);
+      look();
+      ended.then(() => reject(new Error(`ended without ${pattern}: ${stdout}${stderr}`)), reject);
+    });
+  return {
+    pid: child.pid ?? 0,
+    stdin: child.stdin,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    says,
+    signal: (name) => void child.kill(name),
+    ended,
+  };
+}
+
+/** Starts the gateway and waits until it answers. */
+export async function startProcess(env: Env, options: Options = {}): Promise<GatewayProcess> {
+  const startedAt = performance.now();
+  const program = run([MAIN], env, options);
+  const late = setTimeout(() => program.signal('SIGKILL'), STARTS_WITHIN_MS);
+  await program.says(/GraphiQL.*\n\n$/s);
+  clearTimeout(late);
+  const address = /REST +(http:\S+)\/v1/.exec(program.stdout())![1]!;
+  const first = await fetch(`${address}/v1/gpus/pricing`);
+  if (!first.ok) throw new Error(`its first answer is ${first.status}: ${await first.text()}`);
+  return {
+    ...program,
+    address,
+    demoKey: KEY_IN_TEXT.exec(program.stdout())?.[0] ?? null,
+    firstAnswerMs: performance.now() - startedAt,
+    log: () =>
+      program
+        .stderr()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as LogLine),
+    end: async () => {
+      const askedAt = performance.now();
+      program.signal('SIGTERM');
+      return { ...(await program.ended), endedMs: performance.now() - askedAt };
+    },
+    kill: async () => {
+      program.signal('SIGKILL');
+      await program.ended;
+    },
+  };
+}
+
+/** Runs an operator command to its end. */
+export function admin(args: string[], env: Env, options: Options = {}): Promise<Exit> {
+  return run([ADMIN, ...args], env, options).ended;
+}
+
+/** As `admin`, for commands that must succeed: what `--json` prints. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+export async function adminJson(args: string[], env: Env): Promise<any> {
+  const { code, stdout, stderr } = await admin([...args, '--json'], env);
+  if (code !== 0) throw new Error(`admin ${args.join(' ')}: exit code ${code}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** The PostgreSQL server that runs on a data folder. */
+export function serverOf(dataDir: string): Promise<Postmaster | undefined> {
+  return findPostmaster(join(dataDir, 'postgres'));
+}
+
+/** The address of the database within a data folder, while its server runs. */
+export async function embeddedUrl(dataDir: string): Promise<string> {
+  const server = await serverOf(dataDir);
+  if (server === undefined) throw new Error(`no server runs on ${dataDir}`);
+  const password = readFileSync(join(dataDir, 'postgres/password'), 'utf8').trim();
+  return `postgresql://gateway:${password}@127.0.0.1:${server.port}/gateway`;
+}
+
+/** A database with nothing in it, on the tests' server. */
+export async function createEmptyDatabase(): Promise<string> {
+  const name = `empty_${randomBytes(6).toString('hex')}`;
+  await query(inject('serverUrl'), `create database ${name}`);
+  const url = new URL(inject('serverUrl'));
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+export async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+export async function query(url: string, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = await connect(url);
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** One number, as `select count(*)` gives it. */
+export async function count(url: string, from: string): Promise<number> {
+  return Number((await query(url, `select count(*) as n from ${from}`))[0]!.n);
+}

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { Redis } from 'ioredis';
+
+/** A redis-server of the test's own, in memory alone. */
+export interface TestRedis {
+  url: string;
+  /** Ends it at once; what it held is gone. */
+  kill(): Promise<void>;
+  /** Another one in its place. */
+  start(): Promise<void>;
+  /** Holds it: connections stand, nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+  /** A client to look into it. */
+  client: Redis;
+  close(): Promise<void>;
+}
+
+export function hasRedis(): boolean {
+  return spawnSync('redis-server', ['--version']).status === 0;
+}
+
+export async function startRedis(): Promise<TestRedis> {
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => 50, maxRetriesPerRequest: 100 });
+  client.on('error', () => {});
+  let server: ChildProcess;
+  const start = async () => {
+    const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+    server = spawn('redis-server', options, { stdio: 'ignore' });
+    await client.ping();
+  };
+  const kill = async () => {
+    if (server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill('SIGKILL');
+    await ended;
+  };
+  await start();
+  return {
+    url,
+    client,
+    start,
+    kill,
+    freeze: () => void server.kill('SIGSTOP'),
+    thaw: () => void server.kill('SIGCONT'),
+    close: async () => {
+      client.disconnect();
+      await kill();
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

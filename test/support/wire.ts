@@ -1,0 +1,39 @@
+import { connect } from 'node:net';
+
+/** What came back over a connection of its own, until the server closed it or went silent. */
+export interface WireAnswer {
+  /** 0 when nothing came. */
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+  /** From the first byte sent to the close. */
+  elapsedMs: number;
+}
+
+/** Sends these bytes as they are: what no HTTP client would send. The server is to close the connection. */
+export function send(address: string, bytes: string | Buffer, patienceMs = 3_000): Promise<WireAnswer> {
+  const { hostname, port } = new URL(address);
+  return new Promise((resolve) => {
+    const startedAt = performance.now();
+    const socket = connect(Number(port), hostname);
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(parse(Buffer.concat(chunks).toString(), performance.now() - startedAt)));
+    socket.setTimeout(patienceMs, () => socket.destroy());
+    socket.write(bytes);
+  });
+}
+
+/** The first answer, when there are several. */
+function parse(text: string, elapsedMs: number): WireAnswer {
+  const [head = '', ...rest] = text.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = new Headers(fields.map((field) => [field.split(':')[0]!, field.slice(field.indexOf(':') + 1)]));
+  const status = Number(line.split(' ')[1] ?? 0);
+  const body = rest.join('\r\n\r\n').slice(0, Number(headers.get('content-length') ?? Number.POSITIVE_INFINITY));
+  const isJson = headers.get('content-type')?.includes('json') === true && body !== '';
+  return { status, headers, text, body: isJson ? JSON.parse(body) : body, elapsedMs };
+}
