@@ -134,7 +134,7 @@ export interface Chosen {
 export interface Write {
   client: pg.PoolClient;
   at: Instant;
-  changes: Changes;
+  readonly changes: Changes;
   account(id: string): Account | undefined;
   instance(id: string): Instance | undefined;
   machine: MachineUnderLock | undefined;
@@ -205,7 +205,7 @@ async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
 class WriteRows implements Write {
   readonly client: pg.PoolClient;
   at: Instant = 0n;
-  changes: Changes = noChanges();
+  readonly changes = noChanges();
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, Account>();
   /** One object for each row, however it was reached: the rules change it in place. */
@@ -315,20 +315,19 @@ class WriteRows implements Write {
   /** All changes in one statement. */
   async flush(): Promise<void> {
     const { accounts, created, updated, opened, closed, entries } = this.changes;
-    this.changes = noChanges();
     if (accounts.size + created.size + updated.size + entries.length === 0) return;
-    await this.client.query({
-      name: 'commit-changes',
-      text: COMMIT_SQL,
-      values: [
-        asRecords(accounts, ACCOUNT_FIELDS),
-        asRecords(created, INSTANCE_FIELDS),
-        asRecords(updated, INSTANCE_FIELDS),
-        asRecords(opened, INTERVAL_FIELDS),
-        asRecords(closed, INTERVAL_FIELDS),
-        asRecords(entries, ENTRY_FIELDS),
-      ],
-    });
+    const values = [
+      asRecords(accounts, ACCOUNT_FIELDS),
+      asRecords(created, INSTANCE_FIELDS),
+      asRecords(updated, INSTANCE_FIELDS),
+      asRecords(opened, INTERVAL_FIELDS),
+      asRecords(closed, INTERVAL_FIELDS),
+      asRecords(entries, ENTRY_FIELDS),
+    ];
+    // Emptied in place: a step of the rules made before this goes on noting what it changes here.
+    for (const noted of [accounts, created, updated]) noted.clear();
+    for (const noted of [opened, closed, entries]) noted.length = 0;
+    await this.client.query({ name: 'commit-changes', text: COMMIT_SQL, values });
   }
 
   async #load(condition: string, name: string, values: string[]): Promise<Instance[]> {

@@ -275,7 +275,19 @@ describe('interruptible instances', () => {
     expect(refused.body.error).toEqual({ code: 'deploy_failed', message: `machine ${machine} is taken` });
     expect(await stateOf(spot, held)).toBe('running');
     expect(await act(firm, id, 'start')).toEqual({ status: 200, state: 'running' });
-    expect(await stateOf(spot, held)).toBe('stopped');
+    expect([await stateOf(firm, id), await stateOf(spot, held)]).toEqual(['running', 'stopped']);
+    expect((await act(spot, held, 'start')).message).toBe(`machine ${machine} is taken`);
+  });
+
+  it('yield to a start of their own account', async () => {
+    const renter = await service.renter();
+    const machine = await service.machine();
+    const firm = await deployed(renter, machine);
+    await act(renter, firm, 'stop');
+    const spot = await deployed(renter, machine, { type: 'interruptible' });
+    expect(await act(renter, firm, 'start')).toEqual({ status: 200, state: 'running' });
+    expect([await stateOf(renter, firm), await stateOf(renter, spot)]).toEqual(['running', 'stopped']);
+    expect((await act(renter, spot, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
   it('yield to their own account, whose rate then counts once', async () => {

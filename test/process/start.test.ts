@@ -264,7 +264,9 @@ describe('asked to end', () => {
     await lock.isWaitedFor();
     const ended = gateway.end();
     await gateway.says(/"signal":"SIGTERM"/);
-    await expect.poll(() => fetch(`${gateway.address}/healthz`).catch(() => 'refused')).toBe('refused');
+    // It says no to readiness for a second before it turns requests away.
+    const isRefused = () => fetch(`${gateway.address}/healthz`).catch(() => 'refused');
+    await expect.poll(isRefused, { timeout: 3_500 }).toBe('refused');
     await lock.release();
     expect(await rented).toMatch(/^i-/);
     const { code, endedMs } = await ended;
