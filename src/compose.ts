@@ -8,7 +8,7 @@ import type { Config } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
-import type { Deps, Settings } from './domain/deps.js';
+import { createDeps, type Deps, type Settings } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
 import { startSweep } from './domain/sweep.js';
 import { createKeyUses } from './http/key-uses.js';
@@ -58,7 +58,7 @@ export async function openDomain(config: Config, clock: Clock, log: Logger): Pro
     await db.pool.query('select 1');
     const applied = await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
-    return { deps: { db, clock, settings: settingsOf(config) }, close };
+    return { deps: createDeps(db, clock, settingsOf(config)), close };
   } catch (error) {
     await close();
     const setting = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
@@ -85,6 +85,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
     const address = await listen(server, config);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
+    await domain.deps.inventory.current();
     const deps = withPublicUrl(domain.deps, config.publicUrl ?? address);
     const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
     const keyUses = createKeyUses(deps, onFault);

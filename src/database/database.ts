@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { PrismaClient } from './generated/client/client.js';
+import { Notices } from './notices.js';
 import { createPool } from './pool.js';
 import { Turns } from './turns.js';
 
@@ -13,17 +14,22 @@ export interface Database {
   pool: pg.Pool;
   /** Takes writes of one account one after the other. */
   turns: Turns;
+  /** What any process changes. */
+  notices: Notices;
   close(): Promise<void>;
 }
 
 export function openDatabase(connectionString: string): Database {
   const pool = createPool(connectionString);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  const notices = new Notices(connectionString);
   return {
     prisma,
     pool,
     turns: new Turns(),
+    notices,
     close: async () => {
+      await notices.close();
       await prisma.$disconnect();
       await pool.end();
     },

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../database/generated/client/client.js';
 import { inTransaction } from '../database/transaction.js';
+import type { Owner } from './callers.js';
 import type { Deps } from './deps.js';
-import { lifetimeSpendAt, type SpendLine } from './rules/accrual.js';
+import { lifetimeSpendAt } from './rules/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from './rules/api-key.js';
 import { DomainError } from './rules/errors.js';
 import { requestsPerMinute } from './rules/rate-tier.js';
@@ -26,7 +27,15 @@ export interface Caller {
 export async function authenticate(deps: Deps, key: string): Promise<Caller | null> {
   const hash = hashApiKey(key);
   if (hash === null) return null;
-  const { rows } = await deps.db.pool.query<{ accountId: string; keyId: string } & SpendLine>({
+  const found = await deps.callers.owner(hash, () => readOwner(deps, hash));
+  if (found === null) return null;
+  const spend = lifetimeSpendAt(found, deps.clock.now());
+  const { accountId, keyId } = found;
+  return { accountId, keyId, requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, spend) };
+}
+
+async function readOwner(deps: Deps, hash: Buffer): Promise<Owner | null> {
+  const { rows } = await deps.db.pool.query<Owner>({
     name: 'authenticate',
     text: `select api_key.account_id as "accountId", api_key.id as "keyId", spend_units as "spendUnits",
              burn_rate as "burnRate", settled_at as "settledAt"
@@ -34,11 +43,7 @@ export async function authenticate(deps: Deps, key: string): Promise<Caller | nu
            where hash = $1 and revoked_at is null and suspended_at is null`,
     values: [hash],
   });
-  const found = rows[0];
-  if (found === undefined) return null;
-  const spend = lifetimeSpendAt(found, deps.clock.now());
-  const { accountId, keyId } = found;
-  return { accountId, keyId, requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, spend) };
+  return rows[0] ?? null;
 }
 
 /** Newest first; revoked ones too, 200 in all. */
@@ -84,6 +89,7 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
     where: { id, revokedAt: null },
     data: { revokedAt: dateOf(deps.clock.now()) },
   });
+  deps.callers.forgetKey(id);
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }
 

@@ -1,27 +1,25 @@
-import type { GpuModel, Prisma, Region, Template } from '../database/generated/client/client.js';
+import type { GpuModel, Region, Template } from '../database/generated/client/client.js';
 import type { Deps } from './deps.js';
-import { fields } from './fields.js';
 
 /** The catalogue's lists in their own order; each is small and whole. */
-const order = { orderBy: { position: 'asc' as const } };
-
-export function gpuModels(deps: Deps, query: Prisma.GpuModelDefaultArgs = {}): Promise<GpuModel[]> {
-  return deps.db.prisma.gpuModel.findMany({ ...query, ...order });
+export async function gpuModels(deps: Deps): Promise<readonly GpuModel[]> {
+  return (await deps.inventory.current()).catalogue.gpuModels;
 }
 
-export async function findGpuModel(
-  deps: Deps,
-  slug: string,
-  query: Prisma.GpuModelDefaultArgs = {},
-): Promise<GpuModel | null> {
-  const wanted = { ...query, where: { slug } };
-  return fields.gpu.schema.safeParse(slug).success ? deps.db.prisma.gpuModel.findUnique(wanted) : null;
+/** Null for an unknown slug. */
+export async function findGpuModel(deps: Deps, slug: string): Promise<GpuModel | null> {
+  return (await gpuModels(deps)).find((model) => model.slug === slug) ?? null;
 }
 
-export function regions(deps: Deps, query: Prisma.RegionDefaultArgs = {}): Promise<Region[]> {
-  return deps.db.prisma.region.findMany({ ...query, ...order });
+export async function regions(deps: Deps): Promise<readonly Region[]> {
+  return (await deps.inventory.current()).catalogue.regions;
 }
 
-export function templates(deps: Deps, query: Prisma.TemplateDefaultArgs = {}): Promise<Template[]> {
-  return deps.db.prisma.template.findMany({ ...query, ...order });
+/** Null for an unknown code. */
+export async function findRegion(deps: Deps, code: string): Promise<Region | null> {
+  return (await regions(deps)).find((region) => region.code === code) ?? null;
+}
+
+export async function templates(deps: Deps): Promise<readonly Template[]> {
+  return (await deps.inventory.current()).catalogue.templates;
 }

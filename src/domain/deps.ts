@@ -1,4 +1,6 @@
 import type { Database } from '../database/database.js';
+import { Callers } from './callers.js';
+import { Inventory } from './inventory.js';
 import type { Rate } from './rules/money.js';
 import type { Clock } from './rules/time.js';
 
@@ -21,6 +23,14 @@ export interface Settings {
 /** What every use case needs; made once by the composition root. */
 export interface Deps {
   db: Database;
+  /** The public data, kept in memory. */
+  inventory: Inventory;
+  /** Owners of keys, remembered. */
+  callers: Callers;
   clock: Clock;
   settings: Settings;
+}
+
+export function createDeps(db: Database, clock: Clock, settings: Settings): Deps {
+  return { db, inventory: new Inventory(db), callers: new Callers(db.notices), clock, settings };
 }

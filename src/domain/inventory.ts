@@ -1,4 +1,9 @@
+import type { Database } from '../database/database.js';
+import type { GpuModel, Region, Template } from '../database/generated/client/client.js';
+import type { Notice } from '../database/notices.js';
+import { type OfferedMachine, OfferIndex } from './offer-index.js';
 import { MIN_OFFERED_DISK_GB } from './rules/lifecycle.js';
+import type { Micro, Rate } from './rules/money.js';
 
 /**
  * SQL for the machines that are offered, with `disk_left_gb` and `preemptible`: listed, with enough disk left, and
@@ -6,10 +11,226 @@ import { MIN_OFFERED_DISK_GB } from './rules/lifecycle.js';
  */
 export const OFFERED_MACHINES = `
   select machine.*, machine.disk_gb - coalesce(live.disk_gb, 0) as disk_left_gb, coalesce(live.running, false) as preemptible
-  from machine left join (
-    select machine_id, sum(disk_gb)::int as disk_gb, bool_or(status = 'RUNNING') as running,
+  from machine left join lateral (
+    select sum(disk_gb)::int as disk_gb, bool_or(status = 'RUNNING') as running,
       bool_or(status = 'RUNNING' and mode <> 'INTERRUPTIBLE') as firmly_held
-    from instance where status <> 'DESTROYED' group by machine_id
-  ) live on live.machine_id = machine.id
+    from instance where machine_id = machine.id and status <> 'DESTROYED'
+  ) live on true
   where machine.state = 'LISTED' and not coalesce(live.firmly_held, false)
     and machine.disk_gb - coalesce(live.disk_gb, 0) >= ${MIN_OFFERED_DISK_GB}`;
+
+/** SQL for the prices of the newest snapshot. */
+export const CURRENT_PRICES = `
+  select gpu, on_demand_rate, median_micro, listings, snapshot_date from gpu_price
+  where snapshot_date = (select max(date) from market_snapshot)`;
+
+/** A model's price in the newest snapshot. */
+export interface CurrentPrice {
+  gpu: string;
+  onDemandRate: Rate;
+  marketMedian: Micro | null;
+  listings: number;
+  /** YYYY-MM-DD. */
+  snapshot: string;
+}
+
+export interface Catalogue {
+  /** In catalogue order, as are regions and templates. */
+  gpuModels: readonly GpuModel[];
+  regions: readonly Region[];
+  templates: readonly Template[];
+  /** By model. */
+  prices: ReadonlyMap<string, CurrentPrice>;
+  /** The newest snapshot's date, YYYY-MM-DD. */
+  marketSnapshot: string;
+}
+
+/** The public data as of one moment. */
+export interface Stock {
+  catalogue: Catalogue;
+  offers: OfferIndex;
+}
+
+const MACHINES_AT_ONCE = 5_000;
+
+/**
+ * What everybody may read, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this
+ * process, marks what it touched; that is read anew before the next answer is made of it.
+ */
+export class Inventory {
+  readonly #db: Database;
+  #stock: Stock | null = null;
+  #version = 0;
+  /** Machines whose row is no longer to be trusted. */
+  #touched = new Set<string>();
+  #isAllTouched = true;
+  #running: Promise<void> | null = null;
+  #queued: Promise<void> | null = null;
+
+  constructor(db: Database) {
+    this.#db = db;
+    db.notices.subscribe({
+      onNotice: (notice) => this.#note(notice),
+      onLost: () => this.#touchAll(),
+    });
+  }
+
+  /** Another number after every change; what was made of the stock is right while this and `isCurrent` hold. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** False while something changed that has not been read, or might have. */
+  get isCurrent(): boolean {
+    return this.#db.notices.isListening && this.#running === null && !this.#isTouched;
+  }
+
+  /** With everything that was committed by this process, or noticed from another, before the call. */
+  async current(): Promise<Stock> {
+    if (!this.isCurrent) {
+      await this.#db.notices.ready();
+      if (this.#isTouched) await this.#reload();
+      else await this.#running;
+    }
+    return this.#stock!;
+  }
+
+  /** To be called for machines whose offers a write of this process may have changed, before it is answered. */
+  touch(machineIds: Iterable<string>): void {
+    const before = this.#touched.size;
+    for (const id of machineIds) this.#touched.add(id);
+    if (this.#touched.size === before) return;
+    this.#version += 1;
+    this.#reloadSoon();
+  }
+
+  get #isTouched(): boolean {
+    return this.#isAllTouched || this.#touched.size > 0;
+  }
+
+  #note(notice: Notice): void {
+    if (notice.table === 'instance') this.touch([notice.machine]);
+    else if (notice.table === 'machine' && notice.ids !== undefined) this.touch(notice.ids);
+    else if (notice.table === 'machine' || notice.table === 'catalogue') this.#touchAll();
+  }
+
+  #touchAll(): void {
+    this.#isAllTouched = true;
+    this.#version += 1;
+    this.#reloadSoon();
+  }
+
+  /** So that the next reader need not wait for it. One that was never read is left alone. */
+  #reloadSoon(): void {
+    // A fault is the next reader's to hear.
+    if (this.#stock !== null && this.#db.notices.isListening) this.#reload().catch(() => {});
+  }
+
+  /** Reads what is touched by now: a reload under way may have begun before. */
+  #reload(): Promise<void> {
+    if (this.#running === null) return this.#start();
+    this.#queued ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#queued = null;
+        return this.#start();
+      });
+    return this.#queued;
+  }
+
+  #start(): Promise<void> {
+    this.#running = this.#load().finally(() => {
+      this.#running = null;
+      this.#version += 1;
+    });
+    return this.#running;
+  }
+
+  async #load(): Promise<void> {
+    const [touched, isAll] = [this.#touched, this.#isAllTouched];
+    this.#touched = new Set();
+    this.#isAllTouched = false;
+    try {
+      if (isAll || this.#stock === null) this.#stock = await readStock(this.#db);
+      else await this.#readMachines(this.#stock.offers, [...touched]);
+    } catch (error) {
+      for (const id of touched) this.#touched.add(id);
+      this.#isAllTouched ||= isAll;
+      throw error;
+    }
+  }
+
+  async #readMachines(offers: OfferIndex, ids: readonly string[]): Promise<void> {
+    const { rows } = await this.#db.pool.query<MachineRow>({ name: 'offered-some', text: SOME_SQL, values: [ids] });
+    const offered = new Map(rows.map((row) => [row.machineId, row]));
+    for (const id of ids) {
+      const row = offered.get(id);
+      if (row === undefined) offers.remove(id);
+      else offers.put(toMachine(row));
+    }
+  }
+}
+
+export type MachineRow = Omit<OfferedMachine, 'netMbps'> & { down: number; up: number };
+
+/** Fields of an offer from a row of OFFERED_MACHINES. */
+export const MACHINE_COLUMNS = `
+  id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_left_gb as "diskGb",
+  net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, preemptible, demo`;
+
+const SOME_SQL = `select ${MACHINE_COLUMNS} from (${OFFERED_MACHINES}) offered where id = any($1)`;
+const PAGE_SQL = `select ${MACHINE_COLUMNS} from (${OFFERED_MACHINES}) offered where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
+
+const PRICES_SQL = `
+  select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,
+    to_char(snapshot_date, 'YYYY-MM-DD') as snapshot
+  from (${CURRENT_PRICES}) price`;
+
+async function readStock(db: Database): Promise<Stock> {
+  const catalogue = await readCatalogue(db);
+  const rates = new Map(Array.from(catalogue.prices.values(), ({ gpu, onDemandRate }) => [gpu, onDemandRate]));
+  return { catalogue, offers: new OfferIndex(rates, await readOffered(db)) };
+}
+
+async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
+  const order = { orderBy: { position: 'asc' as const } };
+  const [gpuModels, regions, templates, prices, newest] = await Promise.all([
+    prisma.gpuModel.findMany(order),
+    prisma.region.findMany(order),
+    prisma.template.findMany(order),
+    pool.query<CurrentPrice>(PRICES_SQL),
+    pool.query<{ date: string }>(`select to_char(max(date), 'YYYY-MM-DD') as date from market_snapshot`),
+  ]);
+  const byModel = new Map(prices.rows.map((price) => [price.gpu, price]));
+  return { gpuModels, regions, templates, prices: byModel, marketSnapshot: newest.rows[0]!.date };
+}
+
+/** In pieces, so that requests are answered between them; what changes meanwhile is noticed and read again. */
+async function readOffered({ pool }: Database): Promise<OfferedMachine[]> {
+  const machines: OfferedMachine[] = [];
+  // Every machine has one of few models, regions and processors: one string for each.
+  const texts = new Map<string, string>();
+  const once = (text: string) => {
+    const known = texts.get(text);
+    if (known === undefined) texts.set(text, text);
+    return known ?? text;
+  };
+  for (let last = ''; ; ) {
+    const { rows } = await pool.query<MachineRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
+    for (const row of rows) machines.push(toMachine(row, once));
+    if (rows.length < MACHINES_AT_ONCE) return machines;
+    last = rows.at(-1)!.machineId;
+  }
+}
+
+export function toMachine({ down, up, ...row }: MachineRow, once = (text: string) => text): OfferedMachine {
+  const { gpu, region, cpu, cudaMax } = row;
+  return {
+    ...row,
+    gpu: once(gpu),
+    region: once(region),
+    cpu: once(cpu),
+    cudaMax: once(cudaMax),
+    netMbps: { down, up },
+  };
+}

@@ -156,23 +156,25 @@ export async function write<T>(
   decide: (write: Write) => Promise<T> | T,
   recall?: (client: pg.PoolClient) => Promise<T | undefined>,
 ): Promise<T> {
-  const work = async (client: pg.PoolClient): Promise<{ value: T } | { refusal: DomainError }> => {
+  type Outcome = { value: T; touched: Iterable<string> } | { refusal: DomainError; touched: Iterable<string> };
+  const work = async (client: pg.PoolClient): Promise<Outcome> => {
     const recalled = await recall?.(client);
-    if (recalled !== undefined) return { value: recalled };
+    if (recalled !== undefined) return { value: recalled, touched: [] };
     const current = await openWrite(deps, client, scope);
     await settleAll(deps, current);
     await current.flush();
     try {
       const value = await decide(current);
       await current.flush();
-      return { value };
+      return { value, touched: current.touched };
     } catch (error) {
-      if (error instanceof DomainError) return { refusal: error };
+      if (error instanceof DomainError) return { refusal: error, touched: current.touched };
       throw error;
     }
   };
   const { pool, turns } = deps.db;
   const outcome = await turns.take(scope.accountIds[0]!, () => inTransaction(pool, work));
+  deps.inventory.touch(outcome.touched);
   if ('refusal' in outcome) throw outcome.refusal;
   return outcome.value;
 }
@@ -206,6 +208,8 @@ class WriteRows implements Write {
   readonly client: pg.PoolClient;
   at: Instant = 0n;
   readonly changes = noChanges();
+  /** Machines of the instances written so far. */
+  readonly touched = new Set<string>();
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, Account>();
   /** One object for each row, however it was reached: the rules change it in place. */
@@ -324,6 +328,7 @@ class WriteRows implements Write {
       asRecords(closed, INTERVAL_FIELDS),
       asRecords(entries, ENTRY_FIELDS),
     ];
+    for (const { machineId } of [...created, ...updated]) this.touched.add(machineId);
     // Emptied in place: a step of the rules made before this goes on noting what it changes here.
     for (const noted of [accounts, created, updated]) noted.clear();
     for (const noted of [opened, closed, entries]) noted.length = 0;

@@ -1,9 +1,10 @@
 import type { Deps } from './deps.js';
 import { checkOptional, type Field, fields, priceLimit } from './fields.js';
-import { OFFERED_MACHINES } from './inventory.js';
-import { OFFER_COLUMNS, type Offer, type OfferRow, toOffer } from './offers.js';
-import { CURRENT_PRICES, type GpuPrice } from './pricing.js';
+import { CURRENT_PRICES, MACHINE_COLUMNS, type MachineRow, OFFERED_MACHINES, toMachine } from './inventory.js';
+import type { Offer } from './offers.js';
+import type { GpuPrice } from './pricing.js';
 import type { Rate } from './rules/money.js';
+import { modeRates } from './rules/price-rule.js';
 
 /** What a machine must have. Null, left out and an empty list ask for nothing. */
 export interface OfferSearchFilter {
@@ -70,7 +71,7 @@ const KEY_TYPES = { on_demand_rate: 'bigint', price: 'bigint', unreliability: 'f
 export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
   const { sort, after, before, limit, fromEnd } = search;
   const keys = SORT_KEYS[sort];
-  const { rows } = await deps.db.pool.query<OfferRow & { total: number; position: number | null }>({
+  const { rows } = await deps.db.pool.query<FoundRow>({
     name: `offer-search-${sort}`,
     text: SEARCH_SQL[sort],
     values: [
@@ -84,11 +85,17 @@ export async function searchOffers(deps: Deps, search: OfferSearch): Promise<Off
   const total = rows[0]!.total;
   const found = rows.filter(({ position }) => position !== null);
   return {
-    offers: found.map(({ total: _, position: __, ...row }) => toOffer(row)),
+    offers: found.map(toOffer),
     total,
     hasPrevious: found.length > 0 ? found[0]!.position! > 1 : after !== null && total > 0,
     hasNext: found.length > 0 ? found.at(-1)!.position! < total : before !== null && total > 0,
   };
+}
+
+type FoundRow = MachineRow & { onDemandRate: Rate; total: number; position: number | null };
+
+function toOffer({ onDemandRate, total: _, position: __, ...row }: FoundRow): Offer {
+  return { ...toMachine(row), pricePerHour: modeRates(onDemandRate) };
 }
 
 export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Offer): OfferPosition {
@@ -193,6 +200,6 @@ function searchSql(keys: readonly SortKey[]): string {
       and ($${before}::${KEY_TYPES[keys[0]!]} is null or (${order}) < (${cursor(before)}))
     order by position * $${direction}::int limit $${limit}::int
   )
-  select total, position, ${OFFER_COLUMNS}
+  select total, position, ${MACHINE_COLUMNS}, on_demand_rate * num_gpus as "onDemandRate"
   from (select count(*)::int as total from fitting) counted left join page on true order by position`;
 }

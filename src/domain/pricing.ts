@@ -1,13 +1,7 @@
 import type pg from 'pg';
 import type { Deps } from './deps.js';
-import { OFFERED_MACHINES } from './inventory.js';
 import type { Micro, Rate } from './rules/money.js';
 import { type ModeRates, modeRates } from './rules/price-rule.js';
-
-/** SQL for the prices of the newest snapshot. */
-export const CURRENT_PRICES = `
-  select gpu, on_demand_rate, median_micro, listings, snapshot_date from gpu_price
-  where snapshot_date = (select max(date) from market_snapshot)`;
 
 export interface GpuPrice {
   slug: string;
@@ -31,20 +25,29 @@ export interface PriceSheet {
   data: GpuPrice[];
 }
 
-type PriceRow = Omit<GpuPrice, 'pricePerGpuHour' | 'url'> & { onDemandRate: Rate };
-
 /** The newest snapshot's prices in catalogue order, with what can be deployed now. */
 export async function priceSheet(deps: Deps): Promise<PriceSheet> {
-  const [snapshots, prices] = await Promise.all([
-    deps.db.pool.query<{ date: string }>(`select to_char(max(date), 'YYYY-MM-DD') as date from market_snapshot`),
-    deps.db.pool.query<PriceRow>({ name: 'price-sheet', text: PRICE_SHEET_SQL }),
-  ]);
-  const data = prices.rows.map(({ onDemandRate, ...row }) => ({
-    ...row,
-    pricePerGpuHour: modeRates(onDemandRate),
-    url: `${deps.settings.publicUrl}/v1/offers?gpu=${encodeURIComponent(row.slug)}`,
-  }));
-  return { marketSnapshot: snapshots.rows[0]!.date, data };
+  const { catalogue, offers } = await deps.inventory.current();
+  const data = catalogue.gpuModels.flatMap(({ slug, name, vramGb, tier }): GpuPrice[] => {
+    const price = catalogue.prices.get(slug);
+    if (price === undefined) return [];
+    const { onDemandRate, marketMedian, listings, snapshot } = price;
+    return [
+      {
+        slug,
+        name,
+        vramGb,
+        tier,
+        pricePerGpuHour: modeRates(onDemandRate),
+        marketMedian,
+        listings,
+        snapshot,
+        availableGpus: offers.availableGpus(slug),
+        url: `${deps.settings.publicUrl}/v1/offers?gpu=${encodeURIComponent(slug)}`,
+      },
+    ];
+  });
+  return { marketSnapshot: catalogue.marketSnapshot, data };
 }
 
 /** What a model cost from one snapshot on. */
@@ -73,15 +76,6 @@ export async function priceHistory(
   });
   return rows;
 }
-
-const PRICE_SHEET_SQL = `
-  with price as (${CURRENT_PRICES}), offered as (${OFFERED_MACHINES}),
-  available as (select gpu, sum(num_gpus)::int as gpus from offered where not preemptible group by gpu)
-  select model.slug, model.name, model.vram_gb as "vramGb", model.tier, price.on_demand_rate as "onDemandRate",
-    price.median_micro as "marketMedian", price.listings, to_char(price.snapshot_date, 'YYYY-MM-DD') as snapshot,
-    coalesce(available.gpus, 0) as "availableGpus"
-  from gpu_model model join price on price.gpu = model.slug left join available on available.gpu = model.slug
-  order by model.position`;
 
 /** The USD per GPU-hour of a model in the newest snapshot, in micro-USD. */
 export async function publishedRate(client: pg.PoolClient, gpu: string): Promise<bigint> {

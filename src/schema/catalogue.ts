@@ -11,7 +11,7 @@ export const GpuTier = builder.enumType('GpuTier', {
   },
 });
 
-builder.prismaObject('GpuModel', {
+export const GpuModelType = builder.prismaObject('GpuModel', {
   description: 'A GPU model of the catalogue.',
   fields: (t) => ({
     slug: t.exposeID('slug', { description: 'Stable identifier, used everywhere in the API.' }),
@@ -23,7 +23,7 @@ builder.prismaObject('GpuModel', {
   }),
 });
 
-builder.prismaObject('Region', {
+export const RegionType = builder.prismaObject('Region', {
   description: 'A datacenter region.',
   fields: (t) => ({
     code: t.exposeID('code', { description: 'Region code, used everywhere in the API.' }),
@@ -34,7 +34,7 @@ builder.prismaObject('Region', {
   }),
 });
 
-builder.prismaObject('Template', {
+const TemplateType = builder.prismaObject('Template', {
   description: 'A container template that an instance can be deployed with.',
   fields: (t) => ({
     slug: t.exposeID('slug', { description: "What to give as a deploy's template." }),
@@ -44,26 +44,26 @@ builder.prismaObject('Template', {
 });
 
 builder.queryFields((t) => ({
-  gpuModels: t.prismaField({
-    type: ['GpuModel'],
+  gpuModels: t.field({
+    type: [GpuModelType],
     description: 'All GPU models, in catalogue order. Public.',
-    resolve: (query, _root, _args, { deps }) => gpuModels(deps, query),
+    resolve: (_root, _args, { deps }) => gpuModels(deps),
   }),
-  gpuModel: t.prismaField({
-    type: 'GpuModel',
+  gpuModel: t.field({
+    type: GpuModelType,
     nullable: true,
     description: 'One GPU model; null for an unknown slug. Public.',
     args: { slug: t.arg.id({ required: true, description: 'Slug of the model.' }) },
-    resolve: (query, _root, { slug }, { deps }) => findGpuModel(deps, slug, query),
+    resolve: (_root, { slug }, { deps }) => findGpuModel(deps, slug),
   }),
-  regions: t.prismaField({
-    type: ['Region'],
+  regions: t.field({
+    type: [RegionType],
     description: 'All regions. Public.',
-    resolve: (query, _root, _args, { deps }) => regions(deps, query),
+    resolve: (_root, _args, { deps }) => regions(deps),
   }),
-  templates: t.prismaField({
-    type: ['Template'],
+  templates: t.field({
+    type: [TemplateType],
     description: 'The container templates; an OCI image reference may be deployed instead of one. Public.',
-    resolve: (query, _root, _args, { deps }) => templates(deps, query),
+    resolve: (_root, _args, { deps }) => templates(deps),
   }),
 }));

@@ -1,5 +1,4 @@
 import type { Caller } from '../domain/api-keys.js';
-import { gpuModels, regions } from '../domain/catalogue.js';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
 
@@ -16,23 +15,4 @@ export interface GatewayContext {
 export function accountOf(context: GatewayContext): string {
   if (context.caller === null) throw new DomainError('unauthorized', 'missing or unknown API key');
   return context.caller.accountId;
-}
-
-type Catalogue = {
-  gpuModels: Map<string, Awaited<ReturnType<typeof gpuModels>>[number]>;
-  regions: Map<string, Awaited<ReturnType<typeof regions>>[number]>;
-};
-
-const catalogues = new WeakMap<GatewayContext, Promise<Catalogue>>();
-
-/** Models and regions by slug and code, read once a request however many offers ask for theirs. */
-export function catalogueOf(context: GatewayContext): Promise<Catalogue> {
-  const known = catalogues.get(context);
-  if (known !== undefined) return known;
-  const loading = Promise.all([gpuModels(context.deps), regions(context.deps)]).then(([models, places]) => ({
-    gpuModels: new Map(models.map((model) => [model.slug, model])),
-    regions: new Map(places.map((place) => [place.code, place])),
-  }));
-  catalogues.set(context, loading);
-  return loading;
 }

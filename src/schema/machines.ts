@@ -1,4 +1,6 @@
+import { findGpuModel, findRegion } from '../domain/catalogue.js';
 import { builder } from './builder.js';
+import { GpuModelType, RegionType } from './catalogue.js';
 
 // No relation leads from a machine to its instances: it would show one account what others run.
 builder.prismaObject('Machine', {
@@ -22,7 +24,15 @@ builder.prismaObject('Machine', {
     demo: t.exposeBoolean('demo', {
       description: 'True for generated demonstration inventory: no such machine exists.',
     }),
-    gpuModel: t.relation('gpuModel', { description: 'The GPU model.' }),
-    regionInfo: t.relation('regionInfo', { description: 'The region.' }),
+    gpuModel: t.field({
+      type: GpuModelType,
+      description: 'The GPU model.',
+      resolve: async ({ gpu }, _args, { deps }) => (await findGpuModel(deps, gpu))!,
+    }),
+    regionInfo: t.field({
+      type: RegionType,
+      description: 'The region.',
+      resolve: async ({ region }, _args, { deps }) => (await findRegion(deps, region))!,
+    }),
   }),
 });

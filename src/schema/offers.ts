@@ -1,8 +1,9 @@
+import { findGpuModel, findRegion } from '../domain/catalogue.js';
 import { fields } from '../domain/fields.js';
 import { findOffers, type Offer } from '../domain/offers.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { builder, fromField } from './builder.js';
-import { catalogueOf } from './context.js';
+import { GpuModelType, RegionType } from './catalogue.js';
 
 const NetMbps = builder.objectRef<Offer['netMbps']>('NetMbps').implement({
   description: 'Network bandwidth in megabits per second.',
@@ -45,17 +46,17 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
     demo: t.exposeBoolean('demo', {
       description: 'True for generated demonstration inventory: no such machine exists.',
     }),
-    gpuModel: t.prismaField({
-      type: 'GpuModel',
+    gpuModel: t.field({
+      type: GpuModelType,
       nullable: true,
       description: 'The GPU model.',
-      resolve: async (_query, { gpu }, _args, context) => (await catalogueOf(context)).gpuModels.get(gpu) ?? null,
+      resolve: ({ gpu }, _args, { deps }) => findGpuModel(deps, gpu),
     }),
-    regionInfo: t.prismaField({
-      type: 'Region',
+    regionInfo: t.field({
+      type: RegionType,
       nullable: true,
       description: 'The region.',
-      resolve: async (_query, { region }, _args, context) => (await catalogueOf(context)).regions.get(region) ?? null,
+      resolve: ({ region }, _args, { deps }) => findRegion(deps, region),
     }),
   }),
 });

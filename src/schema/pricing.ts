@@ -1,9 +1,9 @@
+import { findGpuModel } from '../domain/catalogue.js';
 import { type GpuPrice, type PastPrice, type PriceSheet, priceHistory, priceSheet } from '../domain/pricing.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { PRICE_RULE } from '../domain/rules/price-rule.js';
 import { builder } from './builder.js';
-import { GpuTier } from './catalogue.js';
-import { catalogueOf } from './context.js';
+import { GpuModelType, GpuTier } from './catalogue.js';
 
 export const PricingMode = builder.enumType('PricingMode', {
   description: 'How an instance is priced.',
@@ -48,11 +48,11 @@ const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
     }),
     availableGpus: t.exposeInt('availableGpus', { description: "GPUs in the model's offers right now." }),
     url: t.exposeString('url', { description: "Where the model's offers are." }),
-    gpuModel: t.prismaField({
-      type: 'GpuModel',
+    gpuModel: t.field({
+      type: GpuModelType,
       nullable: true,
       description: 'The model.',
-      resolve: async (_query, { slug }, _args, context) => (await catalogueOf(context)).gpuModels.get(slug) ?? null,
+      resolve: ({ slug }, _args, { deps }) => findGpuModel(deps, slug),
     }),
   }),
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { audit } from '../../src/domain/audit.js';
-import type { Deps } from '../../src/domain/deps.js';
+import { createDeps, type Deps } from '../../src/domain/deps.js';
 import { systemClock } from '../../src/system-clock.js';
 import { testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   const databaseUrl = await createTestDatabase();
   const env = { DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
   gateways = await Promise.all([startProcess(env), startProcess(env)]);
-  deps = { db: openDatabase(databaseUrl), clock: systemClock, settings: testSettings() };
+  deps = createDeps(openDatabase(databaseUrl), systemClock, testSettings());
 });
 afterAll(async () => {
   await Promise.all(gateways.map((gateway) => gateway.end()));

@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/database/database.js';
 import { suspendAccount } from '../../src/domain/accounts.js';
 import { audit } from '../../src/domain/audit.js';
 import { type DeployBestInput, deployBest } from '../../src/domain/deploy-best.js';
-import type { Deps } from '../../src/domain/deps.js';
+import { createDeps, type Deps } from '../../src/domain/deps.js';
 import { act, deploy } from '../../src/domain/instances.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 import { systemClock } from '../../src/system-clock.js';
@@ -309,7 +309,7 @@ describe('deployBest over two gateways', () => {
     databaseUrl = await createTestDatabase();
     env = { DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
     gateways = await Promise.all([startProcess(env), startProcess(env)]);
-    deps = { db: openDatabase(databaseUrl), clock: systemClock, settings: testSettings() };
+    deps = createDeps(openDatabase(databaseUrl), systemClock, testSettings());
     people = [];
     for (let index = 0; index < 100; index += 1) people.push(await createRenter(deps, gateways[index % 2]!.address));
   });

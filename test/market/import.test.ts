@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadCatalogue } from '../../prisma/seed/catalogue.js';
 import { openDatabase } from '../../src/database/database.js';
+import { createDeps } from '../../src/domain/deps.js';
 import { marketMedian } from '../../src/domain/rules/price-rule.js';
 import { systemClock } from '../../src/system-clock.js';
 import { testSettings } from '../support/clock.js';
@@ -42,7 +43,7 @@ function file(name: string, text: string): string {
 
 async function renter(credit = '1000'): Promise<Renter> {
   const db = openDatabase(env.DATABASE_URL!);
-  const made = await createRenter({ db, clock: systemClock, settings: testSettings() }, gateway.address, credit);
+  const made = await createRenter(createDeps(db, systemClock, testSettings()), gateway.address, credit);
   await db.close();
   return made;
 }

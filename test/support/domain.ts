@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { openDatabase } from '../../src/database/database.js';
 import { createAccount } from '../../src/domain/accounts.js';
-import type { Deps, Settings } from '../../src/domain/deps.js';
+import { createDeps, type Deps, type Settings } from '../../src/domain/deps.js';
 import { parseUsd } from '../../src/domain/rules/money.js';
 import { TestClock, testSettings } from './clock.js';
 import { createTestDatabase } from './database.js';
@@ -18,9 +18,11 @@ export interface TestDomain extends Deps {
 
 export async function openTestDomain(settings: Partial<Settings> = {}, start?: string): Promise<TestDomain> {
   const db = openDatabase(await createTestDatabase());
-  const deps = { db, clock: new TestClock(start), settings: testSettings(settings) };
+  const clock = new TestClock(start);
+  const deps = createDeps(db, clock, testSettings(settings));
   return {
     ...deps,
+    clock,
     close: () => db.close(),
     account: async (creditUsd = '100') => {
       const creditMicro = parseUsd(creditUsd)!;

@@ -6,6 +6,7 @@ import { seedDatabase } from '../../prisma/seed/load.js';
 import { openDatabase } from '../../src/database/database.js';
 import { openEmbeddedPostgres } from '../../src/database/embedded-postgres.js';
 import { applyMigrations } from '../../src/database/migrate.js';
+import { createDeps } from '../../src/domain/deps.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { TestClock, testSettings } from './clock.js';
 import { TEMPLATE_DATABASE } from './database.js';
@@ -23,7 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await openEmbeddedPostgres({ dataDir, database: TEMPLATE_DATABASE });
   await applyMigrations(server.url, join(PACKAGE_ROOT, 'prisma/migrations'));
   const db = openDatabase(server.url);
-  await seedDatabase({ db, clock: new TestClock(), settings: testSettings() }, 'demo');
+  await seedDatabase(createDeps(db, new TestClock(), testSettings()), 'demo');
   await db.close();
   const url = new URL(server.url);
   url.pathname = '/postgres';

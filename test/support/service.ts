@@ -30,7 +30,12 @@ export interface TestMachine {
 export async function startService(overrides: Partial<Config> = {}): Promise<Service> {
   const gateway = await startGateway(overrides);
   const api = await loadOpenApi(gateway.address);
-  const sql = async (text: string, values: unknown[] = []) => (await gateway.deps.db.pool.query(text, values)).rows;
+  const { pool, notices } = gateway.deps.db;
+  const sql = async (text: string, values: unknown[] = []) => {
+    const { rows } = await pool.query(text, values);
+    await notices.caughtUp();
+    return rows;
+  };
   return {
     ...gateway,
     api,
