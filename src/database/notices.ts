@@ -41,6 +41,7 @@ export class Notices {
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
   #probe: Promise<void> | null = null;
+  #query: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -67,8 +68,9 @@ export class Notices {
   async caughtUp(): Promise<void> {
     await this.ready();
     const client = this.#client;
-    // The server hands out waiting notices before it says that a query is done.
-    await client?.query('select 1');
+    // The server hands out waiting notices before it says that a query is done. One query at a time.
+    this.#query = this.#query.catch(() => {}).then(() => client?.query('select 1'));
+    await this.#query;
   }
 
   async close(): Promise<void> {

@@ -1,19 +1,19 @@
-import { randomUUID } from 'node:crypto';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { RequestListener } from 'node:http';
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
-import { pinoHttp } from 'pino-http';
 import type { Deps } from '../domain/deps.js';
 import { DomainError, STATUS_OF } from '../domain/rules/errors.js';
 import { createRest, prepareRoutes } from '../rest/adapter.js';
 import { openApi } from '../rest/openapi.js';
-import { checkHead } from './check-head.js';
 import { createCors } from './cors.js';
 import { describeFault } from './faults.js';
+import { createFront, wantedOf } from './front.js';
 import { createGraphiql } from './graphiql.js';
 import { createGraphql } from './graphql.js';
 import type { KeyUses } from './key-uses.js';
 import { admit } from './limit.js';
+import { PublicAnswers } from './public-answers.js';
 import type { RateLimiter } from './rate-limit.js';
 import type { RedisState } from './rate-limit-redis.js';
 import { bodyFault, createJsonReader } from './read-json.js';
@@ -38,12 +38,14 @@ export interface AppOptions {
 }
 
 const GRAPHQL_PATH = '/graphql';
+const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Every middleware, in the order a request meets it. */
-export function createApp(options: AppOptions): Express {
+/** Everything a request may meet, in order. */
+export function createApp(options: AppOptions): RequestListener {
   const { deps, schema, limiter, keyUses, log } = options;
   const identify = createIdentify(deps, keyUses);
   const routes = prepareRoutes(schema);
+  const answers = new PublicAnswers(deps.inventory, options.corsOrigins === '*' ? [] : ['Origin']);
   const document = openApi(routes, { serverUrl: `${deps.settings.publicUrl}/v1`, refusals: STATUS_OF });
 
   const app = express();
@@ -54,11 +56,8 @@ export function createApp(options: AppOptions): Express {
   app.set('strict routing', true);
   app.set('trust proxy', options.trustProxy);
 
-  app.use(nameRequest);
-  app.use(logRequests(log));
-  app.use(checkHead);
   app.use(mendPath);
-  app.use(createCors(options.corsOrigins));
+  app.use(checkProtocol);
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', readiness(options));
   app.get('/v1/openapi.json', (_request, response) => void response.json(document));
@@ -77,44 +76,29 @@ export function createApp(options: AppOptions): Express {
       },
       readBody: createJsonReader(() => true),
       contextOf: async (request, response) => resolverContext(deps, await identify(request, response), response),
+      sendPublic: (request, response, body) => {
+        const { key, version } = wantedOf(request)!;
+        answers.send(request, response, answers.keep(key, version, JSON.stringify(body), JSON_TYPE));
+      },
     }),
   );
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));
   const { introspection } = options;
-  app.all(GRAPHQL_PATH, createGraphql({ deps, schema, endpoint: GRAPHQL_PATH, limiter, identify, introspection, log }));
+  const graphql = { deps, schema, endpoint: GRAPHQL_PATH, limiter, identify, introspection, answers, log };
+  app.all(GRAPHQL_PATH, createGraphql(graphql));
   app.use((request) => {
     throw new DomainError('no_route', `no such endpoint: ${request.method} ${request.path}`);
   });
   app.use(answerFault(log));
-  return app;
-}
-
-const nameRequest: RequestHandler = (request, response, next) => {
-  request.id = randomUUID();
-  response.setHeader('X-Request-Id', request.id);
-  next();
-};
-
-/** A key pasted where an id belongs must not reach the log either. */
-function withoutKeys(path: string): string {
-  return path.replace(/gpu_live_\w*/g, 'gpu_live_…');
-}
-
-/** One line for each request. Headers and bodies stay out of it: they hold keys. */
-function logRequests(log: Logger): RequestHandler {
-  return pinoHttp({
-    logger: log,
-    genReqId: (request) => request.id,
-    serializers: {
-      req: ({ id, method, url, raw }) => ({
-        id,
-        method,
-        path: withoutKeys(String(url).split('?')[0]!),
-        address: raw.ip,
-      }),
-      res: ({ statusCode }) => ({ statusCode }),
-    },
+  const isTrusted = app.get('trust proxy fn');
+  return createFront({
+    app,
+    answers,
+    cors: createCors(options.corsOrigins),
+    graphqlPath: GRAPHQL_PATH,
+    log,
+    isTrusted,
   });
 }
 
@@ -126,6 +110,13 @@ const mendPath: RequestHandler = (request, _response, next) => {
     const [path, ...query] = request.url.split('?');
     request.url = [path!.replaceAll('%', '%25'), ...query].join('?');
   }
+  next();
+};
+
+/** A trusted proxy's word; the address is made into a URL further on. */
+const checkProtocol: RequestHandler = (request, _response, next) => {
+  if (!URL.canParse(`${request.protocol}://localhost/`))
+    throw new DomainError('invalid_request', 'the header x-forwarded-proto names no protocol');
   next();
 };
 

@@ -1,16 +1,12 @@
-import type { Request, RequestHandler } from 'express';
-import type { ErrorCode } from '../domain/rules/errors.js';
+import type { IncomingMessage } from 'node:http';
 
 /** Of these Node keeps the first and drops the rest, a proxy may do otherwise: who was meant would be anyone's guess. */
 const GIVEN_ONCE = ['authorization', 'content-type', 'host'];
 
-/** Refuses a head that Node's parser lets pass but that says nothing certain, with the 400 of malformed HTTP. */
-export const checkHead: RequestHandler = (request, response, next) => {
-  const message = repeated(request.rawHeaders) ?? addressFault(request);
-  if (message === null) return next();
-  response.setHeader('Connection', 'close');
-  response.status(400).json({ error: { code: 'invalid_request' satisfies ErrorCode, message } });
-};
+/** Why a head is refused that Node's parser lets pass but that says nothing certain; null when it is sound. */
+export function headFault(request: IncomingMessage): string | null {
+  return repeated(request.rawHeaders) ?? addressFault(request);
+}
 
 /** Names and values of the headers stand in turn. */
 function repeated(rawHeaders: readonly string[]): string | null {
@@ -24,7 +20,7 @@ function repeated(rawHeaders: readonly string[]): string | null {
 }
 
 /** The address is made into a URL further on. */
-function addressFault({ headers: { host }, protocol, httpVersion }: Request): string | null {
+function addressFault({ headers: { host }, httpVersion }: IncomingMessage): string | null {
   if (host === undefined) return httpVersion === '1.1' ? 'the header host is required' : null;
-  return URL.canParse(`${protocol}://${host}/`) ? null : 'the header host names no host';
+  return URL.canParse(`http://${host}/`) ? null : 'the header host names no host';
 }

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import Negotiator from 'negotiator';
 import type { ErrorCode } from '../domain/rules/errors.js';
 import { bodyFault, createJsonReader } from './read-json.js';
 
@@ -10,6 +11,11 @@ const JSON_TYPE = 'application/json';
 const PARAMETERS = ['query', 'operationName'];
 const JSON_PARAMETERS = ['variables', 'extensions'];
 
+/** The type that a caller with this Accept header likes best; undefined when none will do. */
+export function answerTypeOf(accept: string | undefined): string | undefined {
+  return new Negotiator({ headers: { accept } }).mediaType(ANSWER_TYPES);
+}
+
 /** The part of an error's extensions that becomes the head of the answer. */
 export interface HttpExtension {
   status: number;
@@ -18,10 +24,10 @@ export interface HttpExtension {
 
 /** A mutation must not run whose answer nobody can read: what is accepted is settled before anything else. */
 const settleAnswerType: RequestHandler = (request, _response, next) => {
-  const type = request.accepts(ANSWER_TYPES);
+  const type = answerTypeOf(request.headers.accept);
   // Also the type of the refusal.
-  request.headers.accept = type === false ? JSON_TYPE : type;
-  if (type === false) throw refusal(406, `answers are ${ANSWER_TYPES.join(' or ')}`);
+  request.headers.accept = type ?? JSON_TYPE;
+  if (type === undefined) throw refusal(406, `answers are ${ANSWER_TYPES.join(' or ')}`);
   next();
 };
 

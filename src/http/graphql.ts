@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
+import { type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Caller } from '../domain/api-keys.js';
@@ -8,10 +8,13 @@ import type { ErrorCode } from '../domain/rules/errors.js';
 import type { GatewayContext } from '../schema/context.js';
 import { requestCost } from './cost.js';
 import { describeFault, type Fault } from './faults.js';
+import { wantedOf } from './front.js';
 import { answerRefusal, graphqlRequest, type HttpExtension, useReadRequest } from './graphql-request.js';
 import { admit } from './limit.js';
+import type { PublicAnswers } from './public-answers.js';
 import type { RateLimiter } from './rate-limit.js';
 import { resolverContext } from './request-state.js';
+import { useCompiled } from './use-compiled.js';
 import { useIntrospection } from './use-introspection.js';
 import { boundedCaches, useLimits } from './use-limits.js';
 
@@ -27,6 +30,7 @@ export interface GraphqlOptions {
   limiter: RateLimiter;
   identify(request: Request, response: Response): Promise<Caller | null>;
   introspection: boolean;
+  answers: PublicAnswers;
   log: Logger;
 }
 
@@ -35,7 +39,7 @@ const TELLING_CODES = new Set(['unauthorized', 'unavailable', 'internal']);
 
 /** What a request to GraphQL passes, in order. */
 export function createGraphql(options: GraphqlOptions): (RequestHandler | ErrorRequestHandler)[] {
-  const { deps, schema, endpoint, limiter, identify, introspection, log } = options;
+  const { deps, schema, endpoint, limiter, identify, introspection, answers, log } = options;
   const maskError = (error: unknown): Error => {
     if (isRequestError(error)) {
       // Variables that do not fit are the one thing that Yoga gives none.
@@ -65,8 +69,10 @@ export function createGraphql(options: GraphqlOptions): (RequestHandler | ErrorR
       useReadRequest(),
       useIntrospection(introspection),
       useLimits(schema),
+      useCompiled(schema),
       useRateLimit(schema, limiter, log),
       useStatus(),
+      usePublicAnswers(schema, answers),
     ],
   });
   return [...graphqlRequest, yoga as unknown as RequestHandler, answerRefusal(maskError)];
@@ -110,6 +116,28 @@ function useRateLimit(
         const limited = refusal.extensions.code === 'rate_limited';
         setResultAndStopExecution({ errors: [refusal], ...(limited && { extensions: { http: httpOf(refusal) } }) });
       }
+    },
+  };
+}
+
+/** Keeps the answers that anyone may have: of queries without a key, to public fields alone. */
+function usePublicAnswers(schema: GraphQLSchema, answers: PublicAnswers): Plugin<GatewayContext & ServerContext> {
+  return {
+    onExecute: ({ args }) => {
+      const { caller, req } = args.contextValue as GatewayContext & ServerContext;
+      const wanted = wantedOf(req);
+      if (caller !== null || wanted === undefined) return undefined;
+      if (getOperationAST(args.document, args.operationName)?.operation !== 'query') return undefined;
+      if (requestCost(schema, args.document, args.operationName, args.variableValues ?? {}) > 0) return undefined;
+      return {
+        onExecuteDone({ result, setResult }) {
+          if (Symbol.asyncIterator in result || result.errors !== undefined || result.extensions !== undefined) return;
+          const body = JSON.stringify({ data: result.data });
+          answers.keep(wanted.key, wanted.version, body, `${req.headers.accept}; charset=utf-8`);
+          // Yoga sends what this gives.
+          setResult({ ...result, stringify: () => body } as ExecutionResult);
+        },
+      };
     },
   };
 }

@@ -1,5 +1,6 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import { execute, type GraphQLSchema } from 'graphql';
+import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
 import { routes } from './routes.js';
 
@@ -20,6 +21,8 @@ export interface RestHooks {
   readBody: RequestHandler;
   /** The same context that GraphQL requests get. */
   contextOf(request: Request, response: Response): Promise<object>;
+  /** Answers 200 with what anyone may have. */
+  sendPublic(request: Request, response: Response, body: object): void;
 }
 
 const DECIMAL = /^[+-]?\d{1,15}(\.\d{1,15})?$/;
@@ -50,15 +53,26 @@ export function createRest(schema: GraphQLSchema, prepared: readonly PreparedRou
 }
 
 function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): RequestHandler {
+  const query = compiled(schema, route);
   return async (request, response) => {
     const variableValues = readInputs(route, request);
     const contextValue = await hooks.contextOf(request, response);
-    const { data, errors } = await execute({ schema, document: route.document, variableValues, contextValue });
+    const { data, errors } = await query(undefined, contextValue, variableValues);
     if (errors !== undefined) throw errors[0]!;
     const result = data!.result;
     if (result === null) throw new RestRefusal('not_found', 'no such instance');
-    response.status(route.status).json(route.respond(result));
+    const body = route.respond(result);
+    if (route.needsKey) response.status(route.status).json(body);
+    else hooks.sendPublic(request, response, body);
   };
+}
+
+type Run = (root: unknown, context: object, variables: object) => ExecutionResult | Promise<ExecutionResult>;
+
+function compiled(schema: GraphQLSchema, { operationId, document }: PreparedRoute): Run {
+  const query = compileQuery(schema, document);
+  if (!isCompiledQuery(query)) throw new Error(`route ${operationId}: ${query.errors?.[0]?.message}`);
+  return query.query as Run;
 }
 
 function readInputs(route: PreparedRoute, request: Request): Record<string, unknown> {

@@ -415,7 +415,7 @@ describe('TRUST_PROXY', () => {
       await fetch(`${gateway.address}/graphql?query=%7B__typename%7D`, { headers }),
     ];
     // A protocol that is none is believed of a proxy, and makes no address.
-    for (const { status } of answers) expect(status).toBe(isBelieved ? 400 : 200);
+    for (const { status } of answers) expect(status).toBe(isBelieved ? 422 : 200);
     await gateway.close();
     return lines.map((line) => JSON.parse(line)).find(({ req }) => req?.path === '/healthz').req.address;
   }
