@@ -45,7 +45,18 @@ export function createApp(options: AppOptions): RequestListener {
   const { deps, schema, limiter, keyUses, log } = options;
   const identify = createIdentify(deps, keyUses);
   const routes = prepareRoutes(schema);
-  const answers = new PublicAnswers(deps.inventory, options.corsOrigins === '*' ? [] : ['Origin']);
+  const answers = new PublicAnswers(deps.inventory);
+  const { introspection } = options;
+  const graphql = createGraphql({
+    deps,
+    schema,
+    endpoint: GRAPHQL_PATH,
+    limiter,
+    identify,
+    introspection,
+    answers,
+    log,
+  });
   const document = openApi(routes, { serverUrl: `${deps.settings.publicUrl}/v1`, refusals: STATUS_OF });
 
   const app = express();
@@ -65,17 +76,16 @@ export function createApp(options: AppOptions): RequestListener {
   app.use(
     '/v1',
     createRest(schema, routes, {
-      key: async (request, response, next) => {
-        if ((await identify(request, response)) === null)
-          throw new DomainError('unauthorized', 'missing or unknown API key');
+      key: async (request, _response, next) => {
+        if ((await identify(request)) === null) throw new DomainError('unauthorized', 'missing or unknown API key');
         next();
       },
       rateLimit: async (request, response, next) => {
-        await admit(limiter, (await identify(request, response))!, 1, response);
+        await admit(limiter, (await identify(request))!, 1, response);
         next();
       },
       readBody: createJsonReader(() => true),
-      contextOf: async (request, response) => resolverContext(deps, await identify(request, response), response),
+      contextOf: async (request, response) => resolverContext(deps, await identify(request), response),
       sendPublic: (request, response, body) => {
         const { key, version } = wantedOf(request)!;
         answers.send(request, response, answers.keep(key, version, JSON.stringify(body), JSON_TYPE));
@@ -84,9 +94,7 @@ export function createApp(options: AppOptions): RequestListener {
   );
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));
-  const { introspection } = options;
-  const graphql = { deps, schema, endpoint: GRAPHQL_PATH, limiter, identify, introspection, answers, log };
-  app.all(GRAPHQL_PATH, createGraphql(graphql));
+  app.all(GRAPHQL_PATH, graphql.handlers);
   app.use((request) => {
     throw new DomainError('no_route', `no such endpoint: ${request.method} ${request.path}`);
   });
@@ -95,6 +103,7 @@ export function createApp(options: AppOptions): RequestListener {
   return createFront({
     app,
     answers,
+    postGraphql: graphql.post,
     cors: createCors(options.corsOrigins),
     graphqlPath: GRAPHQL_PATH,
     log,

@@ -5,18 +5,22 @@ import { pinoHttp } from 'pino-http';
 import proxyAddr from 'proxy-addr';
 import type { ErrorCode } from '../domain/rules/errors.js';
 import { headFault } from './check-head.js';
+import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
+import type { PostGraphql } from './graphql-post.js';
 import { answerTypeOf } from './graphql-request.js';
 import type { PublicAnswers } from './public-answers.js';
 
-/** A GraphQL request with a longer body is never answered from what is kept. */
-const MAX_KEPT_QUERY_BYTES = 8_000;
+/** The answer to a GraphQL request with a longer body is not kept. */
+const MAX_KEPT_BYTES = 8_000;
+/** A longer body is read by Express. */
+const MAX_WHOLE_BYTES = 32_000;
 const JSON_BODY = /^application\/json *(; *charset=utf-8)?$/i;
 
 export interface FrontOptions {
   app: RequestListener;
   answers: PublicAnswers;
-  /** True when it answered the request itself. */
-  cors(request: IncomingMessage, response: ServerResponse): boolean;
+  postGraphql: PostGraphql;
+  cors(origin: string | undefined): Headers;
   graphqlPath: string;
   log: Logger;
   /** Whether an address (that is so many hops away) is a proxy whose X-Forwarded-For is believed. */
@@ -38,47 +42,58 @@ export function wantedOf(request: IncomingMessage): Wanted | undefined {
 
 /** What every request meets first: its name, its log line, its head's check, CORS, and a public answer if one is kept. */
 export function createFront(options: FrontOptions): RequestListener {
-  const { app, answers, cors, graphqlPath } = options;
+  const { app, answers, postGraphql, cors, graphqlPath } = options;
   const logRequest = options.log.isLevelEnabled('info') ? requestLog(options) : null;
 
   /** The kept answer; else notes how the one to be made is to be kept. */
-  const find = (request: IncomingMessage, key: string) => {
+  const find = (request: IncomingMessage, key: string | undefined) => {
+    if (key === undefined) return undefined;
     const answer = answers.find(key);
     if (answer === undefined) wanted.set(request, { key, version: answers.version });
     return answer;
   };
 
   return (request, response) => {
-    request.id = randomUUID();
-    response.setHeader('X-Request-Id', request.id as string);
+    const id = randomUUID();
+    request.id = id;
+    const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
+    const pass = (body: Buffer | null = null) => {
+      for (let index = 0; index < headers.length; index += 2) response.setHeader(headers[index]!, headers[index + 1]!);
+      if (body === null || !postGraphql(request, response, body)) app(request, response);
+    };
     logRequest?.(request, response);
     const fault = headFault(request);
-    if (fault !== null) return refuse(response, fault);
-    if (cors(request, response)) return;
-    if (request.method === 'GET' || request.method === 'HEAD') {
+    if (fault !== null) refuse(response, headers, fault);
+    else if (request.method === 'OPTIONS') response.writeHead(204, [...headers, ...PREFLIGHT_HEADERS]).end();
+    else if (request.method === 'GET' || request.method === 'HEAD') {
       const answer = find(request, `GET ${request.url}`);
-      if (answer === undefined) app(request, response);
-      else answers.send(request, response, answer);
-    } else if (mayBeKept(request, graphqlPath)) {
+      if (answer === undefined) pass();
+      else answers.send(request, response, answer, headers);
+    } else if (isOrdinaryPost(request, graphqlPath)) {
       readWhole(request, (body) => {
-        const answer = body && find(request, `${answerTypeOf(request.headers.accept)} ${body.toString('latin1')}`);
-        if (answer) sendJson(response, answer.type, answer.body);
-        else app(request, response);
+        const answer = body && find(request, keyOfPost(request, body));
+        if (answer) sendJson(response, headers, answer.type, answer.body);
+        else pass(body);
       });
-    } else app(request, response);
+    } else pass();
   };
 }
 
-/** A caller without a key who posts a document of ordinary size, as JSON. */
-function mayBeKept({ method, url, headers }: IncomingMessage, graphqlPath: string): boolean {
+/** JSON of ordinary size. */
+function isOrdinaryPost({ method, url, headers }: IncomingMessage, graphqlPath: string): boolean {
   return (
     method === 'POST' &&
     url === graphqlPath &&
-    headers.authorization === undefined &&
     headers['content-encoding'] === undefined &&
-    Number(headers['content-length']) <= MAX_KEPT_QUERY_BYTES &&
+    Number(headers['content-length']) <= MAX_WHOLE_BYTES &&
     JSON_BODY.test(headers['content-type'] ?? '')
   );
+}
+
+/** Undefined for what is never kept: a key's answers, and those to long documents. */
+function keyOfPost({ headers }: IncomingMessage, body: Buffer): string | undefined {
+  if (headers.authorization !== undefined || body.length > MAX_KEPT_BYTES) return undefined;
+  return `${answerTypeOf(headers.accept)} ${body.toString('latin1')}`;
 }
 
 /**
@@ -98,15 +113,15 @@ function readWhole(request: IncomingMessage, then: (body: Buffer | null) => void
   });
 }
 
-function sendJson(response: ServerResponse, type: string, body: Buffer): void {
-  response.writeHead(200, ['Content-Type', type, 'Content-Length', String(body.length)]).end(body);
+function sendJson(response: ServerResponse, headers: Headers, type: string, body: Buffer): void {
+  response.writeHead(200, [...headers, 'Content-Type', type, 'Content-Length', String(body.length)]).end(body);
 }
 
-function refuse(response: ServerResponse, message: string): void {
+function refuse(response: ServerResponse, headers: Headers, message: string): void {
   const body = JSON.stringify({ error: { code: 'invalid_request' satisfies ErrorCode, message } });
   const type = 'application/json; charset=utf-8';
-  const headers = ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close'];
-  response.writeHead(400, headers).end(body);
+  const own = ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close'];
+  response.writeHead(400, [...headers, ...own]).end(body);
 }
 
 /** One line for each request. Headers and bodies stay out of it: they hold keys. */

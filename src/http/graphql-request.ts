@@ -1,19 +1,28 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 import type { ErrorCode } from '../domain/rules/errors.js';
 import { bodyFault, createJsonReader } from './read-json.js';
 
+export const STREAM_TYPE = 'text/event-stream';
 /** What an answer may be, the preferred first. */
-const ANSWER_TYPES = ['application/json', 'application/graphql-response+json', 'text/event-stream'];
+const ANSWER_TYPES = ['application/json', 'application/graphql-response+json', STREAM_TYPE];
 const JSON_TYPE = 'application/json';
 const PARAMETERS = ['query', 'operationName'];
 const JSON_PARAMETERS = ['variables', 'extensions'];
 
+const MAX_KNOWN_HEADERS = 200;
+const answerTypes = new LRUCache<string, { type: string | undefined }>({ max: MAX_KNOWN_HEADERS });
+
 /** The type that a caller with this Accept header likes best; undefined when none will do. */
-export function answerTypeOf(accept: string | undefined): string | undefined {
-  return new Negotiator({ headers: { accept } }).mediaType(ANSWER_TYPES);
+export function answerTypeOf(accept = '*/*'): string | undefined {
+  const known = answerTypes.get(accept);
+  if (known !== undefined) return known.type;
+  const type = new Negotiator({ headers: { accept } }).mediaType(ANSWER_TYPES);
+  answerTypes.set(accept, { type });
+  return type;
 }
 
 /** The part of an error's extensions that becomes the head of the answer. */

@@ -1,4 +1,5 @@
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
@@ -9,6 +10,7 @@ import type { GatewayContext } from '../schema/context.js';
 import { requestCost } from './cost.js';
 import { describeFault, type Fault } from './faults.js';
 import { wantedOf } from './front.js';
+import { createPostGraphql, type PostGraphql } from './graphql-post.js';
 import { answerRefusal, graphqlRequest, type HttpExtension, useReadRequest } from './graphql-request.js';
 import { admit } from './limit.js';
 import type { PublicAnswers } from './public-answers.js';
@@ -19,8 +21,8 @@ import { useIntrospection } from './use-introspection.js';
 import { boundedCaches, useLimits } from './use-limits.js';
 
 interface ServerContext {
-  req: Request;
-  res: Response;
+  req: IncomingMessage;
+  res: ServerResponse;
 }
 
 export interface GraphqlOptions {
@@ -28,7 +30,7 @@ export interface GraphqlOptions {
   schema: GraphQLSchema;
   endpoint: string;
   limiter: RateLimiter;
-  identify(request: Request, response: Response): Promise<Caller | null>;
+  identify(request: IncomingMessage): Promise<Caller | null>;
   introspection: boolean;
   answers: PublicAnswers;
   log: Logger;
@@ -37,8 +39,13 @@ export interface GraphqlOptions {
 /** Codes that decide the HTTP status when they are all there is to say; for every other refusal it stays 200. */
 const TELLING_CODES = new Set(['unauthorized', 'unavailable', 'internal']);
 
-/** What a request to GraphQL passes, in order. */
-export function createGraphql(options: GraphqlOptions): (RequestHandler | ErrorRequestHandler)[] {
+export interface Graphql {
+  /** What a request passes, in order. */
+  handlers: (RequestHandler | ErrorRequestHandler)[];
+  post: PostGraphql;
+}
+
+export function createGraphql(options: GraphqlOptions): Graphql {
   const { deps, schema, endpoint, limiter, identify, introspection, answers, log } = options;
   const maskError = (error: unknown): Error => {
     if (isRequestError(error)) {
@@ -64,7 +71,7 @@ export function createGraphql(options: GraphqlOptions): (RequestHandler | ErrorR
     maxRequestBodySize: false,
     parserAndValidationCache: boundedCaches(),
     maskedErrors: { maskError },
-    context: async ({ req, res }) => resolverContext(deps, await identify(req, res), res),
+    context: async ({ req, res }) => resolverContext(deps, await identify(req), res),
     plugins: [
       useReadRequest(),
       useIntrospection(introspection),
@@ -75,7 +82,10 @@ export function createGraphql(options: GraphqlOptions): (RequestHandler | ErrorR
       usePublicAnswers(schema, answers),
     ],
   });
-  return [...graphqlRequest, yoga as unknown as RequestHandler, answerRefusal(maskError)];
+  return {
+    handlers: [...graphqlRequest, yoga as unknown as RequestHandler, answerRefusal(maskError)],
+    post: createPostGraphql(yoga, maskError),
+  };
 }
 
 /** What GraphQL itself refuses before anything runs (syntax, validation, variables) is told in its own words. */
@@ -126,7 +136,7 @@ function usePublicAnswers(schema: GraphQLSchema, answers: PublicAnswers): Plugin
     onExecute: ({ args }) => {
       const { caller, req } = args.contextValue as GatewayContext & ServerContext;
       const wanted = wantedOf(req);
-      if (caller !== null || wanted === undefined) return undefined;
+      if (caller !== null || wanted === undefined || req.method !== 'POST') return undefined;
       if (getOperationAST(args.document, args.operationName)?.operation !== 'query') return undefined;
       if (requestCost(schema, args.document, args.operationName, args.variableValues ?? {}) > 0) return undefined;
       return {

@@ -1,4 +1,4 @@
-import type { Response } from 'express';
+import type { ServerResponse } from 'node:http';
 import type { Caller } from '../domain/api-keys.js';
 import { DomainError } from '../domain/rules/errors.js';
 import type { RateLimiter } from './rate-limit.js';
@@ -7,7 +7,12 @@ import type { RateLimiter } from './rate-limit.js';
  * Takes `cost` requests from the caller's account, whole or not at all, and writes the RateLimit headers. Refuses with
  * rate_limited, and with invalid_request what could never pass.
  */
-export async function admit(limiter: RateLimiter, caller: Caller, cost: number, response: Response): Promise<void> {
+export async function admit(
+  limiter: RateLimiter,
+  caller: Caller,
+  cost: number,
+  response: ServerResponse,
+): Promise<void> {
   const limit = caller.requestsPerMinute;
   if (limit === 0 || cost === 0) return;
   if (cost > limit) {

@@ -5,6 +5,7 @@ import fresh from 'fresh';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 import type { Inventory } from '../domain/inventory.js';
+import type { Headers } from './cors.js';
 
 /** In the order that they are preferred in when a caller likes them alike. */
 const ENCODINGS = ['br', 'gzip', 'identity'];
@@ -43,7 +44,6 @@ export interface PublicAnswer {
  */
 export class PublicAnswers {
   readonly #inventory: Inventory;
-  readonly #vary: string;
   readonly #answers = new LRUCache<string, PublicAnswer>({
     max: MAX_ANSWERS,
     maxSize: MAX_BYTES,
@@ -53,10 +53,8 @@ export class PublicAnswers {
   readonly #encodings = new LRUCache<string, string>({ max: MAX_KNOWN_HEADERS });
   #version = 0;
 
-  /** `vary` names what else the headers of an answer depend on. */
-  constructor(inventory: Inventory, vary: readonly string[] = []) {
+  constructor(inventory: Inventory) {
     this.#inventory = inventory;
-    this.#vary = ['Accept-Encoding', ...vary].join(', ');
   }
 
   /** To be read before an answer is made that is to be kept. */
@@ -82,13 +80,19 @@ export class PublicAnswers {
     return answer;
   }
 
-  /** Answers a GET or HEAD in the encoding that is liked best: 200, or 304 to whoever has these very bytes. */
-  send(request: IncomingMessage, response: ServerResponse, answer: PublicAnswer): void {
+  /**
+   * Answers a GET or HEAD in the encoding that is liked best: 200, or 304 to whoever has these very bytes. `others` are
+   * headers that are not set yet.
+   */
+  send(request: IncomingMessage, response: ServerResponse, answer: PublicAnswer, others: Headers = []): void {
     const encoding = this.#encodingOf(request.headers['accept-encoding'], answer);
     const { bytes, etag, headers, notModifiedHeaders } = this.#representation(answer, encoding);
+    // `writeHead` puts the Vary given here in the place of one that is set.
+    const vary = response.getHeader('vary');
+    const before = vary === undefined ? others : [...others, 'Vary', String(vary)];
     if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) {
-      response.writeHead(304, notModifiedHeaders).end();
-    } else response.writeHead(200, headers).end(request.method === 'HEAD' ? undefined : bytes);
+      response.writeHead(304, [...before, ...notModifiedHeaders]).end();
+    } else response.writeHead(200, [...before, ...headers]).end(request.method === 'HEAD' ? undefined : bytes);
   }
 
   #encodingOf(accepted: string | undefined, { body }: PublicAnswer): string {
@@ -107,7 +111,7 @@ export class PublicAnswers {
     const bytes = encode(answer.body, encoding);
     const hash = createHash('sha256').update(answer.body).digest('base64url').slice(0, 22);
     const etag = encoding === 'identity' ? `"${hash}"` : `"${hash}-${encoding}"`;
-    const common = ['ETag', etag, 'Cache-Control', CACHE_CONTROL, 'Vary', this.#vary];
+    const common = ['ETag', etag, 'Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding'];
     const coding = encoding === 'identity' ? [] : ['Content-Encoding', encoding];
     const headers = ['Content-Type', answer.type, 'Content-Length', String(bytes.length), ...coding, ...common];
     const representation = { bytes, etag, headers, notModifiedHeaders: common };

@@ -9,8 +9,8 @@ export function useIntrospection(allowed: boolean): Plugin {
   if (allowed) return {};
   return {
     onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule),
-    onResultProcess({ result }) {
-      if (!('errors' in result)) return;
+    onExecutionResult({ result }) {
+      if (result === undefined || !('errors' in result)) return;
       for (const error of (result.errors ?? []) as GraphQLError[]) {
         error.message = error.message.replace(SUGGESTION, '');
       }
