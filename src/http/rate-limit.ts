@@ -22,8 +22,8 @@ const IDENTITY_ARGS = ['cost', 'limit', 'ticket'];
 
 /**
  * graphql-rate-limit reads a store, counts, and writes it back, with waits between: a burst would pass as one. So the
- * store here decides and takes in one step when it is read, tells the library as many calls as there were before, and
- * has nothing left to do when it is written.
+ * store here decides and takes in one step when it is read, tells the library a full or an empty count, and has nothing
+ * left to do when it is written.
  */
 export function createRateLimiter(buckets: Buckets = createMemoryBuckets()): RateLimiter {
   const store = new ReservingStore(buckets);
@@ -63,7 +63,8 @@ class ReservingStore extends Store {
     const [, cost, limit, ticket] = identity.fieldIdentity.split(':').map(Number) as [number, number, number, number];
     const reservation = await this.#buckets.reserve(identity.contextIdentity, cost, limit);
     this.#reservations.set(ticket, reservation);
-    return new Array<number>(reservation.taken).fill(Date.now());
+    // Of all that were taken the library needs to know no more than whether they leave room.
+    return reservation.admitted ? [] : new Array<number>(limit).fill(Date.now());
   }
 
   setForIdentity(): void {}
