@@ -8,6 +8,7 @@ import type { Config } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
+import type { Telling } from './database/pool.js';
 import { createDeps, type Deps, type Settings } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
 import { startSweep } from './domain/sweep.js';
@@ -42,13 +43,18 @@ const IDLE_CHECK_MS = 50;
 const CLOSE_MS = 1_000;
 
 /** Opens the database (the embedded one without an address) and brings it up to date. */
-export async function openDomain(config: Config, clock: Clock, log: Logger): Promise<Domain> {
+export async function openDomain(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  telling: Telling = 'within',
+): Promise<Domain> {
   const embedded =
     config.databaseUrl === null
       ? await openEmbeddedPostgres({ dataDir: config.dataDir, onNote: (note) => log.info(note) })
       : null;
   const url = config.databaseUrl ?? embedded!.url;
-  const db = openDatabase(url);
+  const db = openDatabase(url, telling);
   const close = async () => {
     await orGiveUp(db.close());
     await embedded?.release();
@@ -76,7 +82,7 @@ function reasonOf(error: unknown): string {
 export async function openGateway(config: Config, clock: Clock, log: Logger): Promise<Gateway> {
   // Loaded while the database opens; operator commands do without it.
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
-  const domain = await openDomain(config, clock, log);
+  const domain = await openDomain(config, clock, log, 'after');
   const server = createHttpServer();
   const redis = config.redisUrl === null ? null : await openRedisBuckets(config.redisUrl, log);
   try {

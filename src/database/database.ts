@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { PrismaClient } from './generated/client/client.js';
 import { Notices } from './notices.js';
-import { createPool } from './pool.js';
+import { createPool, type Telling } from './pool.js';
 import { Turns } from './turns.js';
 
 export type { Prisma } from './generated/client/client.js';
@@ -19,10 +19,10 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export function openDatabase(connectionString: string): Database {
-  const pool = createPool(connectionString);
+export function openDatabase(connectionString: string, telling: Telling = 'within'): Database {
+  const pool = createPool(connectionString, telling);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-  const notices = new Notices(connectionString);
+  const notices = new Notices(connectionString, telling);
   return {
     prisma,
     pool,

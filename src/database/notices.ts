@@ -1,52 +1,60 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import type { Telling } from './pool.js';
 
-/** What the triggers of the migration `change_notices` tell. */
+/** What changed, as the triggers of the migration `change_notices` tell it. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
-  | {
-      table: 'account';
-      id: string;
-      suspended: boolean;
-      /** The account's line: units spent at the second `settled`, growing by `burn` each second. */
-      spend: string;
-      burn: string;
-      settled: string;
-    }
+  | { table: 'account'; id: string }
   | { table: 'api_key'; id: string }
   /** Without `ids`: any. */
   | { table: 'machine'; ids?: string[] }
   | { table: 'catalogue' };
 
 export interface Listener {
-  onNotice(notice: Notice): void;
-  /** From now on changes may be missed: what is kept must be read anew. */
+  /** `isOwn`: of a write of this process, in the order of its writes of one account; others come in any order. */
+  onNotice(notice: Notice, isOwn: boolean): void;
+  /** Changes may have been missed: what is kept must be read anew. */
   onLost?(): void;
 }
 
 const CHANNEL = 'gateway';
+const APPLICATION_NAME = 'gpu-rental-gateway notices';
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_AFTER_MS = 200;
 /** A connection that is gone without a word is found out in the sum of both. */
-const PROBE_EVERY_MS = 1_000;
+const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
+/** More than this untold: one notice that anything may have changed says as much. */
+const MAX_UNTOLD = 1_000;
 
 /**
- * The change notices of the database, in order of commit, on a connection of their own. Opened by the first that needs
- * them; when the connection breaks it is made again, and meanwhile `isListening` is false.
+ * The change notices of the database, on a connection of their own. Opened by the first that needs them; when the
+ * connection breaks it is made again, and meanwhile `isListening` is false.
+ *
+ * A process that tells `after` its transactions may die between the two: the others see that its connection is gone and
+ * read everything anew.
  */
 export class Notices {
   readonly #connectionString: string;
+  readonly #telling: Telling;
+  readonly #sender = randomUUID();
   readonly #listeners = new Set<Listener>();
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
+  #untold: Notice[] = [];
+  #isTelling = false;
   #probe: Promise<void> | null = null;
-  #query: Promise<unknown> = Promise.resolve();
+  /** One query at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+  #peers: number[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(connectionString: string) {
+  constructor(connectionString: string, telling: Telling) {
     this.#connectionString = connectionString;
+    this.#telling = telling;
   }
 
   get isListening(): boolean {
@@ -59,24 +67,31 @@ export class Notices {
     return () => this.#listeners.delete(listener);
   }
 
+  /** To be called with what a transaction of this process committed, before the request is answered. */
+  tell(notices: readonly Notice[]): void {
+    for (const notice of notices) this.#hand(notice, true);
+    if (this.#telling === 'within' || notices.length === 0) return;
+    this.#untold = this.#untold.length < MAX_UNTOLD ? [...this.#untold, ...notices] : [{ table: 'machine' }];
+    void this.#tellOthers();
+  }
+
   /** Resolves while notices come in; throws the fault when they can't. */
   async ready(): Promise<void> {
     if (this.#client === null) await this.#connect();
   }
 
-  /** Resolves once every notice of what was committed before has been handed on. */
+  /** Resolves once every notice of what was committed and told before has been handed on. */
   async caughtUp(): Promise<void> {
     await this.ready();
-    const client = this.#client;
-    // The server hands out waiting notices before it says that a query is done. One query at a time.
-    this.#query = this.#query.catch(() => {}).then(() => client?.query('select 1'));
-    await this.#query;
+    // The server hands out waiting notices before it says that a query is done.
+    await this.#query('select 1');
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#connecting?.catch(() => {});
+    await this.#last.catch(() => {});
     await this.#client?.end().catch(() => {});
   }
 
@@ -93,32 +108,73 @@ export class Notices {
       connectionString: this.#connectionString,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PROBE_TIMEOUT_MS,
-      application_name: 'gpu-rental-gateway notices',
+      application_name: APPLICATION_NAME,
+      // A notice is worth no wait for the disk.
+      options: '-c synchronous_commit=off',
     });
     const lose = () => this.#lose(client);
     client.on('error', lose).on('end', lose);
-    client.on('notification', ({ payload }) => this.#hand(JSON.parse(payload!)));
+    client.on('notification', ({ payload }) => {
+      const { sender, ...notice } = JSON.parse(payload!) as Notice & { sender?: string };
+      if (sender !== this.#sender) this.#hand(notice as Notice, false);
+    });
     try {
       await client.connect();
       await client.query(`listen ${CHANNEL}`);
+      this.#peers = await peersOf(client);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
     }
     this.#client = client;
     this.#timer ??= setInterval(() => this.#check(), PROBE_EVERY_MS).unref();
+    void this.#tellOthers();
   }
 
-  #hand(notice: Notice): void {
-    for (const listener of this.#listeners) listener.onNotice(notice);
+  #hand(notice: Notice, isOwn: boolean): void {
+    for (const listener of this.#listeners) listener.onNotice(notice, isOwn);
+  }
+
+  /** What is untold when the connection breaks is told on the next. */
+  async #tellOthers(): Promise<void> {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    while (this.#untold.length > 0 && this.#client !== null) {
+      const told = this.#untold;
+      this.#untold = [];
+      const payloads = told.map((notice) => JSON.stringify({ ...notice, sender: this.#sender }));
+      const tell = this.#query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
+      await tell.catch(() => {
+        this.#untold = [...told, ...this.#untold];
+        return sleep(RECONNECT_AFTER_MS, undefined, { ref: false });
+      });
+    }
+    this.#isTelling = false;
+  }
+
+  #query(text: string, values: unknown[] = []): Promise<unknown> {
+    const client = this.#client;
+    this.#last = this.#last.catch(() => {}).then(() => client?.query(text, values));
+    return this.#last;
   }
 
   /** Also a connection that only seems to stand ends here. */
   #check(): void {
     const client = this.#client;
-    if (client === null) return;
-    this.#probe ??= this.caughtUp()
-      .catch(() => this.#lose(client))
+    if (client === null || this.#probe !== null) return;
+    const look = async () => {
+      await this.#last.catch(() => {});
+      const peers = await peersOf(client);
+      const gone = this.#peers.some((pid) => !peers.includes(pid));
+      this.#peers = peers;
+      if (gone) this.#forgetAll();
+    };
+    this.#last = look();
+    this.#probe = this.#last
+      .then(
+        () => {},
+        () => this.#lose(client),
+      )
       .finally(() => {
         this.#probe = null;
       });
@@ -128,8 +184,12 @@ export class Notices {
     if (this.#client !== client) return;
     this.#client = null;
     client.end().catch(() => {});
-    for (const listener of this.#listeners) listener.onLost?.();
+    this.#forgetAll();
     void this.#reconnect();
+  }
+
+  #forgetAll(): void {
+    for (const listener of this.#listeners) listener.onLost?.();
   }
 
   async #reconnect(): Promise<void> {
@@ -137,4 +197,15 @@ export class Notices {
       await this.#connect().catch(() => sleep(RECONNECT_AFTER_MS, undefined, { ref: false }));
     }
   }
+}
+
+/** The server's processes for the notices of other gateways. */
+async function peersOf(client: pg.Client): Promise<number[]> {
+  const { rows } = await client.query<{ pid: number }>({
+    name: 'peers',
+    text: `select pid from pg_stat_activity
+           where application_name = $1 and datname = current_database() and pid <> pg_backend_pid()`,
+    values: [APPLICATION_NAME],
+  });
+  return rows.map(({ pid }) => pid);
 }

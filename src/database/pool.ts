@@ -21,8 +21,14 @@ const domainTypes: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 };
 
+/**
+ * Whether the database tells of changed rentals `within` the transaction that changes them, or this process itself
+ * `after` it, which spares commits to wait for each other (migration `change_notices`).
+ */
+export type Telling = 'within' | 'after';
+
 /** The process' one pool, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
-export function createPool(connectionString: string): pg.Pool {
+export function createPool(connectionString: string, telling: Telling): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max: MAX_CONNECTIONS,
@@ -30,7 +36,7 @@ export function createPool(connectionString: string): pg.Pool {
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     application_name: 'gpu-rental-gateway',
-    options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS}`,
+    options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${telling}`,
     types: domainTypes,
   });
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.

@@ -25,19 +25,9 @@ export class Callers {
   constructor(notices: Notices) {
     this.#notices = notices;
     notices.subscribe({
-      onNotice: (notice) => {
+      onNotice: (notice, isOwn) => {
         if (notice.table === 'api_key') this.forgetKey(notice.id);
-        if (notice.table !== 'account') return;
-        this.#changes += 1;
-        if (notice.suspended) this.#lines.delete(notice.id);
-        else if (this.#lines.has(notice.id)) {
-          const { spend, burn, settled } = notice;
-          this.#lines.set(notice.id, {
-            spendUnits: BigInt(spend),
-            burnRate: BigInt(burn),
-            settledAt: BigInt(settled),
-          });
-        }
+        if (notice.table === 'account' && !isOwn) this.forgetAccount(notice.id);
       },
       onLost: () => {
         this.#changes += 1;
@@ -60,6 +50,12 @@ export class Callers {
     this.#keys.set(name, { accountId, keyId });
     this.#lines.set(accountId, spendLine);
     return owner;
+  }
+
+  /** To be called with an account this process wrote, in the order of its writes, before the request is answered. */
+  noteSpend(accountId: string, { spendUnits, burnRate, settledAt }: SpendLine): void {
+    this.#changes += 1;
+    if (this.#lines.has(accountId)) this.#lines.set(accountId, { spendUnits, burnRate, settledAt });
   }
 
   /** To be called for a key this process revoked, before it is answered. */

@@ -95,8 +95,7 @@ export class Inventory {
     return this.#stock!;
   }
 
-  /** To be called for machines whose offers a write of this process may have changed, before it is answered. */
-  touch(machineIds: Iterable<string>): void {
+  #touch(machineIds: Iterable<string>): void {
     const before = this.#touched.size;
     for (const id of machineIds) this.#touched.add(id);
     if (this.#touched.size === before) return;
@@ -109,8 +108,8 @@ export class Inventory {
   }
 
   #note(notice: Notice): void {
-    if (notice.table === 'instance') this.touch([notice.machine]);
-    else if (notice.table === 'machine' && notice.ids !== undefined) this.touch(notice.ids);
+    if (notice.table === 'instance') this.#touch([notice.machine]);
+    else if (notice.table === 'machine' && notice.ids !== undefined) this.#touch(notice.ids);
     else if (notice.table === 'machine' || notice.table === 'catalogue') this.#touchAll();
   }
 

@@ -71,6 +71,9 @@ const INTERVAL_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
+const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
+const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
+
 /** Machines a choice tries to take before it is told that others have all of them in hand. */
 const MAX_CHOICES = 20;
 
@@ -156,32 +159,43 @@ export async function write<T>(
   decide: (write: Write) => Promise<T> | T,
   recall?: (client: pg.PoolClient) => Promise<T | undefined>,
 ): Promise<T> {
-  type Outcome = { value: T; touched: Iterable<string> } | { refusal: DomainError; touched: Iterable<string> };
+  type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
   const work = async (client: pg.PoolClient): Promise<Outcome> => {
     const recalled = await recall?.(client);
-    if (recalled !== undefined) return { value: recalled, touched: [] };
+    if (recalled !== undefined) return { rows: null, value: recalled };
     const current = await openWrite(deps, client, scope);
     await settleAll(deps, current);
     await current.flush();
     try {
       const value = await decide(current);
       await current.flush();
-      return { value, touched: current.touched };
+      return { rows: current, value };
     } catch (error) {
-      if (error instanceof DomainError) return { refusal: error, touched: current.touched };
+      if (error instanceof DomainError) return { rows: current, refusal: error };
       throw error;
     }
   };
   const { pool, turns } = deps.db;
   const outcome = await turns.take(scope.accountIds[0]!, () => inTransaction(pool, work));
-  deps.inventory.touch(outcome.touched);
+  if (outcome.rows !== null) tell(deps, outcome.rows);
   if ('refusal' in outcome) throw outcome.refusal;
   return outcome.value;
 }
 
+/** Before the answer: what this process keeps must not be behind what it says. */
+function tell({ db, callers }: Deps, { written }: WriteRows): void {
+  for (const account of written.accounts) callers.noteSpend(account.id, account);
+  db.notices.tell([
+    ...Array.from(written.instances, ({ id, accountId, machineId }) => {
+      return { table: 'instance' as const, id, account: accountId, machine: machineId };
+    }),
+    ...Array.from(written.accounts, ({ id }) => ({ table: 'account' as const, id })),
+  ]);
+}
+
 /** The account's row as it stands, unsettled; null when there is none. */
 export async function readAccount(deps: Deps, id: string): Promise<Account | null> {
-  const text = `select ${columns(ACCOUNT_FIELDS)} from account where id = $1`;
+  const text = `select ${ACCOUNT_COLUMNS} from account where id = $1`;
   const { rows } = await deps.db.pool.query<Account>({ name: 'read-account', text, values: [id] });
   return rows[0] ?? null;
 }
@@ -208,8 +222,8 @@ class WriteRows implements Write {
   readonly client: pg.PoolClient;
   at: Instant = 0n;
   readonly changes = noChanges();
-  /** Machines of the instances written so far. */
-  readonly touched = new Set<string>();
+  /** What the flushes so far wrote. */
+  readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>() };
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, Account>();
   /** One object for each row, however it was reached: the rules change it in place. */
@@ -238,7 +252,7 @@ class WriteRows implements Write {
   async lockAccounts({ accountIds, machineId, choice }: Scope): Promise<void> {
     const { rows } = await this.client.query<Account>({
       name: 'lock-accounts',
-      text: `select ${columns(ACCOUNT_FIELDS)} from account
+      text: `select ${ACCOUNT_COLUMNS} from account
              where id = any($1) or id = (select account_id from instance where machine_id = $2 and status = 'RUNNING')
              order by id for no key update`,
       values: [accountIds, machineId ?? choice?.awaited ?? null],
@@ -284,7 +298,7 @@ class WriteRows implements Write {
   }
 
   async #tryAccount(id: string): Promise<Account | undefined> {
-    const text = `select ${columns(ACCOUNT_FIELDS)} from account where id = $1 for no key update skip locked`;
+    const text = `select ${ACCOUNT_COLUMNS} from account where id = $1 for no key update skip locked`;
     const { rows } = await this.client.query<Account>({ name: 'try-account', text, values: [id] });
     return rows[0];
   }
@@ -328,7 +342,8 @@ class WriteRows implements Write {
       asRecords(closed, INTERVAL_FIELDS),
       asRecords(entries, ENTRY_FIELDS),
     ];
-    for (const { machineId } of [...created, ...updated]) this.touched.add(machineId);
+    for (const account of accounts) this.written.accounts.add(account);
+    for (const instance of [...created, ...updated]) this.written.instances.add(instance);
     // Emptied in place: a step of the rules made before this goes on noting what it changes here.
     for (const noted of [accounts, created, updated]) noted.clear();
     for (const noted of [opened, closed, entries]) noted.length = 0;
@@ -341,7 +356,7 @@ class WriteRows implements Write {
 
   /** Instances need no lock of their own: only a holder of their account's lock changes them. */
   async #read(condition: string, name: string, values: string[]): Promise<Instance[]> {
-    const text = `select ${columns(INSTANCE_FIELDS)} from instance where ${condition} order by sequence, id`;
+    const text = `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id`;
     const { rows } = await this.client.query<Instance>({ name, text, values });
     return rows;
   }

@@ -25,40 +25,52 @@ export interface MemoryBuckets extends Buckets {
   readonly size: number;
 }
 
+/** When each request was admitted, oldest first; those before `first` are over and removed now and then. */
+interface Bucket {
+  times: number[];
+  first: number;
+}
+
 export const WINDOW_MS = 60_000;
 
 /**
- * The count of this process. Bounded: an account has at most its limit of entries, and accounts idle for 60 s go; one
+ * The count of this process. Bounded: an account has at most twice its limit of entries, and accounts idle for 60 s go; one
  * that is not idle has a valid key.
  */
 export function createMemoryBuckets(): MemoryBuckets {
-  /** When each request was admitted, oldest first; accounts in order of last use, so that idle ones are at the front. */
-  const buckets = new Map<string, number[]>();
+  /** In order of last use, so that idle ones are at the front. */
+  const buckets = new Map<string, Bucket>();
 
   const reserve = (accountId: string, cost: number, limit: number): Reservation => {
     const now = wholeNow();
-    const times = bucketOf(accountId, now);
-    const taken = times.length;
+    const { times, first } = bucketOf(accountId, now);
+    const taken = times.length - first;
     const admitted = taken + cost <= limit;
     if (admitted) append(times, cost, now);
     return {
       admitted,
       taken,
       resetMs: times.at(-1)! + WINDOW_MS - now,
-      retryMs: admitted ? 0 : times[taken + cost - limit - 1]! + WINDOW_MS - now,
+      retryMs: admitted ? 0 : times[first + taken + cost - limit - 1]! + WINDOW_MS - now,
     };
   };
 
-  const bucketOf = (accountId: string, now: number): number[] => {
+  const bucketOf = (accountId: string, now: number): Bucket => {
     evictIdle(now);
-    const times = (buckets.get(accountId) ?? []).filter((at) => !isOver(at, now));
+    const bucket = buckets.get(accountId) ?? { times: [], first: 0 };
+    const { times } = bucket;
+    while (bucket.first < times.length && isOver(times[bucket.first]!, now)) bucket.first += 1;
+    if (bucket.first > times.length / 2) {
+      times.splice(0, bucket.first);
+      bucket.first = 0;
+    }
     buckets.delete(accountId);
-    buckets.set(accountId, times);
-    return times;
+    buckets.set(accountId, bucket);
+    return bucket;
   };
 
   const evictIdle = (now: number) => {
-    for (const [accountId, times] of buckets) {
+    for (const [accountId, { times }] of buckets) {
       if (!isOver(times.at(-1)!, now)) return;
       buckets.delete(accountId);
     }
@@ -68,7 +80,7 @@ export function createMemoryBuckets(): MemoryBuckets {
     reserve,
     note: (accountId, cost) => {
       const now = wholeNow();
-      append(bucketOf(accountId, now), cost, now);
+      append(bucketOf(accountId, now).times, cost, now);
     },
     get size() {
       return buckets.size;

@@ -32,9 +32,16 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
   const api = await loadOpenApi(gateway.address);
   const { pool, notices } = gateway.deps.db;
   const sql = async (text: string, values: unknown[] = []) => {
-    const { rows } = await pool.query(text, values);
-    await notices.caughtUp();
-    return rows;
+    // As another program would: the database itself tells the gateway.
+    const client = await pool.connect();
+    try {
+      await client.query(`set gateway.tells = 'within'`);
+      return (await client.query(text, values)).rows;
+    } finally {
+      await client.query(`set gateway.tells = 'after'`);
+      client.release();
+      await notices.caughtUp();
+    }
   };
   return {
     ...gateway,

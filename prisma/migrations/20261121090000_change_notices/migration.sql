@@ -1,5 +1,6 @@
--- What changed is told to every gateway on the channel "gateway" when the transaction commits, in order of commit: a
--- JSON object with "table" and what tells the row. Also what another program writes is told.
+-- What changed is told to every gateway on the channel "gateway" when the transaction commits: a JSON object with
+-- "table" and what tells the row. Also what another program writes is told. Transactions that tell something commit one
+-- after the other, so a gateway tells of its own rentals after they are committed, and says so by "gateway.tells".
 
 CREATE FUNCTION "tell_instance"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -9,21 +10,21 @@ BEGIN
 END $$;
 -- Nobody waits for an instance that is over when it is first written.
 CREATE TRIGGER "instance_begun" AFTER INSERT ON "instance"
-  FOR EACH ROW WHEN (NEW.status <> 'DESTROYED') EXECUTE FUNCTION "tell_instance"();
+  FOR EACH ROW WHEN (NEW.status <> 'DESTROYED' AND current_setting('gateway.tells', true) IS DISTINCT FROM 'after')
+  EXECUTE FUNCTION "tell_instance"();
 CREATE TRIGGER "instance_changed" AFTER UPDATE ON "instance"
-  FOR EACH ROW EXECUTE FUNCTION "tell_instance"();
+  FOR EACH ROW WHEN (current_setting('gateway.tells', true) IS DISTINCT FROM 'after') EXECUTE FUNCTION "tell_instance"();
 
 CREATE FUNCTION "tell_account"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('gateway', json_build_object(
-    'table', 'account', 'id', NEW.id, 'suspended', NEW.suspended_at IS NOT NULL, 'spend', NEW.spend_units::text,
-    'burn', NEW.burn_rate::text, 'settled', extract(epoch FROM NEW.settled_at)::bigint::text)::text);
+    'table', 'account', 'id', NEW.id)::text);
   RETURN NULL;
 END $$;
 CREATE TRIGGER "account_changed" AFTER UPDATE ON "account"
-  FOR EACH ROW WHEN (
+  FOR EACH ROW WHEN (current_setting('gateway.tells', true) IS DISTINCT FROM 'after' AND (
     OLD.burn_rate <> NEW.burn_rate OR OLD.credit_units <> NEW.credit_units
-    OR OLD.exhausted_at IS DISTINCT FROM NEW.exhausted_at OR OLD.suspended_at IS DISTINCT FROM NEW.suspended_at)
+    OR OLD.exhausted_at IS DISTINCT FROM NEW.exhausted_at OR OLD.suspended_at IS DISTINCT FROM NEW.suspended_at))
   EXECUTE FUNCTION "tell_account"();
 
 CREATE FUNCTION "tell_api_key"() RETURNS trigger LANGUAGE plpgsql AS $$
