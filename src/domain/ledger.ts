@@ -71,6 +71,7 @@ const INTERVAL_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
+const columnNames = new Map<string, string>();
 const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
 const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 
@@ -333,21 +334,23 @@ class WriteRows implements Write {
   /** All changes in one statement. */
   async flush(): Promise<void> {
     const { accounts, created, updated, opened, closed, entries } = this.changes;
-    if (accounts.size + created.size + updated.size + entries.length === 0) return;
-    const values = [
-      asRecords(accounts, ACCOUNT_FIELDS),
-      asRecords(created, INSTANCE_FIELDS),
-      asRecords(updated, INSTANCE_FIELDS),
-      asRecords(opened, INTERVAL_FIELDS),
-      asRecords(closed, INTERVAL_FIELDS),
-      asRecords(entries, ENTRY_FIELDS),
+    const records: [Part, string][] = [
+      ['accounts', asRecords(accounts, ACCOUNT_FIELDS)],
+      ['created', asRecords(created, INSTANCE_FIELDS)],
+      ['updated', asRecords(updated, INSTANCE_FIELDS)],
+      ['opened', asRecords(opened, INTERVAL_FIELDS)],
+      ['closed', asRecords(closed, INTERVAL_FIELDS)],
+      ['entries', asRecords(entries, ENTRY_FIELDS)],
     ];
+    const given = records.filter(([, json]) => json !== NO_RECORDS);
+    if (given.length === 0) return;
     for (const account of accounts) this.written.accounts.add(account);
     for (const instance of [...created, ...updated]) this.written.instances.add(instance);
     // Emptied in place: a step of the rules made before this goes on noting what it changes here.
     for (const noted of [accounts, created, updated]) noted.clear();
     for (const noted of [opened, closed, entries]) noted.length = 0;
-    await this.client.query({ name: 'commit-changes', text: COMMIT_SQL, values });
+    const statement = commitStatement(given.map(([part]) => part));
+    await this.client.query({ ...statement, values: given.map(([, json]) => json) });
   }
 
   async #load(condition: string, name: string, values: string[]): Promise<Instance[]> {
@@ -370,27 +373,43 @@ class WriteRows implements Write {
   }
 }
 
-const COMMIT_SQL = `
-with accounts as (
-  update account set ${assignments(ACCOUNT_UPDATES)}
-  from jsonb_populate_recordset(null::account, $1::jsonb) as new where account.id = new.id
-), created as (
-  insert into instance (${names(INSTANCE_FIELDS)})
-  select ${names(INSTANCE_FIELDS)} from jsonb_populate_recordset(null::instance, $2::jsonb)
-), updated as (
-  update instance set ${assignments(INSTANCE_UPDATES)}
-  from jsonb_populate_recordset(null::instance, $3::jsonb) as new where instance.id = new.id
-), opened as (
-  insert into usage_interval (${names(INTERVAL_FIELDS)})
-  select ${names(INTERVAL_FIELDS)} from jsonb_populate_recordset(null::usage_interval, $4::jsonb)
-), closed as (
-  update usage_interval set ended_at = new.ended_at
-  from jsonb_populate_recordset(null::usage_interval, $5::jsonb) as new
-  where usage_interval.instance_id = new.instance_id and usage_interval.resource = new.resource
-    and usage_interval.ordinal = new.ordinal and usage_interval.ended_at is null
-)
-insert into ledger_entry (${names(ENTRY_FIELDS)})
-select ${names(ENTRY_FIELDS)} from jsonb_populate_recordset(null::ledger_entry, $6::jsonb)`;
+/** What each kind of change is written by, from its records as JSON in `$n`. */
+const WRITES = {
+  accounts: (n: number) => `
+    update account set ${assignments(ACCOUNT_UPDATES)}
+    from jsonb_populate_recordset(null::account, $${n}::jsonb) as new where account.id = new.id`,
+  created: (n: number) => `
+    insert into instance (${names(INSTANCE_FIELDS)})
+    select ${names(INSTANCE_FIELDS)} from jsonb_populate_recordset(null::instance, $${n}::jsonb)`,
+  updated: (n: number) => `
+    update instance set ${assignments(INSTANCE_UPDATES)}
+    from jsonb_populate_recordset(null::instance, $${n}::jsonb) as new where instance.id = new.id`,
+  opened: (n: number) => `
+    insert into usage_interval (${names(INTERVAL_FIELDS)})
+    select ${names(INTERVAL_FIELDS)} from jsonb_populate_recordset(null::usage_interval, $${n}::jsonb)`,
+  closed: (n: number) => `
+    update usage_interval set ended_at = new.ended_at
+    from jsonb_populate_recordset(null::usage_interval, $${n}::jsonb) as new
+    where usage_interval.instance_id = new.instance_id and usage_interval.resource = new.resource
+      and usage_interval.ordinal = new.ordinal and usage_interval.ended_at is null`,
+  entries: (n: number) => `
+    insert into ledger_entry (${names(ENTRY_FIELDS)})
+    select ${names(ENTRY_FIELDS)} from jsonb_populate_recordset(null::ledger_entry, $${n}::jsonb)`,
+};
+type Part = keyof typeof WRITES;
+
+/** By the parts they write: one statement for all that a request changes. */
+const commitStatements = new Map<string, { name: string; text: string }>();
+
+function commitStatement(parts: readonly Part[]): { name: string; text: string } {
+  const name = `commit-${parts.join('-')}`;
+  const known = commitStatements.get(name);
+  if (known !== undefined) return known;
+  const writes = parts.map((part, index) => `${part} as (${WRITES[part](index + 1)})`);
+  const statement = { name, text: `with ${writes.join(', ')} select` };
+  commitStatements.set(name, statement);
+  return statement;
+}
 
 const INSTANTS: ReadonlySet<string> = new Set([
   'suspendedAt',
@@ -408,6 +427,8 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'at',
 ]);
 
+const NO_RECORDS = '[]';
+
 /** JSON of rows by column name; bigints travel as text, instants as RFC 3339. */
 function asRecords<T extends object>(rows: Iterable<T>, fields: readonly (keyof T & string)[]): string {
   const records = Array.from(rows, (row) =>
@@ -422,7 +443,11 @@ function columnValue(field: string, value: unknown): unknown {
 }
 
 function columnOf(field: string): string {
-  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const known = columnNames.get(field);
+  if (known !== undefined) return known;
+  const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  columnNames.set(field, name);
+  return name;
 }
 
 function columns(fields: readonly string[]): string {

@@ -92,7 +92,7 @@ describe('the database', () => {
 
 describe('the gateway', () => {
   test('killed again and again under load: every acknowledged rental is there, and a retry with its key finds the rest', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: folder() };
     let gateway = await startProcess(env);
