@@ -1,6 +1,27 @@
-import type { Offer } from './offers.js';
 import type { Rate } from './rules/money.js';
 import { type ModeRates, modeRates } from './rules/price-rule.js';
+
+export interface Offer {
+  machineId: string;
+  gpu: string;
+  numGpus: number;
+  region: string;
+  cpu: string;
+  vcpus: number;
+  ramGb: number;
+  /** What is left for a new disk. */
+  diskGb: number;
+  netMbps: { down: number; up: number };
+  ports: number;
+  pcie: number;
+  nvlink: boolean;
+  cudaMax: string;
+  reliability: number;
+  preemptible: boolean;
+  demo: boolean;
+  /** The whole machine. */
+  pricePerHour: ModeRates;
+}
 
 /** Offers of one price: machines of the same model, size and place. */
 interface Shelf {

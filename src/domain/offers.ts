@@ -1,6 +1,8 @@
 import type { Deps } from './deps.js';
 import { checkOptional, fields, priceLimit } from './fields.js';
-import type { ModeRates } from './rules/price-rule.js';
+import type { Offer } from './offer-index.js';
+
+export type { Offer };
 
 export interface OfferFilter {
   gpu?: string | null;
@@ -11,28 +13,6 @@ export interface OfferFilter {
   limit?: number | null;
   /** Also machines that only an interruptible instance holds. */
   includePreemptible?: boolean | null;
-}
-
-export interface Offer {
-  machineId: string;
-  gpu: string;
-  numGpus: number;
-  region: string;
-  cpu: string;
-  vcpus: number;
-  ramGb: number;
-  /** What is left for a new disk. */
-  diskGb: number;
-  netMbps: { down: number; up: number };
-  ports: number;
-  pcie: number;
-  nvlink: boolean;
-  cudaMax: string;
-  reliability: number;
-  preemptible: boolean;
-  demo: boolean;
-  /** The whole machine. */
-  pricePerHour: ModeRates;
 }
 
 /** Cheapest first, then more reliable, then by machine id. An unknown model or region gives none. */
