@@ -10,12 +10,14 @@ import { openEmbeddedPostgres } from './database/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
 import type { Telling } from './database/pool.js';
 import { createDeps, type Deps, type Settings } from './domain/deps.js';
+import { startRecheck } from './domain/market-recheck.js';
 import type { Clock } from './domain/rules/time.js';
 import { startSweep } from './domain/sweep.js';
 import { createKeyUses } from './http/key-uses.js';
 import { createRateLimiter } from './http/rate-limit.js';
 import { openRedisBuckets } from './http/rate-limit-redis.js';
 import { createHttpServer } from './http/server.js';
+import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
 
 /** The domain on its database, without a way in: what operator commands need. */
@@ -96,6 +98,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
     const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
     const keyUses = createKeyUses(deps, onFault);
     const sweep = startSweep(deps, onFault);
+    const recheck = startRecheck(deps, logRecheck(log), onFault);
     let serving = true;
     server.off('request', answerStarting);
     server.on(
@@ -116,10 +119,11 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
     );
     const close = async (noticeMs = 0) => {
       serving = false;
+      const recheckEnded = recheck.stop();
       await sleep(noticeMs);
       await drain(server);
       redis?.close();
-      await orGiveUp(sweep.stop().then(() => keyUses.close()));
+      await orGiveUp(Promise.all([sweep.stop(), recheckEnded]).then(() => keyUses.close()));
       await domain.close();
     };
     return { deps, address, demoKey, close };
@@ -134,12 +138,16 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
 
 function settingsOf(config: Config): Settings {
   const { diskRatePerGb, graceSeconds, coverSeconds, serviceDomain, rateLimitPerMinute } = config;
+  const { marketSource, marketSchedule, marketMaxJumpPercent } = config;
   return {
     diskRatePerGb,
     graceSeconds,
     coverSeconds,
     serviceDomain,
     rateLimitPerMinute,
+    marketSource,
+    marketSchedule,
+    marketMaxJumpPercent,
     publicUrl: config.publicUrl ?? '',
   };
 }

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isAddress } from './domain/market-source.js';
 import { parseUsd } from './domain/rules/money.js';
+import { isSchedule } from './domain/schedule.js';
 
 /** Everything the environment decides; read nowhere else. */
 export interface Config {
@@ -23,6 +25,10 @@ export interface Config {
   diskRatePerGb: bigint;
   graceSeconds: bigint;
   coverSeconds: bigint;
+  /** Null: prices change by import alone. */
+  marketSource: string | null;
+  marketSchedule: string;
+  marketMaxJumpPercent: number;
 }
 
 /** A wrong setting; the message names each variable and what it takes, a line for each. */
@@ -32,6 +38,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
 const DOMAIN_NAME = /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+const HAS_SCHEME = /^(https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
 const DEFAULT_DISK_MICRO_PER_GB_HOUR = 140n;
 const MAX_DISK_MICRO_PER_GB_HOUR = 1_000_000n;
 
@@ -70,6 +77,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     diskRatePerGb: read.DISK_USD_PER_GB_HOUR,
     graceSeconds: BigInt(read.GRACE_DAYS * SECONDS_PER_DAY),
     coverSeconds: BigInt(read.COVER_HOURS * SECONDS_PER_HOUR),
+    marketSource: read.MARKET_SOURCE ?? null,
+    marketSchedule: read.MARKET_SCHEDULE,
+    marketMaxJumpPercent: read.MARKET_MAX_JUMP_PERCENT,
   };
 }
 
@@ -105,6 +115,18 @@ const environment = z.object({
     .default(DEFAULT_DISK_MICRO_PER_GB_HOUR),
   GRACE_DAYS: whole(0, 365).default(7),
   COVER_HOURS: whole(0, 720).default(1),
+  MARKET_SOURCE: z
+    .string()
+    .refine(
+      (text) => isAddress(text) || !HAS_SCHEME.test(text),
+      'must be a file path or an address such as https://example.com/listings.csv',
+    )
+    .optional(),
+  MARKET_SCHEDULE: z
+    .string()
+    .refine(isSchedule, 'must be a cron pattern in UTC that comes due, such as 0 4 * * 1')
+    .default('0 4 * * 1'),
+  MARKET_MAX_JUMP_PERCENT: whole(0, 100_000).default(50),
 });
 
 function whole(min: number, max: number) {

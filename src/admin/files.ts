@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { CsvError, parse } from 'csv-parse';
+import { csvRecords } from '../domain/csv.js';
 import type { FileRecord } from '../domain/import.js';
 import { DomainError } from '../domain/rules/errors.js';
 
@@ -10,27 +10,13 @@ const MAX_JSON_BYTES = 64 * 1024 * 1024;
 /** The records of a CSV file with a header, or of a JSON file with an array of objects. Refuses a file that is neither. */
 export async function* recordsOf(file: string, columns: readonly string[]): AsyncGenerator<FileRecord> {
   try {
-    yield* file.endsWith('.json') ? jsonRecords(file) : csvRecords(file, columns);
+    yield* file.endsWith('.json') ? jsonRecords(file) : csvRecords(file, createReadStream(file), columns);
   } catch (error) {
-    if (error instanceof CsvError || error instanceof SyntaxError)
-      throw invalid(`${file} can't be read: ${error.message}`);
+    if (error instanceof SyntaxError) throw invalid(`${file} can't be read: ${error.message}`);
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall !== undefined) throw invalid(`${file} can't be read: ${code}`);
     throw error;
   }
-}
-
-async function* csvRecords(file: string, columns: readonly string[]): AsyncGenerator<FileRecord> {
-  const checkHeader = (header: string[]) => {
-    const missing = columns.filter((name) => !header.includes(name));
-    if (missing.length > 0) throw invalid(`${file} lacks the columns ${missing.join(', ')}`);
-    return header;
-  };
-  const options = { columns: checkHeader, info: true, bom: true, trim: true, skip_empty_lines: true } as const;
-  const source = createReadStream(file);
-  const rows = source.pipe(parse(options));
-  source.on('error', (error) => rows.destroy(error));
-  for await (const { record, info } of rows) yield { line: info.lines, fields: record };
 }
 
 /** The line of a JSON record is its place in the array, from 1. */

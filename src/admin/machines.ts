@@ -10,7 +10,7 @@ import {
   type MachineView,
 } from '../domain/machines.js';
 import { recordsOf } from './files.js';
-import { type Column, type Output, print, printImport, printJson } from './output.js';
+import { type Column, type Output, print, printImport, printJson, withProgress } from './output.js';
 import type { Run } from './run.js';
 
 const COLUMNS: readonly Column<MachineView>[] = [
@@ -42,12 +42,12 @@ export function addMachineCommands(program: Command, run: Run): void {
     .option('--json', 'print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>
       run(async (deps) => {
-        const onProgress = process.stderr.isTTY ? showProgress : undefined;
-        const report = await importMachines(deps, recordsOf(file, MACHINE_COLUMNS), {
-          dryRun: options.dryRun ?? false,
-          ...(onProgress && { onProgress }),
-        });
-        if (onProgress) process.stderr.write('\r\x1b[K');
+        const report = await withProgress('machines', (onProgress) =>
+          importMachines(deps, recordsOf(file, MACHINE_COLUMNS), {
+            dryRun: options.dryRun ?? false,
+            ...(onProgress && { onProgress }),
+          }),
+        );
         printImport('machines', report, options);
       }),
     );
@@ -77,10 +77,6 @@ export function addMachineCommands(program: Command, run: Run): void {
         run(async (deps) => show([await changeMachine(deps, id, change)], options)),
       );
   }
-}
-
-function showProgress(machines: number): void {
-  process.stderr.write(`\r${machines} machines read`);
 }
 
 function show(machines: readonly MachineView[], { json }: Output): void {

@@ -1,15 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import {
-  type ListingRow,
+  LISTING_COLUMNS,
+  listingRows,
   type MarketPlan,
   type ModelPlan,
   percentOf,
   planSnapshot,
   publishPlan,
 } from '../domain/market.js';
+import { type RecheckStatus, recheckStatus } from '../domain/market-recheck.js';
 import { usdNumber } from '../domain/rules/money.js';
 import { recordsOf } from './files.js';
-import { type Column, print, printJson, usd } from './output.js';
+import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';
 import type { Run } from './run.js';
 
 interface Options {
@@ -18,10 +20,6 @@ interface Options {
   acceptJumps?: boolean;
   json?: boolean;
 }
-
-const COLUMNS_OF_FILE = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
-/** A price that moves by more than this needs --accept-jumps. */
-const MAX_JUMP_PERCENT = 50;
 
 const COLUMNS: readonly Column<ModelPlan>[] = [
   ['MODEL', ({ gpu }) => gpu],
@@ -40,24 +38,49 @@ export function addMarketCommands(program: Command, run: Run): void {
     .description('reckon prices from a CSV of listings and publish them as a new sheet')
     .requiredOption('--date <day>', 'the day the listings are of, such as 2026-11-20', day)
     .option('--dry-run', 'show what would change, and change nothing')
-    .option('--accept-jumps', `publish prices that move by more than ${MAX_JUMP_PERCENT} %`)
+    .option('--accept-jumps', 'publish prices that move by more than MARKET_MAX_JUMP_PERCENT')
     .option('--json', 'print JSON')
     .action((file: string, options: Options) =>
       run(async (deps) => {
-        const plan = await planSnapshot(deps, options.date, listingsOf(file));
+        const rows = listingRows(recordsOf(file, LISTING_COLUMNS));
+        const plan = await withProgress('listings', (onProgress) => planSnapshot(deps, options.date, rows, onProgress));
         show(plan, options);
         if (options.dryRun) return;
-        await publishPlan(deps, plan, options.acceptJumps ? null : MAX_JUMP_PERCENT);
+        await publishPlan(deps, plan, options.acceptJumps ? null : deps.settings.marketMaxJumpPercent);
         if (!options.json) process.stdout.write(`published the sheet of ${plan.date}\n`);
       }),
     );
+  market
+    .command('status')
+    .description('the current sheet, and how the scheduled re-check of MARKET_SOURCE went')
+    .option('--json', 'print JSON')
+    .action((options: Output) => run(async (deps) => showStatus(await recheckStatus(deps), options)));
 }
 
-async function* listingsOf(file: string): AsyncGenerator<ListingRow> {
-  for await (const { line, fields } of recordsOf(file, COLUMNS_OF_FILE)) {
-    const { gpu_slug, num_gpus, price_usd_hour } = fields as Record<string, string>;
-    yield { line, gpuSlug: gpu_slug ?? '', numGpus: num_gpus ?? '', priceUsdHour: price_usd_hour ?? '' };
+function showStatus(status: RecheckStatus, { json }: Output): void {
+  const { source, schedule, sheet, lastError } = status;
+  if (json) {
+    printJson({
+      sheet,
+      source,
+      schedule,
+      last_succeeded_at: timeOrNull(status.lastSucceededAt),
+      last_failed_at: timeOrNull(status.lastFailedAt),
+      last_error: lastError,
+      next_at: source === null ? null : timeOrNull(status.nextAt),
+    });
+    return;
   }
+  const lines: [string, string][] = [
+    ['Sheet', sheet ?? '-'],
+    ['Source', source ?? '- (MARKET_SOURCE is not set)'],
+    ['Schedule', `${schedule} (UTC)`],
+    ['Last succeeded', time(status.lastSucceededAt)],
+    ['Last failed', time(status.lastFailedAt)],
+    ...(lastError === null ? [] : [['Because', lastError] as [string, string]]),
+    ['Next', source === null ? '-' : time(status.nextAt)],
+  ];
+  process.stdout.write(lines.map(([name, text]) => `${name.padEnd(16)}${text}\n`).join(''));
 }
 
 function show(plan: MarketPlan, { json }: Options): void {

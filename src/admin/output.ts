@@ -35,6 +35,19 @@ export function timeOrNull(value: Instant | Date | null): string | null {
   return value === null ? null : time(value);
 }
 
+/** Tells on a terminal how far `work` has read; elsewhere nothing. */
+export async function withProgress<T>(
+  things: string,
+  work: (onProgress?: (count: number) => void) => Promise<T>,
+): Promise<T> {
+  if (!process.stderr.isTTY) return work();
+  try {
+    return await work((count) => process.stderr.write(`\r${count} ${things} read`));
+  } finally {
+    process.stderr.write('\r\x1b[K');
+  }
+}
+
 export function printImport(
   things: string,
   { created, updated }: ImportReport,

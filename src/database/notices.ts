@@ -3,14 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Telling } from './pool.js';
 
-/** What changed, as the triggers of the migration `change_notices` tell it. */
+/** What changed, as the triggers of the migrations `change_notices` and `market_recheck` tell it. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
   | { table: 'account'; id: string }
   | { table: 'api_key'; id: string }
   /** Without `ids`: any. */
   | { table: 'machine'; ids?: string[] }
-  | { table: 'catalogue' };
+  | { table: 'catalogue' }
+  | { table: 'market_recheck' };
 
 export interface Listener {
   /** `isOwn`: of a write of this process, in the order of its writes of one account; others come in any order. */

@@ -18,6 +18,12 @@ export interface Settings {
   publicUrl: string;
   /** Requests in 60 s of an account without history; 0 for no limit. */
   rateLimitPerMinute: number;
+  /** File path or http address that market listings are fetched from; null: from nowhere. */
+  marketSource: string | null;
+  /** Cron pattern in UTC of when they are. */
+  marketSchedule: string;
+  /** A price may move by so many per cent at once without being accepted by hand. */
+  marketMaxJumpPercent: number;
 }
 
 /** What every use case needs; made once by the composition root. */

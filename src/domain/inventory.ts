@@ -111,6 +111,8 @@ export class Inventory {
     if (notice.table === 'instance') this.#touch([notice.machine]);
     else if (notice.table === 'machine' && notice.ids !== undefined) this.#touch(notice.ids);
     else if (notice.table === 'machine' || notice.table === 'catalogue') this.#touchAll();
+    // Nothing to read anew, yet answers tell of it.
+    else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
   #touchAll(): void {

@@ -1,5 +1,6 @@
 import type { Prisma } from '../database/database.js';
 import type { Deps } from './deps.js';
+import type { FileRecord } from './import.js';
 import { DomainError } from './rules/errors.js';
 import { type Micro, parseUsd, type Rate } from './rules/money.js';
 import { type Listing, marketMedian, onDemandRate } from './rules/price-rule.js';
@@ -42,7 +43,11 @@ export interface ModelPlan extends MarketFigure {
   newRate: Rate;
 }
 
+/** Columns of a market file. */
+export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
+
 const MAX_LISTINGS = 2_000_000;
+const PROGRESS_EVERY_ROWS = 1_000;
 const MAX_REJECTED_TOLD = 1_000;
 /** A listing of more GPUs or a higher price than this is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
@@ -51,13 +56,35 @@ const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Serialises publications, so that each sees the last one. */
 const PUBLISH_LOCK = 4_207_002;
 
-/** Reads listings one by one and reckons medians and prices by the rule. Changes nothing. Refuses a date that isn't newer. */
-export async function planSnapshot(deps: Deps, date: string, rows: AsyncIterable<ListingRow>): Promise<MarketPlan> {
+/** A snapshot that is not newer than the current one. */
+export class NotNewer extends DomainError {}
+
+/** The rows of a market file as text. */
+export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
+  for await (const { line, fields } of records) {
+    const { gpu_slug, num_gpus, price_usd_hour } = fields as Record<string, string>;
+    yield { line, gpuSlug: gpu_slug ?? '', numGpus: num_gpus ?? '', priceUsdHour: price_usd_hour ?? '' };
+  }
+}
+
+/**
+ * Reads listings one by one and reckons medians and prices by the rule. Changes nothing. Refuses a date that isn't
+ * newer. `onProgress` is told now and then how many rows were read.
+ */
+export async function planSnapshot(
+  deps: Deps,
+  date: string,
+  rows: AsyncIterable<ListingRow>,
+  onProgress?: (rows: number) => void,
+): Promise<MarketPlan> {
   await checkNewer(deps.db.prisma, date);
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
   const listings = new Map<string, Listing[]>(models.map(({ slug }) => [slug, []]));
   const plan: MarketPlan = { date, listings: 0, models: [], unknownSlugs: new Map(), rejected: [], rejectedCount: 0 };
+  let read = 0;
   for await (const row of rows) {
+    read += 1;
+    if (read % PROGRESS_EVERY_ROWS === 0) onProgress?.(read);
     const known = listings.get(row.gpuSlug);
     const listing = readListing(row);
     if (typeof listing === 'string') reject(plan, row.line, listing);
@@ -92,8 +119,16 @@ export function percentOf({ oldRate, newRate }: ModelPlan): bigint {
   return oldRate === null ? 0n : ((newRate - oldRate) * 100n) / oldRate;
 }
 
-/** Publishes a plan whole. Refuses prices that move by more than `maxJumpPercent`, and a date that is no longer newer. */
-export async function publishPlan(deps: Deps, plan: MarketPlan, maxJumpPercent: number | null): Promise<void> {
+/**
+ * Publishes a plan whole, and in the same transaction what `alongside` writes. Refuses prices that move by more than
+ * `maxJumpPercent`, and a date that is no longer newer.
+ */
+export async function publishPlan(
+  deps: Deps,
+  plan: MarketPlan,
+  maxJumpPercent: number | null,
+  alongside?: (tx: Prisma.TransactionClient) => Promise<unknown>,
+): Promise<void> {
   const jumps = plan.models.filter((model) => maxJumpPercent !== null && isJump(model, BigInt(maxJumpPercent)));
   if (jumps.length > 0) {
     const list = jumps.map((model) => `${model.gpu} ${percentOf(model)} %`).join(', ');
@@ -103,6 +138,7 @@ export async function publishPlan(deps: Deps, plan: MarketPlan, maxJumpPercent: 
     await tx.$executeRaw`select pg_advisory_xact_lock(${PUBLISH_LOCK})`;
     await checkNewer(tx, plan.date);
     await publishSnapshot(tx, { date: plan.date, publishedAt: deps.clock.now(), figures: plan.models });
+    await alongside?.(tx);
   });
 }
 
@@ -162,7 +198,8 @@ async function checkNewer(db: Prisma.TransactionClient, date: string): Promise<v
   if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
   const last = await db.marketSnapshot.findFirst({ orderBy: { date: 'desc' } });
   if (last !== null && dayOf(date) <= last.date) {
-    throw invalid(
+    throw new NotNewer(
+      'invalid_request',
       `the snapshot of ${date} is not newer than the current one of ${last.date.toISOString().slice(0, 10)}`,
     );
   }

@@ -3,7 +3,9 @@ import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import type { Deps } from '../domain/deps.js';
+import { recheckTimes } from '../domain/market-recheck.js';
 import { DomainError, STATUS_OF } from '../domain/rules/errors.js';
+import { formatInstant, type Instant } from '../domain/rules/time.js';
 import { createRest, prepareRoutes } from '../rest/adapter.js';
 import { openApi } from '../rest/openapi.js';
 import { createCors } from './cors.js';
@@ -147,7 +149,20 @@ function readiness({ deps, redisState, isServing }: AppOptions): RequestHandler 
       status: ready ? 'ready' : 'not ready',
       database,
       ...(redisState !== null && { redis: redisState() }),
+      ...(deps.settings.marketSource !== null && { market: await marketState(deps) }),
     });
+  };
+}
+
+/** For people: how the market re-check went makes no gateway unready. Null while the database is away. */
+async function marketState(deps: Deps): Promise<object | null> {
+  const times = await recheckTimes(deps).catch(() => null);
+  if (times === null) return null;
+  const told = (at: Instant | null) => (at === null ? null : formatInstant(at));
+  return {
+    lastSucceededAt: told(times.lastSucceededAt),
+    lastFailedAt: told(times.lastFailedAt),
+    nextAt: told(times.nextAt),
   };
 }
 

@@ -1,4 +1,5 @@
 import { findGpuModel } from '../domain/catalogue.js';
+import { type RecheckTimes, recheckTimes } from '../domain/market-recheck.js';
 import { type GpuPrice, type PastPrice, type PriceSheet, priceHistory, priceSheet } from '../domain/pricing.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { PRICE_RULE } from '../domain/rules/price-rule.js';
@@ -57,6 +58,28 @@ const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
   }),
 });
 
+const MarketRecheck = builder.objectRef<RecheckTimes>('MarketRecheck').implement({
+  description: 'How the service fetches market data by itself.',
+  fields: (t) => ({
+    schedule: t.exposeString('schedule', { description: 'Cron pattern in UTC.' }),
+    lastSucceededAt: t.expose('lastSucceededAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it last published a sheet; null: never.',
+    }),
+    lastFailedAt: t.expose('lastFailedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When an attempt last failed, which leaves the sheet as it is; null: never.',
+    }),
+    nextAt: t.expose('nextAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it is next tried: by schedule, or again after a failed attempt.',
+    }),
+  }),
+});
+
 const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
   description: 'The public price sheet.',
   fields: (t) => ({
@@ -65,6 +88,12 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
     priceRule: t.string({ description: 'The pricing rule as text.', resolve: () => PRICE_RULE }),
     marketSnapshot: t.expose('marketSnapshot', { type: 'Date', description: 'The date the prices refer to.' }),
     count: t.int({ description: 'Number of entries in data.', resolve: ({ data }) => data.length }),
+    recheck: t.field({
+      type: MarketRecheck,
+      nullable: true,
+      description: 'The scheduled fetching of market data; null: sheets are published by hand.',
+      resolve: (_sheet, _args, { deps }) => recheckTimes(deps),
+    }),
     data: t.field({ type: [GpuPriceType], description: 'One entry per GPU model.', resolve: ({ data }) => data }),
   }),
 });

@@ -1,8 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadCatalogue } from '../../prisma/seed/catalogue.js';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { createDeps } from '../../src/domain/deps.js';
 import { marketMedian } from '../../src/domain/rules/price-rule.js';
@@ -10,6 +10,7 @@ import { systemClock } from '../../src/system-clock.js';
 import { testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';
 import { client, createRenter, type Renter } from '../support/gateway.js';
+import { listings, MARKET_HEADER, market } from '../support/market.js';
 import {
   admin,
   adminJson,
@@ -20,6 +21,9 @@ import {
   query,
   startProcess,
 } from '../support/process.js';
+
+// Every command is a process of its own.
+vi.setConfig({ testTimeout: 90_000 });
 
 let env: Env;
 let gateway: GatewayProcess;
@@ -51,19 +55,6 @@ async function renter(credit = '1000'): Promise<Renter> {
 async function priceOf(slug: string) {
   const { body } = await client(gateway.address).rest('GET', '/gpus/pricing');
   return { snapshot: body.market_snapshot, ...body.data.find((entry: { slug: string }) => entry.slug === slug) };
-}
-
-const HEADER = 'listing_id,gpu_slug,num_gpus,price_usd_hour,region\n';
-/** Listings for every model at its catalogue median, so that one model's can be moved alone. */
-function market(changes: Record<string, string[]>): string {
-  const rows = loadCatalogue().gpuModels.flatMap(({ slug, medianMicro }) => {
-    const median = Number(medianMicro ?? 0n) / 1e6;
-    return (
-      changes[slug] ??
-      (medianMicro === null ? [] : Array.from({ length: 5 }, () => `${slug},2,${(median * 2).toFixed(4)}`))
-    );
-  });
-  return HEADER + rows.map((row, index) => `x-${index},${row},us`).join('\n');
 }
 
 describe('the median', () => {
@@ -155,14 +146,14 @@ bad-3,rtx-4090,1,free,us`;
     ['is not newer', ['--date', '2026-09-26'], market({}), /not newer/],
     ['has a wrong date', ['--date', '2027-02-30x'], market({}), /day such as/],
     ['lacks a column', ['--date', '2027-03-01'], 'gpu_slug,num_gpus\nrtx-4090,1', /lacks the columns/],
-    ['is no CSV', ['--date', '2027-03-01'], `${HEADER}a,"b`, /can't be read/],
-    ['holds nothing known', ['--date', '2027-03-01'], `${HEADER}a,rtx-9090,1,2,us`, /no listing of a known model/],
+    ['is no CSV', ['--date', '2027-03-01'], `${MARKET_HEADER}a,"b`, /can't be read/],
     [
-      'jumps',
+      'holds nothing known',
       ['--date', '2027-03-01'],
-      market({ l4: Array.from({ length: 5 }, () => 'l4,1,9') }),
-      /prices would move by more than 50 %: l4 8\d\d %/,
+      `${MARKET_HEADER}a,rtx-9090,1,2,us`,
+      /no listing of a known model/,
     ],
+    ['jumps', ['--date', '2027-03-01'], market(listings('l4', '9')), /prices would move by more than 50 %: l4 8\d\d %/],
   ])('a file that %s is refused and changes nothing', async (_name, options, text, message) => {
     const before = await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2');
     const refused = await admin(['market', 'import', file('wrong.csv', text), ...options], env);
@@ -171,8 +162,29 @@ bad-3,rtx-4090,1,free,us`;
     expect(await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2')).toEqual(before);
   });
 
+  test('what counts as a jump is a setting', async () => {
+    const path = file('moves.csv', market(listings('a10', '0.25')));
+    const [narrow, wide] = ['10', '10000'].map((MARKET_MAX_JUMP_PERCENT) => ({ ...env, MARKET_MAX_JUMP_PERCENT }));
+    const refused = await admin(['market', 'import', path, '--date', '2027-03-15'], narrow!);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('by more than 10 %: a10 ')]);
+    const done = await admin(['market', 'import', path, '--date', '2027-03-15'], wide!);
+    expect([done.code, done.stderr]).toEqual([0, '']);
+  });
+
+  const terminal = spawnSync('script', ['--version']).stdout?.includes('util-linux') === true;
+  test.skipIf(!terminal)('tells its progress on a terminal alone', async () => {
+    const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
+    const path = file('many.csv', MARKET_HEADER + rows);
+    const args = ['market', 'import', path, '--date', '2027-03-20', '--dry-run'];
+    const piped = await admin(args, env);
+    expect([piped.code, piped.stderr]).toEqual([0, '']);
+    const shown = await admin(args, env, { prefix: ['sh', '-c', 'exec script -qefc "exec $*" /dev/null', 'sh'] });
+    expect(shown.stdout).toContain('\r1000 listings read\r2000 listings read\r\u001b[K');
+    expect(shown.code).toBe(0);
+  });
+
   test('a jump is published when it is accepted; of two imports of one day at once one wins', async () => {
-    const path = file('jump.csv', market({ l4: Array.from({ length: 5 }, () => 'l4,1,9') }));
+    const path = file('jump.csv', market(listings('l4', '9')));
     const args = ['market', 'import', path, '--date', '2027-04-01', '--accept-jumps'];
     const codes = (await Promise.all([admin(args, env), admin(args, env)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 2]);

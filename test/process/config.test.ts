@@ -22,6 +22,9 @@ const DEFAULTS: Config = {
   diskRatePerGb: 140n,
   graceSeconds: 604_800n,
   coverSeconds: 3_600n,
+  marketSource: null,
+  marketSchedule: '0 4 * * 1',
+  marketMaxJumpPercent: 50,
 };
 
 interface Variable {
@@ -173,6 +176,33 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['-1', '721', '1.5', '1h'],
     message: 'must be a whole number from 0 to 720',
   },
+  MARKET_SOURCE: {
+    takes: [
+      ['/srv/market/listings.csv', { marketSource: '/srv/market/listings.csv' }],
+      ['listings of the week.csv', { marketSource: 'listings of the week.csv' }],
+      ['https://user:secret@example.com/l.csv?x=1', { marketSource: 'https://user:secret@example.com/l.csv?x=1' }],
+      ['http://127.0.0.1:8080/', { marketSource: 'http://127.0.0.1:8080/' }],
+    ],
+    refuses: ['ftp://example.com/l.csv', 'file:///srv/l.csv', 'http:', 'https://', 'http://a b/'],
+    message: 'must be a file path or an address such as https://example.com/listings.csv',
+  },
+  MARKET_SCHEDULE: {
+    takes: [
+      ['30 23 * * *', { marketSchedule: '30 23 * * *' }],
+      ['*/10 * * * * *', { marketSchedule: '*/10 * * * * *' }],
+      ['0 4 * * MON-FRI', { marketSchedule: '0 4 * * MON-FRI' }],
+    ],
+    refuses: ['weekly', '@weekly', '4 * *', '60 4 * * 1', '0 4 31 2 *', '0 4 * * 1 2099', '2099-01-01T04:00:00'],
+    message: 'must be a cron pattern in UTC that comes due, such as 0 4 * * 1',
+  },
+  MARKET_MAX_JUMP_PERCENT: {
+    takes: [
+      ['0', { marketMaxJumpPercent: 0 }],
+      ['100000', { marketMaxJumpPercent: 100_000 }],
+    ],
+    refuses: ['-1', '100001', '12.5', '50%'],
+    message: 'must be a whole number from 0 to 100000',
+  },
 };
 
 /** What `readConfig` says; fails when it refuses nothing. */
@@ -251,7 +281,7 @@ describe('.env.example', () => {
 
   it('shows each default that there is', () => {
     const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
-    expect(unset.sort()).toEqual(['DATABASE_URL', 'PUBLIC_URL', 'REDIS_URL', 'SEED']);
+    expect(unset.sort()).toEqual(['DATABASE_URL', 'MARKET_SOURCE', 'PUBLIC_URL', 'REDIS_URL', 'SEED']);
   });
 
   it('explains each in one line above it', () => {
@@ -259,7 +289,7 @@ describe('.env.example', () => {
     const lines = blocks.join('\n').split('\n');
     expect(lines).toHaveLength(2 * Object.keys(VARIABLES).length);
     for (const [index, line] of lines.entries()) {
-      expect(line).toMatch(index % 2 === 0 ? /^# [A-Z].{10,117}$/ : /^[A-Z_]+=\S*$/);
+      expect(line).toMatch(index % 2 === 0 ? /^# [A-Z].{10,117}$/ : /^[A-Z_]+=(\S*|"[^"]+")$/);
     }
   });
 });

@@ -31,6 +31,9 @@ export function testSettings(overrides: Partial<Settings> = {}): Settings {
     serviceDomain: 'gpu.test',
     publicUrl: 'http://gateway.test',
     rateLimitPerMinute: 0,
+    marketSource: null,
+    marketSchedule: '0 4 * * 1',
+    marketMaxJumpPercent: 50,
     ...overrides,
   };
 }

@@ -31,7 +31,9 @@ export function send(address: string, bytes: string | Buffer, patienceMs = 3_000
 function parse(text: string, elapsedMs: number): WireAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');
-  const headers = new Headers(fields.map((field) => [field.split(':')[0]!, field.slice(field.indexOf(':') + 1)]));
+  const headers = new Headers(
+    fields.map((field): [string, string] => [field.split(':')[0]!, field.slice(field.indexOf(':') + 1)]),
+  );
   const status = Number(line.split(' ')[1] ?? 0);
   const body = rest.join('\r\n\r\n').slice(0, Number(headers.get('content-length') ?? Number.POSITIVE_INFINITY));
   const isJson = headers.get('content-type')?.includes('json') === true && body !== '';

@@ -1,0 +1,32 @@
+import type pg from 'pg';
+
+/**
+ * Runs `work` unless another process holds the lock, and returns null then. The lock is the connection's, so it ends
+ * with the process that holds it; `signal` is aborted when the connection is lost while `work` goes on.
+ */
+export async function alone<T>(
+  pool: pg.Pool,
+  lock: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | null> {
+  const client = await pool.connect();
+  const lost = new AbortController();
+  let broken: Error | undefined;
+  const onError = (error: Error) => {
+    broken = error;
+    lost.abort(error);
+  };
+  client.on('error', onError);
+  try {
+    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [lock]);
+    if (!rows[0]!.mine) return null;
+    try {
+      return await work(lost.signal);
+    } finally {
+      await client.query('select pg_advisory_unlock($1)', [lock]).catch(onError);
+    }
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}

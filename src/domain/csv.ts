@@ -1,0 +1,28 @@
+import type { Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import type { FileRecord } from './import.js';
+import { DomainError } from './rules/errors.js';
+
+/** The records of a CSV with a header, streamed. `name` is what a refusal calls it. */
+export async function* csvRecords(
+  name: string,
+  source: Readable,
+  columns: readonly string[],
+): AsyncGenerator<FileRecord> {
+  const checkHeader = (header: string[]) => {
+    const missing = columns.filter((column) => !header.includes(column));
+    if (missing.length > 0) throw new DomainError('invalid_request', `${name} lacks the columns ${missing.join(', ')}`);
+    return header;
+  };
+  const options = { columns: checkHeader, info: true, bom: true, trim: true, skip_empty_lines: true } as const;
+  const rows = source.pipe(parse(options));
+  source.on('error', (error) => rows.destroy(error));
+  try {
+    for await (const { record, info } of rows) yield { line: info.lines, fields: record };
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new DomainError('invalid_request', `${name} can't be read: ${error.message}`);
+  } finally {
+    source.destroy();
+  }
+}

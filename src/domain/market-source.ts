@@ -1,0 +1,87 @@
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+
+/** The market source is away or wrong; the message says why in one line, and never names its address. */
+export class SourceFault extends Error {}
+
+export interface SourceLimits {
+  /** For the whole of it, from the first connection to the last byte. */
+  timeoutMs: number;
+  /** Of the content, unpacked. */
+  maxBytes: number;
+}
+
+export const SOURCE_LIMITS: SourceLimits = { timeoutMs: 120_000, maxBytes: 64 * 1024 * 1024 };
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
+const WEB = ['http:', 'https:'];
+
+/** True for what is fetched rather than read from a file. */
+export function isAddress(source: string): boolean {
+  return URL.canParse(source) && WEB.includes(new URL(source).protocol);
+}
+
+/** The content of a file or of an http address, within limits, until `signal` ends it. Throws SourceFault. */
+export async function* readSource(
+  source: string,
+  signal: AbortSignal,
+  { timeoutMs, maxBytes }: SourceLimits,
+): AsyncGenerator<Uint8Array> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const ended = AbortSignal.any([signal, timeout]);
+  let bytes = 0;
+  try {
+    const chunks = isAddress(source) ? download(new URL(source), ended) : createReadStream(source, { signal: ended });
+    for await (const chunk of chunks) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw new SourceFault(`the source is larger than ${maxBytes} bytes`);
+      yield chunk;
+    }
+  } catch (error) {
+    if (error instanceof SourceFault) throw error;
+    throw new SourceFault(timeout.aborted ? `the source was not read within ${timeoutMs / 1000} s` : reasonOf(error));
+  }
+}
+
+async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  let [url, authorization] = withoutCredentials(address);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    const headers = { accept: 'text/csv, */*;q=0.5', ...(authorization !== null && { authorization }) };
+    const response = await fetch(url, { signal, headers, redirect: 'manual' });
+    if (response.ok) {
+      if (response.body !== null) yield* Readable.fromWeb(response.body as ReadableStream<Uint8Array>);
+      return;
+    }
+    await response.body?.cancel();
+    const next = response.headers.get('location');
+    if (!REDIRECTS.includes(response.status) || next === null)
+      throw new SourceFault(`the source answered ${response.status}`);
+    const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
+    if (target === null || !WEB.includes(target.protocol))
+      throw new SourceFault('the source redirects to no http address');
+    // Credentials are for the host they were given for.
+    if (target.origin !== url.origin) authorization = null;
+    url = target;
+  }
+  throw new SourceFault(`the source redirects more than ${MAX_REDIRECTS} times`);
+}
+
+/** `fetch` refuses credentials within an address: they travel in a header. */
+function withoutCredentials(address: URL): [url: URL, authorization: string | null] {
+  const { username, password } = address;
+  if (username === '' && password === '') return [address, null];
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return [url, `Basic ${Buffer.from(pair).toString('base64')}`];
+}
+
+/** "fetch failed" tells nothing; its cause does. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;
+  return `the source can't be read: ${code ?? message}`;
+}

@@ -1,0 +1,59 @@
+import type { Instant } from './time.js';
+
+/** Seconds from a failed attempt to the next: 1, 5 and 25 minutes. */
+const RETRY_WAITS = [60n, 300n, 1_500n];
+
+/** Attempts of one re-check at most. */
+export const RECHECK_ATTEMPTS = RETRY_WAITS.length + 1;
+
+/** How a re-check of the market stands. Days are UTC, YYYY-MM-DD. */
+export interface Recheck {
+  /** The day it was begun. */
+  day: string;
+  finished: boolean;
+  /** Attempts begun so far. */
+  attempts: number;
+  nextAttemptAt: Instant | null;
+}
+
+/** What is to be done about the market now. */
+export type RecheckStep =
+  | { kind: 'nothing' }
+  | { kind: 'wait'; until: Instant }
+  /** The sheet is as new as a re-check would have made it: somebody imported by hand. */
+  | { kind: 'current'; day: string }
+  /** The last attempt never ended: its process died. */
+  | { kind: 'used up'; day: string }
+  | { kind: 'attempt'; day: string; attempt: number };
+
+/**
+ * A re-check is due from the last time of the schedule until one was finished that was begun that day or later, so
+ * one that was missed is caught up. It is tried at most RECHECK_ATTEMPTS times, and there is one a day.
+ */
+export function nextStep(state: {
+  now: Instant;
+  today: string;
+  /** The day the schedule was last due; null: never. */
+  dueDay: string | null;
+  /** The day of the current sheet; null: there is none. */
+  sheetDay: string | null;
+  /** The newest re-check; null: there never was one. */
+  last: Recheck | null;
+}): RecheckStep {
+  const { now, today, dueDay, sheetDay, last } = state;
+  if (dueDay === null) return { kind: 'nothing' };
+  const begun = last !== null && last.day >= dueDay ? last : null;
+  if (begun?.finished) return { kind: 'nothing' };
+  const day = begun?.day ?? today;
+  if (sheetDay !== null && sheetDay >= dueDay) return { kind: 'current', day };
+  if (begun === null) return { kind: 'attempt', day, attempt: 1 };
+  if (begun.nextAttemptAt !== null && begun.nextAttemptAt > now) return { kind: 'wait', until: begun.nextAttemptAt };
+  if (begun.attempts >= RECHECK_ATTEMPTS) return { kind: 'used up', day };
+  return { kind: 'attempt', day, attempt: begun.attempts + 1 };
+}
+
+/** When to try again after the attempt of this number failed at `now`; null: no more. */
+export function retryAt(attempt: number, now: Instant): Instant | null {
+  const wait = RETRY_WAITS[attempt - 1];
+  return wait === undefined ? null : now + wait;
+}
