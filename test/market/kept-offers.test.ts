@@ -380,10 +380,10 @@ test('more machines than are read at once are all there', async () => {
   const [{ sql }] = gateways;
   await sql(
     `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('id', 'n-' || n))).*
-     from machine, generate_series(1, 6000) as n where id = (select min(id) from machine where gpu = $1 and state = 'LISTED')`,
-    [GPUS[2]],
+     from machine, generate_series(1, 6000) as n where id = (select min(id) from machine where gpu = 'l4' and state = 'LISTED')`,
   );
   await bothCaughtUp();
+  expect((await readTruth(gateways[0].deps.db.pool)).offers({ gpu: 'l4' }).length).toBeGreaterThan(6_000);
   await expectTrue(gateways, Object.keys(PROBES));
   await sql(`delete from machine where id like 'n-%'`);
   await bothCaughtUp();
