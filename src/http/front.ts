@@ -7,7 +7,7 @@ import type { ErrorCode } from '../domain/rules/errors.js';
 import { headFault } from './check-head.js';
 import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
 import type { PostGraphql } from './graphql-post.js';
-import { answerTypeOf } from './graphql-request.js';
+import { answerTypeOf, STREAM_TYPE } from './graphql-request.js';
 import type { PublicAnswers } from './public-answers.js';
 
 /** The answer to a GraphQL request with a longer body is not kept. */
@@ -90,10 +90,11 @@ function isOrdinaryPost({ method, url, headers }: IncomingMessage, graphqlPath: 
   );
 }
 
-/** Undefined for what is never kept: a key's answers, and those to long documents. */
+/** Undefined for what is never kept: a key's answers, those to long documents, and event streams. */
 function keyOfPost({ headers }: IncomingMessage, body: Buffer): string | undefined {
   if (headers.authorization !== undefined || body.length > MAX_KEPT_BYTES) return undefined;
-  return `${answerTypeOf(headers.accept)} ${body.toString('latin1')}`;
+  const type = answerTypeOf(headers.accept);
+  return type === undefined || type === STREAM_TYPE ? undefined : `${type} ${body.toString('latin1')}`;
 }
 
 /**

@@ -89,7 +89,7 @@ export class PublicAnswers {
     const { bytes, etag, headers, notModifiedHeaders } = this.#representation(answer, encoding);
     // `writeHead` puts the Vary given here in the place of one that is set.
     const vary = response.getHeader('vary');
-    const before = vary === undefined ? others : [...others, 'Vary', String(vary)];
+    const before = [...others, 'Vary', vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`];
     if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) {
       response.writeHead(304, [...before, ...notModifiedHeaders]).end();
     } else response.writeHead(200, [...before, ...headers]).end(request.method === 'HEAD' ? undefined : bytes);
@@ -111,7 +111,7 @@ export class PublicAnswers {
     const bytes = encode(answer.body, encoding);
     const hash = createHash('sha256').update(answer.body).digest('base64url').slice(0, 22);
     const etag = encoding === 'identity' ? `"${hash}"` : `"${hash}-${encoding}"`;
-    const common = ['ETag', etag, 'Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding'];
+    const common = ['ETag', etag, 'Cache-Control', CACHE_CONTROL];
     const coding = encoding === 'identity' ? [] : ['Content-Encoding', encoding];
     const headers = ['Content-Type', answer.type, 'Content-Length', String(bytes.length), ...coding, ...common];
     const representation = { bytes, etag, headers, notModifiedHeaders: common };

@@ -58,10 +58,9 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
     const then = (result: ExecutionResult) => {
       // Nothing ran: the variables do not fit, which is told in the same words always.
       if (!('data' in result)) return interpret(args);
-      const { errors } = result;
-      return errors === undefined
-        ? result
-        : { ...result, errors: errors.map((error) => located(error, args.document)) };
+      const { errors, data } = result;
+      // Errors stand first, as the interpreter has them.
+      return errors === undefined ? result : { errors: errors.map((error) => located(error, args.document)), data };
     };
     const result = query(args.rootValue, args.contextValue, args.variableValues) as
       | ExecutionResult
@@ -73,10 +72,7 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
 /** Compiled code tells lines and columns alone, from which no error can be made again. */
 function located({ message, locations, path, originalError, extensions }: GraphQLError, document: DocumentNode) {
   const source = document.loc!.source;
-  const lines = source.body.split(/\r\n|[\n\r]/g);
-  const positions = locations?.map(({ line, column }) => {
-    const before = lines.slice(0, line - 1);
-    return before.reduce((sum, text) => sum + text.length + 1, 0) + column - 1;
-  });
+  const starts = [0, ...Array.from(source.body.matchAll(/\r\n|[\n\r]/g), ({ 0: end, index }) => index + end.length)];
+  const positions = locations?.map(({ line, column }) => starts[line - 1]! + column - 1);
   return new GraphQLError(message, { source, positions, path, originalError, extensions });
 }

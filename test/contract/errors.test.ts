@@ -1,7 +1,7 @@
-import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STATUS_OF } from '../../src/domain/rules/errors.js';
 import { createTestDatabase } from '../support/database.js';
+import { openWire } from '../support/database-wire.js';
 import type { Answer, Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 import { ERROR, misfits } from './tables.js';
@@ -376,58 +376,4 @@ async function expectUnavailable(cut: Service, caller: Renter): Promise<void> {
   }
   expect((await fetch(`${cut.address}/readyz`)).status).toBe(503);
   expect((await fetch(`${cut.address}/healthz`)).status).toBe(200);
-}
-
-interface Wire {
-  url: string;
-  /** Ends connections, new ones at once. */
-  cut(): void;
-  /** Takes no connections at all. */
-  refuse(): Promise<void>;
-  mend(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** A way to a database that can be broken and mended. */
-async function openWire(target: URL): Promise<Wire> {
-  const sockets = new Set<Socket>();
-  let whole = true;
-  const server: Server = createServer((near) => {
-    near.on('error', () => {});
-    if (!whole) return void near.destroy();
-    const far = dial(Number(target.port), target.hostname);
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket);
-      socket.pipe(other);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
-  });
-  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
-  const url = new URL(target);
-  url.hostname = '127.0.0.1';
-  url.port = String(port);
-  const cut = () => {
-    whole = false;
-    for (const socket of sockets) socket.destroy();
-  };
-  return {
-    url: url.href,
-    cut,
-    refuse: stop,
-    mend: () => {
-      whole = true;
-      return listen(port);
-    },
-    close: stop,
-  };
 }
