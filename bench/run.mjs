@@ -9,12 +9,12 @@ import { rentalsCases } from './cases/rentals.mjs';
 import { openServer } from './support/database.mjs';
 import { createDefaultData } from './support/default-data.mjs';
 import { fillMachines, settleTables } from './support/fill.mjs';
+import { MACHINES } from './support/large-data.mjs';
 import { endAll, startGateway } from './support/programs.mjs';
 import { head, save, table, whole } from './support/report.mjs';
 import { measure } from './support/rounds.mjs';
-import { settings } from './support/settings.mjs';
+import { CONNECTIONS, settings } from './support/settings.mjs';
 
-const MACHINES = 100_000;
 /** A generator that takes more of its core than this may be what holds a fast peer back. */
 const GENERATOR_LIMIT = 0.9;
 const all = [...readyBytesCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
@@ -28,10 +28,10 @@ async function main() {
     return;
   }
   const chosen = values.case === undefined ? all : all.filter(({ name }) => values.case.includes(name));
-  console.log(`${head().join('\n')}\n`);
+  console.log(`${head(CONNECTIONS).join('\n')}\n`);
   const results = await runAll(chosen);
   console.log(`\n${summaryOf(results)}\n`);
-  console.log(save('bench', { results }));
+  console.log(save('bench', CONNECTIONS, { results }));
   if (results.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { rowsOf } from '../support/database.mjs';
-import { inTurn, once, requestBytes, runLoad } from '../support/load.mjs';
+import { answersTo, inTurn, requestBytes, runLoad } from '../support/load.mjs';
 import { startPeer } from '../support/programs.mjs';
 import { CONNECTIONS, PROJECT } from '../support/settings.mjs';
 
@@ -46,7 +46,10 @@ function offersCase({ name, title, atLeast, bodiesFor }) {
       const schema = readFileSync(join(PROJECT, 'schema.graphql'), 'utf8');
       const peer = await startPeer('offers', { schema, offers });
       const requests = bodiesFor(offers).map((body) => graphqlRequest(body));
-      const [ours, theirs] = [await answersTo(gateway.port, requests), await answersTo(peer.port, requests)];
+      const [ours, theirs] = [
+        await answersTo(gateway.port, requests, CONNECTIONS),
+        await answersTo(peer.port, requests, CONNECTIONS),
+      ];
       const clientOf = inTurn(requests);
       const load = (port) => (seconds) => runLoad({ port, connections: CONNECTIONS, seconds, clientOf });
       return {
@@ -64,19 +67,8 @@ export function graphqlRequest(body, headers = {}) {
   return requestBytes({ method: 'POST', path: '/graphql', headers, body: JSON.stringify(body) });
 }
 
-/** Every request once; the parsed answers in order. */
-async function answersTo(port, requests) {
-  const answers = [];
-  const heard = (index, _status, body) => {
-    answers[index] = JSON.parse(body);
-  };
-  const clientOf = once(requests, heard);
-  await runLoad({ port, connections: Math.min(CONNECTIONS, requests.length), seconds: 600, clientOf });
-  return answers;
-}
-
 function firstDifference(ours, theirs) {
-  const index = ours.findIndex((answer, at) => !isDeepStrictEqual(answer, theirs[at]) || answer.errors !== undefined);
+  const index = ours.findIndex((answer, at) => !isDeepStrictEqual(answer, theirs[at]));
   return index < 0 ? null : `request ${index}: ${short(ours[index])} and ${short(theirs[index])}`;
 }
 

@@ -37,6 +37,7 @@ export function instanceId(n, k) {
  */
 export function fillAccounts(url, { from, to, past, stopped }) {
   return withClient(url, async (client) => {
+    await client.query('analyze machine, gpu_price, market_snapshot');
     await client.query(`begin; set local session_replication_role = replica; set local work_mem = '256MB'`);
     await client.query(ACCOUNTS, [from, to]);
     await client.query(CREDITS, [from, to, CREDIT_UNITS.toString()]);
@@ -99,18 +100,16 @@ const STORE_MACHINES = `
   on conflict do nothing`;
 
 const MACHINES = `
-  with numbered as (select machine.*, row_number() over (order by id) - 1 as place, count(*) over () as total
-    from machine where state = 'LISTED')
+  with numbered as (select machine.*, row_number() over (order by id) - 1 as place from machine where state = 'LISTED')
   insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, demo, created_at)
   select 'm-' || lpad(to_hex(n * ${SCATTER} % 4294967296), 8, '0'), gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb,
     net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at
-  from generate_series(1, $1::bigint) n join numbered on place = n % total
+  from generate_series(1, $1::bigint) n join numbered on place = n % (select count(*) from numbered)
   on conflict do nothing`;
 
 const PRICED = `
-  select machine.*, row_number() over (order by machine.id) - 1 as place, count(*) over () as total,
-    on_demand_rate * num_gpus as rate
+  select machine.*, row_number() over (order by machine.id) - 1 as place, on_demand_rate * num_gpus as rate
   from machine join gpu_price on gpu_price.gpu = machine.gpu
   where snapshot_date = (select max(date) from market_snapshot)`;
 
@@ -121,15 +120,15 @@ const INSTANCE_COLUMNS = `id, account_id, sequence, machine_id, status, gpu, num
 const INSTANCE_ID = (k) =>
   `'i-' || lpad(to_hex((n::bigint * ${IDS_OF_ACCOUNT} + ${k}) * ${SCATTER} % 4294967296), 8, '0')`;
 
-/** Each ran for an hour, three hours after the one before; its disk was kept half an hour longer. */
+/** One every twelve minutes, each ran for ten; its disk was kept a minute longer. The last ended two days ago. */
 const PAST_INSTANCES = `
   with priced as (${PRICED} and state = 'LISTED'), begun as (
-    select n, k, ${NOW} - make_interval(hours => ($3::int - k + 1) * 3, secs => n % 3600) - interval '2 days' as at
+    select n, k, ${NOW} - make_interval(mins => ($3::int - k + 1) * 12, secs => n % 3600) - interval '2 days' as at
     from generate_series($1::int, $2) n, generate_series(1, $3) k)
   insert into instance (${INSTANCE_COLUMNS})
   select ${INSTANCE_ID('k')}, ${ACCOUNT_ID}, k, priced.id, 'DESTROYED', gpu, num_gpus, region, 'pytorch', $4, 'ON_DEMAND', rate,
-    $5, rate, at, at + interval '1 hour', at + interval '90 minutes', 'USER', 3600, 1
-  from begun join priced on place = (n * 7919 + k) % total`;
+    $5, rate, at, at + interval '10 minutes', at + interval '11 minutes', 'USER', 600, 1
+  from begun join priced on place = (n::bigint * 7919 + k) % (select count(*) from priced)`;
 
 /** Each ran for ten minutes. */
 const STOPPED_INSTANCES = `

@@ -28,15 +28,15 @@ export function inTurn(requests) {
   return () => ({ next });
 }
 
-/** Clients that send each request once; `heard(index, status, body)` is told every answer. */
-export function once(requests, heard) {
+/** Clients that send each request once; `heard(index, answer)` is told every answer. */
+function once(requests, heard) {
   let sent = 0;
   return () => {
     let index = -1;
     return {
       wantsBody: true,
-      next: (isOver, status, body) => {
-        if (index >= 0) heard(index, status, body);
+      next: (isOver, answer) => {
+        if (index >= 0) heard(index, answer);
         index = isOver ? requests.length : sent;
         sent += 1;
         return requests[index] ?? null;
@@ -45,10 +45,22 @@ export function once(requests, heard) {
   };
 }
 
+/** The parsed answers to requests that have to be 200 and without GraphQL errors, in order. */
+export async function answersTo(port, requests, connections = 1) {
+  const answers = [];
+  const heard = (index, { body }) => {
+    answers[index] = JSON.parse(body);
+  };
+  await runLoad({ port, connections, seconds: Number.POSITIVE_INFINITY, clientOf: once(requests, heard) });
+  const failed = answers.find(({ errors }) => errors !== undefined);
+  if (failed !== undefined) throw new Error(`refused: ${JSON.stringify(failed.errors).slice(0, 500)}`);
+  return answers;
+}
+
 /**
  * Sends requests over so many connections for so many seconds; then each client may finish what it began.
- * `clientOf(connection)` makes the client of a connection: `next(isOver, status, body)` is given the answer before (none at
- * the first call; `body` only with `wantsBody`) and gives the next request, or null to end its connection.
+ * `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` is given the answer before (none at the
+ * first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and gives the next request, or null to end.
  * Answers with a status other than `status` (a number or a list) make it reject, in the end.
  */
 export async function runLoad({ port, connections, seconds, clientOf, status = 200 }) {
@@ -76,6 +88,7 @@ export async function runLoad({ port, connections, seconds, clientOf, status = 2
   if (tally.refused.size > 0) throw new Error(`unexpected answers: ${[...tally.refused.values()].join('; ')}`);
   return {
     perSecond: (tally.answers / took) * 1_000,
+    /** Of all answers, those that came after the time was over too. */
     latenciesMs: tally.latenciesMs,
     /** Share of a core that the generator itself took. */
     generatorBusy: (cpu.user + cpu.system) / 1_000 / took,
@@ -106,14 +119,13 @@ function converse(socket, client, tally, accepted) {
     socket.on('close', () => reject(new Error('the server closed a connection')));
     socket.on('data', (chunk) => {
       if (!answer.add(chunk)) return;
-      if (!tally.isOver) {
-        tally.answers += 1;
-        tally.latenciesMs.push(performance.now() - sentAt);
-      }
+      const latencyMs = performance.now() - sentAt;
+      tally.latenciesMs.push(latencyMs);
+      if (!tally.isOver) tally.answers += 1;
       const { status, body } = answer;
       if (!accepted.has(status)) tally.refused.set(status, `${status} ${answer.text()}`);
       answer = new Answer(client.wantsBody);
-      send(client.next(tally.isOver, status, body));
+      send(client.next(tally.isOver, { status, body, latencyMs }));
     });
     send(client.next(false));
   });

@@ -7,7 +7,7 @@ const WHOLE_LIFE = ['stop', 'start', 'destroy'];
 
 /**
  * A client for `runLoad` that deploys on a machine of its own, takes the steps and begins anew; when time is over it
- * finishes what it began. `heard(step)` is told of every answer.
+ * finishes what it began. `heard(step, latencyMs)` is told of every answer.
  */
 export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard = () => {} } = {}) {
   const headers = authorization(account);
@@ -16,10 +16,10 @@ export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard
   let left = [];
   let path;
   let last = null;
-  const next = (isOver, status, answer) => {
-    if (last !== null) heard(last);
-    if (status === 201) {
-      path = `/v1/instances/${JSON.parse(answer).id}`;
+  const next = (isOver, answer) => {
+    if (last !== null) heard(last, answer.latencyMs);
+    if (answer?.status === 201) {
+      path = `/v1/instances/${JSON.parse(answer.body).id}`;
       left = [...steps];
     }
     last = left.shift() ?? (isOver ? null : 'deploy');

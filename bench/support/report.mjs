@@ -20,22 +20,22 @@ export function whole(number) {
 }
 
 /** What a reader has to know of a run to believe its figures. */
-export function head() {
+export function head(connections) {
   const cores = isPinned
     ? 'what is measured alone on core 0; load generator and PostgreSQL on core 1'
     : 'NOT PINNED (no taskset, or one core only): ratios say little';
   return [
     `${cpus()[0]?.model.trim()}, Node ${process.version}, ${cores}`,
-    `${settings.rounds} rounds of ${settings.seconds} s in turn, after a warm-up; 32 connections; ratios of medians`,
+    `${settings.rounds} rounds of ${settings.seconds} s in turn, after a warm-up; ${connections} connections; medians of the rounds`,
     'gateway: one process, LOG_LEVEL=warn, RATE_LIMIT_PER_MINUTE=1000000; peers log nothing. PostgreSQL 18, fsync on',
   ];
 }
 
 /** Writes a JSON file beside those of earlier runs; gives its path. */
-export function save(name, content) {
+export function save(name, connections, content) {
   mkdirSync(RESULTS, { recursive: true });
   const at = new Date().toISOString();
   const file = join(RESULTS, `${name}-${at.slice(0, 19).replaceAll(':', '-')}.json`);
-  writeFileSync(file, `${JSON.stringify({ at, head: head(), settings, ...content }, null, 2)}\n`);
+  writeFileSync(file, `${JSON.stringify({ at, head: head(connections), settings, ...content }, null, 2)}\n`);
   return file;
 }
