@@ -2,14 +2,14 @@
 // plans of the slowest one. Exit code 1 when the data is not right or a route can't be measured.
 import { writeFileSync } from 'node:fs';
 import { growthRoutes } from './cases/growth-routes.mjs';
-import { openServer } from './support/database.mjs';
 import { createDefaultData, rentalsOf } from './support/default-data.mjs';
 import { createLargeData, HEAVY_ACCOUNT } from './support/large-data.mjs';
 import { runLoad } from './support/load.mjs';
 import { plansOf } from './support/plans.mjs';
-import { cpuSecondsOf, endAll, runAdmin, startGateway } from './support/programs.mjs';
+import { cpuSecondsOf, runAdmin, startGateway } from './support/programs.mjs';
 import { head, save, table } from './support/report.mjs';
 import { median, percentile } from './support/rounds.mjs';
+import { withServer } from './support/session.mjs';
 import { settings } from './support/settings.mjs';
 
 const CONNECTIONS = 8;
@@ -18,18 +18,7 @@ const MOST = 1.25;
 
 async function main() {
   console.log(`${head(CONNECTIONS).join('\n')}\n`);
-  const server = await openServer();
-  const closeEarly = () =>
-    endAll()
-      .then(server.close)
-      .then(() => process.exit(130));
-  process.once('SIGINT', closeEarly).once('SIGTERM', closeEarly);
-  try {
-    await run(server);
-  } finally {
-    await endAll();
-    await server.close();
-  }
+  await withServer(run);
 }
 
 async function run(server) {

@@ -6,13 +6,13 @@ import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
 import { NotSupported, readyBytesCases } from './cases/ready-bytes.mjs';
 import { rentalsCases } from './cases/rentals.mjs';
-import { openServer } from './support/database.mjs';
 import { createDefaultData } from './support/default-data.mjs';
 import { fillMachines, settleTables } from './support/fill.mjs';
 import { MACHINES } from './support/large-data.mjs';
-import { endAll, startGateway } from './support/programs.mjs';
+import { startGateway } from './support/programs.mjs';
 import { head, save, table, whole } from './support/report.mjs';
 import { measure } from './support/rounds.mjs';
+import { withServer } from './support/session.mjs';
 import { CONNECTIONS, settings } from './support/settings.mjs';
 
 /** A generator that takes more of its core than this may be what holds a fast peer back. */
@@ -29,48 +29,37 @@ async function main() {
   }
   const chosen = values.case === undefined ? all : all.filter(({ name }) => values.case.includes(name));
   console.log(`${head(CONNECTIONS).join('\n')}\n`);
-  const results = await runAll(chosen);
+  const results = await withServer((server) => runAll(server, chosen));
   console.log(`\n${summaryOf(results)}\n`);
   console.log(save('bench', CONNECTIONS, { results }));
   if (results.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
 }
 
-async function runAll(chosen) {
-  const server = await openServer();
-  const closeEarly = () =>
-    endAll()
-      .then(server.close)
-      .then(() => process.exit(130));
-  process.once('SIGINT', closeEarly).once('SIGTERM', closeEarly);
-  try {
-    const databaseUrl = await createDefaultData(server, 'gateway');
-    const copyUrl = async (name) => {
-      await server.copy('gateway', name);
-      return server.urlOf(name);
-    };
-    // Made before the gateway connects to the original.
-    const [bareUrl, freshUrl] = [await copyUrl('bare'), await copyUrl('fresh')];
-    const context = {
-      databaseUrl,
-      bareUrl,
-      freshUrl: async () => freshUrl,
-      manyMachinesUrl: () => addMachines(freshUrl),
-    };
-    const results = [];
-    const compared = chosen.filter(({ open }) => open !== undefined);
-    if (compared.length > 0) {
-      context.gateway = await startGateway(databaseUrl);
-      for (const each of compared) results.push(await attempt(each, () => compare(each, context)));
-      await context.gateway.end();
-    }
-    for (const each of chosen.filter(({ weigh }) => weigh !== undefined)) {
-      results.push(await attempt(each, () => weigh(each, context)));
-    }
-    return results;
-  } finally {
-    await endAll();
-    await server.close();
+async function runAll(server, chosen) {
+  const databaseUrl = await createDefaultData(server, 'gateway');
+  const copyUrl = async (name) => {
+    await server.copy('gateway', name);
+    return server.urlOf(name);
+  };
+  // Made before the gateway connects to the original.
+  const [bareUrl, freshUrl] = [await copyUrl('bare'), await copyUrl('fresh')];
+  const context = {
+    databaseUrl,
+    bareUrl,
+    freshUrl: async () => freshUrl,
+    manyMachinesUrl: () => addMachines(freshUrl),
+  };
+  const results = [];
+  const compared = chosen.filter(({ open }) => open !== undefined);
+  if (compared.length > 0) {
+    context.gateway = await startGateway(databaseUrl);
+    for (const each of compared) results.push(await attempt(each, () => compare(each, context)));
+    await context.gateway.end();
   }
+  for (const each of chosen.filter(({ weigh }) => weigh !== undefined)) {
+    results.push(await attempt(each, () => weigh(each, context)));
+  }
+  return results;
 }
 
 async function addMachines(url) {

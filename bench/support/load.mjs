@@ -162,7 +162,7 @@ class Answer {
 
   /** What is known of it, for a message. */
   text() {
-    return this.#bytes.latin1Slice(0, 1_000);
+    return this.#bytes.toString('latin1', 0, 1_000);
   }
 
   #readHead() {
