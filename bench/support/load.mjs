@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
+const MESSAGE_LENGTH = 500;
 const NO_BODY = new Set([204, 304]);
 
 /** A request as it goes over the wire. `body` is a text. */
@@ -65,7 +66,7 @@ export async function answersTo(port, requests, connections = 1) {
  */
 export async function runLoad({ port, connections, seconds, clientOf, status = 200 }) {
   const accepted = new Set([status].flat());
-  const tally = { answers: 0, latenciesMs: [], refused: new Map(), isOver: false };
+  const tally = { answers: 0, latenciesMs: [], statuses: {}, refused: new Map(), isOver: false };
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
@@ -88,6 +89,8 @@ export async function runLoad({ port, connections, seconds, clientOf, status = 2
   if (tally.refused.size > 0) throw new Error(`unexpected answers: ${[...tally.refused.values()].join('; ')}`);
   return {
     perSecond: (tally.answers / took) * 1_000,
+    /** How many answers had each status. */
+    statuses: tally.statuses,
     /** Of all answers, those that came after the time was over too. */
     latenciesMs: tally.latenciesMs,
     /** Share of a core that the generator itself took. */
@@ -123,7 +126,8 @@ function converse(socket, client, tally, accepted) {
       tally.latenciesMs.push(latencyMs);
       if (!tally.isOver) tally.answers += 1;
       const { status, body } = answer;
-      if (!accepted.has(status)) tally.refused.set(status, `${status} ${answer.text()}`);
+      tally.statuses[status] = (tally.statuses[status] ?? 0) + 1;
+      if (!accepted.has(status)) tally.refused.set(status, answer.text());
       answer = new Answer(client.wantsBody);
       send(client.next(tally.isOver, { status, body, latencyMs }));
     });
@@ -160,9 +164,10 @@ class Answer {
     return true;
   }
 
-  /** What is known of it, for a message. */
+  /** Status line and body, for a message. */
   text() {
-    return this.#bytes.toString('latin1', 0, 1_000);
+    const [statusLine] = this.#bytes.toString('latin1').split('\r\n');
+    return `${statusLine} ${this.#bytes.toString('utf8', this.#headLength).slice(0, MESSAGE_LENGTH)}`;
   }
 
   #readHead() {
