@@ -104,26 +104,29 @@ async function weigh({ atMostMegabytes, weigh: take }, context) {
 }
 
 function summaryOf(results) {
-  const heading = ['case', '', 'against', 'gateway', 'peer', 'ratio', 'min–max', 'target', '', 'CPU ratio'];
-  const rows = results.map((result) => {
-    const { name, title, against, failure, ratio, isReached, atLeast, megabytes, atMostMegabytes } = result;
-    const verdict = isReached ? 'reached' : 'missed';
-    if (failure !== undefined) return [name, title, against, '', '', '', '', '', 'FAILED', ''];
-    if (megabytes !== undefined) {
-      return [name, title, against, `${whole(megabytes)} MB`, '', '', '', `≤ ${atMostMegabytes} MB`, verdict, ''];
-    }
-    const [subject, peer] = [result.subject, result.peer].map(({ perSecond }) => whole(perSecond));
-    const spread = result.spread.map((value) => value.toFixed(2)).join('–');
-    const cpu = result.cpuRatio.toFixed(2);
-    return [name, title, against, subject, peer, ratio.toFixed(2), spread, `≥ ${atLeast}`, verdict, cpu];
-  });
+  const heading = ['case', '', 'against', 'gateway', 'peer', 'ratio', 'min–max', 'target', '', 'CPU ratio', 'busy %'];
   const notes = results.flatMap(({ name, failure, note }) => (failure || note ? [`${name}: ${failure ?? note}`] : []));
   return [
-    table([heading, ...rows], [3, 4, 5, 6, 7, 9]),
+    table([heading, ...results.map(rowOf)], [3, 4, 5, 6, 7, 9, 10]),
     '',
-    'gateway and peer in requests (deploy-destroy: pairs) per second; CPU ratio: the same by CPU time of the two processes',
+    'gateway, peer: requests (deploy-destroy: pairs) per second. CPU ratio: the same by CPU time of the two processes, which',
+    'other programs on the machine disturb less. busy: how much of their core gateway and peer had.',
     ...notes,
   ].join('\n');
+}
+
+function rowOf(result) {
+  const { name, title, against, failure, isReached, atLeast, megabytes, atMostMegabytes } = result;
+  const verdict = isReached ? 'reached' : 'missed';
+  if (failure !== undefined) return [name, title, against, '', '', '', '', '', 'FAILED', '', ''];
+  if (megabytes !== undefined) {
+    return [name, title, against, `${whole(megabytes)} MB`, '', '', '', `≤ ${atMostMegabytes} MB`, verdict, '', ''];
+  }
+  const { subject, peer, ratio, spread, cpuRatio } = result;
+  const busy = [subject, peer].map((side) => whole(side.busy * 100)).join('/');
+  const [least, most] = spread.map((value) => value.toFixed(2));
+  const figures = [whole(subject.perSecond), whole(peer.perSecond), ratio.toFixed(2), `${least}–${most}`];
+  return [name, title, against, ...figures, `≥ ${atLeast}`, verdict, cpuRatio.toFixed(2), busy];
 }
 
 function ratioText({ ratio, subject, peer }) {
