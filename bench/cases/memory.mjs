@@ -1,0 +1,46 @@
+import { rentalsOf } from '../support/default-data.mjs';
+import { runLoad } from '../support/load.mjs';
+import { mixedClients } from '../support/mixed-load.mjs';
+import { residentMegabytesOf, startGateway } from '../support/programs.mjs';
+import { CONNECTIONS, settings } from '../support/settings.mjs';
+
+/** Connections that rent; the others read. */
+const RENTING = 4;
+/** An overloaded gateway may turn requests away, and what follows on them; that is told. */
+const EXPECTED = [200, 201, 409, 503];
+
+/** Resident memory of a gateway that was just started, at the end of a time under load of every route. */
+export const memoryCases = [
+  memoryCase({ name: 'memory', title: 'memory, default data', data: 'freshUrl', atMostMegabytes: 150 }),
+  memoryCase({
+    name: 'memory-100000',
+    title: 'memory, 100,000 machines',
+    data: 'manyMachinesUrl',
+    atMostMegabytes: 300,
+  }),
+];
+
+function memoryCase({ name, title, data, atMostMegabytes }) {
+  return {
+    name,
+    title,
+    against: `RSS after ${settings.memorySeconds} s of load`,
+    atMostMegabytes,
+    weigh: async (context) => {
+      const url = await context[data]();
+      const gateway = await startGateway(url);
+      try {
+        const startMegabytes = residentMegabytesOf(gateway.pid);
+        const clientOf = await mixedClients(url, (await rentalsOf(url)).slice(0, RENTING));
+        const { port, pid } = gateway;
+        const seconds = settings.memorySeconds;
+        const { statuses } = await runLoad({ port, connections: CONNECTIONS, seconds, clientOf, status: EXPECTED });
+        const unavailable = statuses[503] ?? 0;
+        const note = unavailable > 0 ? `${unavailable} answers were 503: ${JSON.stringify(statuses)}` : '';
+        return { megabytes: residentMegabytesOf(pid), startMegabytes, statuses, note };
+      } finally {
+        await gateway.end();
+      }
+    },
+  };
+}

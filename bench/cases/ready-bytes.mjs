@@ -1,0 +1,70 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { ask, differenceOf, toMessage } from '../support/answers.mjs';
+import { inTurn, requestBytes, runLoad } from '../support/load.mjs';
+import { startPeer } from '../support/programs.mjs';
+import { CONNECTIONS } from '../support/settings.mjs';
+
+/** The public answers against a bare server that writes the same bytes. */
+const ROUTES = { pricing: '/v1/gpus/pricing', offers: '/v1/offers?limit=25' };
+const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync };
+
+export const readyBytesCases = Object.entries(ROUTES).flatMap(([name, path]) => [
+  readyBytesCase(name, `GET ${path}`, path, plain),
+  readyBytesCase(`${name}-304`, `GET ${path}, If-None-Match`, path, conditional),
+  readyBytesCase(`${name}-gzip`, `GET ${path}, gzip`, path, (port) => encoded(port, path, 'gzip')),
+  readyBytesCase(`${name}-br`, `GET ${path}, brotli`, path, (port) => encoded(port, path, 'br')),
+]);
+
+function readyBytesCase(name, title, path, prepare) {
+  return {
+    name,
+    title,
+    against: 'node:http, same bytes',
+    atLeast: 0.8,
+    unit: 'requests/s',
+    open: async ({ gateway }) => {
+      const { headers, status, config } = await prepare(gateway.port, path);
+      const peer = await startPeer('ready-bytes', config);
+      const ours = await ask(gateway.port, { path, headers });
+      const theirs = await ask(peer.port, { path, headers });
+      const difference = ours.status === status ? differenceOf(ours, theirs) : `status ${ours.status}`;
+      const clientOf = inTurn([requestBytes({ path, headers })]);
+      const load = (port) => (seconds) => runLoad({ port, connections: CONNECTIONS, seconds, clientOf, status });
+      return {
+        difference,
+        subject: { pid: gateway.pid, run: load(gateway.port) },
+        peer: { pid: peer.pid, run: load(peer.port) },
+        close: () => peer.end(),
+      };
+    },
+  };
+}
+
+async function plain(port, path) {
+  const whole = await ask(port, { path });
+  return { headers: {}, status: 200, config: { mode: 'plain', whole: toMessage(whole) } };
+}
+
+async function conditional(port, path) {
+  const whole = await ask(port, { path });
+  const { etag } = whole.byName;
+  if (etag === undefined) throw new NotSupported('the answer has no ETag');
+  const headers = { 'If-None-Match': etag };
+  const unchanged = await ask(port, { path, headers });
+  if (unchanged.status !== 304) throw new NotSupported(`If-None-Match is answered with ${unchanged.status}`);
+  const config = { mode: 'conditional', etag, whole: toMessage(whole), unchanged: toMessage(unchanged) };
+  return { headers, status: 304, config };
+}
+
+async function encoded(port, path, encoding) {
+  const whole = await ask(port, { path });
+  const headers = { 'Accept-Encoding': encoding };
+  const compressed = await ask(port, { path, headers });
+  if (compressed.byName['content-encoding'] !== encoding) throw new NotSupported(`the answer is not in ${encoding}`);
+  if (!DECODERS[encoding](compressed.body).equals(whole.body)) throw new Error(`${encoding} gives another text`);
+  const config = { mode: 'encoded', encoding, whole: toMessage(whole), compressed: toMessage(compressed) };
+  return { headers, status: 200, config };
+}
+
+/** The gateway can't do what the case is about. */
+export class NotSupported extends Error {}

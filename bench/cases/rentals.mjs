@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import { withClient } from '../support/database.mjs';
+import { rentalsOf, renters } from '../support/default-data.mjs';
+import { accountId } from '../support/fill.mjs';
+import { runLoad } from '../support/load.mjs';
+import { runAdmin, startPeer } from '../support/programs.mjs';
+import { pairClient } from '../support/rental-client.mjs';
+
+export const rentalsCases = [
+  {
+    name: 'deploy-destroy',
+    title: 'deploy then destroy, 16 clients',
+    against: 'node-postgres, same writes',
+    atLeast: 0.5,
+    unit: 'pairs/s',
+    open: async ({ gateway, databaseUrl, bareUrl }) => {
+      const rentals = await rentalsOf(databaseUrl);
+      await withClient(bareUrl, dropNotices);
+      const config = {
+        databaseUrl: bareUrl,
+        rentals: rentals.map(({ account, machineId }) => ({ accountId: accountId(account), machineId })),
+      };
+      const peer = await startPeer('bare-writes', config);
+      const run = (seconds) => rentByGateway(gateway.port, rentals, seconds);
+      const runPeer = (seconds) => peer.ask({ seconds });
+      await run(0.01);
+      await runPeer(0.01);
+      return {
+        difference: await differenceOfRows(databaseUrl, bareUrl),
+        note: "the peer's tables have no triggers that tell what changed",
+        subject: { pid: gateway.pid, run },
+        peer: { pid: peer.pid, run: runPeer },
+        /** Nothing half done, nothing wrong, on either side. */
+        verify: async () => (await faultOf('gateway', databaseUrl)) ?? (await faultOf('peer', bareUrl)),
+        close: () => peer.end(),
+      };
+    },
+  },
+];
+
+/** Each connection deploys on a machine of its own and destroys what it got, again and again. */
+async function rentByGateway(port, rentals, seconds) {
+  const clientOf = (connection) => pairClient(rentals[connection]);
+  const load = await runLoad({ port, connections: rentals.length, seconds, clientOf, status: [200, 201] });
+  return { ...load, perSecond: load.perSecond / 2 };
+}
+
+/** Notices keep other gateways' memory current: a bare program has no need of them. */
+async function dropNotices(client) {
+  const { rows } = await client.query(`
+    select tgname, tgrelid::regclass::text as relation from pg_trigger join pg_proc on pg_proc.oid = tgfoid
+    where proname like 'tell\\_%'`);
+  for (const { tgname, relation } of rows) await client.query(`drop trigger ${tgname} on ${relation}`);
+}
+
+/** Both sides have done pairs by now: the first of each account must look alike but for ids and instants. */
+async function differenceOfRows(...urls) {
+  const [ours, theirs] = await Promise.all(urls.map(kindsOfRows));
+  return isDeepStrictEqual(ours, theirs) ? null : `${JSON.stringify(ours)} and ${JSON.stringify(theirs)}`;
+}
+
+function kindsOfRows(url) {
+  return withClient(url, async (client) => {
+    const ids = [accountId(renters[0]), accountId(renters.at(-1))];
+    return (await client.query({ text: FIRST_RENTALS, values: ids, rowMode: 'array' })).rows;
+  });
+}
+
+async function faultOf(side, url) {
+  const { code, said } = await runAdmin(['audit'], url);
+  return code === 0 ? null : `admin audit of the ${side}'s database: ${said.trim()}`;
+}
+
+const FIRST_RENTALS = `
+  with first as (select * from instance where account_id between $1 and $2 and sequence = 1)
+  select account_id, 'instance', to_jsonb(first) - '{id,created_at,stopped_at,destroyed_at,gpu_seconds}'::text[] from first
+  union all select account_id, 'interval', to_jsonb(usage) - '{instance_id,started_at,ended_at}'::text[]
+    from usage_interval usage join first on first.id = instance_id where ended_at is not null
+  union all select entry.account_id, substr(entry.id, 12), to_jsonb(entry) - '{id,instance_id,units,at}'::text[]
+    from ledger_entry entry join first on first.id = instance_id
+  order by 1, 2, 3`;

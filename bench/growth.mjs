@@ -1,0 +1,125 @@
+// `npm run bench:growth`: every route on a large data set against itself on the default data, in one run, and the query
+// plans of the slowest one. Exit code 1 when the data is not right or a route can't be measured.
+import { writeFileSync } from 'node:fs';
+import { growthRoutes } from './cases/growth-routes.mjs';
+import { createDefaultData, rentalsOf } from './support/default-data.mjs';
+import { createLargeData, HEAVY_ACCOUNT } from './support/large-data.mjs';
+import { runLoad } from './support/load.mjs';
+import { plansOf } from './support/plans.mjs';
+import { cpuSecondsOf, runAdmin, startGateway } from './support/programs.mjs';
+import { head, save, table } from './support/report.mjs';
+import { median, percentile } from './support/rounds.mjs';
+import { withServer } from './support/session.mjs';
+import { settings } from './support/settings.mjs';
+
+const CONNECTIONS = 8;
+/** The time on the large data may be so many times that on the default data. */
+const MOST = 1.25;
+
+async function main() {
+  console.log(`${head(CONNECTIONS).join('\n')}\n`);
+  await withServer(run);
+}
+
+async function run(server) {
+  const defaultUrl = await timed('default data', () => createDefaultData(server, 'gateway'));
+  const largeUrl = await timed('large data', () => createLargeData(server, 'gateway', 'large'));
+  const { code, said } = await timed('audit of the large data', () => runAdmin(['audit'], largeUrl));
+  console.log(said.trim());
+  if (code !== 0) throw new Error('the large data breaks a rule');
+
+  const sides = {
+    small: { ...(await startGateway(defaultUrl)), rentals: await rentalsOf(defaultUrl), historyAccount: 1 },
+    large: { ...(await startGateway(largeUrl)), rentals: await rentalsOf(largeUrl), historyAccount: HEAVY_ACCOUNT },
+  };
+  const results = [];
+  for (const route of await growthRoutes(defaultUrl)) {
+    process.stdout.write(`${route.name} … `);
+    const measured = await measureRoute(route, sides);
+    results.push(...measured);
+    console.log(measured.map(({ p50Ratio, p99Ratio }) => `${p50Ratio.toFixed(2)} ${p99Ratio.toFixed(2)}`).join(', '));
+  }
+  console.log(`\n${summaryOf(results)}\n`);
+
+  const slowest = results.reduce((worst, result) => (result.p50Ratio > worst.p50Ratio ? result : worst));
+  const file = save('growth', CONNECTIONS, { results, slowest: slowest.name });
+  const plansFile = file.replace(/\.json$/, '.plans.txt');
+  writeFileSync(plansFile, await plansOf({ server, database: 'large', side: sides.large, route: slowest.route }));
+  console.log(`the slowest by the ratio of p50 is ${slowest.name}: its query plans are in ${plansFile}\n${file}`);
+}
+
+async function timed(what, work) {
+  const startedAt = performance.now();
+  const result = await work();
+  console.log(`${what}: ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
+  return result;
+}
+
+/** One result for each kind of request that the route's clients send. */
+async function measureRoute(route, { small, large }) {
+  await route.check?.(small);
+  await route.check?.(large);
+  for (const side of [small, large]) await timesOf(route, side);
+  const rounds = [];
+  for (let round = 0; round < settings.rounds; round += 1) {
+    rounds.push({ small: await timesOf(route, small), large: await timesOf(route, large) });
+  }
+  const of = (side, step, figure) => median(rounds.map((round) => round[side].get(step)[figure]));
+  return [...rounds[0].small.keys()].map((step) => {
+    const [smallTimes, largeTimes] = ['small', 'large'].map((side) => ({
+      p50Ms: of(side, step, 'p50Ms'),
+      p99Ms: of(side, step, 'p99Ms'),
+      cpuMs: of(side, step, 'cpuMs'),
+    }));
+    return {
+      name: step === '' ? route.name : `${route.name}: ${step}`,
+      route,
+      small: smallTimes,
+      large: largeTimes,
+      p50Ratio: largeTimes.p50Ms / smallTimes.p50Ms,
+      p99Ratio: largeTimes.p99Ms / smallTimes.p99Ms,
+      cpuRatio: largeTimes.cpuMs / smallTimes.cpuMs,
+    };
+  });
+}
+
+/** p50 and p99 in ms of one round, by kind of request, and the CPU time of the gateway for an answer of any kind. */
+async function timesOf(route, side) {
+  const latenciesMs = new Map();
+  const heard = (step, latencyMs) => {
+    const known = latenciesMs.get(step);
+    if (known === undefined) latenciesMs.set(step, [latencyMs]);
+    else known.push(latencyMs);
+  };
+  const clientOf = route.clientOf(side, heard);
+  const { port, pid } = side;
+  const cpuBefore = cpuSecondsOf(pid);
+  const load = await runLoad({
+    port,
+    connections: CONNECTIONS,
+    seconds: settings.seconds,
+    clientOf,
+    status: [200, 201],
+  });
+  const cpuMs = ((cpuSecondsOf(pid) - cpuBefore) / load.latenciesMs.length) * 1_000;
+  if (latenciesMs.size === 0) latenciesMs.set('', load.latenciesMs);
+  const times = (list) => {
+    const sorted = Float64Array.from(list).sort();
+    return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99), cpuMs };
+  };
+  return new Map([...latenciesMs].map(([step, list]) => [step, times(list)]));
+}
+
+function summaryOf(results) {
+  const heading = ['route', 'p50', 'large', 'ratio', 'p99', 'large', 'ratio', `≤ ${MOST}`, 'CPU ratio'];
+  const rows = results.map(({ name, small, large, p50Ratio, p99Ratio, cpuRatio }) => [
+    name,
+    ...[small.p50Ms, large.p50Ms, p50Ratio, small.p99Ms, large.p99Ms, p99Ratio].map((value) => value.toFixed(2)),
+    Math.max(p50Ratio, p99Ratio) <= MOST ? 'reached' : 'missed',
+    cpuRatio.toFixed(2),
+  ]);
+  const told = 'p50 and p99 in ms on the default and on the large data; CPU ratio: the same by CPU time of the gateway';
+  return `${table([heading, ...rows], [1, 2, 3, 4, 5, 6, 8])}\n\n${told}`;
+}
+
+await main();

@@ -1,0 +1,34 @@
+// Mercurius with graphql-jit on the gateway's own schema text; the offers are held in memory, in their order, with their
+// prices made. Scalars are what they are.
+import Fastify from 'fastify';
+import mercurius from 'mercurius';
+
+/** Operations are compiled the second time they come. */
+const JIT_AFTER = 1;
+
+process.once('message', async ({ schema, offers }) => {
+  const app = Fastify();
+  app.register(mercurius, { schema, resolvers: resolversFor(offers), jit: JIT_AFTER });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  process.send({ port: app.server.address().port });
+});
+
+function resolversFor(offers) {
+  return {
+    Query: {
+      offers: (_root, { gpu, region, numMin, priceMax, limit }) => {
+        const found = [];
+        for (const offer of offers) {
+          if (gpu != null && offer.gpu !== gpu) continue;
+          if (region != null && offer.region !== region) continue;
+          if (offer.numGpus < numMin) continue;
+          // Cheapest first: the rest costs more.
+          if (priceMax != null && offer.pricePerHour.onDemand > priceMax) break;
+          found.push(offer);
+          if (found.length === limit) break;
+        }
+        return found;
+      },
+    },
+  };
+}

@@ -1,0 +1,35 @@
+// A bare node:http server that writes the bytes it was told, and nothing else where it can be helped.
+// `mode` plain: every request has the answer `whole`. conditional: `unchanged` (304) when If-None-Match is `etag`.
+// encoded: `compressed` when Accept-Encoding names `encoding`.
+import { createServer } from 'node:http';
+
+const LISTENERS = {
+  plain:
+    ({ whole }) =>
+    (_request, response) =>
+      write(response, whole),
+  conditional:
+    ({ whole, unchanged, etag }) =>
+    (request, response) =>
+      write(response, request.headers['if-none-match'] === etag ? unchanged : whole),
+  encoded:
+    ({ whole, compressed, encoding }) =>
+    (request, response) =>
+      write(response, request.headers['accept-encoding']?.includes(encoding) ? compressed : whole),
+};
+
+process.once('message', ({ mode, whole, unchanged, compressed, ...rest }) => {
+  const told = { ...rest, whole: bytesOf(whole), unchanged: bytesOf(unchanged), compressed: bytesOf(compressed) };
+  const server = createServer(LISTENERS[mode](told));
+  server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
+});
+
+/** `headers` are names and values in turn; the body travelled as base64. */
+function bytesOf(answer) {
+  return answer && { ...answer, body: Buffer.from(answer.body, 'base64') };
+}
+
+function write(response, { status, headers, body }) {
+  response.writeHead(status, headers);
+  response.end(body);
+}

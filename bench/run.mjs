@@ -1,0 +1,136 @@
+// `npm run bench`: the gateway against its peers, both started here, in one run. `-- --case NAME` runs one case.
+// Exit code 1 when answers differ or a case can't run; a ratio that is missed is told, not an error.
+import { parseArgs } from 'node:util';
+import { accountsCases } from './cases/accounts.mjs';
+import { memoryCases } from './cases/memory.mjs';
+import { offersCases } from './cases/offers.mjs';
+import { NotSupported, readyBytesCases } from './cases/ready-bytes.mjs';
+import { rentalsCases } from './cases/rentals.mjs';
+import { createDefaultData } from './support/default-data.mjs';
+import { fillMachines, settleTables } from './support/fill.mjs';
+import { MACHINES } from './support/large-data.mjs';
+import { startGateway } from './support/programs.mjs';
+import { head, save, table, whole } from './support/report.mjs';
+import { measure } from './support/rounds.mjs';
+import { withServer } from './support/session.mjs';
+import { CONNECTIONS, settings } from './support/settings.mjs';
+
+/** A generator that takes more of its core than this may be what holds a fast peer back. */
+const GENERATOR_LIMIT = 0.9;
+const all = [...readyBytesCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
+
+async function main() {
+  const { values } = parseArgs({ options: { case: { type: 'string', multiple: true } } });
+  const unknown = values.case?.filter((name) => !all.some((known) => known.name === name)) ?? [];
+  if (unknown.length > 0) {
+    console.error(`no case ${unknown.join(', ')}; there are: ${all.map(({ name }) => name).join(' ')}`);
+    process.exitCode = 2;
+    return;
+  }
+  const chosen = values.case === undefined ? all : all.filter(({ name }) => values.case.includes(name));
+  console.log(`${head(CONNECTIONS).join('\n')}\n`);
+  const results = await withServer((server) => runAll(server, chosen));
+  console.log(`\n${summaryOf(results)}\n`);
+  console.log(save('bench', CONNECTIONS, { results }));
+  if (results.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
+}
+
+async function runAll(server, chosen) {
+  const databaseUrl = await createDefaultData(server, 'gateway');
+  const copyUrl = async (name) => {
+    await server.copy('gateway', name);
+    return server.urlOf(name);
+  };
+  // Made before the gateway connects to the original.
+  const [bareUrl, freshUrl] = [await copyUrl('bare'), await copyUrl('fresh')];
+  const context = {
+    databaseUrl,
+    bareUrl,
+    freshUrl: async () => freshUrl,
+    manyMachinesUrl: () => addMachines(freshUrl),
+  };
+  const results = [];
+  const compared = chosen.filter(({ open }) => open !== undefined);
+  if (compared.length > 0) {
+    context.gateway = await startGateway(databaseUrl);
+    for (const each of compared) results.push(await attempt(each, () => compare(each, context)));
+    await context.gateway.end();
+  }
+  for (const each of chosen.filter(({ weigh }) => weigh !== undefined)) {
+    results.push(await attempt(each, () => weigh(each, context)));
+  }
+  return results;
+}
+
+async function addMachines(url) {
+  await fillMachines(url, MACHINES);
+  await settleTables(url);
+  return url;
+}
+
+async function attempt({ name, title, against }, work) {
+  process.stdout.write(`${name} … `);
+  let outcome;
+  try {
+    outcome = await work();
+  } catch (error) {
+    outcome = { failure: error instanceof NotSupported ? `not supported: ${error.message}` : error.message };
+  }
+  console.log(outcome.failure ?? outcome.told);
+  return { name, title, against, ...outcome };
+}
+
+async function compare({ atLeast, unit, open }, context) {
+  const opened = await open(context);
+  try {
+    if (opened.difference !== null) return { failure: `answers differ: ${opened.difference}` };
+    const measured = await measure(opened, settings);
+    const fault = await opened.verify?.();
+    if (fault) return { failure: fault };
+    const { ratio, peer } = measured;
+    const isHeldBack = peer.generatorBusy > GENERATOR_LIMIT && peer.busy < GENERATOR_LIMIT;
+    const notes = [opened.note, isHeldBack ? 'the peer was held back by the load generator' : undefined];
+    const note = notes.filter((text) => text !== undefined).join('; ');
+    return { atLeast, unit, isReached: ratio >= atLeast, note, ...measured, told: ratioText(measured) };
+  } finally {
+    await opened.close();
+  }
+}
+
+async function weigh({ atMostMegabytes, weigh: take }, context) {
+  const weighed = await take(context);
+  const isReached = weighed.megabytes <= atMostMegabytes;
+  return { atMostMegabytes, isReached, ...weighed, told: `${whole(weighed.megabytes)} MB` };
+}
+
+function summaryOf(results) {
+  const heading = ['case', '', 'against', 'gateway', 'peer', 'ratio', 'min–max', 'target', '', 'CPU ratio', 'busy %'];
+  const notes = results.flatMap(({ name, failure, note }) => (failure || note ? [`${name}: ${failure ?? note}`] : []));
+  return [
+    table([heading, ...results.map(rowOf)], [3, 4, 5, 6, 7, 9, 10]),
+    '',
+    'gateway, peer: requests (deploy-destroy: pairs) per second. CPU ratio: the same by CPU time of the two processes, which',
+    'other programs on the machine disturb less. busy: how much of their core gateway and peer had.',
+    ...notes,
+  ].join('\n');
+}
+
+function rowOf(result) {
+  const { name, title, against, failure, isReached, atLeast, megabytes, atMostMegabytes } = result;
+  const verdict = isReached ? 'reached' : 'missed';
+  if (failure !== undefined) return [name, title, against, '', '', '', '', '', 'FAILED', '', ''];
+  if (megabytes !== undefined) {
+    return [name, title, against, `${whole(megabytes)} MB`, '', '', '', `≤ ${atMostMegabytes} MB`, verdict, '', ''];
+  }
+  const { subject, peer, ratio, spread, cpuRatio } = result;
+  const busy = [subject, peer].map((side) => whole(side.busy * 100)).join('/');
+  const [least, most] = spread.map((value) => value.toFixed(2));
+  const figures = [whole(subject.perSecond), whole(peer.perSecond), ratio.toFixed(2), `${least}–${most}`];
+  return [name, title, against, ...figures, `≥ ${atLeast}`, verdict, cpuRatio.toFixed(2), busy];
+}
+
+function ratioText({ ratio, subject, peer }) {
+  return `${whole(subject.perSecond)} to ${whole(peer.perSecond)}, ratio ${ratio.toFixed(2)}`;
+}
+
+await main();

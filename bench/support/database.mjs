@@ -1,0 +1,40 @@
+// The PostgreSQL of a run: the project's embedded one, durable (fsync on), on data of its own.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openEmbeddedPostgres } from '../../dist/src/database/embedded-postgres.js';
+
+export async function openServer() {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+  const server = await openEmbeddedPostgres({ dataDir, database: 'postgres' });
+  const urlOf = (database) => server.url.replace('/postgres?', `/${database}?`);
+  const run = (text) => withClient(server.url, (client) => client.query(text));
+  return {
+    urlOf,
+    create: (database) => run(`create database ${database}`),
+    /** Nobody may be connected to the original. */
+    copy: (original, database) => run(`create database ${database} template ${original} strategy file_copy`),
+    alter: (database, setting) => run(`alter database ${database} set ${setting}`),
+    log: () => readFileSync(join(dataDir, 'postgres.log'), 'utf8'),
+    close: async () => {
+      await server.release();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function withClient(url, work) {
+  const client = new pg.Client({ connectionString: url, options: '-c TimeZone=UTC' });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+export async function rowsOf(url, text, values = []) {
+  return (await withClient(url, (client) => client.query(text, values))).rows;
+}

@@ -1,0 +1,40 @@
+// The data of every case: the seed's demo inventory, and accounts with a history of their own.
+import { withClient } from './database.mjs';
+import { fillAccounts, settleTables } from './fill.mjs';
+import { startGateway } from './programs.mjs';
+
+export const ACCOUNTS = 3_000;
+/** Instances of each of them. */
+export const STOPPED = 10;
+export const PAST = 10;
+/** Accounts that rent, without instances; their numbers follow those of the others. */
+const RENTERS = 16;
+
+export const renters = Array.from({ length: RENTERS }, (_, index) => ACCOUNTS + 1 + index);
+
+/** Makes the database; nobody is connected to it afterwards. */
+export async function createDefaultData(server, database) {
+  await server.create(database);
+  const url = server.urlOf(database);
+  // A first start brings the tables and the seed.
+  const gateway = await startGateway(url, { SEED: 'demo' });
+  await gateway.end();
+  await fillAccounts(url, { from: 1, to: ACCOUNTS, past: PAST, stopped: STOPPED });
+  await fillAccounts(url, { from: renters[0], to: renters.at(-1), past: 0, stopped: 0 });
+  await settleTables(url);
+  return url;
+}
+
+/** For each renter a machine of its own that is free. */
+export function rentalsOf(url) {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query(FREE_MACHINES, [RENTERS]);
+    return renters.map((account, index) => ({ account, ...rows[index] }));
+  });
+}
+
+const FREE_MACHINES = `
+  select machine.id as "machineId" from machine
+  where state = 'LISTED' and num_gpus = 1 and disk_gb >= 100
+    and not exists (select 1 from instance where machine_id = machine.id and status <> 'DESTROYED')
+  order by machine.id limit $1`;

@@ -1,0 +1,163 @@
+// Accounts, instances and machines by bulk SQL. What it writes obeys the same rules as what the gateway writes: `admin
+// audit` finds nothing. Triggers are off meanwhile, which checks no foreign key and tells no gateway.
+import { DUE_AT, recomputed } from '../../dist/src/domain/recompute.js';
+import { withClient } from './database.mjs';
+
+const CREDIT_UNITS = 100_000n * 1_000_000n * 3_600n;
+const DISK_MICRO_PER_GB_HOUR = 140;
+/** Hosts of the stopped instances: they are in no offer, so that the offers stay those of the seed. */
+const STORES = 40;
+const STORE_DISK_GB = 1_000_000;
+const STOPPED_DISK_GB = 10;
+const PAST_DISK_GB = 50;
+
+/** Numbers that ids are made of are multiplied by this odd number: no two are equal, and they lie as scattered as random ones. */
+const SCATTER = 2_654_435_761;
+/** An account with more instances needs a number far from those of others. */
+const IDS_OF_ACCOUNT = 64;
+
+/** Account `n`, counted from 1, and its key. */
+export function accountId(n) {
+  return `acc-${n.toString(16).padStart(16, '0')}`;
+}
+
+export function keyOf(n) {
+  return `gpu_live_${n.toString(16).padStart(40, '0')}`;
+}
+
+/** Instance `k` of account `n`, counted from 1: first the past ones, then the stopped ones. */
+export function instanceId(n, k) {
+  const scattered = ((BigInt(n) * BigInt(IDS_OF_ACCOUNT) + BigInt(k)) * BigInt(SCATTER)) % 2n ** 32n;
+  return `i-${scattered.toString(16).padStart(8, '0')}`;
+}
+
+/**
+ * Adds accounts `from` to `to`, each with a key, a credit of 100,000 USD, `past` destroyed instances of the last days and
+ * `stopped` stopped ones, which are its newest.
+ */
+export function fillAccounts(url, { from, to, past, stopped }) {
+  return withClient(url, async (client) => {
+    await client.query('analyze machine, gpu_price, market_snapshot');
+    await client.query(`begin; set local session_replication_role = replica; set local work_mem = '256MB'`);
+    await client.query(ACCOUNTS, [from, to]);
+    await client.query(CREDITS, [from, to, CREDIT_UNITS.toString()]);
+    await client.query(KEYS, [from, to]);
+    await client.query(STORE_MACHINES, [STORES, STORE_DISK_GB]);
+    await client.query(PAST_INSTANCES, [from, to, past, PAST_DISK_GB, PAST_DISK_GB * DISK_MICRO_PER_GB_HOUR]);
+    await client.query(STOPPED_INSTANCES, [
+      ...[from, to, past, stopped, STOPPED_DISK_GB, STOPPED_DISK_GB * DISK_MICRO_PER_GB_HOUR, STORES],
+    ]);
+    const ids = [accountId(from), accountId(to)];
+    await client.query(GPU_INTERVALS, ids);
+    await client.query(DISK_INTERVALS, ids);
+    await client.query(CHARGES, ids);
+    await client.query(TOTALS, ids);
+    await client.query('commit');
+  });
+}
+
+/** Adds `count` machines with the shapes, models and places of those that are there. */
+export function fillMachines(url, count) {
+  return withClient(url, async (client) => {
+    await client.query('begin; set local session_replication_role = replica');
+    await client.query(MACHINES, [count]);
+    await client.query('commit');
+  });
+}
+
+/** As a database that was filled over months is: its statistics known, its pages clean, its log written out. */
+export function settleTables(url) {
+  return withClient(url, async (client) => {
+    await client.query('vacuum analyze');
+    await client.query('checkpoint');
+  });
+}
+
+const ACCOUNT_ID = `'acc-' || lpad(to_hex(n), 16, '0')`;
+const KEY = `'gpu_live_' || lpad(to_hex(n), 40, '0')`;
+const NOW = `date_trunc('second', now())`;
+
+const ACCOUNTS = `
+  insert into account (id, name, created_at, settled_at)
+  select ${ACCOUNT_ID}, 'Account ' || n, ${NOW} - interval '90 days', ${NOW} from generate_series($1::int, $2) n`;
+
+const CREDITS = `
+  insert into ledger_entry (id, account_id, kind, units, at, note)
+  select 'credit-' || lpad(to_hex(n), 16, '0'), ${ACCOUNT_ID}, 'CREDIT', $3, ${NOW} - interval '90 days', 'first credit'
+  from generate_series($1::int, $2) n`;
+
+const KEYS = `
+  insert into api_key (id, account_id, hash, prefix, last_four, created_at)
+  select 'key-' || lpad(to_hex(n), 16, '0'), ${ACCOUNT_ID}, sha256(convert_to(${KEY}, 'UTF8')), 'gpu_live_', right(${KEY}, 4),
+    ${NOW} - interval '90 days' from generate_series($1::int, $2) n`;
+
+const STORE_MACHINES = `
+  insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
+    nvlink, cuda_max, reliability, state, created_at)
+  select 'm-store-' || n, gpu, 1, region, cpu, vcpus, ram_gb, $2, net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max,
+    reliability, 'DRAINED', created_at
+  from generate_series(0, $1::int - 1) n, (select * from machine where num_gpus = 1 order by id limit 1) as like_this
+  on conflict do nothing`;
+
+const MACHINES = `
+  with numbered as (select machine.*, row_number() over (order by id) - 1 as place from machine where state = 'LISTED')
+  insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
+    nvlink, cuda_max, reliability, state, demo, created_at)
+  select 'm-' || lpad(to_hex(n * ${SCATTER} % 4294967296), 8, '0'), gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb,
+    net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at
+  from generate_series(1, $1::bigint) n join numbered on place = n % (select count(*) from numbered)
+  on conflict do nothing`;
+
+const PRICED = `
+  select machine.*, row_number() over (order by machine.id) - 1 as place, on_demand_rate * num_gpus as rate
+  from machine join gpu_price on gpu_price.gpu = machine.gpu
+  where snapshot_date = (select max(date) from market_snapshot)`;
+
+const INSTANCE_COLUMNS = `id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode, gpu_rate,
+  disk_rate, on_demand_rate, created_at, stopped_at, destroyed_at, stop_reason, gpu_seconds, gpu_intervals`;
+
+/** The id of `instanceId`. */
+const INSTANCE_ID = (k) =>
+  `'i-' || lpad(to_hex((n::bigint * ${IDS_OF_ACCOUNT} + ${k}) * ${SCATTER} % 4294967296), 8, '0')`;
+
+/** One every twelve minutes, each ran for ten; its disk was kept a minute longer. The last ended two days ago. */
+const PAST_INSTANCES = `
+  with priced as (${PRICED} and state = 'LISTED'), begun as (
+    select n, k, ${NOW} - make_interval(mins => ($3::int - k + 1) * 12, secs => n % 3600) - interval '2 days' as at
+    from generate_series($1::int, $2) n, generate_series(1, $3) k)
+  insert into instance (${INSTANCE_COLUMNS})
+  select ${INSTANCE_ID('k')}, ${ACCOUNT_ID}, k, priced.id, 'DESTROYED', gpu, num_gpus, region, 'pytorch', $4, 'ON_DEMAND', rate,
+    $5, rate, at, at + interval '10 minutes', at + interval '11 minutes', 'USER', 600, 1
+  from begun join priced on place = (n::bigint * 7919 + k) % (select count(*) from priced)`;
+
+/** Each ran for ten minutes. */
+const STOPPED_INSTANCES = `
+  with priced as (${PRICED} and machine.id like 'm-store-%'), begun as (
+    select n, k, ${NOW} - make_interval(mins => ($4::int - k + 1) * 30, secs => n % 600) as at
+    from generate_series($1::int, $2) n, generate_series(1, $4) k)
+  insert into instance (${INSTANCE_COLUMNS})
+  select ${INSTANCE_ID('$3 + k')}, ${ACCOUNT_ID}, $3 + k, priced.id, 'STOPPED', gpu, num_gpus, region, 'pytorch', $5, 'ON_DEMAND', rate,
+    $6, rate, at, at + interval '10 minutes', null, 'USER', 600, 1
+  from begun join priced on place = n % $7`;
+
+const GPU_INTERVALS = `
+  insert into usage_interval (instance_id, resource, ordinal, rate, started_at, ended_at)
+  select id, 'GPU', 1, gpu_rate, created_at, stopped_at from instance where account_id between $1 and $2`;
+
+const DISK_INTERVALS = `
+  insert into usage_interval (instance_id, resource, ordinal, rate, started_at, ended_at)
+  select id, 'DISK', 1, disk_rate, created_at, destroyed_at from instance where account_id between $1 and $2`;
+
+const CHARGES = `
+  insert into ledger_entry (id, account_id, kind, units, at, instance_id)
+  select instance_id || '/' || lower(resource::text) || '/1', account_id, (resource || '_USAGE')::ledger_kind,
+    -rate * extract(epoch from ended_at - started_at)::bigint, ended_at, instance_id
+  from usage_interval join instance on instance.id = instance_id
+  where ended_at is not null and account_id between $1 and $2`;
+
+const TOTALS = `
+  with fresh as (${recomputed('(select * from account where id between $1 and $2)')})
+  update account set credit_units = fresh.credit_units, spend_units = fresh.spend_units, burn_rate = fresh.burn_rate,
+    month_start_spend_units = fresh.month_start_spend_units, live_instances = fresh.live_instances,
+    deployed_instances = fresh.deployed_instances, due_at = (select ${DUE_AT} from (select fresh.*) as due)
+  from fresh where account.id = fresh.id`;

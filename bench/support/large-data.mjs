@@ -1,0 +1,20 @@
+import { fillAccounts, fillMachines, settleTables } from './fill.mjs';
+
+/** With those of the default data: 100,000 accounts and 1,000,000 past instances, and 100,000 machines. */
+const ACCOUNTS = { from: 4_000, to: 101_000, past: 10, stopped: 0 };
+export const MACHINES = 100_000;
+/** An account with a long history; its number is far from others, as the ids of its instances are made of it. */
+export const HEAVY_ACCOUNT = 1_000_000;
+const HEAVY_PAST = 10_000;
+const HEAVY_STOPPED = 10;
+
+/** Copies the default data and adds to it. Nobody may be connected to the original. */
+export async function createLargeData(server, original, database) {
+  await server.copy(original, database);
+  const url = server.urlOf(database);
+  await fillMachines(url, MACHINES);
+  await fillAccounts(url, ACCOUNTS);
+  await fillAccounts(url, { from: HEAVY_ACCOUNT, to: HEAVY_ACCOUNT, past: HEAVY_PAST, stopped: HEAVY_STOPPED });
+  await settleTables(url);
+  return url;
+}

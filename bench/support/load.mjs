@@ -1,0 +1,200 @@
+// A load generator for one core. autocannon 9 spends 30 µs of CPU on a request and a bare node:http server 23, so that
+// it would measure itself; this one spends 16. It knows of HTTP what the servers here answer with: keep-alive, one
+// request at a time on a connection, and a body that is empty, of a told length, or chunked.
+import { connect } from 'node:net';
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
+const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
+const MESSAGE_LENGTH = 500;
+const NO_BODY = new Set([204, 304]);
+
+/** A request as it goes over the wire. `body` is a text. */
+export function requestBytes({ method = 'GET', path, headers = {}, body }) {
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1'];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+  if (body !== undefined) lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`);
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+}
+
+/** Clients that send the same requests in turn, all from one list, for as long as the load goes on. */
+export function inTurn(requests) {
+  let sent = 0;
+  const next = (isOver) => {
+    if (isOver) return null;
+    const request = requests[sent % requests.length];
+    sent += 1;
+    return request;
+  };
+  return () => ({ next });
+}
+
+/** Clients that send each request once; `heard(index, answer)` is told every answer. */
+function once(requests, heard) {
+  let sent = 0;
+  return () => {
+    let index = -1;
+    return {
+      wantsBody: true,
+      next: (isOver, answer) => {
+        if (index >= 0) heard(index, answer);
+        index = isOver ? requests.length : sent;
+        sent += 1;
+        return requests[index] ?? null;
+      },
+    };
+  };
+}
+
+/** The parsed answers to requests that have to be 200 and without GraphQL errors, in order. */
+export async function answersTo(port, requests, connections = 1) {
+  const answers = [];
+  const heard = (index, { body }) => {
+    answers[index] = JSON.parse(body);
+  };
+  await runLoad({ port, connections, seconds: Number.POSITIVE_INFINITY, clientOf: once(requests, heard) });
+  const failed = answers.find(({ errors }) => errors !== undefined);
+  if (failed !== undefined) throw new Error(`refused: ${JSON.stringify(failed.errors).slice(0, 500)}`);
+  return answers;
+}
+
+/**
+ * Sends requests over so many connections for so many seconds; then each client may finish what it began.
+ * `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` is given the answer before (none at the
+ * first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and gives the next request, or null to end.
+ * Answers with a status other than `status` (a number or a list) make it reject, in the end.
+ */
+export async function runLoad({ port, connections, seconds, clientOf, status = 200 }) {
+  const accepted = new Set([status].flat());
+  const tally = { answers: 0, latenciesMs: [], statuses: {}, refused: new Map(), isOver: false };
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+  const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
+  let took = 0;
+  const deadline = setTimeout(
+    () => {
+      tally.isOver = true;
+      took = performance.now() - startedAt;
+    },
+    Math.min(seconds * 1_000, 2 ** 31 - 1),
+  );
+  try {
+    await Promise.all(sockets.map((socket, index) => converse(socket, clientOf(index), tally, accepted)));
+  } finally {
+    clearTimeout(deadline);
+    for (const socket of sockets) socket.destroy();
+  }
+  if (took === 0) took = performance.now() - startedAt;
+  const cpu = process.cpuUsage(cpuBefore);
+  if (tally.refused.size > 0) throw new Error(`unexpected answers: ${[...tally.refused.values()].join('; ')}`);
+  return {
+    perSecond: (tally.answers / took) * 1_000,
+    /** How many answers had each status. */
+    statuses: tally.statuses,
+    /** Of all answers, those that came after the time was over too. */
+    latenciesMs: tally.latenciesMs,
+    /** Share of a core that the generator itself took. */
+    generatorBusy: (cpu.user + cpu.system) / 1_000 / took,
+  };
+}
+
+function open(port) {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => {
+      socket.off('error', reject);
+      resolve(socket);
+    });
+    socket.once('error', reject);
+  });
+}
+
+/** Resolves when the client ends; rejects when the connection does before. */
+function converse(socket, client, tally, accepted) {
+  return new Promise((resolve, reject) => {
+    let answer = new Answer(client.wantsBody);
+    let sentAt = 0;
+    const send = (request) => {
+      if (request === null) return resolve();
+      sentAt = performance.now();
+      socket.write(request);
+    };
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('the server closed a connection')));
+    socket.on('data', (chunk) => {
+      if (!answer.add(chunk)) return;
+      const latencyMs = performance.now() - sentAt;
+      tally.latenciesMs.push(latencyMs);
+      if (!tally.isOver) tally.answers += 1;
+      const { status, body } = answer;
+      tally.statuses[status] = (tally.statuses[status] ?? 0) + 1;
+      if (!accepted.has(status)) tally.refused.set(status, answer.text());
+      answer = new Answer(client.wantsBody);
+      send(client.next(tally.isOver, { status, body, latencyMs }));
+    });
+    send(client.next(false));
+  });
+}
+
+/** One answer as it comes in. */
+class Answer {
+  status = 0;
+  /** Of the whole answer, when it is wanted. */
+  body;
+  #wantsBody;
+  #bytes = null;
+  #headLength = 0;
+  /** Bytes of the body still to come; -1 while the head is not whole, -2 for a chunked body. */
+  #left = -1;
+
+  constructor(wantsBody = false) {
+    this.#wantsBody = wantsBody;
+  }
+
+  /** True when the answer is whole. */
+  add(chunk) {
+    // The bytes of a body are kept only where something will read them.
+    const isKept = this.#left === -1 || this.#left === -2 || this.#wantsBody;
+    if (isKept) this.#bytes = this.#bytes === null ? chunk : Buffer.concat([this.#bytes, chunk]);
+    if (this.#left === -1) {
+      if (!this.#readHead()) return false;
+    } else if (this.#left > 0) this.#left -= chunk.length;
+    if (this.#left === -2) return this.#readChunks();
+    if (this.#left > 0) return false;
+    if (this.#wantsBody) this.body = this.#bytes.subarray(this.#headLength);
+    return true;
+  }
+
+  /** Status line and body, for a message. */
+  text() {
+    const [statusLine] = this.#bytes.toString('latin1').split('\r\n');
+    return `${statusLine} ${this.#bytes.toString('utf8', this.#headLength).slice(0, MESSAGE_LENGTH)}`;
+  }
+
+  #readHead() {
+    const end = this.#bytes.indexOf(HEAD_END);
+    if (end < 0) return false;
+    const head = this.#bytes.latin1Slice(0, end);
+    this.status = Number(head.slice(9, 12));
+    this.#headLength = end + HEAD_END.length;
+    if (NO_BODY.has(this.status)) this.#left = 0;
+    else if (CHUNKED.test(head)) this.#left = -2;
+    else this.#left = this.#headLength + Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0) - this.#bytes.length;
+    return true;
+  }
+
+  #readChunks() {
+    const parts = [];
+    for (let at = this.#headLength; ; ) {
+      const lineEnd = this.#bytes.indexOf('\r\n', at);
+      if (lineEnd < 0) return false;
+      const length = Number.parseInt(this.#bytes.latin1Slice(at, lineEnd), 16);
+      const from = lineEnd + 2;
+      if (this.#bytes.length < from + length + 2) return false;
+      if (length === 0) break;
+      if (this.#wantsBody) parts.push(this.#bytes.subarray(from, from + length));
+      at = from + length + 2;
+    }
+    this.body = Buffer.concat(parts);
+    return true;
+  }
+}

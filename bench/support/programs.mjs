@@ -1,0 +1,151 @@
+// Processes of a run and the cores they are on: what is measured has core 0, everything that serves it core 1.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PROJECT } from './settings.mjs';
+
+const MEASURED_CORE = '0';
+const SERVING_CORE = '1';
+const STARTS_WITHIN_MS = 120_000;
+const ENDS_WITHIN_MS = 12_000;
+const TICKS_PER_SECOND = 100;
+
+const children = new Set();
+
+/** Puts this process, and what it starts from now on, on the serving core. False where that can't be done. */
+export const isPinned = pin();
+
+function pin() {
+  try {
+    execFileSync('taskset', ['-c', MEASURED_CORE, 'true'], { stdio: 'ignore' });
+    execFileSync('taskset', ['-a', '-c', '-p', SERVING_CORE, String(process.pid)], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The built gateway on a database, answering. `env` over what every run is given. */
+export async function startGateway(databaseUrl, env = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
+  const { PATH = '/usr/bin:/bin' } = process.env;
+  const child = start([join(PROJECT, 'dist/src/main.js')], {
+    // A folder of its own: the checkout may hold an .env file.
+    cwd: folder,
+    env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  let said = '';
+  const port = await within(
+    STARTS_WITHIN_MS,
+    child,
+    new Promise((resolve) => {
+      child.stdout.setEncoding('utf8').on('data', (text) => {
+        said += text;
+        const address = /REST +http:\S+:(\d+)\/v1/.exec(said);
+        if (address !== null) resolve(Number(address[1]));
+      });
+    }),
+  );
+  return { pid: child.pid, port, end: () => end(child) };
+}
+
+/** A peer of `bench/peers`, told `config`. Resolves when it says it is ready, with what it said (`port`, as a rule). */
+export async function startPeer(name, config) {
+  const child = start([join(PROJECT, 'bench/peers', `${name}.mjs`)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const ready = once(child);
+  child.send(config);
+  return {
+    ...(await within(STARTS_WITHIN_MS, child, ready)),
+    pid: child.pid,
+    /** Sends it a message and resolves to its answer. */
+    ask: (message) => {
+      const answer = once(child);
+      child.send(message);
+      return within(STARTS_WITHIN_MS, child, answer);
+    },
+    end: () => end(child),
+  };
+}
+
+/** Runs an operator command to its end; resolves to its exit code and what it said. */
+export function runAdmin(args, databaseUrl) {
+  return new Promise((resolve, reject) => {
+    const { PATH = '/usr/bin:/bin' } = process.env;
+    const env = { PATH, DATABASE_URL: databaseUrl };
+    const child = spawn(process.execPath, [join(PROJECT, 'dist/src/admin/main.js'), ...args], { cwd: tmpdir(), env });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        said += text;
+      });
+    }
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, said }));
+  });
+}
+
+export async function endAll() {
+  await Promise.all([...children].map(end));
+}
+
+/** Seconds of CPU that a process took so far, all its threads together. */
+export function cpuSecondsOf(pid) {
+  // The command, in brackets, may hold spaces; user and system time are the 12th and 13th field after it.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Memory of a process that is in RAM. */
+export function residentMegabytesOf(pid) {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1_024;
+}
+
+function start(args, options) {
+  const command = [process.execPath, ...args];
+  const [file, ...rest] = isPinned ? ['taskset', '-c', MEASURED_CORE, ...command] : command;
+  const child = spawn(file, rest, options);
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return child;
+}
+
+function once(child) {
+  return new Promise((resolve) => child.once('message', resolve));
+}
+
+async function within(limitMs, child, promise) {
+  let timer;
+  let ended;
+  const failed = new Promise((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`process ${child.pid} did not answer within ${limitMs / 1_000} s`)),
+      limitMs,
+    );
+    ended = (code) => reject(new Error(`process ${child.pid} ended with ${code}`));
+    child.once('exit', ended);
+    child.once('error', reject);
+  });
+  try {
+    return await Promise.race([promise, failed]);
+  } finally {
+    clearTimeout(timer);
+    child.off('exit', ended);
+  }
+}
+
+function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  return new Promise((resolve) => {
+    const late = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS);
+    child.once('exit', () => {
+      clearTimeout(late);
+      resolve();
+    });
+    child.kill('SIGTERM');
+  });
+}

@@ -1,0 +1,21 @@
+import { openServer } from './database.mjs';
+import { endAll } from './programs.mjs';
+
+/** Calls `work` with the PostgreSQL of a run. Ends every process and removes the data, however it goes. */
+export async function withServer(work) {
+  const server = await openServer();
+  const close = async () => {
+    await endAll();
+    await server.close();
+  };
+  const closeEarly = (reason) => {
+    console.error(reason);
+    close().finally(() => process.exit(1));
+  };
+  process.once('SIGINT', closeEarly).once('SIGTERM', closeEarly).once('uncaughtException', closeEarly);
+  try {
+    return await work(server);
+  } finally {
+    await close();
+  }
+}

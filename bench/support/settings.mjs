@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url';
+
+/** What the environment decides of a run. */
+export const settings = {
+  /** Length of a round, and of a warm-up. */
+  seconds: positive('BENCH_SECONDS', 5),
+  rounds: positive('BENCH_ROUNDS', 5),
+  /** How long the memory cases are under load. */
+  memorySeconds: positive('BENCH_MEMORY_SECONDS', 60),
+};
+
+export const CONNECTIONS = 32;
+export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+export const RESULTS = fileURLToPath(new URL('../results', import.meta.url));
+
+function positive(name, preset) {
+  const value = Number(process.env[name] ?? preset);
+  if (value > 0) return value;
+  throw new Error(`${name} must be a number above 0`);
+}
