@@ -201,6 +201,13 @@ export async function readAccount(deps: Deps, id: string): Promise<Account | nul
   return rows[0] ?? null;
 }
 
+/** The account's undestroyed instances as they stand, newest first. */
+export async function readLiveInstances(deps: Deps, accountId: string): Promise<Instance[]> {
+  const text = `select ${INSTANCE_COLUMNS} from instance where account_id = $1 and status <> 'DESTROYED' order by sequence desc`;
+  const { rows } = await deps.db.pool.query<Instance>({ name: 'read-live', text, values: [accountId] });
+  return rows;
+}
+
 async function openWrite(deps: Deps, client: pg.PoolClient, scope: Scope): Promise<WriteRows> {
   const rows = new WriteRows(client);
   await rows.lockAccounts(scope);

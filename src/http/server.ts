@@ -16,6 +16,9 @@ const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs:
 /** Of the request line and all headers together. */
 const MAX_HEADER_BYTES = 16_384;
 
+const lastAnswer = Symbol('the last answer begun on a connection');
+type Answered = Duplex & { [lastAnswer]?: ServerResponse };
+
 interface Refusal {
   status: number;
   code: ErrorCode;
@@ -49,13 +52,14 @@ export function createHttpServer(timeouts = TIMEOUTS): Server {
     // Node's own refusal has no body; the app refuses instead.
     requireHostHeader: false,
   });
-  const answers = new WeakMap<Duplex, ServerResponse>();
-  server.on('request', (request, response) => answers.set(request.socket, response));
+  server.on('request', (request, response) => {
+    (request.socket as Answered)[lastAnswer] = response;
+  });
   server.on('checkExpectation', (_request, response) => {
     response.writeHead(UNMET_EXPECTATION.status, headersOf(UNMET_EXPECTATION)).end(bodyOf(UNMET_EXPECTATION));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const answer = answers.get(socket);
+    const answer = (socket as Answered)[lastAnswer];
     const isOwed = answer !== undefined && !answer.writableFinished;
     const tell = () => socket.end(rawAnswer(REFUSALS[error.code ?? ''] ?? MALFORMED));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
