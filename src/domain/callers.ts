@@ -44,8 +44,10 @@ export class Callers {
     const line = key && this.#lines.get(key.accountId);
     if (line !== undefined && this.#notices.isListening) return { ...key!, ...line };
     const seen = this.#changes;
+    // What changed between the reading and the first notice to come again would never be told.
+    const wasListening = this.#notices.isListening;
     const owner = await read();
-    if (owner === null || seen !== this.#changes || !this.#notices.isListening) return owner;
+    if (owner === null || !wasListening || seen !== this.#changes || !this.#notices.isListening) return owner;
     const { accountId, keyId, ...spendLine } = owner;
     this.#keys.set(name, { accountId, keyId });
     this.#lines.set(accountId, spendLine);

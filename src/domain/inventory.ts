@@ -150,7 +150,8 @@ export class Inventory {
   async #load(): Promise<void> {
     const [touched, isAll] = [this.#touched, this.#isAllTouched];
     this.#touched = new Set();
-    this.#isAllTouched = false;
+    // What changes between this reading and the first notice to come again would never be told.
+    this.#isAllTouched = !this.#db.notices.isListening;
     try {
       if (isAll || this.#stock === null) this.#stock = await readStock(this.#db);
       else await this.#readMachines(this.#stock.offers, [...touched]);

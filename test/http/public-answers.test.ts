@@ -473,7 +473,11 @@ describe('POST /graphql', () => {
       expect(await nameOf(body('\u00e9'))).toBe('E acute');
       expect(await nameOf(body('\u00c3\u00a9'))).toBe('A tilde');
       expect(await nameOf(body('\\u00e9').replaceAll('\\\\', '\\'))).toBe('E acute');
-      for (const bytes of [Buffer.from(body('\u00e9'), 'latin1'), Buffer.from([...Buffer.from(body('l4')), 0xff])]) {
+      // What stands for a byte that is no letter is a letter of its own.
+      expect(JSON.parse((await post(body('\ufffd'))).text)).toEqual({ data: { gpuModel: null } });
+      const nameless = Buffer.from(body('?'));
+      nameless[nameless.indexOf('?')] = 0xff;
+      for (const bytes of [Buffer.from(body('\u00e9'), 'latin1'), nameless]) {
         const { status, text } = await post(bytes);
         expect([status, JSON.parse(text).data]).toEqual([400, undefined]);
       }

@@ -376,6 +376,18 @@ describe('offers, prices and catalogue that are kept', () => {
   });
 });
 
+test('a sheet without prices is empty, and nothing is offered, until it is taken back', async () => {
+  const [{ sql }] = gateways;
+  for (const change of [
+    `insert into market_snapshot values ('2999-01-01', now())`,
+    `delete from market_snapshot where date = '2999-01-01'`,
+  ]) {
+    await sql(change);
+    await bothCaughtUp();
+    await expectTrue(gateways, Object.keys(PROBES));
+  }
+});
+
 test('more machines than are read at once are all there', async () => {
   const [{ sql }] = gateways;
   await sql(

@@ -7,29 +7,49 @@ export interface DatabaseWire {
   /** Takes no connections at all. */
   refuse(): Promise<void>;
   mend(): Promise<void>;
+  /** Ends the connection that change notices come on, and new ones for them at once; others go on. */
+  cutNotices(): void;
+  mendNotices(): void;
+  /** From now on no notice comes through: what the database says on their connection waits here. */
+  holdNotices(): void;
+  releaseNotices(): void;
   close(): Promise<void>;
 }
+
+/** What the first packet of a connection for notices holds. */
+const NOTICES_NAME = 'gpu-rental-gateway notices';
 
 /** A way to a database that can be broken and mended. */
 export async function openWire(target: URL): Promise<DatabaseWire> {
   const sockets = new Set<Socket>();
-  let whole = true;
+  /** Both ends of the connections for notices. */
+  const notices = new Map<Socket, Socket>();
+  const broken = { all: false, notices: false };
+  let isHeld = false;
   const server: Server = createServer((near) => {
     near.on('error', () => {});
-    if (!whole) return void near.destroy();
+    if (broken.all) return void near.destroy();
     const far = dial(Number(target.port), target.hostname);
     for (const [socket, other] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(socket);
-      socket.pipe(other);
       socket.on('error', () => {});
       socket.on('close', () => {
         sockets.delete(socket);
+        notices.delete(socket);
         other.destroy();
       });
     }
+    near.once('data', (first) => {
+      far.write(first);
+      near.pipe(far);
+      const isForNotices = first.includes(NOTICES_NAME);
+      if (isForNotices && broken.notices) return void near.destroy();
+      if (isForNotices) notices.set(near, far);
+      if (!isForNotices || !isHeld) far.pipe(near);
+    });
   });
   const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
@@ -38,17 +58,31 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
   const url = new URL(target);
   url.hostname = '127.0.0.1';
   url.port = String(port);
-  const cut = () => {
-    whole = false;
-    for (const socket of sockets) socket.destroy();
-  };
   return {
     url: url.href,
-    cut,
+    cut: () => {
+      broken.all = true;
+      for (const socket of sockets) socket.destroy();
+    },
     refuse: stop,
     mend: async () => {
-      whole = true;
+      broken.all = false;
       if (!server.listening) await listen(port);
+    },
+    cutNotices: () => {
+      broken.notices = true;
+      for (const [near] of notices) near.destroy();
+    },
+    mendNotices: () => {
+      broken.notices = false;
+    },
+    holdNotices: () => {
+      isHeld = true;
+      for (const [near, far] of notices) far.unpipe(near).pause();
+    },
+    releaseNotices: () => {
+      isHeld = false;
+      for (const [near, far] of notices) far.pipe(near);
     },
     close: stop,
   };
