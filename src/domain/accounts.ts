@@ -183,7 +183,6 @@ export async function changeAccount(
     if (account === undefined) throw noAccount(accountId);
     await decide(current, account);
   });
-  deps.callers.forgetAccount(accountId);
   return accountState(deps, accountId);
 }
 

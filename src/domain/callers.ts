@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Notices } from '../database/notices.js';
 import type { SpendLine } from './rules/accrual.js';
+import type { Account } from './rules/lifecycle.js';
 
 /** The account of a live key, and what its rate limit depends on. */
 export interface Owner extends SpendLine {
@@ -27,7 +28,10 @@ export class Callers {
     notices.subscribe({
       onNotice: (notice, isOwn) => {
         if (notice.table === 'api_key') this.forgetKey(notice.id);
-        if (notice.table === 'account' && !isOwn) this.forgetAccount(notice.id);
+        if (notice.table === 'account' && !isOwn) {
+          this.#changes += 1;
+          this.#lines.delete(notice.id);
+        }
       },
       onLost: () => {
         this.#changes += 1;
@@ -55,20 +59,15 @@ export class Callers {
   }
 
   /** To be called with an account this process wrote, in the order of its writes, before the request is answered. */
-  noteSpend(accountId: string, { spendUnits, burnRate, settledAt }: SpendLine): void {
+  noteAccount({ id, suspendedAt, spendUnits, burnRate, settledAt }: Account): void {
     this.#changes += 1;
-    if (this.#lines.has(accountId)) this.#lines.set(accountId, { spendUnits, burnRate, settledAt });
+    if (suspendedAt !== null) this.#lines.delete(id);
+    else if (this.#lines.has(id)) this.#lines.set(id, { spendUnits, burnRate, settledAt });
   }
 
   /** To be called for a key this process revoked, before it is answered. */
   forgetKey(keyId: string): void {
     this.#changes += 1;
     for (const [name, key] of this.#keys.entries()) if (key.keyId === keyId) this.#keys.delete(name);
-  }
-
-  /** To be called for an account this process suspended. */
-  forgetAccount(accountId: string): void {
-    this.#changes += 1;
-    this.#lines.delete(accountId);
   }
 }

@@ -185,7 +185,7 @@ export async function write<T>(
 
 /** Before the answer: what this process keeps must not be behind what it says. */
 function tell({ db, callers }: Deps, { written }: WriteRows): void {
-  for (const account of written.accounts) callers.noteSpend(account.id, account);
+  for (const account of written.accounts) callers.noteAccount(account);
   db.notices.tell([
     ...Array.from(written.instances, ({ id, accountId, machineId }) => {
       return { table: 'instance' as const, id, account: accountId, machine: machineId };

@@ -360,13 +360,13 @@ describe('notices that are missed', () => {
 
   it('what is read anew while none come is read again when they do', async () => {
     const [one, two, changed] = [await freeMachine(), await freeMachine(), await freeMachine()];
-    const { inventory, db } = first.deps;
+    const { db } = first.deps;
     expect(await offered(first, changed)).toBe(true);
     // One reading is under way, and another waits for it, when the connection is lost.
     const held = holdQuery(db.pool, 'offered-some');
-    inventory.touch([one]);
+    db.notices.tell([{ table: 'machine', ids: [one] }]);
     await held.reached;
-    inventory.touch([two]);
+    db.notices.tell([{ table: 'machine', ids: [two] }]);
     wire.cutNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(false);
     held.release();

@@ -28,10 +28,11 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** From now on nothing is kept of what was: a machine that nobody has may have changed. */
 async function forget(): Promise<void> {
-  for (const { deps } of [service, narrow]) {
-    deps.inventory.touch(['m-nobody']);
-    await deps.inventory.current();
-  }
+  const all = [service.deps, narrow.deps];
+  for (const { db } of all) db.notices.tell([{ table: 'machine', ids: ['m-nobody'] }]);
+  // What each has told is sent, and then has reached the other.
+  for (let round = 0; round < 2; round += 1) for (const { db } of all) await db.notices.caughtUp();
+  for (const { inventory } of all) await inventory.current();
 }
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { creditAccount } from '../../src/domain/accounts.js';
 import type { Answer, Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -91,8 +92,11 @@ describe('statements of a request whose key is known', () => {
     const first = await statementsOf(() => renter.rest('GET', '/balance'));
     expect(first).toEqual(['authenticate', 'read-account']);
     expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['read-account']);
-    // What is spent and earned changes the account and not the key.
+    // Of what this process writes it knows itself; what another wrote is read once.
+    await creditAccount(service.deps, renter.accountId, { amountMicro: 1n });
+    expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['read-account']);
     await service.sql('update account set credit_units = credit_units + 1 where id = $1', [renter.accountId]);
+    expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['authenticate', 'read-account']);
     expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['read-account']);
   });
 
