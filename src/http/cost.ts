@@ -15,10 +15,8 @@ import {
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
 type Variables = Record<string, unknown>;
-/** Whether a root field counts; undefined is one of introspection. */
+/** Whether a root field counts; one of introspection is undefined. */
 type Counts = (field: GraphQLField<unknown, unknown> | undefined) => boolean;
-
-const needsKey: Counts = (field) => field?.extensions.needsKey === true;
 
 /**
  * What a GraphQL request counts as: one per root field that needs a key, each alias on its own, fields of fragments
@@ -29,13 +27,24 @@ export function requestCost(
   document: DocumentNode,
   operationName: string | null | undefined,
   variables: Variables,
-  counts: Counts = needsKey,
 ): number {
+  const needsKey: Counts = (field) => field?.extensions.needsKey === true;
+  return rootFields(schema, document, operationName, variables, needsKey) ?? 0;
+}
+
+/** Root fields that count; null for variables that do not fit. */
+export function rootFields(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+  variables: Variables,
+  counts: Counts,
+): number | null {
   const operation = getOperationAST(document, operationName);
-  if (operation == null) return 0;
+  if (operation == null) return null;
   // With the defaults that the operation gives its variables. Variables that do not fit are refused before anything runs.
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-  if (coerced === undefined) return 0;
+  if (coerced === undefined) return null;
   const root = schema.getRootType(operation.operation)!;
   const scope: Scope = { root, counts, fragments: fragmentsOf(document), variables: coerced, costs: new Map() };
   return costOf(operation.selectionSet, scope);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
-import { requestCost } from './cost.js';
+import { rootFields } from './cost.js';
 import { type HttpExtension, STREAM_TYPE } from './graphql-request.js';
 
 const NOT_ACCEPTABLE = 406;
@@ -24,7 +24,7 @@ export function useSubscriptions(schema: GraphQLSchema): Plugin<ServerContext, S
         refuse(NOT_ACCEPTABLE, `a subscription is answered as ${STREAM_TYPE}: say so in the header Accept`);
       }
       // Validation lets it pass, and the executor falls over it.
-      else if (requestCost(schema, args.document, args.operationName, args.variableValues ?? {}, () => true) === 0) {
+      else if (rootFields(schema, args.document, args.operationName, args.variableValues ?? {}, () => true) === 0) {
         refuse(STATUS_OF.invalid_request, 'a subscription may not leave out its field');
       }
     },
