@@ -93,17 +93,21 @@ export class Live {
   }
 
   #hear(notice: Notice): void {
-    if (notice.table === 'api_key') this.noteKey(notice.id);
-    else if (notice.table === 'account') {
+    const { table } = notice;
+    if (table === 'api_key') this.noteKey(notice.id);
+    if (table === 'account') {
       for (const stream of this.#streams.get(notice.id) ?? []) {
         stream.hear({ access: true, content: stream.subject === 'balance' });
       }
-    } else {
-      for (const stream of this.#offers) stream.hear({ content: true });
-      if (notice.table !== 'instance') return;
+    }
+    if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        if (stream.subject === 'instances') stream.hear({ content: true, instance: notice.id });
+        // A balance too: what leaving a reserved term costs need not change the burn, which is all an account tells.
+        if (stream.subject !== 'offers') stream.hear({ content: true, instance: notice.id });
       }
+    }
+    if (table === 'instance' || table === 'machine' || table === 'catalogue') {
+      for (const stream of this.#offers) stream.hear({ content: true });
     }
   }
 }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
+import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import type { Notices } from '../../src/database/notices.js';
@@ -8,6 +10,7 @@ import { balanceChanges, instanceChanges, offerChanges } from '../../src/domain/
 import { createDeps } from '../../src/domain/deps.js';
 import { act, deploy, operatorAct } from '../../src/domain/instances.js';
 import { MAX_STREAMS_PER_ACCOUNT, MAX_STREAMS_WITHOUT_KEY } from '../../src/domain/live.js';
+import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql-examples.js';
 import { testSettings } from '../support/clock.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 import { type EventStream, type Subscribing, subscribe } from '../support/events.js';
@@ -207,7 +210,7 @@ describe('balanceChanged', () => {
     expect(await stream.next()).toMatchObject({ burnPerHour: Number(diskRate) / 1e6 });
   });
 
-  it('tells of a charge that is neither credit nor burn', async () => {
+  it('tells of a charge that is neither credit nor burn, made by another program', async () => {
     const deps = await openTestDomain({ diskRatePerGb: 0n });
     const accountId = await deps.account('1000');
     const { instance } = await deploy(deps, accountId, { machineId: await deps.machine(), mode: 'RESERVED' });
@@ -215,7 +218,9 @@ describe('balanceChanged', () => {
     await act(deps, accountId, { id: instance.id, action: 'STOP' });
     const changes = await balanceChanges(deps, await ownerOf(deps, accountId), never());
     const before = (await changes.next()).value;
-    await act(deps, accountId, { id: instance.id, action: 'DESTROY' });
+    const operator = createDeps(openDatabase(deps.db.pool.options.connectionString!), deps.clock, testSettings());
+    await operatorAct(operator, instance.id, 'DESTROY');
+    await operator.db.close();
     const after = (await changes.next()).value;
     expect([before.burnPerHour, after.burnPerHour]).toEqual([0n, 0n]);
     expect(after.balance).toBeLessThan(before.balance);
@@ -625,6 +630,49 @@ describe('a gateway that ends', () => {
     const { code, stderr } = await gateway.end();
     for (const stream of streams) expect(await stream.next()).toBe('complete');
     expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
+describe("GraphiQL's page", () => {
+  /** What the page hands GraphiQL, of the script as it is served, without the browser around it. */
+  async function pageFetcher(address: string) {
+    const page = await (await fetch(`${address}/graphql`, { headers: { accept: 'text/html' } })).text();
+    const script = /<script>\s*(const .*?)<\/script>/s.exec(page)![1]!;
+    const options = /<script type="application\/json" id="options">(.*?)<\/script>/s.exec(page)![1]!;
+    let fetcher: (operation: object, options: object) => Promise<AsyncIterable<unknown> & AsyncIterator<unknown>>;
+    runInNewContext(script, {
+      document: { getElementById: () => ({ textContent: options }) },
+      localStorage: { getItem: () => null },
+      location: { pathname: '/graphql' },
+      window: {},
+      YogaGraphiQL: {
+        renderYogaGraphiQL: (_root: unknown, given: { fetcher: typeof fetcher }) => (fetcher = given.fetcher),
+      },
+      fetch: (path: string, init: RequestInit) => fetch(address + path, init),
+      ...{ AbortController, Headers, TextDecoderStream },
+    });
+    return (query: string, variables = {}) =>
+      fetcher(
+        { query, variables },
+        { documentAST: parse(query), headers: { Authorization: 'Bearer gpu_live_PASTE_YOUR_KEY_HERE' } },
+      );
+  }
+
+  it('shows the events of a subscription until it is stopped, and an answer to anything else', async () => {
+    const run = await pageFetcher(here.address);
+    const { query, variables } = GRAPHIQL_EXAMPLES.at(-1)!;
+    const events = await run(query, variables);
+    const { value } = (await events.next()) as { value: { data: { offersChanged: object[] } } };
+    expect(value.data.offersChanged).toHaveLength(5);
+    const next = events.next();
+    expect(here.deps.live.size).toBe(1);
+    void events.return!();
+    expect(await next).toEqual({ done: true, value: undefined });
+    await expect.poll(() => here.deps.live.size, PATIENCE).toBe(0);
+    expect(await run('{ __typename }')).toEqual({ data: { __typename: 'Query' } });
+    const refused = await run(BALANCE);
+    expect(await refused.next()).toMatchObject({ value: { errors: [{ message: 'missing or unknown API key' }] } });
+    expect(await refused.next()).toMatchObject({ done: true });
   });
 });
 
