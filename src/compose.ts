@@ -121,6 +121,8 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
       serving = false;
       const recheckEnded = recheck.stop();
       await sleep(noticeMs);
+      // A stream has no end of its own to wait for; whoever reads it connects again, elsewhere.
+      deps.live.close();
       await drain(server);
       redis?.close();
       await orGiveUp(Promise.all([sweep.stop(), recheckEnded]).then(() => keyUses.close()));

@@ -46,6 +46,17 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<Owner | null> {
   return rows[0] ?? null;
 }
 
+/** Whether the key is still live and its account not suspended. */
+export async function isAccepted(deps: Deps, keyId: string): Promise<boolean> {
+  const { rowCount } = await deps.db.pool.query({
+    name: 'is-accepted',
+    text: `select 1 from api_key join account on account.id = api_key.account_id
+           where api_key.id = $1 and revoked_at is null and suspended_at is null`,
+    values: [keyId],
+  });
+  return rowCount === 1;
+}
+
 /** Newest first; revoked ones too, 200 in all. */
 export function listApiKeys(
   deps: Deps,
@@ -90,6 +101,7 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
     data: { revokedAt: dateOf(deps.clock.now()) },
   });
   deps.callers.forgetKey(id);
+  deps.live.noteKey(id);
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.js';
 import { Callers } from './callers.js';
 import { Inventory } from './inventory.js';
+import { Live } from './live.js';
 import type { Rate } from './rules/money.js';
 import type { Clock } from './rules/time.js';
 
@@ -33,10 +34,13 @@ export interface Deps {
   inventory: Inventory;
   /** Owners of keys, remembered. */
   callers: Callers;
+  /** Who is told of changes as they happen. */
+  live: Live;
   clock: Clock;
   settings: Settings;
 }
 
 export function createDeps(db: Database, clock: Clock, settings: Settings): Deps {
-  return { db, inventory: new Inventory(db), callers: new Callers(db.notices), clock, settings };
+  const { notices } = db;
+  return { db, inventory: new Inventory(db), callers: new Callers(notices), live: new Live(notices), clock, settings };
 }

@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type GraphQLField,
   GraphQLIncludeDirective,
   type GraphQLObjectType,
   type GraphQLSchema,
@@ -14,6 +15,8 @@ import {
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
 type Variables = Record<string, unknown>;
+/** Whether a root field counts; one of introspection is undefined. */
+type Counts = (field: GraphQLField<unknown, unknown> | undefined) => boolean;
 
 /**
  * What a GraphQL request counts as: one per root field that needs a key, each alias on its own, fields of fragments
@@ -25,18 +28,31 @@ export function requestCost(
   operationName: string | null | undefined,
   variables: Variables,
 ): number {
+  const needsKey: Counts = (field) => field?.extensions.needsKey === true;
+  return rootFields(schema, document, operationName, variables, needsKey) ?? 0;
+}
+
+/** Root fields that count; null for variables that do not fit. */
+export function rootFields(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+  variables: Variables,
+  counts: Counts,
+): number | null {
   const operation = getOperationAST(document, operationName);
-  if (operation == null) return 0;
+  if (operation == null) return null;
   // With the defaults that the operation gives its variables. Variables that do not fit are refused before anything runs.
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-  if (coerced === undefined) return 0;
+  if (coerced === undefined) return null;
   const root = schema.getRootType(operation.operation)!;
-  const scope: Scope = { root, fragments: fragmentsOf(document), variables: coerced, costs: new Map() };
+  const scope: Scope = { root, counts, fragments: fragmentsOf(document), variables: coerced, costs: new Map() };
   return costOf(operation.selectionSet, scope);
 }
 
 interface Scope {
   root: GraphQLObjectType;
+  counts: Counts;
   fragments: Fragments;
   variables: Variables;
   /** Of the fragments met so far: each is reckoned once, however often fragments spread each other. */
@@ -51,7 +67,7 @@ function costOf(selectionSet: SelectionSetNode, scope: Scope): number {
 function nodeCost(node: SelectionNode, scope: Scope): number {
   if (node.kind === Kind.INLINE_FRAGMENT) return costOf(node.selectionSet, scope);
   if (node.kind === Kind.FRAGMENT_SPREAD) return fragmentCost(node.name.value, scope);
-  return scope.root.getFields()[node.name.value]?.extensions.needsKey === true ? 1 : 0;
+  return scope.counts(scope.root.getFields()[node.name.value]) ? 1 : 0;
 }
 
 function fragmentCost(name: string, scope: Scope): number {

@@ -157,4 +157,20 @@ query History($first: Int, $after: String) {
 }`,
     variables: { first: 20, after: null },
   },
+  {
+    query: `# The cheapest offers as they change, until you stop it. Public.
+subscription LiveOffers($gpu: String, $limit: Int) {
+  offersChanged(gpu: $gpu, limit: $limit) {
+    machineId
+    gpu
+    numGpus
+    region
+    pricePerHour {
+      onDemand
+      interruptible
+    }
+  }
+}`,
+    variables: { gpu: 'rtx-4090', limit: 5 },
+  },
 ];

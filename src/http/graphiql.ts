@@ -47,10 +47,51 @@ function headersOf(tab) {
   return headers;
 }
 
+function isSubscription({ operationName }, document) {
+  const isAsked = ({ name }) => operationName == null || name?.value === operationName;
+  return document?.definitions.some((node) => node.operation === 'subscription' && isAsked(node)) === true;
+}
+
+async function* eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const blocks = (text + value).split('\\n\\n');
+      text = blocks.pop();
+      for (const block of blocks) {
+        const data = /^event: next\\ndata: (.*)$/.exec(block)?.[1];
+        if (data !== undefined) yield JSON.parse(data);
+      }
+    }
+  } catch (error) {
+    if (error.name !== 'AbortError') throw error;
+  }
+}
+
+/** The stop button returns from what waits for the next event: the request is ended, which ends the wait. */
+function stoppable(events, stop) {
+  const iterator = {
+    next: () => events.next(),
+    return: () => {
+      stop.abort();
+      return events.return();
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
+
 async function fetcher(operation, options) {
   try {
-    const request = { method: 'POST', headers: headersOf(options?.headers), body: JSON.stringify(operation) };
+    const stop = new AbortController();
+    const headers = headersOf(options?.headers);
+    if (isSubscription(operation, options?.documentAST)) headers.set('accept', 'text/event-stream');
+    const request = { method: 'POST', headers, body: JSON.stringify(operation), signal: stop.signal };
     const response = await fetch(location.pathname, request);
+    if (response.headers.get('content-type').startsWith('text/event-stream')) return stoppable(eventsOf(response), stop);
     return await response.json();
   } catch (error) {
     return { errors: [{ message: String(error) }] };

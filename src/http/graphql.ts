@@ -18,7 +18,8 @@ import type { RateLimiter } from './rate-limit.js';
 import { resolverContext } from './request-state.js';
 import { useCompiled } from './use-compiled.js';
 import { useIntrospection } from './use-introspection.js';
-import { boundedCaches, useLimits } from './use-limits.js';
+import { type Begun, boundedCaches, useLimits } from './use-limits.js';
+import { useSubscriptions } from './use-subscriptions.js';
 
 interface ServerContext {
   req: IncomingMessage;
@@ -37,7 +38,11 @@ export interface GraphqlOptions {
 }
 
 /** Codes that decide the HTTP status when they are all there is to say; for every other refusal it stays 200. */
-const TELLING_CODES = new Set(['unauthorized', 'unavailable', 'internal']);
+const TELLING_CODES: ReadonlySet<string> = new Set(['unauthorized', 'unavailable', 'internal']);
+/** Of a subscription also that too many are open. */
+const REFUSING_CODES: ReadonlySet<string> = new Set([...TELLING_CODES, 'rate_limited']);
+
+const YOGAS_CODE = 'BAD_USER_INPUT';
 
 export interface Graphql {
   /** What a request passes, in order. */
@@ -49,8 +54,9 @@ export function createGraphql(options: GraphqlOptions): Graphql {
   const { deps, schema, endpoint, limiter, identify, introspection, answers, log } = options;
   const maskError = (error: unknown): Error => {
     if (isRequestError(error)) {
-      // Variables that do not fit are the one thing that Yoga gives none.
-      error.extensions.code ??= 'invalid_request' satisfies ErrorCode;
+      // Variables that do not fit are the one thing that Yoga gives none, or for a subscription one of its own.
+      const { code = YOGAS_CODE } = error.extensions;
+      if (code === YOGAS_CODE) error.extensions.code = 'invalid_request' satisfies ErrorCode;
       return error;
     }
     const told = asGraphqlError(error, log);
@@ -75,6 +81,7 @@ export function createGraphql(options: GraphqlOptions): Graphql {
     plugins: [
       useReadRequest(),
       useIntrospection(introspection),
+      useSubscriptions(schema),
       useLimits(schema),
       useCompiled(schema),
       useRateLimit(schema, limiter, log),
@@ -114,20 +121,19 @@ function useRateLimit(
   limiter: RateLimiter,
   log: Logger,
 ): Plugin<GatewayContext & ServerContext> {
-  return {
-    async onExecute({ args, setResultAndStopExecution }) {
-      const { caller, res } = args.contextValue as GatewayContext & ServerContext;
-      if (caller === null) return;
-      const cost = requestCost(schema, args.document, args.operationName, args.variableValues ?? {});
-      try {
-        await admit(limiter, caller, cost, res);
-      } catch (error) {
-        const refusal = asGraphqlError(error, log);
-        const limited = refusal.extensions.code === 'rate_limited';
-        setResultAndStopExecution({ errors: [refusal], ...(limited && { extensions: { http: httpOf(refusal) } }) });
-      }
-    },
+  const admitOperation = async ({ args, setResultAndStopExecution }: Begun) => {
+    const { caller, res } = args.contextValue as GatewayContext & ServerContext;
+    if (caller === null) return;
+    const cost = requestCost(schema, args.document, args.operationName, args.variableValues ?? {});
+    try {
+      await admit(limiter, caller, cost, res);
+    } catch (error) {
+      const refusal = asGraphqlError(error, log);
+      const limited = refusal.extensions.code === 'rate_limited';
+      setResultAndStopExecution({ errors: [refusal], ...(limited && { extensions: { http: httpOf(refusal) } }) });
+    }
   };
+  return { onExecute: admitOperation, onSubscribe: admitOperation };
 }
 
 /** Keeps the answers that anyone may have: of queries without a key, to public fields alone. */
@@ -162,15 +168,23 @@ function useStatus(): Plugin<GatewayContext & ServerContext> {
         if (http !== null) setResult({ ...result, extensions: { ...result.extensions, http } });
       },
     }),
+    onSubscribe: () => ({
+      onSubscribeResult({ result, setResult }) {
+        if (Symbol.asyncIterator in result) return;
+        // It was refused: there is nothing else to say.
+        const http = statusOf({ ...result, data: null }, REFUSING_CODES);
+        if (http !== null) setResult({ ...result, extensions: { ...result.extensions, http } });
+      },
+    }),
   };
 }
 
-function statusOf({ data, errors }: ExecutionResult): HttpExtension | null {
+function statusOf({ data, errors }: ExecutionResult, codes = TELLING_CODES): HttpExtension | null {
   if (errors === undefined || errors.length === 0 || data === undefined) return null;
   if (data !== null && Object.values(data).some((value) => value !== null)) return null;
   const faults = errors.map((error) => describeFault(error));
   const code = faults[0]!.code;
-  if (!TELLING_CODES.has(code) || faults.some((fault) => fault.code !== code)) return null;
+  if (!codes.has(code) || faults.some((fault) => fault.code !== code)) return null;
   return httpExtension(faults[0]!.status, code, faults[0]!.retryAfterSeconds);
 }
 

@@ -26,5 +26,17 @@ export function createIdentify(deps: Deps, keyUses: KeyUses): (request: Incoming
 }
 
 export function resolverContext(deps: Deps, caller: Caller | null, response: ServerResponse): GatewayContext {
-  return { deps, caller, onReplayed: () => response.setHeader('Idempotent-Replayed', 'true') };
+  return {
+    deps,
+    caller,
+    onReplayed: () => response.setHeader('Idempotent-Replayed', 'true'),
+    untilGone: () => signalOf(response),
+  };
+}
+
+function signalOf(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  if (response.destroyed) gone.abort();
+  return gone.signal;
 }

@@ -1,4 +1,12 @@
-import { type DocumentNode, GraphQLError, type GraphQLSchema, Kind, parse } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  parse,
+} from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
@@ -16,12 +24,27 @@ const MAX_ROOT_FIELDS = 250;
 const MAX_DIRECTIVES = 100;
 /** Values in the answer, if every list is as long as it was asked for. */
 const MAX_VALUES = 50_000;
+/** As much of an event of a subscription, which is made again and again. */
+const MAX_EVENT_VALUES = 5_000;
 /** A parsed document takes up to 500 bytes for each character of its text. */
 const MAX_CACHED_CHARACTERS = 100_000;
 const MAX_CACHED_DOCUMENTS = 1_000;
 
+/** An operation that is about to run; a subscription runs once, when it is opened. */
+export interface Begun {
+  args: ExecutionArgs;
+  setResultAndStopExecution(result: ExecutionResult): void;
+}
+
 /** Refuses a document out of bounds before validation spends time on it, an answer out of bounds before anything runs. */
 export function useLimits(schema: GraphQLSchema): Plugin {
+  const limitValues =
+    (most: number, answer: string) =>
+    ({ args, setResultAndStopExecution }: Begun) => {
+      if (answerValues(schema, args.document, args.operationName, args.variableValues ?? {}) <= most) return;
+      const message = `${answer} may hold ${most} values at most; ask for smaller pages, or for less at once`;
+      setResultAndStopExecution({ errors: [refusal(message)] });
+    };
   return {
     onParse({ setParseFn }) {
       setParseFn((text: string, options: object) => {
@@ -30,11 +53,8 @@ export function useLimits(schema: GraphQLSchema): Plugin {
         return bounded(parse(text, { ...options, maxTokens: MAX_TOKENS }));
       });
     },
-    onExecute({ args, setResultAndStopExecution }) {
-      if (answerValues(schema, args.document, args.operationName, args.variableValues ?? {}) <= MAX_VALUES) return;
-      const message = `the answer may hold ${MAX_VALUES} values at most; ask for smaller pages, or for less at once`;
-      setResultAndStopExecution({ errors: [refusal(message)] });
-    },
+    onExecute: limitValues(MAX_VALUES, 'the answer'),
+    onSubscribe: limitValues(MAX_EVENT_VALUES, 'an event'),
   };
 }
 

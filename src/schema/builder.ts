@@ -37,6 +37,11 @@ export const builder = new SchemaBuilder<SchemaTypes>({
 builder.queryType({ description: 'Reading. Prices, offers and the catalogue are public; the rest needs an API key.' });
 builder.mutationType({ description: 'Changing. Everything here needs an API key.' });
 
+builder.subscriptionType({
+  description:
+    'Changes as they happen, as server-sent events (Accept: text/event-stream). Offers are public; the rest needs an API key. A stream ends with an error when its key is revoked or its account suspended.',
+});
+
 /** Marks a root field that needs an API key and counts against the account's rate limit. */
 export const NEEDS_KEY = { extensions: { needsKey: true } };
 

@@ -9,10 +9,17 @@ export interface GatewayContext {
   caller: Caller | null;
   /** Called when an answer is the kept one of an earlier, same request. */
   onReplayed(): void;
+  /** Aborted when whoever asks is gone, or has been answered. */
+  untilGone(): AbortSignal;
 }
 
 /** The account that the request's key belongs to; refuses with unauthorized. */
 export function accountOf(context: GatewayContext): string {
-  if (context.caller === null) throw new DomainError('unauthorized', 'missing or unknown API key');
-  return context.caller.accountId;
+  return callerOf(context).accountId;
+}
+
+/** Whose key the request has; refuses with unauthorized. */
+export function callerOf({ caller }: GatewayContext): Caller {
+  if (caller === null) throw new DomainError('unauthorized', 'missing or unknown API key');
+  return caller;
 }

@@ -1,3 +1,4 @@
+import { instanceChanges } from '../domain/changes.js';
 import { fields } from '../domain/fields.js';
 import {
   act,
@@ -12,7 +13,7 @@ import {
   usageOf,
 } from '../domain/instances.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
-import { accountOf, type GatewayContext } from './context.js';
+import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
 
@@ -197,6 +198,19 @@ builder.mutationFields((t) => ({
       idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
     },
     resolve: async (_root, args, context) => answer(context, await act(context.deps, accountOf(context), args)),
+  }),
+}));
+
+builder.subscriptionFields((t) => ({
+  instanceChanged: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    description:
+      "Each change of one of the account's instances: deployed, started, stopped (preempted or out of credit too), destroyed. The instance as it is by then: changes that follow at once may be one event. Begins with the first change: subscribe first, then read instances. Needs an API key.",
+    args: { id: t.arg.id({ description: 'This instance alone.', extensions: { field: fields.instanceId } }) },
+    subscribe: (_root, { id }, context) =>
+      instanceChanges(context.deps, callerOf(context), id ?? null, context.untilGone()),
+    resolve: (instance) => instance,
   }),
 }));
 

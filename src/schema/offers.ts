@@ -1,4 +1,5 @@
 import { findGpuModel, findRegion } from '../domain/catalogue.js';
+import { offerChanges } from '../domain/changes.js';
 import { fields } from '../domain/fields.js';
 import { findOffers, type Offer } from '../domain/offers.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
@@ -61,22 +62,35 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
   }),
 });
 
+const offerArgs = builder.args((t) => ({
+  gpu: t.string(fromField(fields.gpu)),
+  region: t.string(fromField(fields.region)),
+  numMin: t.int(fromField(fields.numMin)),
+  priceMax: t.float(fromField(fields.priceMax)),
+  limit: t.int(fromField(fields.limit)),
+  includePreemptible: t.boolean({
+    defaultValue: false,
+    description: 'Also machines that only an interruptible instance holds.',
+  }),
+}));
+
 builder.queryFields((t) => ({
   offers: t.field({
     type: [OfferType],
     description:
       'Machines that can be deployed now: cheapest first by on-demand price of the whole machine, then more reliable. Public.',
-    args: {
-      gpu: t.arg.string(fromField(fields.gpu)),
-      region: t.arg.string(fromField(fields.region)),
-      numMin: t.arg.int(fromField(fields.numMin)),
-      priceMax: t.arg.float(fromField(fields.priceMax)),
-      limit: t.arg.int(fromField(fields.limit)),
-      includePreemptible: t.arg.boolean({
-        defaultValue: false,
-        description: 'Also machines that only an interruptible instance holds.',
-      }),
-    },
+    args: offerArgs,
     resolve: (_root, args, { deps }) => findOffers(deps, args),
+  }),
+}));
+
+builder.subscriptionFields((t) => ({
+  offersChanged: t.field({
+    type: [OfferType],
+    description:
+      'The list that offers gives for the same arguments: now, and again each time it is another, at most once a second. Public.',
+    args: offerArgs,
+    subscribe: (_root, args, { deps, caller, untilGone }) => offerChanges(deps, caller, args, untilGone()),
+    resolve: (offers) => offers,
   }),
 }));

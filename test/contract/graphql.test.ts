@@ -128,6 +128,13 @@ describe('the schema', () => {
     for (const field of Object.values(schema.getMutationType()!.getFields())) {
       expect([field.name, field.extensions.needsKey]).toEqual([field.name, true]);
     }
+    // A subscription has one field: there is no other's answer to hide.
+    const events = Object.values(schema.getSubscriptionType()!.getFields());
+    expect(events.map(({ name, type, extensions }) => [name, String(type), extensions.needsKey === true])).toEqual([
+      ['offersChanged', '[Offer!]!', false],
+      ['instanceChanged', 'Instance!', true],
+      ['balanceChanged', 'Balance!', true],
+    ]);
   });
 
   it('has no way from a shared type to what is of an account', () => {

@@ -30,7 +30,7 @@ const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,im
 const BUILD_SCRIPT = join(import.meta.dirname, '../../scripts/build-graphiql.mjs');
 /** After an edit GraphiQL reads the operation's name and stores its state with a delay. */
 const SETTLE_MS = 700;
-const TAB_NAMES = ['PriceSheet', 'CheapestOffers', 'MyAccount', 'Deploy', 'StopStartDestroy', 'History'];
+const TAB_NAMES = ['PriceSheet', 'CheapestOffers', 'MyAccount', 'Deploy', 'StopStartDestroy', 'History', 'LiveOffers'];
 
 interface Server {
   origin: string;

@@ -1,0 +1,80 @@
+import { expect } from 'vitest';
+
+/** A subscription as a client reads it, over fetch. */
+export interface EventStream {
+  status: number;
+  headers: Headers;
+  /** What has come so far, comments too. */
+  text(): string;
+  /** The next event: what its `data` holds; 'complete' for the last one, 'cut' when the stream broke off. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape
+  next(): Promise<any>;
+  /** As a client that goes away. */
+  abort(): void;
+}
+
+export interface Subscribing {
+  key?: string;
+  variables?: Record<string, unknown>;
+  method?: 'GET' | 'POST';
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+const PATIENCE_MS = 10_000;
+
+/** Resolves when the head of the answer has come: what happens from then on is told. */
+export async function subscribe(address: string, query: string, options: Subscribing = {}): Promise<EventStream> {
+  const { key, variables, method = 'POST', headers = {}, signal } = options;
+  const gone = new AbortController();
+  signal?.addEventListener('abort', () => gone.abort());
+  const parameters = { query, ...(variables && { variables }) };
+  const inAddress = new URLSearchParams({ query, ...(variables && { variables: JSON.stringify(variables) }) });
+  const response = await fetch(`${address}/graphql${method === 'GET' ? `?${inAddress}` : ''}`, {
+    method,
+    headers: {
+      accept: 'text/event-stream',
+      ...(key && { authorization: `Bearer ${key}` }),
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(method === 'POST' && { body: JSON.stringify(parameters) }),
+    signal: gone.signal,
+  });
+  let text = '';
+  let told = 0;
+  let isOver = false;
+  const decoder = new TextDecoder();
+  const body = response.body as unknown as AsyncIterable<Uint8Array>;
+  const read = async () => {
+    for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
+  };
+  void read()
+    .catch(() => {})
+    .finally(() => {
+      isOver = true;
+    });
+  const found = () => {
+    const blocks = text
+      .split('\n\n')
+      .slice(0, -1)
+      .filter((block) => !block.startsWith(':'));
+    return blocks[told];
+  };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: () => text,
+    next: async () => {
+      const isThere = () => found() !== undefined || isOver;
+      await expect.poll(isThere, { timeout: PATIENCE_MS, interval: 10, message: 'an event' }).toBe(true);
+      const block = found();
+      if (block === undefined) return 'cut';
+      told += 1;
+      if (block.startsWith('event: complete')) return 'complete';
+      const { data, errors } = JSON.parse(block.slice(block.indexOf('data: ') + 'data: '.length));
+      return errors === undefined ? Object.values(data)[0] : { code: errors[0].extensions.code, errors, data };
+    },
+    abort: () => gone.abort(),
+  };
+}
