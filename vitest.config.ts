@@ -11,8 +11,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Nothing is judged by its time: a slow machine is given as long as it takes.
+    testTimeout: 90_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 10_000 } },
     // The database server shares the two cores.
     maxWorkers: 2,
   },
