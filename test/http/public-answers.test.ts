@@ -188,6 +188,19 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
   });
 });
 
+it('each address has an answer of its own, in whatever order they are asked for', async () => {
+  const queries = ['', '?limit=2', '?limit=3', '?gpu=l4&limit=2', '?gpu=l4', '?gpu=unknown'];
+  const counts = async (order: readonly string[]) => {
+    const counted: Record<string, number> = {};
+    for (const query of order) counted[query] = JSON.parse((await get(`/v1/offers${query}`)).text).count;
+    return counted;
+  };
+  const first = await counts(queries);
+  expect(first).toMatchObject({ '': 25, '?limit=2': 2, '?limit=3': 3, '?gpu=l4&limit=2': 2, '?gpu=unknown': 0 });
+  expect(await counts(queries)).toEqual(first);
+  expect(await counts([...queries].reverse())).toEqual(first);
+});
+
 describe('nothing else is kept', () => {
   it.each([
     ['/v1/offers?limit=1000', 422],
