@@ -1,12 +1,15 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../../src/database/database.js';
 import { adjustAccount, creditAccount, resumeAccount, suspendAccount } from '../../src/domain/accounts.js';
 import { authenticate, revokeApiKey } from '../../src/domain/api-keys.js';
+import { createDeps } from '../../src/domain/deps.js';
+import { deploy } from '../../src/domain/instances.js';
 import { hashApiKey } from '../../src/domain/rules/api-key.js';
 import { createTestDatabase } from '../support/database.js';
 import { type DatabaseWire, openWire } from '../support/database-wire.js';
 import type { Renter } from '../support/gateway.js';
-import { type Service, startService } from '../support/service.js';
+import { heardByAll, type Service, startService } from '../support/service.js';
 
 /** Two gateways on one database; what tells the first of changes can be held up or broken. */
 let wire: DatabaseWire;
@@ -33,8 +36,10 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   vi.restoreAllMocks();
-  for (const { deps } of [first, second]) await deps.db.notices.caughtUp();
+  await allHeard();
 });
+
+const allHeard = () => heardByAll([first, second]);
 
 const GPU = 'mi325x';
 const PATIENCE = { timeout: 10_000, interval: 20 };
@@ -63,8 +68,7 @@ async function keyOf({ accountId }: Renter): Promise<string> {
 async function knownRenter(creditUsd = '100'): Promise<{ renter: Renter; elsewhere: Renter }> {
   const renter = await first.renter(creditUsd);
   const elsewhere = second.withKey(renter.key);
-  await second.deps.db.notices.caughtUp();
-  await first.deps.db.notices.caughtUp();
+  await allHeard();
   for (const who of [renter, elsewhere]) for (let time = 0; time < 2; time += 1) expect(await statusOf(who)).toBe(200);
   return { renter, elsewhere };
 }
@@ -116,7 +120,7 @@ describe('a gateway knows what it wrote itself before any notice comes', () => {
     } finally {
       wire.releaseNotices();
     }
-    await first.deps.db.notices.caughtUp();
+    await allHeard();
   }
 
   it('rented, stopped, started, preempted and destroyed', async () => {
@@ -144,7 +148,7 @@ describe('a gateway knows what it wrote itself before any notice comes', () => {
       await expectFree(true);
     });
     await expectFree(true);
-    await second.deps.db.notices.caughtUp();
+    await allHeard();
     expect(await offered(second, id)).toBe(true);
   });
 
@@ -193,7 +197,7 @@ describe('a remembered key', () => {
     const id = await keyOf(renter);
     await revokeApiKey(second.deps, renter.accountId, id);
     expect(await statusOf(elsewhere)).toBe(401);
-    await first.deps.db.notices.caughtUp();
+    await allHeard();
     expect(await statusOf(renter)).toBe(401);
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
   });
@@ -202,7 +206,7 @@ describe('a remembered key', () => {
     for (const change of ['update api_key set revoked_at = now() where id = $1', 'delete from api_key where id = $1']) {
       const { renter, elsewhere } = await knownRenter();
       await another.query(change, [await keyOf(renter)]);
-      for (const { deps } of [first, second]) await deps.db.notices.caughtUp();
+      await allHeard();
       expect([await statusOf(renter), await statusOf(elsewhere)]).toEqual([401, 401]);
     }
   });
@@ -217,7 +221,7 @@ describe('a remembered key', () => {
     ] as const) {
       await change(second.deps, renter.accountId);
       expect(await statusOf(elsewhere)).toBe(status);
-      await first.deps.db.notices.caughtUp();
+      await allHeard();
       expect(await statusOf(renter)).toBe(status);
       expect([await statusOf(bystander.renter), await statusOf(bystander.elsewhere)]).toEqual([200, 200]);
     }
@@ -244,7 +248,7 @@ describe('a remembered key', () => {
     // 8 × 5.95 USD an hour, and 0.07 for the disk.
     const machine_id = await first.machine({ gpu: 'gb200', numGpus: 8 });
     const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 500 });
-    await second.deps.db.notices.caughtUp();
+    await allHeard();
     const both = async () => [await limits(renter), await limits(elsewhere)];
     expect(await both()).toEqual([1_000, 1_000]);
     // Just below 100 USD, then above: nobody writes anything.
@@ -256,18 +260,18 @@ describe('a remembered key', () => {
     expect(await both()).toEqual([5_000, 5_000]);
     const stopped = await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'stop' });
     expect(stopped.status).toBe(200);
-    await second.deps.db.notices.caughtUp();
+    await allHeard();
     // No longer at that pace: the disk alone.
     advance(3_600 * 24 * 300);
     expect(await both()).toEqual([5_000, 5_000]);
     await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'start' });
-    await second.deps.db.notices.caughtUp();
+    await allHeard();
     advance(3_600 * 200);
     expect(await both()).toEqual([10_000, 10_000]);
     // Credit is no spend.
     await creditAccount(first.deps, renter.accountId, { amountMicro: 1_000_000n });
     await adjustAccount(second.deps, renter.accountId, { amountMicro: -1_000_000n });
-    for (const { deps } of [first, second]) await deps.db.notices.caughtUp();
+    await allHeard();
     expect(await both()).toEqual([10_000, 10_000]);
     for (const { deps } of [first, second]) {
       const caller = await authenticate(deps, renter.key);
@@ -305,6 +309,57 @@ describe('notices that are missed', () => {
       expect([await statusOf(renter), await statusOf(elsewhere)]).toEqual([401, 401]);
     }
   });
+
+  it('what a gateway could not tell while its connection was broken it tells on the next', async () => {
+    const id = await freeMachine();
+    await allHeard();
+    const renter = await first.renter();
+    expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
+    wire.cutNotices();
+    await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(false);
+    const query = 'mutation($input: DeployInput!) { deploy(input: $input) { id } }';
+    expect((await renter.graphql(query, { input: { machineId: id } })).body.errors).toBeUndefined();
+    wire.mendNotices();
+    await expect.poll(() => offered(second, id), PATIENCE).toBe(false);
+    expect(await offered(first, id)).toBe(false);
+  });
+
+  it('what a gateway wrote that died before it told is found out by the others', async () => {
+    const id = await freeMachine();
+    const { renter, elsewhere } = await knownRenter();
+    await allHeard();
+    expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
+    // Its connection for notices, and its rentals, of which it never tells.
+    const peer = new pg.Client({
+      connectionString: second.databaseUrl,
+      application_name: 'gpu-rental-gateway notices',
+    });
+    await peer.connect();
+    const dying = openDatabase(second.databaseUrl, 'after');
+    try {
+      await expect.poll(() => seenByAll(peer), PATIENCE).toBe(true);
+      await deploy(createDeps(dying, second.clock, second.deps.settings), renter.accountId, {
+        machineId: id,
+      });
+    } finally {
+      await peer.end();
+      await dying.close();
+    }
+    for (const service of [first, second]) await expect.poll(() => offered(service, id), PATIENCE).toBe(false);
+    expect([await statusOf(renter), await statusOf(elsewhere)]).toEqual([200, 200]);
+  });
+
+  /** Both gateways have looked who is there since this one came. */
+  async function seenByAll(peer: pg.Client): Promise<boolean> {
+    const { rows } = await another.query(
+      `select count(*)::int as seen from pg_stat_activity gateway, pg_stat_activity peer
+       where gateway.application_name = peer.application_name and gateway.datname = peer.datname
+         and peer.pid = $1 and gateway.pid <> peer.pid
+         and gateway.query like 'select pid from pg_stat_activity%' and gateway.query_start > peer.backend_start`,
+      [(peer as unknown as { processID: number }).processID],
+    );
+    return rows[0].seen === 2;
+  }
 
   it('for as long as none come nothing kept or remembered is used, and afterwards it is right', async () => {
     const id = await freeMachine();

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { PublicAnswers } from '../../src/http/public-answers.js';
 import type { Renter } from '../support/gateway.js';
 import { ask, Line, type RawAnswer, type RawRequest } from '../support/http.js';
-import { type Service, startService } from '../support/service.js';
+import { heardByAll, type Service, startService } from '../support/service.js';
 
 const ORIGINS = ['https://console.example.com', 'https://other.example.com'];
 
@@ -28,11 +28,10 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** From now on nothing is kept of what was: a machine that nobody has may have changed. */
 async function forget(): Promise<void> {
-  const all = [service.deps, narrow.deps];
-  for (const { db } of all) db.notices.tell([{ table: 'machine', ids: ['m-nobody'] }]);
-  // What each has told is sent, and then has reached the other.
-  for (let round = 0; round < 2; round += 1) for (const { db } of all) await db.notices.caughtUp();
-  for (const { inventory } of all) await inventory.current();
+  const all = [service, narrow];
+  for (const { deps } of all) deps.db.notices.tell([{ table: 'machine', ids: ['m-nobody'] }]);
+  await heardByAll(all);
+  for (const { deps } of all) await deps.inventory.current();
 }
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -187,6 +186,19 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     }
     for (const answer of answers) expect(lasting(answer)).toEqual(lasting(answers[0]!));
   });
+});
+
+it('each address has an answer of its own, in whatever order they are asked for', async () => {
+  const queries = ['', '?limit=2', '?limit=3', '?gpu=l4&limit=2', '?gpu=l4', '?gpu=unknown'];
+  const counts = async (order: readonly string[]) => {
+    const counted: Record<string, number> = {};
+    for (const query of order) counted[query] = JSON.parse((await get(`/v1/offers${query}`)).text).count;
+    return counted;
+  };
+  const first = await counts(queries);
+  expect(first).toMatchObject({ '': 25, '?limit=2': 2, '?limit=3': 3, '?gpu=l4&limit=2': 2, '?gpu=unknown': 0 });
+  expect(await counts(queries)).toEqual(first);
+  expect(await counts([...queries].reverse())).toEqual(first);
 });
 
 describe('nothing else is kept', () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { act, deploy } from '../../src/domain/instances.js';
 import { DomainError } from '../../src/domain/rules/errors.js';
 import { settleDue } from '../../src/domain/settlement.js';
-import { type Service, startService } from '../support/service.js';
+import { heardByAll, type Service, startService } from '../support/service.js';
 import { type MarketTruth, readTruth } from './market-truth.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 15);
@@ -20,9 +20,7 @@ afterAll(async () => {
   for (const gateway of gateways ?? []) await gateway.close();
 });
 
-async function bothCaughtUp(): Promise<void> {
-  for (const { deps } of gateways) await deps.db.notices.caughtUp();
-}
+const bothCaughtUp = () => heardByAll(gateways);
 
 /** Both clocks stand at the same second always. */
 function advance(seconds: number): void {

@@ -72,6 +72,12 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
   };
 }
 
+/** Resolves once each of these gateways has heard what another of them wrote before, or any other program. */
+export async function heardByAll(gateways: readonly Pick<TestGateway, 'deps'>[]): Promise<void> {
+  // What each has to tell is sent, and then has reached the others.
+  for (let round = 0; round < 2; round += 1) for (const { deps } of gateways) await deps.db.notices.caughtUp();
+}
+
 function machineDefaults(): TestMachine {
   return {
     id: `m-${randomBytes(4).toString('hex')}`,
