@@ -35,13 +35,21 @@ async function run(server) {
   const results = [];
   for (const route of await growthRoutes(defaultUrl)) {
     process.stdout.write(`${route.name} … `);
-    const measured = await measureRoute(route, sides);
-    results.push(...measured);
-    console.log(measured.map(({ p50Ratio, p99Ratio }) => `${p50Ratio.toFixed(2)} ${p99Ratio.toFixed(2)}`).join(', '));
+    try {
+      const measured = await measureRoute(route, sides);
+      results.push(...measured);
+      console.log(measured.map(({ p50Ratio, p99Ratio }) => `${p50Ratio.toFixed(2)} ${p99Ratio.toFixed(2)}`).join(', '));
+    } catch (error) {
+      results.push({ name: route.name, route, failure: error.message });
+      process.exitCode = 1;
+      console.log(error.message);
+    }
   }
   console.log(`\n${summaryOf(results)}\n`);
 
-  const slowest = results.reduce((worst, result) => (result.p50Ratio > worst.p50Ratio ? result : worst));
+  // A route that could not be measured is slower than any.
+  const slowness = ({ p50Ratio = Number.POSITIVE_INFINITY }) => p50Ratio;
+  const slowest = results.reduce((worst, result) => (slowness(result) > slowness(worst) ? result : worst));
   const file = save('growth', CONNECTIONS, { results, slowest: slowest.name });
   const plansFile = file.replace(/\.json$/, '.plans.txt');
   writeFileSync(plansFile, await plansOf({ server, database: 'large', side: sides.large, route: slowest.route }));
@@ -112,12 +120,12 @@ async function timesOf(route, side) {
 
 function summaryOf(results) {
   const heading = ['route', 'p50', 'large', 'ratio', 'p99', 'large', 'ratio', `≤ ${MOST}`, 'CPU ratio'];
-  const rows = results.map(({ name, small, large, p50Ratio, p99Ratio, cpuRatio }) => [
-    name,
-    ...[small.p50Ms, large.p50Ms, p50Ratio, small.p99Ms, large.p99Ms, p99Ratio].map((value) => value.toFixed(2)),
-    Math.max(p50Ratio, p99Ratio) <= MOST ? 'reached' : 'missed',
-    cpuRatio.toFixed(2),
-  ]);
+  const rows = results.map(({ name, failure, small, large, p50Ratio, p99Ratio, cpuRatio }) => {
+    if (failure !== undefined) return [name, '', '', '', '', '', '', 'FAILED', ''];
+    const figures = [small.p50Ms, large.p50Ms, p50Ratio, small.p99Ms, large.p99Ms, p99Ratio];
+    const verdict = Math.max(p50Ratio, p99Ratio) <= MOST ? 'reached' : 'missed';
+    return [name, ...figures.map((value) => value.toFixed(2)), verdict, cpuRatio.toFixed(2)];
+  });
   const told = 'p50 and p99 in ms on the default and on the large data; CPU ratio: the same by CPU time of the gateway';
   return `${table([heading, ...rows], [1, 2, 3, 4, 5, 6, 8])}\n\n${told}`;
 }

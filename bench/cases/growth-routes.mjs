@@ -3,48 +3,28 @@ import { instanceId } from '../support/fill.mjs';
 import { answersTo, inTurn, requestBytes } from '../support/load.mjs';
 import { rentalClient } from '../support/rental-client.mjs';
 import { authorization, BOTH } from './accounts.mjs';
-import { FIXED, graphqlRequest, readOffers } from './offers.mjs';
+import { FIXED, graphqlRequest, readOffers, VARIED } from './offers.mjs';
 
 /** Accounts whose requests come in turn, the same on both data sets. */
 const ACCOUNTS_IN_TURN = 1_000;
+/** Public requests that come in turn, each another text: kept answers are of no use. */
+const DISTINCT = 5_000;
+/** Above every price, so that a bound from here on makes a request another and its answer no shorter. */
+const ABOVE_ALL_PRICES_USD = 10_000;
 const PAGE = 25;
-const OFFER = 'machineId gpu region diskGb reliability pricePerHour { onDemand interruptible reserved }';
+
+const SEARCH = `query Search($filter: OfferFilterInput, $sort: OfferSort) {
+  offerSearch(first: ${PAGE}, filter: $filter, sort: $sort) { totalCount pageInfo { hasNextPage }
+    edges { cursor node { machineId gpu region diskGb reliability pricePerHour { onDemand interruptible reserved } } } } }`;
+const HISTORY = `{ instanceHistory(first: ${PAGE}) {
+  edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
 
 /** Every route, asked for as much on either data set, so that only what lies around it differs. */
 export async function growthRoutes(databaseUrl) {
   const offers = await readOffers(databaseUrl);
-  const gpus = namesWithPage(offers.map(({ gpu }) => gpu));
-  const regions = namesWithPage(offers.map(({ region }) => region));
-  const month = `${new Date().toISOString().slice(0, 7)}-01T00:00:00Z`;
-  const forAccounts = (requestFor) =>
-    Array.from({ length: ACCOUNTS_IN_TURN }, (_, index) => requestFor(ACCOUNTS - index));
-  const graphql = (query) => (n) => graphqlRequest({ query }, authorization(n));
-  const ofOne = (requestFor) => (side) => [requestFor(side.historyAccount)];
   return [
-    reading('GET /gpus/pricing', [requestBytes({ path: '/v1/gpus/pricing' })]),
-    reading('GET /offers', [requestBytes({ path: `/v1/offers?limit=${PAGE}` })]),
-    reading(
-      'GET /offers, by model',
-      gpus.map((gpu) => requestBytes({ path: `/v1/offers?gpu=${gpu}&limit=${PAGE}` })),
-    ),
-    reading(
-      'GET /offers, by region',
-      regions.map((code) => requestBytes({ path: `/v1/offers?region=${code}` })),
-    ),
-    reading(
-      'GET /balance',
-      forAccounts((n) => requestBytes({ path: '/v1/balance', headers: authorization(n) })),
-    ),
-    reading(
-      'GET /instances',
-      forAccounts((n) => requestBytes({ path: '/v1/instances', headers: authorization(n) })),
-    ),
-    reading(
-      'GET /instances/{id}',
-      forAccounts((n) =>
-        requestBytes({ path: `/v1/instances/${instanceId(n, PAST + STOPPED)}`, headers: authorization(n) }),
-      ),
-    ),
+    ...publicRoutes(namesWithPage(offers, 'gpu'), namesWithPage(offers, 'region')),
+    ...accountRoutes(),
     {
       name: 'instance',
       clientOf:
@@ -52,58 +32,95 @@ export async function growthRoutes(databaseUrl) {
         (connection) =>
           rentalClient(rentals[connection], { heard }),
     },
-    reading('GraphQL offers', [graphqlRequest({ query: FIXED })]),
-    reading(
-      'GraphQL offerSearch',
-      gpus.map((gpu) =>
-        graphqlRequest({
-          query: `{ offerSearch(first: ${PAGE}, filter: { gpus: ["${gpu}"] }) { totalCount edges { cursor node { ${OFFER} } } } }`,
-        }),
-      ),
-    ),
-    reading('GraphQL offerSearch, any model', [
-      graphqlRequest({
-        query: `{ offerSearch(first: ${PAGE}, sort: RELIABILITY, filter: { ramGbMin: 64, vramGbMin: 16 }) { totalCount edges { cursor node { ${OFFER} } } } }`,
-      }),
-    ]),
-    reading('GraphQL balance, instances', forAccounts(graphql(BOTH))),
-    reading('GraphQL instanceHistory', forAccounts(graphql(HISTORY))),
-    reading(
-      'GraphQL statement',
-      forAccounts(
-        graphql(
-          `{ statement(from: "${month}") { openingBalance closingBalance lines { instanceId kind seconds amount } movements { id amount } } }`,
-        ),
-      ),
-    ),
-    reading(
-      'GET /balance, long history',
-      ofOne((n) => requestBytes({ path: '/v1/balance', headers: authorization(n) })),
-    ),
-    reading(
-      'GET /instances, long history',
-      ofOne((n) => requestBytes({ path: '/v1/instances', headers: authorization(n) })),
-    ),
-    reading('GraphQL instanceHistory, long history', ofOne(graphql(HISTORY))),
   ];
 }
 
-const HISTORY = `{ instanceHistory(first: ${PAGE}) {
-  edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
+function publicRoutes(gpus, regions) {
+  const gpuOf = (index) => gpus[index % gpus.length];
+  const regionOf = (index) => regions[index % regions.length];
+  const searching = (filterOf, sort) =>
+    distinct((index, pricePerGpuMax) =>
+      graphqlRequest({ query: SEARCH, variables: { sort, filter: { ...filterOf(index), pricePerGpuMax } } }),
+    );
+  return [
+    reading('GET /gpus/pricing', [requestBytes({ path: '/v1/gpus/pricing' })]),
+    reading('GET /offers, the same', [requestBytes({ path: `/v1/offers?limit=${PAGE}` })]),
+    reading(
+      'GET /offers',
+      distinct((_index, price) => requestBytes({ path: `/v1/offers?price_max=${price}` })),
+    ),
+    reading(
+      'GET /offers, by model',
+      distinct((index, price) => requestBytes({ path: `/v1/offers?gpu=${gpuOf(index)}&price_max=${price}` })),
+    ),
+    reading('GraphQL offers, the same', [graphqlRequest({ query: FIXED })]),
+    reading(
+      'GraphQL offers, by region',
+      distinct((index, priceMax) =>
+        graphqlRequest({ query: VARIED, variables: { region: regionOf(index), priceMax } }),
+      ),
+    ),
+    reading(
+      'GraphQL offerSearch, by model',
+      searching((index) => ({ gpus: [gpuOf(index)] }), 'PRICE'),
+    ),
+    reading(
+      'GraphQL offerSearch, any',
+      searching(() => ({ vramGbMin: 16 }), 'RELIABILITY'),
+    ),
+  ];
+}
 
-/** `requests` are the same on both sides, or made for a side. */
+function accountRoutes() {
+  const month = `${new Date().toISOString().slice(0, 7)}-01T00:00:00Z`;
+  const statement = `{ statement(from: "${month}") { openingBalance closingBalance
+    lines { instanceId kind seconds amount } movements { id amount } } }`;
+  const rest = (path) => (n) => requestBytes({ path, headers: authorization(n) });
+  const graphql = (query) => (n) => graphqlRequest({ query }, authorization(n));
+  const newest = (n) => rest(`/v1/instances/${instanceId(n, PAST + STOPPED)}`)(n);
+  return [
+    reading('GET /balance', forAccounts(rest('/v1/balance'))),
+    reading('GET /instances', forAccounts(rest('/v1/instances'))),
+    reading('GET /instances/{id}', forAccounts(newest)),
+    reading('GraphQL balance, instances', forAccounts(graphql(BOTH))),
+    reading('GraphQL instanceHistory', forAccounts(graphql(HISTORY))),
+    reading('GraphQL statement', forAccounts(graphql(statement))),
+    reading('GET /balance, long history', forOne(rest('/v1/balance'))),
+    reading('GET /instances, long history', forOne(rest('/v1/instances'))),
+    reading('GraphQL instanceHistory, long history', forOne(graphql(HISTORY))),
+  ];
+}
+
+/** `requests` are the same on both sides, or made for a side. A round goes on where the one before ended. */
 function reading(name, requests) {
   const of = (side) => (typeof requests === 'function' ? requests(side) : requests);
+  const clients = new Map();
   return {
     name,
-    check: (side) => answersTo(side.port, of(side).slice(0, PAGE)),
-    clientOf: (side) => inTurn(of(side)),
+    check: (side) => answersTo(side.port, of(side).slice(-PAGE)),
+    clientOf: (side) => {
+      if (!clients.has(side)) clients.set(side, inTurn(of(side)));
+      return clients.get(side);
+    },
   };
 }
 
+function distinct(requestFor) {
+  return Array.from({ length: DISTINCT }, (_, index) => requestFor(index, ABOVE_ALL_PRICES_USD + index / 100));
+}
+
+function forAccounts(requestFor) {
+  return Array.from({ length: ACCOUNTS_IN_TURN }, (_, index) => requestFor(ACCOUNTS - index));
+}
+
+/** The account with a long history; on the default data one of the others. */
+function forOne(requestFor) {
+  return (side) => [requestFor(side.historyAccount)];
+}
+
 /** Names that come often enough to fill a page. */
-function namesWithPage(names) {
+function namesWithPage(offers, field) {
   const counts = new Map();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const { [field]: name } of offers) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].filter(([, count]) => count >= PAGE).map(([name]) => name);
 }
