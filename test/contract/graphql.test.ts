@@ -131,9 +131,9 @@ describe('the schema', () => {
     // A subscription has one field: there is no other's answer to hide.
     const events = Object.values(schema.getSubscriptionType()!.getFields());
     expect(events.map(({ name, type, extensions }) => [name, String(type), extensions.needsKey === true])).toEqual([
-      ['offersChanged', '[Offer!]!', false],
-      ['instanceChanged', 'Instance!', true],
       ['balanceChanged', 'Balance!', true],
+      ['instanceChanged', 'Instance!', true],
+      ['offersChanged', '[Offer!]!', false],
     ]);
   });
 

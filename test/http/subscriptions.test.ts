@@ -595,15 +595,18 @@ describe('while notices are lost', () => {
   });
 
   it('ends a stream with an error that hides what broke', async () => {
-    const deps = await openTestDomain();
-    const offers = await offerChanges(deps, null, {}, never());
-    await offers.next();
-    deps.inventory.current = () => Promise.reject(new Error('a fault of ours'));
-    const ended = expect(offers.next()).rejects.toThrow('a fault of ours');
-    deps.db.notices.tell([{ table: 'machine' }]);
-    await ended;
-    expect([await offers.next(), deps.live.size]).toEqual([{ done: true, value: undefined }, 0]);
-    await deps.close();
+    const stream = await watch(here, OFFERS, { variables: { limit: 1 } });
+    await stream.next();
+    const { inventory } = here.deps;
+    inventory.current = () => Promise.reject(new Error('a fault of ours'));
+    try {
+      here.deps.db.notices.tell([{ table: 'catalogue' }]);
+      expect(await stream.next()).toMatchObject({ code: 'internal', errors: [{ message: 'internal error' }] });
+      expect([await stream.next(), here.deps.live.size]).toEqual(['complete', 0]);
+    } finally {
+      // The class' own again.
+      delete (inventory as Partial<typeof inventory>).current;
+    }
   });
 });
 
