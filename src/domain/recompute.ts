@@ -43,4 +43,5 @@ export const DUE_AT = `
     when exhausted_at is not null then disk_delete_at
     when credit_units <= spend_units then settled_at
     when burn_rate = 0 then null
+    when (credit_units - spend_units + burn_rate - 1) / burn_rate > 253402300799 - extract(epoch from settled_at) then null
     else settled_at + make_interval(secs => ((credit_units - spend_units + burn_rate - 1) / burn_rate)::double precision) end`;

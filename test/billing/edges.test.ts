@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accountState, adjustAccount, creditAccount } from '../../src/domain/accounts.js';
+import { audit, rebuildAccount } from '../../src/domain/audit.js';
 import { readBalance } from '../../src/domain/balance.js';
 import { act, deploy, earlyExitCostOf, findInstance, reservedUntilOf, usageOf } from '../../src/domain/instances.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
@@ -36,11 +37,21 @@ const start = (accountId: string, id: string) => act(domain, accountId, { id, ac
 const destroy = (accountId: string, id: string) => act(domain, accountId, { id, action: 'DESTROY' });
 
 describe('seconds', () => {
+  test('credit that lasts beyond the year 9999 runs out never', async () => {
+    const account = await domain.account('50000');
+    const id = await rent(account);
+    domain.clock.advance(60);
+    expect((await stop(account, id)).instance.status).toBe('STOPPED');
+    expect((await accountState(domain, account)).exhaustsAt).toBeNull();
+    expect((await audit(domain)).findings).toEqual([]);
+    expect((await rebuildAccount(domain, account)).exhaustsAt).toBeNull();
+  });
+
   test('an instance created and destroyed in the same second costs nothing and leaves its lines', async () => {
     const account = await domain.account();
     const id = await rent(account);
     await destroy(account, id);
-    expect(await readBalance(domain, account)).toEqual({ balance: 100_000_000n, monthSpend: 0n });
+    expect(await readBalance(domain, account)).toMatchObject({ balance: 100_000_000n, monthSpend: 0n });
     const entries = await domain.db.prisma.ledgerEntry.findMany({ where: { instanceId: id }, orderBy: { id: 'asc' } });
     expect(entries.map((entry) => [entry.id, entry.units])).toEqual([
       [`${id}/disk/1`, 0n],
@@ -83,11 +94,11 @@ describe('seconds', () => {
     await stop(account, id);
     const before = await readBalance(domain, account);
     domain.clock.advance(-1_800);
-    expect(await readBalance(domain, account)).toEqual(before);
+    expect(await readBalance(domain, account)).toMatchObject(before);
     await start(account, id);
     domain.clock.advance(-600);
     await destroy(account, id);
-    expect(await readBalance(domain, account)).toEqual(before);
+    expect(await readBalance(domain, account)).toMatchObject(before);
     const intervals = await domain.db.prisma.usageInterval.findMany({ where: { instanceId: id, resource: 'GPU' } });
     expect(intervals.every(({ startedAt, endedAt }) => endedAt! >= startedAt)).toBe(true);
   });
@@ -313,7 +324,7 @@ describe('the ledger', () => {
   test('an adjustment of either sign is credit, not spend', async () => {
     const account = await domain.account('1');
     await adjustAccount(domain, account, { amountMicro: -250_000n, note: 'double refund' });
-    expect(await readBalance(domain, account)).toEqual({ balance: 750_000n, monthSpend: 0n });
+    expect(await readBalance(domain, account)).toMatchObject({ balance: 750_000n, monthSpend: 0n });
     await expect(adjustAccount(domain, account, { amountMicro: 0n })).rejects.toMatchObject({
       code: 'invalid_request',
     });

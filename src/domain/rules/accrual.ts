@@ -1,5 +1,5 @@
 import { ceilDivide, type Micro, type Rate, shownBalance, shownSpend, type Units, unitsOfUsage } from './money.js';
-import { type Instant, latest, monthStartOf } from './time.js';
+import { type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
 /** Spend as a line: `spendUnits` was right at `settledAt` and has grown by `burnRate` each second since. */
 export interface SpendLine {
@@ -47,12 +47,13 @@ function monthStartSpendUnitsAt(accrual: Accrual, at: Instant): Units {
   return monthStart <= accrual.settledAt ? accrual.monthStartSpendUnits : spendUnitsAt(accrual, monthStart);
 }
 
-/** The first whole second at which credits − spend is zero or less; null when it never is at this burn rate. */
+/** The first whole second at which credits − spend is zero or less; null when it never is at this burn rate, or after the year 9999. */
 export function exhaustionOf(accrual: Accrual): Instant | null {
   const left = accrual.creditUnits - accrual.spendUnits;
   if (left <= 0n) return accrual.settledAt;
   if (accrual.burnRate === 0n) return null;
-  return accrual.settledAt + ceilDivide(left, accrual.burnRate);
+  const at = accrual.settledAt + ceilDivide(left, accrual.burnRate);
+  return at > LAST_INSTANT ? null : at;
 }
 
 /** Moves the line's origin to `at`, so that the burn rate may change from there on. Never moves it backwards. */
