@@ -134,7 +134,7 @@ export class Inventory {
       .catch(() => {})
       .then(() => {
         this.#queued = null;
-        return this.#start();
+        return this.#reload();
       });
     return this.#queued;
   }
@@ -204,7 +204,9 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
     pool.query<{ date: string }>(`select to_char(max(date), 'YYYY-MM-DD') as date from market_snapshot`),
   ]);
   const byModel = new Map(prices.rows.map((price) => [price.gpu, price]));
-  return { gpuModels, regions, templates, prices: byModel, marketSnapshot: newest.rows[0]!.date };
+  // A sheet that comes out between the two statements must not lend its date to the prices of the one before.
+  const marketSnapshot = prices.rows[0]?.snapshot ?? newest.rows[0]!.date;
+  return { gpuModels, regions, templates, prices: byModel, marketSnapshot };
 }
 
 /** In pieces, so that requests are answered between them; what changes meanwhile is noticed and read again. */
