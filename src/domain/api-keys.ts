@@ -100,8 +100,7 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
     where: { id, revokedAt: null },
     data: { revokedAt: dateOf(deps.clock.now()) },
   });
-  deps.callers.forgetKey(id);
-  deps.live.noteKey(id);
+  deps.db.notices.tell([{ table: 'api_key', id }]);
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }
 

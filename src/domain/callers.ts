@@ -27,7 +27,7 @@ export class Callers {
     this.#notices = notices;
     notices.subscribe({
       onNotice: (notice, isOwn) => {
-        if (notice.table === 'api_key') this.forgetKey(notice.id);
+        if (notice.table === 'api_key') this.#forgetKey(notice.id);
         if (notice.table === 'account' && !isOwn) {
           this.#changes += 1;
           this.#lines.delete(notice.id);
@@ -65,8 +65,7 @@ export class Callers {
     else if (this.#lines.has(id)) this.#lines.set(id, { spendUnits, burnRate, settledAt });
   }
 
-  /** To be called for a key this process revoked, before it is answered. */
-  forgetKey(keyId: string): void {
+  #forgetKey(keyId: string): void {
     this.#changes += 1;
     for (const [name, key] of this.#keys.entries()) if (key.keyId === keyId) this.#keys.delete(name);
   }

@@ -176,12 +176,12 @@ export class Inventory {
 export type MachineRow = Omit<OfferedMachine, 'netMbps'> & { down: number; up: number };
 
 /** Fields of an offer from a row of OFFERED_MACHINES. */
-export const MACHINE_COLUMNS = `
+export const OFFERED_COLUMNS = `
   id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_left_gb as "diskGb",
   net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, preemptible, demo`;
 
-const SOME_SQL = `select ${MACHINE_COLUMNS} from (${OFFERED_MACHINES}) offered where id = any($1)`;
-const PAGE_SQL = `select ${MACHINE_COLUMNS} from (${OFFERED_MACHINES}) offered where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
+const SOME_SQL = `select ${OFFERED_COLUMNS} from (${OFFERED_MACHINES}) offered where id = any($1)`;
+const PAGE_SQL = `select ${OFFERED_COLUMNS} from (${OFFERED_MACHINES}) offered where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
 
 const PRICES_SQL = `
   select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,

@@ -77,11 +77,6 @@ export class Live {
     return stream;
   }
 
-  /** To be called for a key this process revoked. */
-  noteKey(keyId: string): void {
-    for (const stream of this.#all()) if (stream.owner?.keyId === keyId) stream.hear({ access: true });
-  }
-
   /** Ends all streams, and refuses new ones. */
   close(): void {
     this.#isClosed = true;
@@ -94,7 +89,9 @@ export class Live {
 
   #hear(notice: Notice): void {
     const { table } = notice;
-    if (table === 'api_key') this.noteKey(notice.id);
+    if (table === 'api_key') {
+      for (const stream of this.#all()) if (stream.owner?.keyId === notice.id) stream.hear({ access: true });
+    }
     if (table === 'account') {
       for (const stream of this.#streams.get(notice.id) ?? []) {
         stream.hear({ access: true, content: stream.subject === 'balance' });

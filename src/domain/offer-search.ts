@@ -1,6 +1,6 @@
 import type { Deps } from './deps.js';
 import { checkOptional, type Field, fields, priceLimit } from './fields.js';
-import { CURRENT_PRICES, MACHINE_COLUMNS, type MachineRow, OFFERED_MACHINES, toMachine } from './inventory.js';
+import { CURRENT_PRICES, type MachineRow, OFFERED_COLUMNS, OFFERED_MACHINES, toMachine } from './inventory.js';
 import type { Offer } from './offers.js';
 import type { GpuPrice } from './pricing.js';
 import type { Rate } from './rules/money.js';
@@ -200,6 +200,6 @@ function searchSql(keys: readonly SortKey[]): string {
       and ($${before}::${KEY_TYPES[keys[0]!]} is null or (${order}) < (${cursor(before)}))
     order by position * $${direction}::int limit $${limit}::int
   )
-  select total, position, ${MACHINE_COLUMNS}, on_demand_rate * num_gpus as "onDemandRate"
+  select total, position, ${OFFERED_COLUMNS}, on_demand_rate * num_gpus as "onDemandRate"
   from (select count(*)::int as total from fitting) counted left join page on true order by position`;
 }

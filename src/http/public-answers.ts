@@ -64,20 +64,24 @@ export class PublicAnswers {
 
   /** Undefined also while the inventory is behind. */
   find(key: string): PublicAnswer | undefined {
-    if (!this.#inventory.isCurrent) return undefined;
-    if (this.#version !== this.#inventory.version) {
-      this.#answers.clear();
-      this.#version = this.#inventory.version;
-    }
-    return this.#answers.get(key);
+    return this.#isCurrent() ? this.#answers.get(key) : undefined;
   }
 
   /** Keeps an answer, unless something has changed since `version`. */
   keep(key: string, version: number, body: string, type: string): PublicAnswer {
     const answer = { body: Buffer.from(body), type, representations: new Map() };
-    this.find(key);
-    if (this.#inventory.isCurrent && this.#version === version) this.#answers.set(key, answer);
+    if (this.#isCurrent() && this.#version === version) this.#answers.set(key, answer);
     return answer;
+  }
+
+  /** Whether what is kept now is right; throws away what was made before a change. */
+  #isCurrent(): boolean {
+    if (!this.#inventory.isCurrent) return false;
+    if (this.#version !== this.#inventory.version) {
+      this.#answers.clear();
+      this.#version = this.#inventory.version;
+    }
+    return true;
   }
 
   /**

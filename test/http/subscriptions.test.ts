@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
-import type { Notices } from '../../src/database/notices.js';
+import { Notices } from '../../src/database/notices.js';
 import { creditAccount, resumeAccount, suspendAccount } from '../../src/domain/accounts.js';
 import { createApiKey, revokeApiKey } from '../../src/domain/api-keys.js';
 import { balanceChanges, instanceChanges, offerChanges } from '../../src/domain/changes.js';
@@ -504,8 +504,10 @@ describe('a key that is no longer accepted', () => {
 
   it('ends a stream also in the process that revokes it and hears of nothing', async () => {
     const deps = await openTestDomain();
-    const deaf = { isListening: true, subscribe: () => () => {}, ready: async () => {}, tell() {} };
-    const alone = createDeps({ ...deps.db, notices: deaf as unknown as Notices }, deps.clock, testSettings());
+    // The real one, never connected: what this process tells itself is all there is.
+    const deaf = new Notices('postgres://nowhere.invalid/', 'within');
+    deaf.ready = async () => {};
+    const alone = createDeps({ ...deps.db, notices: deaf }, deps.clock, testSettings());
     const owner = await ownerOf(deps, await deps.account());
     const changes = await instanceChanges(alone, owner, null, never());
     const ended = expect(changes.next()).rejects.toMatchObject({ code: 'unauthorized' });
