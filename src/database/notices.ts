@@ -27,6 +27,8 @@ const RECONNECT_AFTER_MS = 200;
 /** A connection that is gone without a word is found out in the sum of both. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
+/** What is committed meanwhile is told together: each telling is a commit of its own. */
+const TELL_PAUSE_MS = 20;
 /** More than this untold: one notice that anything may have changed says as much. */
 const MAX_UNTOLD = 1_000;
 
@@ -145,10 +147,14 @@ export class Notices {
       this.#untold = [];
       const payloads = told.map((notice) => JSON.stringify({ ...notice, sender: this.#sender }));
       const tell = this.#query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
-      await tell.catch(() => {
-        this.#untold = [...told, ...this.#untold];
-        return sleep(RECONNECT_AFTER_MS, undefined, { ref: false });
-      });
+      const pause = await tell.then(
+        () => TELL_PAUSE_MS,
+        () => {
+          this.#untold = [...told, ...this.#untold];
+          return RECONNECT_AFTER_MS;
+        },
+      );
+      await sleep(pause, undefined, { ref: false });
     }
     this.#isTelling = false;
   }

@@ -144,7 +144,7 @@ async function move(deps: Deps, accountId: string, kind: LedgerKind, movement: M
 /** Whether the reference has moved money already; refuses one that moved another amount. */
 async function isBooked(current: Write, accountId: string, reference: string | null, units: bigint): Promise<boolean> {
   if (reference === null) return false;
-  const { rows } = await current.client.query<{ units: bigint }>(
+  const { rows } = await current.transaction.query<{ units: bigint }>(
     'select units from ledger_entry where account_id = $1 and reference = $2',
     [accountId, reference],
   );

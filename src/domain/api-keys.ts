@@ -76,10 +76,10 @@ export async function createApiKey(deps: Deps, accountId: string): Promise<{ api
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const createdAt = formatInstant(deps.clock.now());
   const id = `key-${randomBytes(KEY_ID_BYTES).toString('hex')}`;
-  const created = await inTransaction(deps.db.pool, async (client) => {
+  const created = await inTransaction(deps.db.pool, async (transaction) => {
     // The account's row is locked before the count, so that two creations at once can't both be the fiftieth.
-    await client.query('select 1 from account where id = $1 for no key update', [accountId]);
-    const { rowCount } = await client.query(
+    await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+    const { rowCount } = await transaction.query(
       `insert into api_key (id, account_id, hash, prefix, last_four, created_at)
        select $2, $1, $3, $4, $5, $6::timestamptz
        where (select count(*) from api_key where account_id = $1 and revoked_at is null) < $7`,

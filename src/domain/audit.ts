@@ -1,5 +1,4 @@
-import type pg from 'pg';
-import { inTransaction } from '../database/transaction.js';
+import { inTransaction, type Transaction } from '../database/transaction.js';
 import { type AccountState, changeAccount } from './accounts.js';
 import type { Deps } from './deps.js';
 import { DUE_AT, recomputed } from './recompute.js';
@@ -31,12 +30,12 @@ const CHECK_TIMEOUT_MS = 3_600_000;
  * so memory here is bounded however many instances there are. Changes nothing.
  */
 export function audit(deps: Deps): Promise<AuditReport> {
-  return inTransaction(deps.db.pool, async (client) => {
-    await client.query('set transaction isolation level repeatable read, read only');
-    await client.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`);
+  return inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('set transaction isolation level repeatable read, read only');
+    await transaction.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`);
     const findings: Finding[] = [];
-    for (const [check, sql] of CHECKS) findings.push(...(await findingsOf(client, check, sql)));
-    const { rows } = await client.query<{ accounts: number; instances: number; entries: number }>(
+    for (const [check, sql] of CHECKS) findings.push(...(await findingsOf(transaction, check, sql)));
+    const { rows } = await transaction.query<{ accounts: number; instances: number; entries: number }>(
       `select (select count(*) from account)::int as accounts, (select count(*) from instance)::int as instances,
          (select count(*) from ledger_entry)::int as entries`,
     );
@@ -45,8 +44,8 @@ export function audit(deps: Deps): Promise<AuditReport> {
   });
 }
 
-async function findingsOf(client: pg.PoolClient, check: string, sql: string): Promise<Finding[]> {
-  const { rows } = await client.query<Omit<Finding, 'check'>>(
+async function findingsOf(transaction: Transaction, check: string, sql: string): Promise<Finding[]> {
+  const { rows } = await transaction.query<Omit<Finding, 'check'>>(
     `select account_id as "accountId", subject, detail from (${sql}) as found limit ${MAX_FINDINGS}`,
   );
   return rows.map((row) => ({ check, ...row }));
@@ -54,8 +53,8 @@ async function findingsOf(client: pg.PoolClient, check: string, sql: string): Pr
 
 /** Makes the account's running totals anew from its ledger and usage intervals. */
 export function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
-  return changeAccount(deps, accountId, async ({ client }) => {
-    await client.query(
+  return changeAccount(deps, accountId, async ({ transaction }) => {
+    await transaction.query(
       `with fresh as (${recomputed('(select * from account where id = $1)')})
        update account set credit_units = fresh.credit_units, spend_units = fresh.spend_units, burn_rate = fresh.burn_rate,
          month_start_spend_units = fresh.month_start_spend_units, live_instances = fresh.live_instances,

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import type { Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
 import { checkOptional, fields, priceLimit } from './fields.js';
 import { idempotentRequest } from './idempotency.js';
@@ -61,7 +61,7 @@ export async function deployBest(deps: Deps, accountId: string, input: DeployBes
       return await writeOnce(deps, scope, request, async (current) => {
         const account = renter(current, accountId);
         if (current.machine !== undefined) return rent(deps, current, account, current.machine, wanted);
-        const inHand = await bestFitting(current.client, wanted);
+        const inHand = await bestFitting(current.transaction, wanted);
         if (inHand === null) throw new DomainError('deploy_failed', nothingFits(wanted));
         throw new MachineInHand(inHand);
       });
@@ -88,25 +88,25 @@ class MachineInHand extends Error {
 function choiceOf(wanted: BestWanted, awaited: string | null): Choice {
   return {
     awaited,
-    lockBest: async (client, busyAccounts) => {
-      const { rows } = await client.query<Chosen>({
+    lockBest: async (transaction, busyAccounts) => {
+      const { rows } = await transaction.query<Chosen>({
         name: 'lock-best-machine',
         text: LOCK_BEST_SQL,
         values: [...bestValues(wanted), busyAccounts],
       });
       return rows[0];
     },
-    stillFits: async (client, machineId) => {
+    stillFits: async (transaction, machineId) => {
       const values = [...bestValues(wanted), machineId];
-      const { rowCount } = await client.query({ name: 'machine-still-fits', text: STILL_FITS_SQL, values });
+      const { rowCount } = await transaction.query({ name: 'machine-still-fits', text: STILL_FITS_SQL, values });
       return rowCount === 1;
     },
   };
 }
 
 /** The best machine that fits, whether or not another transaction has it in hand. */
-async function bestFitting(client: pg.PoolClient, wanted: BestWanted): Promise<string | null> {
-  const { rows } = await client.query<{ machineId: string }>({
+async function bestFitting(transaction: Transaction, wanted: BestWanted): Promise<string | null> {
+  const { rows } = await transaction.query<{ machineId: string }>({
     name: 'best-machine',
     text: BEST_SQL,
     values: bestValues(wanted),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
+import type { Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
 import { DomainError } from './rules/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from './rules/time.js';
@@ -56,33 +56,31 @@ export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
  * Marks the key as under way and returns the kept answer, if there is one. The mark is a lock of the transaction, so
  * that it dies with the process. Refuses with idempotency_mismatch; throws what `onceFree` waits for.
  */
-export async function recall(client: pg.PoolClient, request: IdempotentRequest, now: Instant): Promise<unknown> {
+export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
   const { accountId, key, fingerprint } = request;
-  const marked = await client.query<{ free: boolean }>({
-    name: 'mark-under-way',
-    text: 'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
-    values: [`${accountId} ${key}`],
-  });
-  if (!marked.rows[0]!.free) throw new KeyUnderWay();
-  const { rows } = await client.query<{ fingerprint: string; response: unknown }>({
-    name: 'recall-answer',
-    text: 'select fingerprint, response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
-    values: [accountId, key, formatInstant(now - IDEMPOTENCY_SECONDS)],
-  });
-  const kept = rows[0];
+  const [marks, answers] = await transaction.run(
+    {
+      name: 'mark-under-way',
+      text: 'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
+      values: [`${accountId} ${key}`],
+    },
+    {
+      name: 'recall-answer',
+      text: 'select fingerprint, response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
+      values: [accountId, key, formatInstant(now - IDEMPOTENCY_SECONDS)],
+    },
+  );
+  const [mark] = marks as { free: boolean }[];
+  if (!mark!.free) throw new KeyUnderWay();
+  const [kept] = answers as { fingerprint: string; response: unknown }[];
   if (kept === undefined) return undefined;
   if (kept.fingerprint === fingerprint) return kept.response;
   throw new DomainError('idempotency_mismatch', 'this idempotency key was used with another operation or input');
 }
 
 /** Keeps the answer in the transaction of its effect. An answer older than a day is replaced. */
-export async function remember(
-  client: pg.PoolClient,
-  request: IdempotentRequest,
-  response: unknown,
-  at: Instant,
-): Promise<void> {
-  await client.query({
+export function remember(transaction: Transaction, request: IdempotentRequest, response: unknown, at: Instant): void {
+  transaction.later({
     name: 'remember-answer',
     text: `insert into idempotency_key (account_id, key, fingerprint, response, created_at) values ($1, $2, $3, $4, $5)
            on conflict (account_id, key) do update set

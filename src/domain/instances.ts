@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type pg from 'pg';
 import type { Prisma } from '../database/database.js';
-import { StaleReadError } from '../database/transaction.js';
+import { StaleReadError, type Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
 import { check, checkOptional, fields } from './fields.js';
 import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from './idempotency.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { type MachineUnderLock, readLiveInstances, type Scope, type Write, write } from './ledger.js';
-import { publishedRate } from './pricing.js';
 import { balanceAt, balanceUnitsAt } from './rules/accrual.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import {
@@ -143,7 +141,8 @@ export async function rent(
   if (account.liveInstances >= MAX_LIVE_INSTANCES) {
     throw refusal('deploy_failed', `an account holds at most ${MAX_LIVE_INSTANCES} undestroyed instances`);
   }
-  const onDemandRate = (await publishedRate(current.client, machine.gpu)) * BigInt(machine.numGpus);
+  if (machine.rate === null) throw new Error(`model ${machine.gpu} has no price`);
+  const onDemandRate = machine.rate * BigInt(machine.numGpus);
   const gpuRate = rateInMode(onDemandRate, mode);
   // A new price came out since the machine was chosen.
   if (maxRate !== null && gpuRate > maxRate) throw new StaleReadError();
@@ -350,7 +349,7 @@ function checkEarlyExit(current: Write, account: Account, instance: Instance): v
 async function preempt(current: Write, holder: Instance | null): Promise<void> {
   if (holder === null) return;
   stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
-  await current.flush();
+  current.flush();
 }
 
 export async function writeOnce(
@@ -365,11 +364,11 @@ export async function writeOnce(
   }
   const decideAndKeep = async (current: Write): Promise<Outcome> => {
     const instance = await decide(current);
-    await remember(current.client, request, toJson(instance), current.at);
+    remember(current.transaction, request, toJson(instance), current.at);
     return { instance: toRow(instance), replayed: false };
   };
-  const repeat = async (client: pg.PoolClient): Promise<Outcome | undefined> => {
-    const kept = await recall(client, request, deps.clock.now());
+  const repeat = async (transaction: Transaction): Promise<Outcome | undefined> => {
+    const kept = await recall(transaction, request, deps.clock.now());
     return kept === undefined ? undefined : { instance: toRow(fromJson(kept)), replayed: true };
   };
   return onceFree(() => write(deps, scope, decideAndKeep, repeat));

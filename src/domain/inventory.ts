@@ -52,6 +52,8 @@ export interface Stock {
 }
 
 const MACHINES_AT_ONCE = 5_000;
+/** Rentals within it are read together, unless a reader comes first. */
+const RELOAD_AFTER_MS = 20;
 
 /**
  * What everybody may read, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this
@@ -66,6 +68,7 @@ export class Inventory {
   #isAllTouched = true;
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
+  #soon: NodeJS.Timeout | null = null;
 
   constructor(db: Database) {
     this.#db = db;
@@ -121,10 +124,14 @@ export class Inventory {
     this.#reloadSoon();
   }
 
-  /** So that the next reader need not wait for it. One that was never read is left alone. */
+  /** So that the next reader need not wait for it. A stock that was never read is left alone. */
   #reloadSoon(): void {
-    // A fault is the next reader's to hear.
-    if (this.#stock !== null && this.#db.notices.isListening) this.#reload().catch(() => {});
+    if (this.#stock === null || this.#soon !== null) return;
+    this.#soon = setTimeout(() => {
+      this.#soon = null;
+      // A fault is the next reader's to hear.
+      if (this.#isTouched && this.#db.notices.isListening) this.#reload().catch(() => {});
+    }, RELOAD_AFTER_MS).unref();
   }
 
   /** Reads what is touched by now: a reload under way may have begun before. */

@@ -1,23 +1,25 @@
-import type pg from 'pg';
-import { inTransaction, StaleReadError } from '../database/transaction.js';
+import { inTransaction, type PreparedStatement, StaleReadError, type Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
+import { PUBLISHED_RATE } from './pricing.js';
 import { DomainError } from './rules/errors.js';
 import {
   type Account,
   type Changes,
   type Instance,
   isDue,
+  type LedgerEntry,
   noChanges,
   type Step,
   settle,
   type UsageInterval,
 } from './rules/lifecycle.js';
+import type { Rate } from './rules/money.js';
 import { formatInstant, type Instant, latest } from './rules/time.js';
 
 /**
  * The one place that writes accounts, instances, usage intervals and ledger entries. A write locks the accounts
  * concerned (by id), then the machine, then reads the time, settles what is due, decides by the rules, and commits
- * everything it changed in one statement. Whoever locks in another order may deadlock.
+ * everything it changed at once. Whoever locks in another order may deadlock.
  */
 const ACCOUNT_FIELDS = [
   'id',
@@ -100,6 +102,8 @@ export interface MachineUnderLock {
   region: string;
   diskGb: number;
   state: 'LISTED' | 'DRAINED' | 'OFFLINE' | 'RETIRED';
+  /** Published now, USD per GPU-hour on demand; null when the model has no price. */
+  rate: Rate | null;
   /** The undestroyed instances on it, of any account. */
   live: Instance[];
 }
@@ -123,9 +127,9 @@ export interface Choice {
   /** The machine to wait for before choosing, and whoever holds it, both in the order of all writes. */
   awaited: string | null;
   /** Locks the best machine that fits and nobody has locked, leaving out those that one of `busyAccounts` holds. */
-  lockBest(client: pg.PoolClient, busyAccounts: readonly string[]): Promise<Chosen | undefined>;
+  lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Chosen | undefined>;
   /** Judged anew: what was read before the lock may be over. */
-  stillFits(client: pg.PoolClient, machineId: string): Promise<boolean>;
+  stillFits(transaction: Transaction, machineId: string): Promise<boolean>;
 }
 
 export interface Chosen {
@@ -136,7 +140,7 @@ export interface Chosen {
 
 /** One write under way: the locked rows, settled to `at`. */
 export interface Write {
-  client: pg.PoolClient;
+  transaction: Transaction;
   at: Instant;
   readonly changes: Changes;
   account(id: string): Account | undefined;
@@ -146,8 +150,8 @@ export interface Write {
   step(account: Account): Step;
   /** The undestroyed instances of an account, loaded and locked. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
-  /** Writes what changed so far. A refusal must not follow: it would undo nothing of it. */
-  flush(): Promise<void>;
+  /** Writes what changed so far, before what changes next. A refusal must not follow: it would undo nothing of it. */
+  flush(): void;
 }
 
 /**
@@ -158,18 +162,18 @@ export async function write<T>(
   deps: Deps,
   scope: Scope,
   decide: (write: Write) => Promise<T> | T,
-  recall?: (client: pg.PoolClient) => Promise<T | undefined>,
+  recall?: (transaction: Transaction) => Promise<T | undefined>,
 ): Promise<T> {
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
-  const work = async (client: pg.PoolClient): Promise<Outcome> => {
-    const recalled = await recall?.(client);
+  const work = async (transaction: Transaction): Promise<Outcome> => {
+    const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
-    const current = await openWrite(deps, client, scope);
+    const current = await openWrite(deps, transaction, scope);
     await settleAll(deps, current);
-    await current.flush();
+    current.flush();
     try {
       const value = await decide(current);
-      await current.flush();
+      current.flush();
       return { rows: current, value };
     } catch (error) {
       if (error instanceof DomainError) return { rows: current, refusal: error };
@@ -208,12 +212,10 @@ export async function readLiveInstances(deps: Deps, accountId: string): Promise<
   return rows;
 }
 
-async function openWrite(deps: Deps, client: pg.PoolClient, scope: Scope): Promise<WriteRows> {
-  const rows = new WriteRows(client);
-  await rows.lockAccounts(scope);
-  if (scope.machineId !== undefined) await rows.lockMachine(scope.machineId);
+async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Promise<WriteRows> {
+  const rows = new WriteRows(transaction);
+  await rows.lock(scope);
   if (scope.choice !== undefined) await rows.chooseMachine(scope.choice);
-  if (scope.instanceId !== undefined) await rows.lockInstance(scope.accountIds[0]!, scope.instanceId);
   // Taken after the locks: a waiter must not act in a second before that of the one it waited for.
   rows.at = latest(deps.clock.now(), ...rows.accounts().map((account) => account.settledAt));
   return rows;
@@ -227,7 +229,7 @@ async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
 }
 
 class WriteRows implements Write {
-  readonly client: pg.PoolClient;
+  readonly transaction: Transaction;
   at: Instant = 0n;
   readonly changes = noChanges();
   /** What the flushes so far wrote. */
@@ -237,8 +239,8 @@ class WriteRows implements Write {
   /** One object for each row, however it was reached: the rules change it in place. */
   readonly #instances = new Map<string, Instance>();
 
-  constructor(client: pg.PoolClient) {
-    this.client = client;
+  constructor(transaction: Transaction) {
+    this.transaction = transaction;
   }
 
   accounts(): Account[] {
@@ -257,38 +259,34 @@ class WriteRows implements Write {
     return { account, at: this.at, changes: this.changes };
   }
 
-  async lockAccounts({ accountIds, machineId, choice }: Scope): Promise<void> {
-    const { rows } = await this.client.query<Account>({
-      name: 'lock-accounts',
-      text: `select ${ACCOUNT_COLUMNS} from account
-             where id = any($1) or id = (select account_id from instance where machine_id = $2 and status = 'RUNNING')
-             order by id for no key update`,
-      values: [accountIds, machineId ?? choice?.awaited ?? null],
-    });
-    for (const row of rows) this.#accounts.set(row.id, row);
-  }
-
-  async lockMachine(machineId: string): Promise<void> {
-    const machine = await this.#lockRow(machineId);
-    if (machine === undefined) return;
-    const live = await this.#readLive(machineId);
+  /** In one message: each statement reads only after those before it have their locks. */
+  async lock({ accountIds, machineId, choice, instanceId }: Scope): Promise<void> {
+    const [accounts, ...others] = await this.transaction.run(
+      { ...LOCK_ACCOUNTS, values: [accountIds, machineId ?? choice?.awaited ?? null] },
+      ...(machineId === undefined ? [] : machineStatements(machineId)),
+      ...(instanceId === undefined ? [] : [{ ...INSTANCE_OF_ACCOUNT, values: [accountIds[0]!, instanceId] }]),
+    );
+    for (const row of accounts as Account[]) this.#accounts.set(row.id, row);
+    if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
+    if (machineId === undefined) return;
+    const { row, live } = machineRows(others);
     // Taken by another between the look at the holder and the lock: its account must be locked before the machine.
     if (!this.#isHolderLocked(live)) throw new StaleReadError();
-    this.machine = { ...machine, live: this.#known(live) };
+    if (row !== undefined) this.machine = { ...row, live: this.#known(live) };
   }
 
   /** Leaves `machine` undefined when what fits, if anything, is in the hands of others for the moment. */
   async chooseMachine(choice: Choice): Promise<void> {
-    if (choice.awaited !== null) await this.#lockRow(choice.awaited);
+    if (choice.awaited !== null) await this.transaction.run({ ...LOCK_MACHINE, values: [choice.awaited] });
     const busyAccounts: string[] = [];
     for (let tries = 0; tries < MAX_CHOICES && this.machine === undefined; tries += 1) {
       // Going back to it gives free what was locked for nothing.
-      await this.client.query('savepoint choice');
-      const chosen = await choice.lockBest(this.client, busyAccounts);
+      await this.transaction.query('savepoint choice');
+      const chosen = await choice.lockBest(this.transaction, busyAccounts);
       if (chosen === undefined) return;
       const outcome = await this.#take(choice, chosen);
       if (outcome === 'busy') busyAccounts.push(chosen.holderId!);
-      if (outcome !== 'taken') await this.client.query('rollback to savepoint choice');
+      if (outcome !== 'taken') await this.transaction.query('rollback to savepoint choice');
     }
   }
 
@@ -296,33 +294,17 @@ class WriteRows implements Write {
     const isOurs = holderId === null || this.#accounts.has(holderId);
     const holder = isOurs ? undefined : await this.#tryAccount(holderId);
     if (!isOurs && holder === undefined) return 'busy';
-    const machine = await this.#lockRow(machineId);
-    const live = await this.#readLive(machineId);
+    const { row, live } = machineRows(await this.transaction.run(...machineStatements(machineId)));
     const isHolderLocked = this.#isHolderLocked(live, holder);
-    if (machine === undefined || !isHolderLocked || !(await choice.stillFits(this.client, machineId))) return 'lost';
+    if (row === undefined || !isHolderLocked || !(await choice.stillFits(this.transaction, machineId))) return 'lost';
     if (holder !== undefined) this.#accounts.set(holder.id, holder);
-    this.machine = { ...machine, live: this.#known(live) };
+    this.machine = { ...row, live: this.#known(live) };
     return 'taken';
   }
 
   async #tryAccount(id: string): Promise<Account | undefined> {
-    const text = `select ${ACCOUNT_COLUMNS} from account where id = $1 for no key update skip locked`;
-    const { rows } = await this.client.query<Account>({ name: 'try-account', text, values: [id] });
-    return rows[0];
-  }
-
-  async #lockRow(machineId: string): Promise<Omit<MachineUnderLock, 'live'> | undefined> {
-    const { rows } = await this.client.query<Omit<MachineUnderLock, 'live'>>({
-      name: 'lock-machine',
-      text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", state
-             from machine where id = $1 for no key update`,
-      values: [machineId],
-    });
-    return rows[0];
-  }
-
-  #readLive(machineId: string): Promise<Instance[]> {
-    return this.#read(`machine_id = $1 and status <> 'DESTROYED'`, 'live-on-machine', [machineId]);
+    const [rows] = await this.transaction.run({ ...TRY_ACCOUNT, values: [id] });
+    return rows![0] as Account | undefined;
   }
 
   #isHolderLocked(live: readonly Instance[], alsoLocked?: Account): boolean {
@@ -330,45 +312,27 @@ class WriteRows implements Write {
     return holder === undefined || holder.accountId === alsoLocked?.id || this.#accounts.has(holder.accountId);
   }
 
-  async lockInstance(accountId: string, instanceId: string): Promise<void> {
-    await this.#load('account_id = $1 and id = $2', 'instance-of-account', [accountId, instanceId]);
+  async liveInstancesOf(account: Account): Promise<Instance[]> {
+    const [rows] = await this.transaction.run({ ...LIVE_OF_ACCOUNT, values: [account.id] });
+    return this.#known(rows as Instance[]);
   }
 
-  liveInstancesOf(account: Account): Promise<Instance[]> {
-    return this.#load(`account_id = $1 and status <> 'DESTROYED'`, 'live-of-account', [account.id]);
-  }
-
-  /** All changes in one statement. */
-  async flush(): Promise<void> {
+  flush(): void {
     const { accounts, created, updated, opened, closed, entries } = this.changes;
-    const records: [Part, string][] = [
-      ['accounts', asRecords(accounts, ACCOUNT_FIELDS)],
-      ['created', asRecords(created, INSTANCE_FIELDS)],
-      ['updated', asRecords(updated, INSTANCE_FIELDS)],
-      ['opened', asRecords(opened, INTERVAL_FIELDS)],
-      ['closed', asRecords(closed, INTERVAL_FIELDS)],
-      ['entries', asRecords(entries, ENTRY_FIELDS)],
-    ];
-    const given = records.filter(([, json]) => json !== NO_RECORDS);
-    if (given.length === 0) return;
+    this.transaction.later(
+      ...Array.from(accounts, (row) => rowStatement(UPDATE_ACCOUNT, row)),
+      // An instance that leaves a machine comes before the one it makes room for.
+      ...Array.from(updated, (row) => rowStatement(UPDATE_INSTANCE, row)),
+      ...Array.from(created, (row) => rowStatement(INSERT_INSTANCE, row)),
+      ...opened.map((row) => rowStatement(OPEN_INTERVAL, row)),
+      ...closed.map((row) => rowStatement(CLOSE_INTERVAL, row)),
+      ...entries.map((row) => rowStatement(INSERT_ENTRY, row)),
+    );
     for (const account of accounts) this.written.accounts.add(account);
     for (const instance of [...created, ...updated]) this.written.instances.add(instance);
     // Emptied in place: a step of the rules made before this goes on noting what it changes here.
     for (const noted of [accounts, created, updated]) noted.clear();
     for (const noted of [opened, closed, entries]) noted.length = 0;
-    const statement = commitStatement(given.map(([part]) => part));
-    await this.client.query({ ...statement, values: given.map(([, json]) => json) });
-  }
-
-  async #load(condition: string, name: string, values: string[]): Promise<Instance[]> {
-    return this.#known(await this.#read(condition, name, values));
-  }
-
-  /** Instances need no lock of their own: only a holder of their account's lock changes them. */
-  async #read(condition: string, name: string, values: string[]): Promise<Instance[]> {
-    const text = `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id`;
-    const { rows } = await this.client.query<Instance>({ name, text, values });
-    return rows;
   }
 
   #known(rows: readonly Instance[]): Instance[] {
@@ -380,42 +344,77 @@ class WriteRows implements Write {
   }
 }
 
-/** What each kind of change is written by, from its records as JSON in `$n`. */
-const WRITES = {
-  accounts: (n: number) => `
-    update account set ${assignments(ACCOUNT_UPDATES)}
-    from jsonb_populate_recordset(null::account, $${n}::jsonb) as new where account.id = new.id`,
-  created: (n: number) => `
-    insert into instance (${names(INSTANCE_FIELDS)})
-    select ${names(INSTANCE_FIELDS)} from jsonb_populate_recordset(null::instance, $${n}::jsonb)`,
-  updated: (n: number) => `
-    update instance set ${assignments(INSTANCE_UPDATES)}
-    from jsonb_populate_recordset(null::instance, $${n}::jsonb) as new where instance.id = new.id`,
-  opened: (n: number) => `
-    insert into usage_interval (${names(INTERVAL_FIELDS)})
-    select ${names(INTERVAL_FIELDS)} from jsonb_populate_recordset(null::usage_interval, $${n}::jsonb)`,
-  closed: (n: number) => `
-    update usage_interval set ended_at = new.ended_at
-    from jsonb_populate_recordset(null::usage_interval, $${n}::jsonb) as new
-    where usage_interval.instance_id = new.instance_id and usage_interval.resource = new.resource
-      and usage_interval.ordinal = new.ordinal and usage_interval.ended_at is null`,
-  entries: (n: number) => `
-    insert into ledger_entry (${names(ENTRY_FIELDS)})
-    select ${names(ENTRY_FIELDS)} from jsonb_populate_recordset(null::ledger_entry, $${n}::jsonb)`,
+type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
+
+const LOCK_ACCOUNTS: NamedStatement = {
+  name: 'lock-accounts',
+  text: `select ${ACCOUNT_COLUMNS} from account
+         where id = any($1::text[] || array(select account_id from instance where machine_id = $2 and status = 'RUNNING'))
+         order by id for no key update`,
 };
-type Part = keyof typeof WRITES;
+const TRY_ACCOUNT: NamedStatement = {
+  name: 'try-account',
+  text: `select ${ACCOUNT_COLUMNS} from account where id = $1 for no key update skip locked`,
+};
+const LOCK_MACHINE: NamedStatement = {
+  name: 'lock-machine',
+  text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", state
+         from machine where id = $1 for no key update`,
+};
+/** Instances need no lock of their own: only a holder of their account's lock changes them. */
+const LIVE_ON_MACHINE = instancesWhere('live-on-machine', `machine_id = $1 and status <> 'DESTROYED'`);
+const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
+const LIVE_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
 
-/** By the parts they write: one statement for all that a request changes. */
-const commitStatements = new Map<string, { name: string; text: string }>();
+function instancesWhere(name: string, condition: string): NamedStatement {
+  return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };
+}
 
-function commitStatement(parts: readonly Part[]): { name: string; text: string } {
-  const name = `commit-${parts.join('-')}`;
-  const known = commitStatements.get(name);
-  if (known !== undefined) return known;
-  const writes = parts.map((part, index) => `${part} as (${WRITES[part](index + 1)})`);
-  const statement = { name, text: `with ${writes.join(', ')} select` };
-  commitStatements.set(name, statement);
-  return statement;
+/** Locks a machine and then reads what a decision on it needs. */
+function machineStatements(machineId: string): PreparedStatement[] {
+  return [LOCK_MACHINE, LIVE_ON_MACHINE, PUBLISHED_RATE].map((statement) => ({ ...statement, values: [machineId] }));
+}
+
+function machineRows([machines, live, rates]: readonly object[][]) {
+  const machine = machines![0] as Omit<MachineUnderLock, 'live' | 'rate'> | undefined;
+  const { rate = null } = (rates![0] ?? {}) as { rate?: Rate };
+  return { row: machine && { ...machine, rate }, live: live as Instance[] };
+}
+
+/** Writes one row from its fields. */
+interface RowWrite<T> extends NamedStatement {
+  fields: readonly (keyof T & string)[];
+}
+
+const UPDATE_ACCOUNT = updateOf<Account>('account', ACCOUNT_UPDATES);
+const UPDATE_INSTANCE = updateOf<Instance>('instance', INSTANCE_UPDATES);
+const INSERT_INSTANCE = insertOf<Instance>('instance', INSTANCE_FIELDS);
+const OPEN_INTERVAL = insertOf<UsageInterval>('usage_interval', INTERVAL_FIELDS);
+const CLOSE_INTERVAL: RowWrite<UsageInterval> = {
+  name: 'close-interval',
+  text: `update usage_interval set ended_at = $1
+         where instance_id = $2 and resource = $3 and ordinal = $4 and ended_at is null`,
+  fields: ['endedAt', 'instanceId', 'resource', 'ordinal'],
+};
+const INSERT_ENTRY = insertOf<LedgerEntry>('ledger_entry', ENTRY_FIELDS);
+
+function insertOf<T>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
+  const values = fields.map((_, index) => `$${index + 1}`).join(', ');
+  return {
+    name: `insert-${table}`,
+    text: `insert into ${table} (${fields.map(columnOf).join(', ')}) values (${values})`,
+    fields,
+  };
+}
+
+function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
+  const assignments = fields.map((field, index) => `${columnOf(field)} = $${index + 1}`).join(', ');
+  const text = `update ${table} set ${assignments} where id = $${fields.length + 1}`;
+  return { name: `update-${table}`, text, fields: [...fields, 'id'] };
+}
+
+function rowStatement<T>({ name, text, fields }: RowWrite<T>, row: T): PreparedStatement {
+  return { name, text, values: fields.map((field) => columnValue(field, row[field])) };
 }
 
 const INSTANTS: ReadonlySet<string> = new Set([
@@ -434,19 +433,10 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'at',
 ]);
 
-const NO_RECORDS = '[]';
-
-/** JSON of rows by column name; bigints travel as text, instants as RFC 3339. */
-function asRecords<T extends object>(rows: Iterable<T>, fields: readonly (keyof T & string)[]): string {
-  const records = Array.from(rows, (row) =>
-    Object.fromEntries(fields.map((field) => [columnOf(field), columnValue(field, row[field])])),
-  );
-  return JSON.stringify(records);
-}
-
-function columnValue(field: string, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value;
-  return INSTANTS.has(field) ? formatInstant(value) : value.toString();
+/** Instants travel as RFC 3339. */
+function columnValue(field: string, value: unknown): string | number | bigint | null {
+  if (typeof value === 'bigint' && INSTANTS.has(field)) return formatInstant(value);
+  return value as string | number | bigint | null;
 }
 
 function columnOf(field: string): string {
@@ -459,12 +449,4 @@ function columnOf(field: string): string {
 
 function columns(fields: readonly string[]): string {
   return fields.map((field) => `${columnOf(field)} as "${field}"`).join(', ');
-}
-
-function names(fields: readonly string[]): string {
-  return fields.map(columnOf).join(', ');
-}
-
-function assignments(fields: readonly string[]): string {
-  return fields.map((field) => `${columnOf(field)} = new.${columnOf(field)}`).join(', ');
 }

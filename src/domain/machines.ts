@@ -1,7 +1,6 @@
-import type pg from 'pg';
 import { z } from 'zod';
 import type { Machine } from '../database/generated/client/client.js';
-import { inTransaction } from '../database/transaction.js';
+import { inTransaction, type Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
 import { DryRun, endOfDryRun, FileFaults, type FileRecord, type ImportReport, readBatches } from './import.js';
 import { DomainError } from './rules/errors.js';
@@ -81,9 +80,9 @@ export async function importMachines(
   const seen = new Set<string>();
   await inTransaction(
     deps.db.pool,
-    async (client) => {
-      await client.query(`set local statement_timeout = ${IMPORT_TIMEOUT_MS}`);
-      const known = await knownSlugs(client);
+    async (transaction) => {
+      await transaction.query(`set local statement_timeout = ${IMPORT_TIMEOUT_MS}`);
+      const known = await knownSlugs(transaction);
       for await (const batch of readBatches(records, machineRow, faults)) {
         for (const { line, row } of batch) {
           if (seen.has(row.id)) faults.add(line, `id ${row.id} stands in the file twice`);
@@ -93,13 +92,13 @@ export async function importMachines(
         }
         const good = batch.filter(({ row }) => known.gpus.has(row.gpu) && known.regions.has(row.region));
         const created = await upsert(
-          client,
+          transaction,
           good.map(({ row }) => row),
           formatInstant(deps.clock.now()),
         );
         report.created += created;
         report.updated += good.length - created;
-        await checkDisks(client, good, faults);
+        await checkDisks(transaction, good, faults);
         onProgress?.(seen.size);
       }
       faults.throwIfAny();
@@ -111,8 +110,8 @@ export async function importMachines(
   return report;
 }
 
-async function knownSlugs(client: pg.PoolClient) {
-  const { rows } = await client.query<{ kind: string; name: string }>(
+async function knownSlugs(transaction: Transaction) {
+  const { rows } = await transaction.query<{ kind: string; name: string }>(
     `select 'gpu' as kind, slug as name from gpu_model union all select 'region', code from region`,
   );
   const of = (kind: string) => new Set(rows.filter((row) => row.kind === kind).map(({ name }) => name));
@@ -120,11 +119,11 @@ async function knownSlugs(client: pg.PoolClient) {
 }
 
 /** Returns how many were new. In order of id, as every other writer locks machines. */
-async function upsert(client: pg.PoolClient, rows: readonly MachineRow[], createdAt: string): Promise<number> {
+async function upsert(transaction: Transaction, rows: readonly MachineRow[], createdAt: string): Promise<number> {
   const once = [...new Map(rows.map((row) => [row.id, row])).values()];
   const columns = MACHINE_COLUMNS.join(', ');
   const updates = MACHINE_COLUMNS.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`);
-  const { rows: written } = await client.query<{ is_new: boolean }>(
+  const { rows: written } = await transaction.query<{ is_new: boolean }>(
     `insert into machine (${columns}, created_at)
      select ${columns}, $2::timestamptz from jsonb_populate_recordset(null::machine, $1::jsonb) order by id
      on conflict (id) do update set ${updates.join(', ')}, demo = false
@@ -135,12 +134,12 @@ async function upsert(client: pg.PoolClient, rows: readonly MachineRow[], create
 }
 
 async function checkDisks(
-  client: pg.PoolClient,
+  transaction: Transaction,
   batch: readonly { line: number; row: MachineRow }[],
   faults: FileFaults,
 ): Promise<void> {
   const lines = new Map(batch.map(({ line, row }) => [row.id, line]));
-  const { rows } = await client.query<{ id: string; used: bigint; disk_gb: number }>(
+  const { rows } = await transaction.query<{ id: string; used: bigint; disk_gb: number }>(
     `select machine.id, machine.disk_gb, sum(instance.disk_gb) as used from machine join instance on machine_id = machine.id
      where machine.id = any($1) and status <> 'DESTROYED' group by machine.id having sum(instance.disk_gb) > machine.disk_gb`,
     [[...lines.keys()]],
@@ -170,8 +169,8 @@ export async function findMachine(deps: Deps, id: string): Promise<MachineView> 
 /** Drains, takes offline, brings back or retires a machine. What runs on it goes on; a machine in use can't be retired. */
 export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
   const { from, to } = CHANGES[change];
-  await inTransaction(deps.db.pool, async (client) => {
-    const { rows } = await client.query<{ state: MachineState }>(
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const { rows } = await transaction.query<{ state: MachineState }>(
       'select state from machine where id = $1 for no key update',
       [id],
     );
@@ -179,12 +178,12 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
     if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
     if (!(from as readonly MachineState[]).includes(machine.state)) throw refused(`machine ${id} is retired`);
     // After the lock: a deploy that had it first has committed by now.
-    const { rowCount } = await client.query(
+    const { rowCount } = await transaction.query(
       `select from instance where machine_id = $1 and status <> 'DESTROYED' limit 1`,
       [id],
     );
     if (change === 'retire' && rowCount !== 0) throw refused(`machine ${id} holds an undestroyed instance`);
-    await client.query('update machine set state = $2 where id = $1', [id, to]);
+    await transaction.query('update machine set state = $2 where id = $1', [id, to]);
   });
   return findMachine(deps, id);
 }

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import type { Deps } from './deps.js';
 import type { Micro, Rate } from './rules/money.js';
 import { type ModeRates, modeRates } from './rules/price-rule.js';
@@ -77,13 +76,9 @@ export async function priceHistory(
   return rows;
 }
 
-/** The USD per GPU-hour of a model in the newest snapshot, in micro-USD. */
-export async function publishedRate(client: pg.PoolClient, gpu: string): Promise<bigint> {
-  const { rows } = await client.query<{ rate: bigint }>({
-    name: 'published-rate',
-    text: 'select on_demand_rate as rate from gpu_price where gpu = $1 order by snapshot_date desc limit 1',
-    values: [gpu],
-  });
-  if (rows[0] === undefined) throw new Error(`model ${gpu} has no price`);
-  return rows[0].rate;
-}
+/** Prepared SQL for the `rate` of the model of machine `$1` in the newest snapshot: USD per GPU-hour on demand. */
+export const PUBLISHED_RATE = {
+  name: 'published-rate',
+  text: `select on_demand_rate as rate from gpu_price where gpu = (select gpu from machine where id = $1)
+         order by snapshot_date desc limit 1`,
+};

@@ -1,5 +1,4 @@
-import type pg from 'pg';
-import { inTransaction } from '../database/transaction.js';
+import { inTransaction, type Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
 import { secondsBefore } from './recompute.js';
 import { DomainError } from './rules/errors.js';
@@ -62,11 +61,11 @@ export async function statement(
   // Usage of seconds that are yet to come is not in it; what was booked within this second is.
   const to = period.to === null || period.to > now ? now + 1n : period.to;
   const usedTo = to > now ? now : to;
-  return inTransaction(deps.db.pool, async (client) => {
-    await client.query('set transaction isolation level repeatable read, read only');
+  return inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('set transaction isolation level repeatable read, read only');
     const bounds = [accountId, formatInstant(from), formatInstant(to), formatInstant(usedTo)];
-    const spentBefore = await spendBefore(client, bounds.slice(0, 2));
-    const usage = await usageLines(client, bounds, maxLines + 1);
+    const spentBefore = await spendBefore(transaction, bounds.slice(0, 2));
+    const usage = await usageLines(transaction, bounds, maxLines + 1);
     if (usage.length > maxLines) {
       throw new DomainError(
         'invalid_request',
@@ -76,8 +75,8 @@ export async function statement(
         },
       );
     }
-    const { rows: movements } = await client.query<StatementMovement>(MOVEMENTS_SQL, bounds.slice(0, 3));
-    const creditBefore = await creditOpening(client, bounds.slice(0, 2));
+    const { rows: movements } = await transaction.query<StatementMovement>(MOVEMENTS_SQL, bounds.slice(0, 3));
+    const creditBefore = await creditOpening(transaction, bounds.slice(0, 2));
     const { lines, spentAfter } = withAmounts(usage, spentBefore);
     const moved = movements.reduce((sum, { amount }) => sum + amount, 0n);
     return {
@@ -103,22 +102,22 @@ function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefor
   return { lines, spentAfter: spent };
 }
 
-async function spendBefore(client: pg.PoolClient, bounds: string[]): Promise<Units> {
-  const { rows } = await client.query<{ units: bigint }>(SPEND_BEFORE_SQL, bounds);
+async function spendBefore(transaction: Transaction, bounds: string[]): Promise<Units> {
+  const { rows } = await transaction.query<{ units: bigint }>(SPEND_BEFORE_SQL, bounds);
   return rows[0]!.units;
 }
 
-async function creditOpening(client: pg.PoolClient, bounds: string[]): Promise<Micro> {
-  const { rows } = await client.query<{ micro: bigint }>(CREDIT_BEFORE_SQL, bounds);
+async function creditOpening(transaction: Transaction, bounds: string[]): Promise<Micro> {
+  const { rows } = await transaction.query<{ micro: bigint }>(CREDIT_BEFORE_SQL, bounds);
   return rows[0]!.micro;
 }
 
 async function usageLines(
-  client: pg.PoolClient,
+  transaction: Transaction,
   bounds: string[],
   limit: number,
 ): Promise<Omit<StatementLine, 'amount'>[]> {
-  const { rows } = await client.query<Omit<StatementLine, 'amount'>>(LINES_SQL, [...bounds, limit]);
+  const { rows } = await transaction.query<Omit<StatementLine, 'amount'>>(LINES_SQL, [...bounds, limit]);
   return rows;
 }
 
