@@ -27,6 +27,13 @@ const domainTypes: pg.CustomTypesConfig = {
  */
 export type Telling = 'within' | 'after';
 
+/** For one transaction of a process that tells after others. */
+export const TELL_WITHIN = {
+  name: 'tell-within',
+  text: `select set_config('gateway.tells', '${'within' satisfies Telling}', true)`,
+  values: [],
+};
+
 /** The process' one pool, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
 export function createPool(connectionString: string, telling: Telling): pg.Pool {
   const pool = new pg.Pool({

@@ -1,3 +1,4 @@
+import { TELL_WITHIN } from '../database/pool.js';
 import { inTransaction, type PreparedStatement, StaleReadError, type Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
 import { PUBLISHED_RATE } from './pricing.js';
@@ -166,6 +167,8 @@ export async function write<T>(
 ): Promise<T> {
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
   const work = async (transaction: Transaction): Promise<Outcome> => {
+    // Afterwards nobody may be left to tell the others.
+    if (!deps.db.notices.isListening) transaction.later(TELL_WITHIN);
     const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
     const current = await openWrite(deps, transaction, scope);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
@@ -6,6 +7,7 @@ import { authenticate, revokeApiKey } from '../../src/domain/api-keys.js';
 import { createDeps } from '../../src/domain/deps.js';
 import { deploy } from '../../src/domain/instances.js';
 import { hashApiKey } from '../../src/domain/rules/api-key.js';
+import { unitsOfMicro } from '../../src/domain/rules/money.js';
 import { createTestDatabase } from '../support/database.js';
 import { type DatabaseWire, openWire } from '../support/database-wire.js';
 import type { Renter } from '../support/gateway.js';
@@ -278,6 +280,20 @@ describe('a remembered key', () => {
       expect(caller?.requestsPerMinute).toBe(10_000);
     }
   });
+
+  it('tells the rate of its tier when another program ends an instance at a cost that changed no burn', async () => {
+    const { renter, elsewhere } = await knownRenter('20000');
+    const limitOf = async (who: Renter) => (await who.rest('GET', '/instances')).headers.get('ratelimit-limit');
+    expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
+    const begin = 'update account set live_instances = 1, deployed_instances = 1 where id = $1';
+    const end = 'update account set live_instances = 0, spend_units = $2 where id = $1';
+    await another.query(begin, [renter.accountId]);
+    await allHeard();
+    expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
+    await another.query(end, [renter.accountId, unitsOfMicro(600_000_000n)]);
+    await allHeard();
+    expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['2000', '2000']);
+  });
 });
 
 describe('notices that are missed', () => {
@@ -322,6 +338,25 @@ describe('notices that are missed', () => {
     wire.mendNotices();
     await expect.poll(() => offered(second, id), PATIENCE).toBe(false);
     expect(await offered(first, id)).toBe(false);
+  });
+
+  it('what a gateway rents while its connection is broken is told all the same', async () => {
+    const id = await freeMachine();
+    await allHeard();
+    const renter = await first.renter();
+    expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
+    wire.cutNotices();
+    try {
+      await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(false);
+      // The other has noticed by now that it was cut off.
+      await sleep(1_500);
+      expect(await offered(second, id)).toBe(true);
+      expect((await renter.rest('POST', '/instances', { machine_id: id })).status).toBe(201);
+      await expect.poll(() => offered(second, id), PATIENCE).toBe(false);
+      expect(first.deps.db.notices.isListening).toBe(false);
+    } finally {
+      wire.mendNotices();
+    }
   });
 
   it('what a gateway wrote that died before it told is found out by the others', async () => {
