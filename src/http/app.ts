@@ -20,6 +20,7 @@ import type { RateLimiter } from './rate-limit.js';
 import type { RedisState } from './rate-limit-redis.js';
 import { bodyFault, createJsonReader } from './read-json.js';
 import { createIdentify, resolverContext } from './request-state.js';
+import { JSON_TYPE, sendJson } from './send-json.js';
 
 export interface AppOptions {
   deps: Deps;
@@ -40,7 +41,6 @@ export interface AppOptions {
 }
 
 const GRAPHQL_PATH = '/graphql';
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Everything a request may meet, in order. */
 export function createApp(options: AppOptions): RequestListener {
@@ -88,6 +88,7 @@ export function createApp(options: AppOptions): RequestListener {
       },
       readBody: createJsonReader(() => true),
       contextOf: async (request, response) => resolverContext(deps, await identify(request), response),
+      send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
       sendPublic: (request, response, body) => {
         const { key, version } = wantedOf(request)!;
         answers.send(request, response, answers.keep(key, version, JSON.stringify(body), JSON_TYPE));

@@ -9,6 +9,7 @@ import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
 import type { PostGraphql } from './graphql-post.js';
 import { answerTypeOf, STREAM_TYPE } from './graphql-request.js';
 import type { PublicAnswers } from './public-answers.js';
+import { JSON_TYPE } from './send-json.js';
 
 /** The answer to a GraphQL request with a longer body is not kept. */
 const MAX_KEPT_BYTES = 8_000;
@@ -120,8 +121,7 @@ function sendJson(response: ServerResponse, headers: Headers, type: string, body
 
 function refuse(response: ServerResponse, headers: Headers, message: string): void {
   const body = JSON.stringify({ error: { code: 'invalid_request' satisfies ErrorCode, message } });
-  const type = 'application/json; charset=utf-8';
-  const own = ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close'];
+  const own = ['Content-Type', JSON_TYPE, 'Content-Length', String(Buffer.byteLength(body)), 'Connection', 'close'];
   response.writeHead(400, [...headers, ...own]).end(body);
 }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { type GraphQLParams, processRegularResult, type YogaServerInstance } from 'graphql-yoga';
 import { answerTypeOf, STREAM_TYPE } from './graphql-request.js';
+import { sendJson } from './send-json.js';
 
 type Context = { req: IncomingMessage; res: ServerResponse };
 
@@ -60,9 +61,4 @@ function readParams(body: Buffer): GraphQLParams | null {
 /** Public answers are made into text when they are kept. */
 function stringify(result: ExecutionResult & { stringify?: () => string }): string {
   return result.stringify?.() ?? JSON.stringify(result);
-}
-
-function sendJson(response: ServerResponse, status: number, type: string, text: string): void {
-  const body = Buffer.from(text);
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/rules/errors.js';
+import { JSON_TYPE } from './send-json.js';
 
 export interface Timeouts {
   /** From the first byte of a request, or from its connection, to the end of its head. */
@@ -78,7 +79,7 @@ function rawAnswer(refusal: Refusal): string {
 
 function headersOf(refusal: Refusal): Record<string, string | number> {
   return {
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(bodyOf(refusal)),
     'X-Request-Id': randomUUID(),
     Connection: 'close',

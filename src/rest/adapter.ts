@@ -21,6 +21,7 @@ export interface RestHooks {
   readBody: RequestHandler;
   /** The same context that GraphQL requests get. */
   contextOf(request: Request, response: Response): Promise<object>;
+  send(response: Response, status: number, body: object): void;
   /** Answers 200 with what anyone may have. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
@@ -62,7 +63,7 @@ function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): 
     const result = data!.result;
     if (result === null) throw new RestRefusal('not_found', 'no such instance');
     const body = route.respond(result);
-    if (route.needsKey) response.status(route.status).json(body);
+    if (route.needsKey) hooks.send(response, route.status, body);
     else hooks.sendPublic(request, response, body);
   };
 }
