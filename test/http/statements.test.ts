@@ -69,6 +69,7 @@ describe('statements of a request whose key is known', () => {
   it.each([
     '{ pricing { count data { slug availableGpus gpuModel { name } } } }',
     '{ offers(limit: 100) { machineId gpuModel { name } regionInfo { name } } }',
+    '{ offerSearch(last: 100, sort: RELIABILITY, filter: { vcpusMin: 8, tiers: [CONSUMER] }) { totalCount edges { cursor node { machineId } } } }',
     '{ gpuModels { slug } regions { code } templates { slug } gpuModel(slug: "l4") { name } }',
   ])('none: the public query %s', async (query) => {
     const { renter } = await renterWithMachines(0);
