@@ -208,7 +208,8 @@ function rankIn(list: readonly string[] | null): (entry: string) => number | und
 /** What the tables say of those of the machines that are offered. */
 const OFFERED_SQL = `
   select ${OFFERED_COLUMNS}, tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate"
-  from (${OFFERED_MACHINES}) offered join (${CURRENT_PRICES}) price using (gpu) join gpu_model on slug = gpu
+  from (${OFFERED_MACHINES}) offered join (${CURRENT_PRICES}) price using (gpu)
+    join (select slug as gpu, tier, vram_gb from gpu_model) model using (gpu)
   where id = any($1)`;
 
 const LOCK_BEST_SQL = `
