@@ -28,7 +28,7 @@ export function idempotentRequest(
 ): IdempotentRequest | null {
   if (key === null || key === undefined) return null;
   const fingerprint = createHash('sha256')
-    .update(JSON.stringify([operation, ...input]))
+    .update(JSON.stringify([operation, ...input], (_name, value) => (typeof value === 'bigint' ? `${value}` : value)))
     .digest('hex');
   return { accountId, key, fingerprint };
 }

@@ -1,3 +1,5 @@
+import TinyQueue from 'tinyqueue';
+import type { GpuModel } from '../database/generated/client/client.js';
 import type { Rate } from './rules/money.js';
 import { type ModeRates, modeRates } from './rules/price-rule.js';
 
@@ -23,48 +25,114 @@ export interface Offer {
   pricePerHour: ModeRates;
 }
 
-/** Offers of one price: machines of the same model, size and place. */
-interface Shelf {
-  gpu: string;
-  region: string;
-  numGpus: number;
-  preemptible: boolean;
+export type OfferedMachine = Omit<Offer, 'pricePerHour'>;
+
+/** A model that has a price. */
+export interface PricedModel extends Pick<GpuModel, 'tier' | 'vramGb'> {
+  /** Per GPU-hour. */
+  onDemandRate: Rate;
+}
+
+/** What all offers of a shelf have in common. */
+export interface ShelfTraits extends Pick<Offer, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'> {
+  tier: PricedModel['tier'];
+  /** Of one GPU. */
+  vramGb: number;
+  /** Per GPU-hour on demand. */
+  pricePerGpu: Rate;
   /** Of the whole machine; one object for all its offers. */
   pricePerHour: ModeRates;
+}
+
+/** Machines that differ in nothing that a price, or most of a filter, depends on. */
+interface Shelf {
+  traits: ShelfTraits;
   /** More reliable first, then by machine id. */
   offers: Offer[];
 }
 
-export type OfferedMachine = Omit<Offer, 'pricePerHour'>;
-
-/** Checked bounds; null asks for nothing. */
-export interface WantedShelf {
+/** What fits. */
+export interface Wanted {
+  /** The only model that can fit, when there is but one: shelves of others are not looked at. */
   gpu: string | null;
-  region: string | null;
-  numMin: number;
-  priceMax: Rate | null;
-  includePreemptible: boolean;
+  fitsShelf: (shelf: ShelfTraits) => boolean;
+  reliabilityMin: number;
+  /** What else is asked of each machine; null: nothing. */
+  fitsMachine: ((machine: OfferedMachine) => boolean) | null;
 }
 
-/** Offers by price, so that the cheapest are found without looking at the rest. */
+/** Prices by which shelves are ordered, on demand. */
+export interface ShelfPrice {
+  pricePerGpu: Rate;
+  pricePerHour: Pick<ModeRates, 'onDemand'>;
+}
+
+/** Where an offer stands in every order by price and reliability, whether or not it is there. */
+export interface OfferPosition extends ShelfPrice {
+  reliability: number;
+  machineId: string;
+}
+
+type Ranked = Pick<OfferPosition, 'reliability' | 'machineId'>;
+
+/**
+ * An order of offers: by shelf (`first`), then more reliable first, then once more by shelf (`thenBy`), then by machine
+ * id. All offers of a shelf come before those of one that `first` puts after it.
+ */
+export interface OfferOrder<Place extends ShelfPrice = ShelfTraits> {
+  first: (one: Place, other: Place) => number;
+  thenBy: (one: Place, other: Place) => number;
+}
+
+const asEqual = () => 0;
+/** Cheapest machine first. */
+export const BY_PRICE: OfferOrder<ShelfPrice> = { first: comparePrices, thenBy: asEqual };
+/** Cheapest GPU first, then as `BY_PRICE`. */
+export const BY_PRICE_PER_GPU: OfferOrder<ShelfPrice> = {
+  first: (one, other) => compare(one.pricePerGpu, other.pricePerGpu) || comparePrices(one, other),
+  thenBy: asEqual,
+};
+/** Most reliable first, then as `BY_PRICE`. */
+export const BY_RELIABILITY: OfferOrder<ShelfPrice> = { first: asEqual, thenBy: comparePrices };
+
+/** At most `limit` of the offers between two places, neither included; null: from the beginning, to the end. */
+export interface OfferRange {
+  after: OfferPosition | null;
+  before: OfferPosition | null;
+  limit: number;
+  /** The last of them rather than the first. */
+  fromEnd: boolean;
+}
+
+/** The offers of a shelf from place `from` to before `to`, as far as they fit; walking along it moves its ends. */
+interface Stretch {
+  shelf: Shelf;
+  from: number;
+  to: number;
+}
+
+/**
+ * Offers on shelves. What a search costs depends on the shelves, models times sizes times places, of which there are a
+ * thousand when there are a hundred thousand machines.
+ */
 export class OfferIndex {
-  readonly #rates: ReadonlyMap<string, Rate>;
+  readonly #models: ReadonlyMap<string, PricedModel>;
   readonly #offers = new Map<string, Offer>();
   readonly #shelves = new Map<string, Shelf>();
   readonly #availableGpus = new Map<string, number>();
-  /** Made when asked for: shelves are few and seldom new. */
-  #byPrice: Map<string | null, Shelf[]> | null = null;
+  /** By order, then by model, under null all. Made when asked for: shelves are seldom new. */
+  readonly #sorted = new Map<OfferOrder<ShelfPrice>, Map<string | null, Shelf[]>>();
 
   /** GPUs of a model that can be deployed without stopping anything. */
   availableGpus(gpu: string): number {
     return this.#availableGpus.get(gpu) ?? 0;
   }
 
-  /** `rates` are USD per GPU-hour on demand by model: a machine of a model without one is no offer. */
-  constructor(rates: ReadonlyMap<string, Rate>, machines: Iterable<OfferedMachine> = []) {
-    this.#rates = rates;
+  /** `models` by slug: a machine of another is no offer. */
+  constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
+    this.#models = models;
     for (const machine of machines) this.#add(machine, (offers) => offers.length);
-    for (const { offers } of this.#shelves.values()) offers.sort(compareOffers);
+    for (const { offers } of this.#shelves.values()) offers.sort((one, other) => compareRanked(one, other));
   }
 
   /** Puts a machine in, or in its new place. */
@@ -82,59 +150,75 @@ export class OfferIndex {
     if (!offer.preemptible) this.#count(offer.gpu, -offer.numGpus);
   }
 
-  /** Cheapest first, then more reliable, then by machine id. */
-  cheapest(wanted: WantedShelf, limit: number): Offer[] {
-    const found: Offer[] = [];
-    let equal: Shelf[] = [];
-    const takeEqual = () => {
-      const offers = equal.flatMap((shelf) => shelf.offers.slice(0, limit - found.length));
-      if (equal.length > 1) offers.sort(compareOffers);
-      found.push(...offers.slice(0, limit - found.length));
-      equal = [];
-    };
-    for (const shelf of this.#shelvesByPrice().get(wanted.gpu) ?? []) {
-      if (shelf.offers.length === 0 || !fits(shelf, wanted)) continue;
-      const price = shelf.pricePerHour.onDemand;
-      if (equal.length > 0 && equal[0]!.pricePerHour.onDemand !== price) takeEqual();
-      if (found.length === limit) return found;
-      equal.push(shelf);
+  /** The first by price of what fits and costs at most `priceMax`, the whole machine on demand. */
+  cheapest(wanted: Wanted, priceMax: Rate | null, limit: number): Offer[] {
+    const isWithin = ({ traits }: Shelf) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
+    const shelves = this.#shelvesBy(BY_PRICE, wanted.gpu);
+    const within = shelves.slice(0, countLeading(shelves, isWithin));
+    return take(walk(stretchesOf(within, wanted), wanted, BY_PRICE), limit);
+  }
+
+  /** The first of what fits in any order, leaving out the `passed`. */
+  best(wanted: Wanted, order: OfferOrder, limit: number, passed: ReadonlySet<string>): Offer[] {
+    const stretches = [...stretchesOf(this.#shelvesBy(BY_PRICE, wanted.gpu), wanted)];
+    stretches.sort((one, other) => order.first(one.shelf.traits, other.shelf.traits));
+    return take(walk(stretches, wanted, order), limit, passed);
+  }
+
+  /**
+   * A page of what fits, with the number of all of it (`total`) and of what comes before the page. Machines are looked
+   * at one by one only when there is a `fitsMachine`: 100,000 in a few milliseconds. `order` is one of a few that are
+   * kept.
+   */
+  search(wanted: Wanted, order: OfferOrder<ShelfPrice>, { after, before, limit, fromEnd }: OfferRange) {
+    const between: Stretch[] = [];
+    let [total, preceding] = [0, 0];
+    for (const { shelf, to: end } of stretchesOf(this.#shelvesBy(order, wanted.gpu), wanted)) {
+      const from = after === null ? 0 : countUpTo(after, shelf, end, order, true);
+      const to = before === null ? end : countUpTo(before, shelf, end, order, false);
+      const pageSide = fromEnd ? to : from;
+      const passed = countFitting(wanted, { shelf, from: 0, to: pageSide });
+      preceding += passed;
+      total += passed + countFitting(wanted, { shelf, from: pageSide, to: end });
+      if (from < to) between.push({ shelf, from, to });
     }
-    takeEqual();
-    return found;
+    if (!fromEnd) return { offers: take(walk(between, wanted, order), limit), total, preceding };
+    const offers = take(walk(between.reverse(), wanted, order, true), limit).reverse();
+    return { offers, total, preceding: preceding - offers.length };
   }
 
   #add(machine: OfferedMachine, placeIn: typeof placeOf): void {
-    const rate = this.#rates.get(machine.gpu);
-    if (rate === undefined) return;
-    const shelf = this.#shelfOf(machine, rate);
-    const offer = { ...machine, pricePerHour: shelf.pricePerHour };
-    shelf.offers.splice(placeIn(shelf.offers, offer), 0, offer);
+    const model = this.#models.get(machine.gpu);
+    if (model === undefined) return;
+    const { traits, offers } = this.#shelfOf(machine, model);
+    const offer = offerOf(machine, traits.pricePerHour);
+    offers.splice(placeIn(offers, offer), 0, offer);
     this.#offers.set(offer.machineId, offer);
     if (!offer.preemptible) this.#count(offer.gpu, offer.numGpus);
   }
 
-  #shelfOf(machine: OfferedMachine, rate: Rate): Shelf {
+  #shelfOf(machine: OfferedMachine, model: PricedModel): Shelf {
     const key = shelfKey(machine);
     const known = this.#shelves.get(key);
     if (known !== undefined) return known;
-    const { gpu, region, numGpus, preemptible } = machine;
-    const pricePerHour = modeRates(rate * BigInt(numGpus));
-    const shelf: Shelf = { gpu, region, numGpus, preemptible, pricePerHour, offers: [] };
+    const shelf = { traits: traitsOf(machine, model), offers: [] };
     this.#shelves.set(key, shelf);
-    this.#byPrice = null;
+    this.#sorted.clear();
     return shelf;
   }
 
-  /** The shelves of each model, and under null all, in order of price. */
-  #shelvesByPrice(): Map<string | null, Shelf[]> {
-    if (this.#byPrice !== null) return this.#byPrice;
-    const sorted = [...this.#shelves.values()].sort((a, b) =>
-      compare(a.pricePerHour.onDemand, b.pricePerHour.onDemand),
-    );
-    const groups = new Map<string | null, Shelf[]>([[null, sorted]]);
-    for (const shelf of sorted) groups.set(shelf.gpu, [...(groups.get(shelf.gpu) ?? []), shelf]);
-    this.#byPrice = groups;
-    return groups;
+  #shelvesBy(order: OfferOrder<ShelfPrice>, gpu: string | null): readonly Shelf[] {
+    const known = this.#sorted.get(order);
+    if (known !== undefined) return known.get(gpu) ?? [];
+    const all = [...this.#shelves.values()].sort((one, other) => order.first(one.traits, other.traits));
+    const groups = new Map<string | null, Shelf[]>([[null, all]]);
+    for (const shelf of all) {
+      const group = groups.get(shelf.traits.gpu);
+      if (group === undefined) groups.set(shelf.traits.gpu, [shelf]);
+      else group.push(shelf);
+    }
+    this.#sorted.set(order, groups);
+    return groups.get(gpu) ?? [];
   }
 
   #count(gpu: string, gpus: number): void {
@@ -142,36 +226,160 @@ export class OfferIndex {
   }
 }
 
-function fits(shelf: Shelf, { region, numMin, priceMax, includePreemptible }: WantedShelf): boolean {
-  return (
-    shelf.numGpus >= numMin &&
-    (region === null || shelf.region === region) &&
-    (priceMax === null || shelf.pricePerHour.onDemand <= priceMax) &&
-    (includePreemptible || !shelf.preemptible)
-  );
+/** Field by field: what is spread can have a shape of its own each time, which is slow to read and three times as large. */
+function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
+  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps } = machine;
+  const { ports, pcie, nvlink, cudaMax, reliability, preemptible, demo } = machine;
+  return {
+    machineId,
+    gpu,
+    numGpus,
+    region,
+    cpu,
+    vcpus,
+    ramGb,
+    diskGb,
+    netMbps,
+    ports,
+    pcie,
+    nvlink,
+    cudaMax,
+    reliability,
+    preemptible,
+    demo,
+    pricePerHour,
+  };
 }
 
-function shelfKey(offer: Pick<Offer, 'gpu' | 'region' | 'numGpus' | 'preemptible'>): string {
-  return JSON.stringify([offer.gpu, offer.region, offer.numGpus, offer.preemptible]);
+export function traitsOf(machine: OfferedMachine, { tier, vramGb, onDemandRate }: PricedModel): ShelfTraits {
+  const { gpu, region, numGpus, nvlink, preemptible } = machine;
+  const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
+  return { gpu, region, numGpus, nvlink, preemptible, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
 }
 
-type Placed = Pick<Offer, 'reliability' | 'machineId'>;
-
-function compareOffers(a: Placed, b: Placed): number {
-  return b.reliability - a.reliability || compare(a.machineId, b.machineId);
+/** Judges an offer by itself, wherever it comes from. */
+export function fits({ fitsShelf, reliabilityMin, fitsMachine }: Wanted, offer: OfferedMachine & ShelfTraits): boolean {
+  return fitsShelf(offer) && offer.reliability >= reliabilityMin && (fitsMachine?.(offer) ?? true);
 }
 
-function compare<T extends bigint | string>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** Of offers with the traits of their shelves. */
+export function compareOffers(order: OfferOrder, one: Ranked & ShelfTraits, other: Ranked & ShelfTraits): number {
+  return order.first(one, other) || compareRanked(one, other, order.thenBy(one, other));
 }
 
-/** Where an offer stands, or would stand. */
-function placeOf(offers: readonly Placed[], offer: Placed): number {
-  let [low, high] = [0, offers.length];
+function comparePrices(one: ShelfPrice, other: ShelfPrice): number {
+  return compare(one.pricePerHour.onDemand, other.pricePerHour.onDemand);
+}
+
+/** Texts by their code units, as the database's collation C does for what ids are made of. */
+function compare<T extends bigint | string>(one: T, other: T): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function shelfKey(offer: OfferedMachine): string {
+  return JSON.stringify([offer.gpu, offer.region, offer.numGpus, offer.nvlink, offer.preemptible]);
+}
+
+/** `byShelf` is how their shelves stand to each other where both are as reliable; 0: it is the same one. */
+function compareRanked(one: Ranked, other: Ranked, byShelf = 0): number {
+  return other.reliability - one.reliability || byShelf || compare(one.machineId, other.machineId);
+}
+
+/** Where an offer stands on a shelf, or would stand. */
+function placeOf(offers: readonly Offer[], offer: Offer): number {
+  return countLeading(offers, (other) => compareRanked(other, offer) < 0);
+}
+
+/** Of each shelf that fits, the offers that are reliable enough: its first. */
+function* stretchesOf(shelves: Iterable<Shelf>, { fitsShelf, reliabilityMin }: Wanted): Generator<Stretch> {
+  const isReliable = ({ reliability }: Offer) => reliability >= reliabilityMin;
+  for (const shelf of shelves) {
+    const { traits, offers } = shelf;
+    if (offers.length === 0 || !fitsShelf(traits)) continue;
+    const to = reliabilityMin === 0 ? offers.length : countLeading(offers, isReliable);
+    if (to > 0) yield { shelf, from: 0, to };
+  }
+}
+
+function countFitting({ fitsMachine }: Wanted, { shelf, from, to }: Stretch): number {
+  if (fitsMachine === null) return to - from;
+  let count = 0;
+  for (let place = from; place < to; place += 1) if (fitsMachine(shelf.offers[place]!)) count += 1;
+  return count;
+}
+
+/** How many of the first `end` offers of a shelf come before a position, or stand right there if that `isIncluded`. */
+function countUpTo(
+  position: OfferPosition,
+  { traits, offers }: Shelf,
+  end: number,
+  order: OfferOrder<ShelfPrice>,
+  isIncluded: boolean,
+): number {
+  const first = order.first(traits, position);
+  if (first !== 0) return first < 0 ? end : 0;
+  const thenBy = order.thenBy(traits, position);
+  const isUpTo = (offer: Offer) => {
+    const difference = compareRanked(offer, position, thenBy);
+    return difference < 0 || (isIncluded && difference === 0);
+  };
+  return countLeading(offers, isUpTo, end);
+}
+
+/** Of the first `end` entries, how many come before the first that `holds` does not hold of. */
+function countLeading<T>(list: readonly T[], holds: (entry: T) => boolean, end = list.length): number {
+  let [low, high] = [0, end];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareOffers(offers[middle]!, offer) < 0) low = middle + 1;
+    if (holds(list[middle]!)) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+
+/** What fits of stretches that stand in order, offer by offer; backwards from the end of stretches in reverse order. */
+function* walk(
+  stretches: Iterable<Stretch>,
+  { fitsMachine }: Wanted,
+  order: OfferOrder,
+  isBackwards = false,
+): Generator<Offer> {
+  const headOf = ({ shelf, from, to }: Stretch) => shelf.offers[isBackwards ? to - 1 : from]!;
+  const heads = new TinyQueue<Stretch>([], (one, other) => {
+    const thenBy = order.thenBy(one.shelf.traits, other.shelf.traits);
+    return (isBackwards ? -1 : 1) * compareRanked(headOf(one), headOf(other), thenBy);
+  });
+  const behead = (stretch: Stretch) => {
+    if (isBackwards) stretch.to -= 1;
+    else stretch.from += 1;
+  };
+  const push = (stretch: Stretch) => {
+    while (stretch.from < stretch.to && fitsMachine !== null && !fitsMachine(headOf(stretch))) behead(stretch);
+    if (stretch.from < stretch.to) heads.push(stretch);
+  };
+  function* emptied() {
+    for (let stretch = heads.pop(); stretch !== undefined; stretch = heads.pop()) {
+      yield headOf(stretch);
+      behead(stretch);
+      push(stretch);
+    }
+  }
+  let last: Shelf | null = null;
+  for (const stretch of stretches) {
+    if (last !== null && order.first(last.traits, stretch.shelf.traits) !== 0) yield* emptied();
+    last = stretch.shelf;
+    push(stretch);
+  }
+  yield* emptied();
+}
+
+/** The first that are not `passed`, without asking for more. */
+function take(offers: Iterable<Offer>, limit: number, passed: ReadonlySet<string> | null = null): Offer[] {
+  const taken: Offer[] = [];
+  for (const offer of offers) {
+    if (passed?.has(offer.machineId)) continue;
+    taken.push(offer);
+    if (taken.length === limit) break;
+  }
+  return taken;
 }

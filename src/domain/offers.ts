@@ -1,6 +1,7 @@
 import type { Deps } from './deps.js';
 import { checkOptional, fields, priceLimit } from './fields.js';
 import type { Offer } from './offer-index.js';
+import { checkFilter, wantedBy } from './offer-search.js';
 
 export type { Offer };
 
@@ -15,16 +16,22 @@ export interface OfferFilter {
   includePreemptible?: boolean | null;
 }
 
+const ANY_OFFER = checkFilter(null);
+
 /** Cheapest first, then more reliable, then by machine id. An unknown model or region gives none. */
 export async function findOffers(deps: Deps, filter: OfferFilter): Promise<Offer[]> {
-  const wanted = {
-    gpu: checkOptional('gpu', fields.gpu, filter.gpu) ?? null,
-    region: checkOptional('region', fields.region, filter.region) ?? null,
-    numMin: checkOptional('numMin', fields.numMin, filter.numMin)!,
-    priceMax: priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax)) ?? null,
-    includePreemptible: filter.includePreemptible ?? false,
-  };
+  const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
+  const region = checkOptional('region', fields.region, filter.region);
+  const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;
+  const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
   const limit = checkOptional('limit', fields.limit, filter.limit)!;
   const { offers } = await deps.inventory.current();
-  return offers.cheapest(wanted, limit);
+  const wanted = wantedBy({
+    ...ANY_OFFER,
+    gpus: gpu === undefined ? null : [gpu],
+    regions: region === undefined ? null : [region],
+    numMin,
+    includePreemptible: filter.includePreemptible ?? false,
+  });
+  return offers.cheapest(wanted, priceMax, limit);
 }

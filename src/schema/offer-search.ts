@@ -1,11 +1,7 @@
 import { deployBest } from '../domain/deploy-best.js';
 import { fields } from '../domain/fields.js';
-import {
-  type OfferPosition,
-  type OfferSort as OfferSortName,
-  positionOf,
-  searchOffers,
-} from '../domain/offer-search.js';
+import type { OfferPosition } from '../domain/offer-index.js';
+import { type OfferSort as OfferSortName, positionOf, searchOffers } from '../domain/offer-search.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { accountOf } from './context.js';
@@ -122,8 +118,8 @@ builder.mutationFields((t) => ({
 }));
 
 /** Sort, price per GPU, price, reliability, machine id: all that any sort needs to go on from an offer. */
-function cursor(sort: OfferSortName, { pricePerGpu, price, reliability, machineId }: OfferPosition): string {
-  return Buffer.from(`${sort} ${pricePerGpu} ${price} ${reliability} ${machineId}`).toString('base64');
+function cursor(sort: OfferSortName, { pricePerGpu, pricePerHour, reliability, machineId }: OfferPosition): string {
+  return Buffer.from(`${sort} ${pricePerGpu} ${pricePerHour.onDemand} ${reliability} ${machineId}`).toString('base64');
 }
 
 function cursorForm(sort: OfferSortName): RegExp {
@@ -137,7 +133,7 @@ function positionAt(sort: OfferSortName, text: string | null | undefined): Offer
   const [, pricePerGpu, price, reliability, machineId] = parts;
   return {
     pricePerGpu: BigInt(pricePerGpu!),
-    price: BigInt(price!),
+    pricePerHour: { onDemand: BigInt(price!) },
     reliability: Number(reliability),
     machineId: machineId!,
   };

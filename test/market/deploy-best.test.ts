@@ -29,6 +29,7 @@ async function onlyMachines({ db }: Pick<Deps, 'db'>, machines: readonly Like[])
   const like = await db.prisma.machine.findFirstOrThrow({ where: { gpu: 'rtx-4090' }, orderBy: { id: 'asc' } });
   const plain = { ...like, state: 'LISTED' as const, region: 'us-tx', numGpus: 1, diskGb: 1_000, reliability: 0.99 };
   await db.prisma.machine.createMany({ data: machines.map((machine) => ({ ...plain, ...machine })) });
+  await db.notices.caughtUp();
 }
 
 describe('deployBest', () => {
@@ -211,6 +212,47 @@ describe('deployBest', () => {
     expect(await refusal(best({ diskGb: 0 }))).toMatch(/^invalid_request: diskGb/);
   });
 
+  describe('while it has not heard of a change', () => {
+    /** Changes machines so that no notice tells of it, as before it has arrived. */
+    async function untold(change: string, ...ids: string[]): Promise<void> {
+      const client = await domain.db.pool.connect();
+      await client.query('begin; set local session_replication_role = replica');
+      await client.query(`update machine set ${change} where id = any($1)`, [ids.map(named)]);
+      await client.query('commit');
+      client.release();
+    }
+
+    it.each([
+      ["state = 'OFFLINE'", {}],
+      ['vcpus = 1', { vcpusMin: 2 }],
+      ['reliability = 0.5', { reliabilityMin: 0.9 }],
+      ["gpu = 'h100-sxm'", { vramGbMin: 1, tiers: ['CONSUMER_FLAGSHIP' as const] }],
+      ['num_gpus = 8', { numMax: 4 }],
+      ['disk_gb = 60', { diskGbMin: 61 }],
+    ])('takes the first that fits by the tables: %s', async (change, filter) => {
+      await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
+      await untold(change, 'a', 'b');
+      expect(await best({ filter })).toBe('c');
+      expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no machine that fits/);
+    });
+
+    it('compares by the tables what fits', async () => {
+      await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
+      await untold('reliability = 0.98', 'a');
+      await untold('num_gpus = 2', 'b');
+      expect([await best(), await best(), await best()]).toEqual(['c', 'a', 'b']);
+    });
+
+    it('goes on to the next of what it knows, however many are gone', async () => {
+      const ids = Array.from({ length: 130 }, (_, index) => `m${1000 + index}`);
+      await offer(...ids.map((id) => ({ id })));
+      await untold("state = 'DRAINED'", ...ids.slice(0, 120));
+      expect([await best(), await best()]).toEqual(['m1120', 'm1121']);
+      await untold("state = 'DRAINED'", ...ids);
+      expect(await refusal(best())).toMatch(/^deploy_failed: no machine that fits/);
+    });
+  });
+
   describe('beside other transactions', () => {
     /** Has machines locked until `end`, as a request under way has. */
     async function inHand(...ids: string[]) {
@@ -321,11 +363,18 @@ describe('deployBest over two gateways', () => {
 
   async function machines(count: number, changes: Partial<Like> = {}): Promise<void> {
     round += 1;
-    const id = (index: number) => `r${round}-${String(index).padStart(3, '0')}`;
+    const ids = Array.from({ length: count }, (_, index) => `r${round}-${String(index).padStart(3, '0')}`);
     await onlyMachines(
       deps,
-      Array.from({ length: count }, (_, index) => ({ id: id(index), ...changes })),
+      ids.map((id) => ({ id, ...changes })),
     );
+    for (const { address } of gateways) await expect.poll(() => offered(address)).toEqual(ids);
+  }
+
+  /** The ids of what a gateway offers, the first hundred. */
+  async function offered(address: string): Promise<string[]> {
+    const { data } = await (await fetch(`${address}/v1/offers?limit=100`)).json();
+    return data.map(({ machine_id }: { machine_id: string }) => machine_id);
   }
 
   async function ask(address: string, key: string, input: Record<string, unknown>) {

@@ -151,6 +151,38 @@ const PROBES: Record<string, Probe> = {
       expect(ids).toEqual(offers.slice(0, 100).map(({ shown }) => shown.machine_id));
     },
   ),
+  'search of the end of what is reliable': graphql(
+    `{ offerSearch(sort: RELIABILITY, last: 5, filter: { gpus: ${JSON.stringify(GPUS)}, tiers: [DATACENTER], vramGbMin: 8,
+      nvlink: false, reliabilityMin: 0.95, diskGbMin: 100, numMax: 2, pricePerGpuMax: 0.5, includePreemptible: true
+    }) { totalCount pageInfo { hasPreviousPage } edges { node { machineId diskGb pricePerHour { onDemand } } } } }`,
+    ({ offerSearch }, truth) => {
+      const offers = truth
+        .offers({ includePreemptible: true })
+        .filter(
+          ({ shown }) =>
+            GPUS.includes(shown.gpu) &&
+            truth.models.get(shown.gpu)!.tier === 'DATACENTER' &&
+            !shown.nvlink &&
+            shown.reliability >= 0.95 &&
+            shown.disk_gb >= 100 &&
+            shown.num_gpus <= 2 &&
+            shown.price_per_hour.on_demand <= 0.5 * shown.num_gpus,
+        )
+        // What is as reliable stays in the order of price.
+        .sort((one, other) => other.shown.reliability - one.shown.reliability);
+      expect([offerSearch.totalCount, offerSearch.pageInfo.hasPreviousPage]).toEqual([
+        offers.length,
+        offers.length > 5,
+      ]);
+      expect(offerSearch.edges.map(({ node }: Body) => node)).toEqual(
+        offers.slice(-5).map(({ shown }) => ({
+          machineId: shown.machine_id,
+          diskGb: shown.disk_gb,
+          pricePerHour: { onDemand: shown.price_per_hour.on_demand },
+        })),
+      );
+    },
+  ),
 };
 
 const MODES = ['ON_DEMAND', 'INTERRUPTIBLE', 'RESERVED'] as const;
