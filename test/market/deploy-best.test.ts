@@ -215,6 +215,8 @@ describe('deployBest', () => {
   describe('while it has not heard of a change', () => {
     /** Changes machines so that no notice tells of it, as before it has arrived. */
     async function untold(change: string, ...ids: string[]): Promise<void> {
+      // Else what is being read of the machines may have the change in it.
+      await domain.inventory.current();
       const client = await domain.db.pool.connect();
       await client.query('begin; set local session_replication_role = replica');
       await client.query(`update machine set ${change} where id = any($1)`, [ids.map(named)]);

@@ -460,6 +460,12 @@ describe('right after the answer to a write, while others read', () => {
     return new Map(body.data.offers.map(({ machineId, numGpus }: Body) => [machineId, numGpus]));
   }
 
+  async function searched(service: Service, gpu: string): Promise<Map<string, number>> {
+    const query = `{ offerSearch(filter: { gpus: ["${gpu}"] }, first: 100) { edges { node { machineId numGpus } } } }`;
+    const { body } = await service.anyone.graphql(query);
+    return new Map(body.data.offerSearch.edges.map(({ node }: Body) => [node.machineId, node.numGpus]));
+  }
+
   async function available(service: Service, gpu: string): Promise<number> {
     const response = await fetch(`${service.address}/v1/gpus/pricing`);
     const { data } = (await response.json()) as Body;
@@ -476,7 +482,7 @@ describe('right after the answer to a write, while others read', () => {
     const stop = readers(service, gpu, 4);
     try {
       for (let round = 0; round < 25; round += 1) {
-        const look = round % 3 === 0 ? offeredToGraphql : offered;
+        const look = [offeredToGraphql, searched, offered][round % 3]!;
         const type = ['od', 'interruptible', 'res'][round % 3]!;
         const rented = await renter.rest('POST', '/instances', { machine_id, type, disk_gb: 1 });
         expect(rented.status).toBe(201);
