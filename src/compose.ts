@@ -15,7 +15,6 @@ import type { Clock } from './domain/rules/time.js';
 import { startSweep } from './domain/sweep.js';
 import { createKeyUses } from './http/key-uses.js';
 import { createRateLimiter } from './http/rate-limit.js';
-import { openRedisBuckets } from './http/rate-limit-redis.js';
 import { createHttpServer } from './http/server.js';
 import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
@@ -86,7 +85,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
   const domain = await openDomain(config, clock, log, 'after');
   const server = createHttpServer();
-  const redis = config.redisUrl === null ? null : await openRedisBuckets(config.redisUrl, log);
+  const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
     // Before the seed: a start that finds its port taken must not use up the demo key, which is shown once.
     server.on('request', answerStarting);
@@ -136,6 +135,12 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
     await domain.close();
     throw error;
   }
+}
+
+/** Its client is loaded only where it is used: it takes 2 MB. */
+async function openRedis(url: string, log: Logger) {
+  const { openRedisBuckets } = await import('./http/rate-limit-redis.js');
+  return openRedisBuckets(url, log);
 }
 
 function settingsOf(config: Config): Settings {
