@@ -1,3 +1,4 @@
+import './v8-settings.js';
 import { type Logger, pino } from 'pino';
 import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
