@@ -131,8 +131,11 @@ export class OfferIndex {
   /** `models` by slug: a machine of another is no offer. */
   constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
     this.#models = models;
-    for (const machine of machines) this.#add(machine, (offers) => offers.length);
-    for (const { offers } of this.#shelves.values()) offers.sort((one, other) => compareRanked(one, other));
+    // Made shelf by shelf: what was made together lies together, and is looked through several times as fast.
+    for (const shelved of groupBy(machines, shelfKey).values()) {
+      shelved.sort((one, other) => compareRanked(one, other));
+      for (const machine of shelved) this.#add(machine, (offers) => offers.length);
+    }
   }
 
   /** Puts a machine in, or in its new place. */
@@ -211,12 +214,7 @@ export class OfferIndex {
     const known = this.#sorted.get(order);
     if (known !== undefined) return known.get(gpu) ?? [];
     const all = [...this.#shelves.values()].sort((one, other) => order.first(one.traits, other.traits));
-    const groups = new Map<string | null, Shelf[]>([[null, all]]);
-    for (const shelf of all) {
-      const group = groups.get(shelf.traits.gpu);
-      if (group === undefined) groups.set(shelf.traits.gpu, [shelf]);
-      else group.push(shelf);
-    }
+    const groups = groupBy<string | null, Shelf>(all, ({ traits }) => traits.gpu).set(null, all);
     this.#sorted.set(order, groups);
     return groups.get(gpu) ?? [];
   }
@@ -371,6 +369,16 @@ function* walk(
     push(stretch);
   }
   yield* emptied();
+}
+
+function groupBy<Key, T>(entries: Iterable<T>, keyOf: (entry: T) => Key): Map<Key, T[]> {
+  const groups = new Map<Key, T[]>();
+  for (const entry of entries) {
+    const group = groups.get(keyOf(entry));
+    if (group === undefined) groups.set(keyOf(entry), [entry]);
+    else group.push(entry);
+  }
+  return groups;
 }
 
 /** The first that are not `passed`, without asking for more. */
