@@ -3,6 +3,8 @@ import { TurnTimeout } from './turns.js';
 /** SQLSTATE: serialization failure, deadlock, unique violation. */
 const CONFLICT_STATES = new Set(['40001', '40P01']);
 const UNIQUE_VIOLATION = '23505';
+/** Of an instance and of its first intervals: of what is written together, PostgreSQL says which it met first. */
+const ID_CONSTRAINTS = new Set(['instance_pkey', 'usage_interval_pkey']);
 /** Classes of SQLSTATE in which the database can't serve now: connection, resources, busy, operator, system. */
 const AWAY_CLASSES = ['08', '53', '55', '57', '58'];
 const AWAY_ERRNOS = new Set([
@@ -27,7 +29,9 @@ export function isConflict(error: unknown): boolean {
 
 /** Two new instances drew one random id. */
 function isIdCollision(error: unknown): boolean {
-  return sqlState(error) === UNIQUE_VIOLATION && (error as { constraint?: string }).constraint === 'instance_pkey';
+  return (
+    sqlState(error) === UNIQUE_VIOLATION && ID_CONSTRAINTS.has((error as { constraint?: string }).constraint ?? '')
+  );
 }
 
 /** True when the database is away or too busy: the caller may try again later. */

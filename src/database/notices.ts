@@ -28,7 +28,7 @@ const RECONNECT_AFTER_MS = 200;
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
 /** What is committed meanwhile is told together: each telling is a commit of its own. */
-const TELL_PAUSE_MS = 20;
+const TELL_PAUSE_MS = 100;
 /** More than this untold: one notice that anything may have changed says as much. */
 const MAX_UNTOLD = 1_000;
 

@@ -11,14 +11,14 @@ export class TurnTimeout extends Error {}
  */
 export class Turns {
   /** The work that runs or waits for a key, the last one's end first in line for the next. */
-  readonly #queues = new Map<string, { waiting: number; last: Promise<unknown> }>();
+  readonly #queues = new Map<string, { waiting: number; last: Promise<unknown> | null }>();
 
   async take<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const queue = this.#queues.get(key) ?? { waiting: 0, last: Promise.resolve() };
+    const queue = this.#queues.get(key) ?? { waiting: 0, last: null };
     if (queue.waiting >= MAX_WAITING) throw new TurnTimeout(`more than ${MAX_WAITING} wait for ${key}`);
     queue.waiting += 1;
     this.#queues.set(key, queue);
-    const turn = afterOrTimeout(queue.last, work);
+    const turn = queue.last === null ? work() : afterOrTimeout(queue.last, work);
     // Also the turns before: one that gave up waiting must not let the next ahead.
     queue.last = Promise.allSettled([queue.last, turn]);
     try {

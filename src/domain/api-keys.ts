@@ -107,8 +107,10 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
 /** Notes when keys were last used: many uses at once, since a write for each request would cost more than the request. */
 export async function noteKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
+    // Locked in one order: two gateways that note the same keys at once must not wait for each other.
     `update api_key set last_used_at = to_timestamp(used.at)
-     from unnest($1::text[], $2::bigint[]) as used(id, at)
+     from (select api_key.id, at from api_key join unnest($1::text[], $2::bigint[]) as used(id, at) using (id)
+           order by api_key.id for no key update of api_key) used
      where api_key.id = used.id and coalesce(last_used_at < to_timestamp(used.at), true)`,
     [[...uses.keys()], [...uses.values()].map(String)],
   );

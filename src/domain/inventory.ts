@@ -53,7 +53,7 @@ export interface Stock {
 
 const MACHINES_AT_ONCE = 5_000;
 /** Rentals within it are read together, unless a reader comes first. */
-const RELOAD_AFTER_MS = 20;
+const RELOAD_AFTER_MS = 100;
 
 /**
  * What everybody may read, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this

@@ -322,15 +322,15 @@ class WriteRows implements Write {
 
   flush(): void {
     const { accounts, created, updated, opened, closed, entries } = this.changes;
-    this.transaction.later(
-      ...Array.from(accounts, (row) => rowStatement(UPDATE_ACCOUNT, row)),
-      // An instance that leaves a machine comes before the one it makes room for.
-      ...Array.from(updated, (row) => rowStatement(UPDATE_INSTANCE, row)),
-      ...Array.from(created, (row) => rowStatement(INSERT_INSTANCE, row)),
-      ...opened.map((row) => rowStatement(OPEN_INTERVAL, row)),
-      ...closed.map((row) => rowStatement(CLOSE_INTERVAL, row)),
-      ...entries.map((row) => rowStatement(INSERT_ENTRY, row)),
-    );
+    const statements = statementsOf([
+      ...Array.from(accounts, (row) => rowsFor(UPDATE_ACCOUNT, [row])),
+      ...Array.from(updated, (row) => rowsFor(UPDATE_INSTANCE, [row])),
+      rowsFor(INSERT_INSTANCE, [...created]),
+      rowsFor(OPEN_INTERVALS, opened),
+      ...closed.map((row) => rowsFor(CLOSE_INTERVAL, [row])),
+      rowsFor(INSERT_ENTRIES, entries),
+    ]);
+    this.transaction.later(...statements);
     for (const account of accounts) this.written.accounts.add(account);
     for (const instance of [...created, ...updated]) this.written.instances.add(instance);
     // Emptied in place: a step of the rules made before this goes on noting what it changes here.
@@ -384,40 +384,89 @@ function machineRows([machines, live, rates]: readonly object[][]) {
   return { row: machine && { ...machine, rate }, live: live as Instance[] };
 }
 
-/** Writes one row from its fields. */
-interface RowWrite<T> extends NamedStatement {
+/** How rows of a kind are written. */
+interface RowWrite<T> {
+  name: string;
   fields: readonly (keyof T & string)[];
+  /** SQL for so many rows, their fields in turn from parameter `first` on. */
+  text(rows: number, first: number): string;
 }
 
 const UPDATE_ACCOUNT = updateOf<Account>('account', ACCOUNT_UPDATES);
 const UPDATE_INSTANCE = updateOf<Instance>('instance', INSTANCE_UPDATES);
 const INSERT_INSTANCE = insertOf<Instance>('instance', INSTANCE_FIELDS);
-const OPEN_INTERVAL = insertOf<UsageInterval>('usage_interval', INTERVAL_FIELDS);
+const OPEN_INTERVALS = insertOf<UsageInterval>('usage_interval', INTERVAL_FIELDS);
 const CLOSE_INTERVAL: RowWrite<UsageInterval> = {
-  name: 'close-interval',
-  text: `update usage_interval set ended_at = $1
-         where instance_id = $2 and resource = $3 and ordinal = $4 and ended_at is null`,
+  name: 'close interval',
   fields: ['endedAt', 'instanceId', 'resource', 'ordinal'],
+  text: (_, first) => `
+    update usage_interval set ended_at = $${first}
+    where instance_id = $${first + 1} and resource = $${first + 2} and ordinal = $${first + 3} and ended_at is null`,
 };
-const INSERT_ENTRY = insertOf<LedgerEntry>('ledger_entry', ENTRY_FIELDS);
+const INSERT_ENTRIES = insertOf<LedgerEntry>('ledger_entry', ENTRY_FIELDS);
 
 function insertOf<T>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
-  const values = fields.map((_, index) => `$${index + 1}`).join(', ');
-  return {
-    name: `insert-${table}`,
-    text: `insert into ${table} (${fields.map(columnOf).join(', ')}) values (${values})`,
-    fields,
-  };
+  const row = (first: number) => `(${fields.map((_, index) => `$${first + index}`).join(', ')})`;
+  const text = (rows: number, first: number) => `
+    insert into ${table} (${fields.map(columnOf).join(', ')})
+    values ${Array.from({ length: rows }, (_, index) => row(first + index * fields.length)).join(', ')}`;
+  return { name: `insert ${table}`, fields, text };
 }
 
+/** For one row at a time. */
 function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
-  const assignments = fields.map((field, index) => `${columnOf(field)} = $${index + 1}`).join(', ');
-  const text = `update ${table} set ${assignments} where id = $${fields.length + 1}`;
-  return { name: `update-${table}`, text, fields: [...fields, 'id'] };
+  const text = (_: number, first: number) => `
+    update ${table} set ${fields.map((field, index) => `${columnOf(field)} = $${first + index}`).join(', ')}
+    where id = $${first + fields.length}`;
+  return { name: `update ${table}`, fields: [...fields, 'id'], text };
 }
 
-function rowStatement<T>({ name, text, fields }: RowWrite<T>, row: T): PreparedStatement {
-  return { name, text, values: fields.map((field) => columnValue(field, row[field])) };
+/** Rows to be written, as their values. */
+interface Rows {
+  write: Pick<RowWrite<unknown>, 'name' | 'text'>;
+  /** Of one row. */
+  width: number;
+  count: number;
+  values: PreparedStatement['values'];
+}
+
+function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
+  const values = rows.flatMap((row) => write.fields.map((field) => columnValue(field, row[field])));
+  return { write, width: write.fields.length, count: rows.length, values };
+}
+
+/** What one decision changes is at most this many rows; a settling may change thousands. */
+const MAX_ROWS_TOGETHER = 8;
+/** By the kinds and numbers of the rows. */
+const writeStatements = new Map<string, NamedStatement>();
+
+/** Few rows are written by one statement, which spares PostgreSQL to begin anew for each; many by one each. */
+function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
+  const given = rows.filter(({ count }) => count > 0);
+  const total = given.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return [];
+  if (total <= MAX_ROWS_TOGETHER) return [statementOf(given)];
+  return given.flatMap(({ write, width, count, values }) =>
+    Array.from({ length: count }, (_, index) => {
+      return statementOf([{ write, width, count: 1, values: values.slice(index * width, (index + 1) * width) }]);
+    }),
+  );
+}
+
+function statementOf(rows: readonly Rows[]): PreparedStatement {
+  const key = rows.map(({ write, count }) => `${count} ${write.name}`).join(' ');
+  let statement = writeStatements.get(key);
+  if (statement === undefined) {
+    let first = 1;
+    const parts = rows.map(({ write, count, values }, index) => {
+      const text = write.text(count, first);
+      first += values.length;
+      return `part_${index} as (${text})`;
+    });
+    statement = { name: `write-${writeStatements.size}`, text: `with ${parts.join(', ')} select` };
+    writeStatements.set(key, statement);
+  }
+  return { ...statement, values: rows.flatMap(({ values }) => values) };
 }
 
 const INSTANTS: ReadonlySet<string> = new Set([
