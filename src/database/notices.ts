@@ -47,7 +47,8 @@ export class Notices {
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
   #untold: Notice[] = [];
-  #isTelling = false;
+  /** Runs while what is to be told waits for more. */
+  #pause: NodeJS.Timeout | null = null;
   #probe: Promise<void> | null = null;
   /** One query at a time. */
   #last: Promise<unknown> = Promise.resolve();
@@ -75,7 +76,7 @@ export class Notices {
     for (const notice of notices) this.#hand(notice, true);
     if (this.#telling === 'within' || notices.length === 0) return;
     this.#untold = this.#untold.length < MAX_UNTOLD ? [...this.#untold, ...notices] : [{ table: 'machine' }];
-    void this.#tellOthers();
+    if (this.#pause === null) void this.#tellOthers();
   }
 
   /** Resolves while notices come in; throws the fault when they can't. */
@@ -83,9 +84,10 @@ export class Notices {
     if (this.#client === null) await this.#connect();
   }
 
-  /** Resolves once every notice of what was committed and told before has been handed on. */
+  /** Resolves once all that is to be told is told, and every notice that was told before has been handed on. */
   async caughtUp(): Promise<void> {
     await this.ready();
+    await this.#tellOthers();
     // The server hands out waiting notices before it says that a query is done.
     await this.#query('select 1');
   }
@@ -140,23 +142,18 @@ export class Notices {
 
   /** What is untold when the connection breaks is told on the next. */
   async #tellOthers(): Promise<void> {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    while (this.#untold.length > 0 && this.#client !== null) {
-      const told = this.#untold;
-      this.#untold = [];
-      const payloads = told.map((notice) => JSON.stringify({ ...notice, sender: this.#sender }));
-      const tell = this.#query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
-      const pause = await tell.then(
-        () => TELL_PAUSE_MS,
-        () => {
-          this.#untold = [...told, ...this.#untold];
-          return RECONNECT_AFTER_MS;
-        },
-      );
-      await sleep(pause, undefined, { ref: false });
-    }
-    this.#isTelling = false;
+    if (this.#untold.length === 0 || this.#client === null) return;
+    const told = this.#untold;
+    this.#untold = [];
+    this.#pause ??= setTimeout(() => {
+      this.#pause = null;
+      void this.#tellOthers();
+    }, TELL_PAUSE_MS).unref();
+    const payloads = told.map((notice) => JSON.stringify({ ...notice, sender: this.#sender }));
+    const tell = this.#query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
+    await tell.catch(() => {
+      this.#untold = [...told, ...this.#untold];
+    });
   }
 
   #query(text: string, values: unknown[] = []): Promise<unknown> {

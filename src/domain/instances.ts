@@ -5,7 +5,8 @@ import type { Deps } from './deps.js';
 import { check, checkOptional, fields } from './fields.js';
 import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from './idempotency.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
-import { type MachineUnderLock, readLiveInstances, type Scope, type Write, write } from './ledger.js';
+import { readLiveInstances, type Scope, type Write, write } from './ledger.js';
+import type { MachineUnderLock } from './ledger-rows.js';
 import { balanceAt, balanceUnitsAt } from './rules/accrual.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import {

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Database } from '../database/database.js';
 import type { GpuModel, Region, Template } from '../database/generated/client/client.js';
 import type { Notice } from '../database/notices.js';
@@ -52,8 +53,8 @@ export interface Stock {
 }
 
 const MACHINES_AT_ONCE = 5_000;
-/** Rentals within it are read together, unless a reader comes first. */
-const RELOAD_AFTER_MS = 100;
+/** What changes within it of a reading is read together, unless somebody asks before. */
+const RELOAD_PAUSE_MS = 100;
 
 /**
  * What everybody may read, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this
@@ -69,6 +70,8 @@ export class Inventory {
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
+  /** When the last reading began. */
+  #startedAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database) {
     this.#db = db;
@@ -135,11 +138,14 @@ export class Inventory {
   /** So that the next reader need not wait for it. A stock that was never read is left alone. */
   #reloadSoon(): void {
     if (this.#stock === null || this.#soon !== null) return;
-    this.#soon = setTimeout(() => {
+    const reload = () => {
       this.#soon = null;
       // A fault is the next reader's to hear.
       if (this.#isTouched && this.#db.notices.isListening) this.#reload().catch(() => {});
-    }, RELOAD_AFTER_MS).unref();
+    };
+    const pause = this.#startedAt + RELOAD_PAUSE_MS - performance.now();
+    if (pause <= 0) reload();
+    else this.#soon = setTimeout(reload, pause).unref();
   }
 
   /** Reads what is touched by now: a reload under way may have begun before. */
@@ -155,6 +161,7 @@ export class Inventory {
   }
 
   #start(): Promise<void> {
+    this.#startedAt = performance.now();
     this.#running = this.#load().finally(() => {
       this.#running = null;
       this.#version += 1;
