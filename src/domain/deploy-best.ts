@@ -14,7 +14,7 @@ import {
   traitsOf,
   type Wanted,
 } from './offer-index.js';
-import { checkFilter, checkList, type OfferSearchFilter, wantedBy } from './offer-search.js';
+import { checkFilter, checkList, type OfferSearchFilter, onlyOf, wantedBy } from './offer-search.js';
 import { DomainError } from './rules/errors.js';
 import { formatUsd } from './rules/money.js';
 import { rateInMode } from './rules/price-rule.js';
@@ -184,7 +184,8 @@ function bestOf({ filter, gpus, regions, maxRate, diskGb, mode }: CheckedDeployB
   return {
     wanted: {
       ...wanted,
-      gpu: gpus?.length === 1 ? gpus[0]! : wanted.gpu,
+      gpu: onlyOf(gpus) ?? wanted.gpu,
+      region: onlyOf(regions) ?? wanted.region,
       fitsShelf: (shelf) =>
         gpuRank(shelf.gpu) !== undefined &&
         regionRank(shelf.region) !== undefined &&

@@ -51,10 +51,18 @@ interface Shelf {
   offers: Offer[];
 }
 
+/** Shelves in an order. */
+interface SortedShelves {
+  all: readonly Shelf[];
+  byGpu: ReadonlyMap<string, readonly Shelf[]>;
+  byRegion: ReadonlyMap<string, readonly Shelf[]>;
+}
+
 /** What fits. */
 export interface Wanted {
-  /** The only model that can fit, when there is but one: shelves of others are not looked at. */
+  /** The only model that can fit, and the only region, where there is but one: shelves of others are not looked at. */
   gpu: string | null;
+  region: string | null;
   fitsShelf: (shelf: ShelfTraits) => boolean;
   reliabilityMin: number;
   /** What else is asked of each machine; null: nothing. */
@@ -120,8 +128,8 @@ export class OfferIndex {
   readonly #offers = new Map<string, Offer>();
   readonly #shelves = new Map<string, Shelf>();
   readonly #availableGpus = new Map<string, number>();
-  /** By order, then by model, under null all. Made when asked for: shelves are seldom new. */
-  readonly #sorted = new Map<OfferOrder<ShelfPrice>, Map<string | null, Shelf[]>>();
+  /** Made when asked for: shelves are seldom new. */
+  readonly #sorted = new Map<OfferOrder<ShelfPrice>, SortedShelves>();
 
   /** GPUs of a model that can be deployed without stopping anything. */
   availableGpus(gpu: string): number {
@@ -156,16 +164,16 @@ export class OfferIndex {
   /** The first by price of what fits and costs at most `priceMax`, the whole machine on demand. */
   cheapest(wanted: Wanted, priceMax: Rate | null, limit: number): Offer[] {
     const isWithin = ({ traits }: Shelf) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
-    const shelves = this.#shelvesBy(BY_PRICE, wanted.gpu);
+    const shelves = this.#shelvesBy(BY_PRICE, wanted);
     const within = shelves.slice(0, countLeading(shelves, isWithin));
-    return take(walk(stretchesOf(within, wanted), wanted, BY_PRICE), limit);
+    return firstOf(stretchesOf(within, wanted), wanted, BY_PRICE, { limit });
   }
 
   /** The first of what fits in any order, leaving out the `passed`. */
   best(wanted: Wanted, order: OfferOrder, limit: number, passed: ReadonlySet<string>): Offer[] {
-    const stretches = [...stretchesOf(this.#shelvesBy(BY_PRICE, wanted.gpu), wanted)];
+    const stretches = [...stretchesOf(this.#shelvesBy(BY_PRICE, wanted), wanted)];
     stretches.sort((one, other) => order.first(one.shelf.traits, other.shelf.traits));
-    return take(walk(stretches, wanted, order), limit, passed);
+    return firstOf(stretches, wanted, order, { limit, passed });
   }
 
   /**
@@ -176,7 +184,7 @@ export class OfferIndex {
   search(wanted: Wanted, order: OfferOrder<ShelfPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: Stretch[] = [];
     let [total, preceding] = [0, 0];
-    for (const { shelf, to: end } of stretchesOf(this.#shelvesBy(order, wanted.gpu), wanted)) {
+    for (const { shelf, to: end } of stretchesOf(this.#shelvesBy(order, wanted), wanted)) {
       const from = after === null ? 0 : countUpTo(after, shelf, end, order, true);
       const to = before === null ? end : countUpTo(before, shelf, end, order, false);
       const pageSide = fromEnd ? to : from;
@@ -185,8 +193,8 @@ export class OfferIndex {
       total += passed + countFitting(wanted, { shelf, from: pageSide, to: end });
       if (from < to) between.push({ shelf, from, to });
     }
-    if (!fromEnd) return { offers: take(walk(between, wanted, order), limit), total, preceding };
-    const offers = take(walk(between.reverse(), wanted, order, true), limit).reverse();
+    if (!fromEnd) return { offers: firstOf(between, wanted, order, { limit }), total, preceding };
+    const offers = firstOf(between.reverse(), wanted, order, { limit, isBackwards: true }).reverse();
     return { offers, total, preceding: preceding - offers.length };
   }
 
@@ -210,13 +218,20 @@ export class OfferIndex {
     return shelf;
   }
 
-  #shelvesBy(order: OfferOrder<ShelfPrice>, gpu: string | null): readonly Shelf[] {
-    const known = this.#sorted.get(order);
-    if (known !== undefined) return known.get(gpu) ?? [];
+  /** In order, all that can fit, and maybe others. */
+  #shelvesBy(order: OfferOrder<ShelfPrice>, { gpu, region }: Wanted): readonly Shelf[] {
+    const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
+    const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);
+    const ofRegion = region === null ? all : (byRegion.get(region) ?? []);
+    return ofGpu.length < ofRegion.length ? ofGpu : ofRegion;
+  }
+
+  #sort(order: OfferOrder<ShelfPrice>): SortedShelves {
     const all = [...this.#shelves.values()].sort((one, other) => order.first(one.traits, other.traits));
-    const groups = groupBy<string | null, Shelf>(all, ({ traits }) => traits.gpu).set(null, all);
-    this.#sorted.set(order, groups);
-    return groups.get(gpu) ?? [];
+    const byGpu = groupBy(all, ({ traits }) => traits.gpu);
+    const sorted = { all, byGpu, byRegion: groupBy(all, ({ traits }) => traits.region) };
+    this.#sorted.set(order, sorted);
+    return sorted;
   }
 
   #count(gpu: string, gpus: number): void {
@@ -335,40 +350,63 @@ function countLeading<T>(list: readonly T[], holds: (entry: T) => boolean, end =
   return low;
 }
 
-/** What fits of stretches that stand in order, offer by offer; backwards from the end of stretches in reverse order. */
-function* walk(
+interface Taking {
+  limit: number;
+  /** Machines to be left out. */
+  passed?: ReadonlySet<string>;
+  isBackwards?: boolean;
+}
+
+/**
+ * The first of what fits in stretches that stand in order, without looking at more; backwards from the end of stretches
+ * in reverse order. It uses the stretches up.
+ */
+function firstOf(
   stretches: Iterable<Stretch>,
   { fitsMachine }: Wanted,
   order: OfferOrder,
-  isBackwards = false,
-): Generator<Offer> {
+  { limit, passed, isBackwards = false }: Taking,
+): Offer[] {
+  const taken: Offer[] = [];
   const headOf = ({ shelf, from, to }: Stretch) => shelf.offers[isBackwards ? to - 1 : from]!;
-  const heads = new TinyQueue<Stretch>([], (one, other) => {
-    const thenBy = order.thenBy(one.shelf.traits, other.shelf.traits);
-    return (isBackwards ? -1 : 1) * compareRanked(headOf(one), headOf(other), thenBy);
-  });
   const behead = (stretch: Stretch) => {
     if (isBackwards) stretch.to -= 1;
     else stretch.from += 1;
   };
-  const push = (stretch: Stretch) => {
-    while (stretch.from < stretch.to && fitsMachine !== null && !fitsMachine(headOf(stretch))) behead(stretch);
-    if (stretch.from < stretch.to) heads.push(stretch);
+  const isTaken = (offer: Offer) =>
+    (fitsMachine === null || fitsMachine(offer)) && !(passed?.has(offer.machineId) ?? false);
+  /** Walks to the next that is to be taken; false at the end. */
+  const hasMore = (stretch: Stretch) => {
+    while (stretch.from < stretch.to && !isTaken(headOf(stretch))) behead(stretch);
+    return stretch.from < stretch.to;
   };
-  function* emptied() {
-    for (let stretch = heads.pop(); stretch !== undefined; stretch = heads.pop()) {
-      yield headOf(stretch);
-      behead(stretch);
-      push(stretch);
+  const compareHeads = (one: Stretch, other: Stretch) => {
+    const thenBy = order.thenBy(one.shelf.traits, other.shelf.traits);
+    return (isBackwards ? -1 : 1) * compareRanked(headOf(one), headOf(other), thenBy);
+  };
+  /** Of stretches that stand alike. */
+  const takeFrom = (alike: Stretch[]) => {
+    const heads = new TinyQueue(alike.filter(hasMore), compareHeads);
+    for (let next = heads.pop(); next !== undefined && taken.length < limit; next = heads.pop()) {
+      const rival = heads.peek();
+      while (taken.length < limit && hasMore(next) && (rival === undefined || compareHeads(next, rival) < 0)) {
+        taken.push(headOf(next));
+        behead(next);
+      }
+      if (hasMore(next)) heads.push(next);
     }
-  }
-  let last: Shelf | null = null;
+  };
+  let alike: Stretch[] = [];
   for (const stretch of stretches) {
-    if (last !== null && order.first(last.traits, stretch.shelf.traits) !== 0) yield* emptied();
-    last = stretch.shelf;
-    push(stretch);
+    if (alike.length > 0 && order.first(alike[0]!.shelf.traits, stretch.shelf.traits) !== 0) {
+      takeFrom(alike);
+      if (taken.length === limit) return taken;
+      alike = [];
+    }
+    alike.push(stretch);
   }
-  yield* emptied();
+  takeFrom(alike);
+  return taken;
 }
 
 function groupBy<Key, T>(entries: Iterable<T>, keyOf: (entry: T) => Key): Map<Key, T[]> {
@@ -379,15 +417,4 @@ function groupBy<Key, T>(entries: Iterable<T>, keyOf: (entry: T) => Key): Map<Ke
     else group.push(entry);
   }
   return groups;
-}
-
-/** The first that are not `passed`, without asking for more. */
-function take(offers: Iterable<Offer>, limit: number, passed: ReadonlySet<string> | null = null): Offer[] {
-  const taken: Offer[] = [];
-  for (const offer of offers) {
-    if (passed?.has(offer.machineId)) continue;
-    taken.push(offer);
-    if (taken.length === limit) break;
-  }
-  return taken;
 }

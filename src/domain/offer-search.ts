@@ -86,7 +86,8 @@ export function wantedBy(filter: WantedOffer): Wanted {
   const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = filter;
   const { vcpusMin, ramGbMin, diskGbMin } = filter;
   return {
-    gpu: gpus?.length === 1 ? gpus[0]! : null,
+    gpu: onlyOf(gpus),
+    region: onlyOf(regions),
     fitsShelf: (shelf) =>
       (gpus === null || gpus.includes(shelf.gpu)) &&
       (regions === null || regions.includes(shelf.region)) &&
@@ -104,6 +105,11 @@ export function wantedBy(filter: WantedOffer): Wanted {
         : ({ vcpus, ramGb, diskGb }) =>
             vcpus >= (vcpusMin ?? 0) && ramGb >= (ramGbMin ?? 0) && diskGb >= (diskGbMin ?? 0),
   };
+}
+
+/** Of a list of which any will do. */
+export function onlyOf(list: readonly string[] | null): string | null {
+  return list?.length === 1 ? list[0]! : null;
 }
 
 export function checkFilter(filter: OfferSearchFilter | null | undefined) {

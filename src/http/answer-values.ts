@@ -12,6 +12,7 @@ import {
   isListType,
   isObjectType,
   Kind,
+  type OperationDefinitionNode,
   SchemaMetaFieldDef,
   type SelectionNode,
   type SelectionSetNode,
@@ -61,6 +62,24 @@ export function answerValues(
     known: new Map(),
   };
   return valuesOf(operation.selectionSet, schema.getRootType(operation.operation)!, null, scope);
+}
+
+const mostValues = new WeakMap<OperationDefinitionNode, number>();
+
+/** As `answerValues`, with variables that ask for as much as any may: reckoned once, for a document that comes again. */
+export function mostAnswerValues(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+): number {
+  const operation = getOperationAST(document, operationName);
+  if (operation == null) return 0;
+  const known = mostValues.get(operation);
+  if (known !== undefined) return known;
+  const variables = (operation.variableDefinitions ?? []).map(({ variable }) => [variable.name.value, MAX_PAGE]);
+  const most = answerValues(schema, document, operationName, Object.fromEntries(variables));
+  mostValues.set(operation, most);
+  return most;
 }
 
 /** `page` is the length that a field gave to the list below it, as a connection does to its edges. */

@@ -9,6 +9,7 @@ import {
   getOperationAST,
   getVariableValues,
   Kind,
+  type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
@@ -28,8 +29,21 @@ export function requestCost(
   operationName: string | null | undefined,
   variables: Variables,
 ): number {
-  const needsKey: Counts = (field) => field?.extensions.needsKey === true;
+  const operation = getOperationAST(document, operationName);
+  if (operation == null || isPublic(schema, document, operation)) return 0;
   return rootFields(schema, document, operationName, variables, needsKey) ?? 0;
+}
+
+const needsKey: Counts = (field) => field?.extensions.needsKey === true;
+const publicOperations = new WeakMap<OperationDefinitionNode, boolean>();
+
+/** Whether no field counts, whatever the variables: reckoned once, for a document that comes again. */
+function isPublic(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): boolean {
+  const known = publicOperations.get(operation);
+  if (known !== undefined) return known;
+  const found = costOf(operation.selectionSet, scopeOf(schema, document, operation, null, needsKey)) === 0;
+  publicOperations.set(operation, found);
+  return found;
 }
 
 /** Root fields that count; null for variables that do not fit. */
@@ -45,16 +59,26 @@ export function rootFields(
   // With the defaults that the operation gives its variables. Variables that do not fit are refused before anything runs.
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
   if (coerced === undefined) return null;
-  const root = schema.getRootType(operation.operation)!;
-  const scope: Scope = { root, counts, fragments: fragmentsOf(document), variables: coerced, costs: new Map() };
-  return costOf(operation.selectionSet, scope);
+  return costOf(operation.selectionSet, scopeOf(schema, document, operation, coerced, counts));
+}
+
+function scopeOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { operation }: OperationDefinitionNode,
+  variables: Variables | null,
+  counts: Counts,
+): Scope {
+  const root = schema.getRootType(operation)!;
+  return { root, counts, fragments: fragmentsOf(document), variables, costs: new Map() };
 }
 
 interface Scope {
   root: GraphQLObjectType;
   counts: Counts;
   fragments: Fragments;
-  variables: Variables;
+  /** Null: nothing is left out. */
+  variables: Variables | null;
   /** Of the fragments met so far: each is reckoned once, however often fragments spread each other. */
   costs: Map<string, number>;
 }
@@ -77,6 +101,7 @@ function fragmentCost(name: string, scope: Scope): number {
 }
 
 function isLeftOut(node: SelectionNode, { variables }: Scope): boolean {
+  if (variables === null) return false;
   return (
     getDirectiveValues(GraphQLSkipDirective, node, variables)?.if === true ||
     getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if === false

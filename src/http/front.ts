@@ -46,11 +46,12 @@ export function createFront(options: FrontOptions): RequestListener {
   const { app, answers, postGraphql, cors, graphqlPath } = options;
   const logRequest = options.log.isLevelEnabled('info') ? requestLog(options) : null;
 
-  /** The kept answer; else notes how the one to be made is to be kept. */
+  /** The kept answer; else notes how the one to be made is to be kept. What is sent by GET has to be made bytes anyway. */
   const find = (request: IncomingMessage, key: string | undefined) => {
     if (key === undefined) return undefined;
     const answer = answers.find(key);
-    if (answer === undefined) wanted.set(request, { key, version: answers.version });
+    const isWanted = answer === undefined && (request.method !== 'POST' || answers.isAskedAgain(key));
+    if (isWanted) wanted.set(request, { key, version: answers.version });
     return answer;
   };
 

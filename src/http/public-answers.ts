@@ -16,6 +16,8 @@ const GZIP_LEVEL = 6;
 const COMPRESSED_FROM_BYTES = 1_000;
 const MAX_ANSWERS = 2_000;
 const MAX_BYTES = 16_000_000;
+const MAX_ASKED = 2_000;
+const MAX_ASKED_CHARACTERS = 1_000_000;
 const MAX_KNOWN_HEADERS = 200;
 /** A CDN may answer of its copy for a second, as long as another gateway may take to hear of a change; all others ask. */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
@@ -49,6 +51,12 @@ export class PublicAnswers {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, key) => body.length + key.length + 1,
   });
+  /** Keys met before, whatever was answered then. */
+  readonly #asked = new LRUCache<string, true>({
+    max: MAX_ASKED,
+    maxSize: MAX_ASKED_CHARACTERS,
+    sizeCalculation: (_true, key) => key.length + 1,
+  });
   /** Of Accept-Encoding headers met before. */
   readonly #encodings = new LRUCache<string, string>({ max: MAX_KNOWN_HEADERS });
   #version = 0;
@@ -65,6 +73,13 @@ export class PublicAnswers {
   /** Undefined also while the inventory is behind. */
   find(key: string): PublicAnswer | undefined {
     return this.#isCurrent() ? this.#answers.get(key) : undefined;
+  }
+
+  /** False at the first asking: most questions with variables come but once, and their answers need not be kept. */
+  isAskedAgain(key: string): boolean {
+    if (this.#asked.get(key) === true) return true;
+    this.#asked.set(key, true);
+    return false;
   }
 
   /** Keeps an answer, unless something has changed since `version`. */

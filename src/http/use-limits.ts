@@ -10,7 +10,7 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
-import { answerValues } from './answer-values.js';
+import { answerValues, mostAnswerValues } from './answer-values.js';
 import { depthOf, directivesOf, fragmentsOf, nestingOf, rootFieldsOf } from './document-measures.js';
 
 /** Bounds how long a document can keep the parser and validation busy. */
@@ -41,7 +41,9 @@ export function useLimits(schema: GraphQLSchema): Plugin {
   const limitValues =
     (most: number, answer: string) =>
     ({ args, setResultAndStopExecution }: Begun) => {
-      if (answerValues(schema, args.document, args.operationName, args.variableValues ?? {}) <= most) return;
+      const { document, operationName, variableValues } = args;
+      if (mostAnswerValues(schema, document, operationName) <= most) return;
+      if (answerValues(schema, document, operationName, variableValues ?? {}) <= most) return;
       const message = `${answer} may hold ${most} values at most; ask for smaller pages, or for less at once`;
       setResultAndStopExecution({ errors: [refusal(message)] });
     };
