@@ -14,6 +14,7 @@ import { startRecheck } from './domain/market-recheck.js';
 import type { Clock } from './domain/rules/time.js';
 import { startSweep } from './domain/sweep.js';
 import { createKeyUses } from './http/key-uses.js';
+import { createMessages } from './http/messages.js';
 import { createRateLimiter } from './http/rate-limit.js';
 import { createHttpServer } from './http/server.js';
 import { logRecheck } from './log-recheck.js';
@@ -84,7 +85,8 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
   // Loaded while the database opens; operator commands do without it.
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
   const domain = await openDomain(config, clock, log, 'after');
-  const server = createHttpServer();
+  const messages = createMessages();
+  const server = createHttpServer(messages);
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
     // Before the seed: a start that finds its port taken must not use up the demo key, which is shown once.
@@ -112,6 +114,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
         corsOrigins: config.corsOrigins,
         introspection: config.introspection,
         trustProxy: config.trustProxy,
+        messages,
         graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
         isServing: () => serving,
       }),

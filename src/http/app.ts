@@ -15,6 +15,7 @@ import { createGraphiql } from './graphiql.js';
 import { createGraphql } from './graphql.js';
 import type { KeyUses } from './key-uses.js';
 import { admit } from './limit.js';
+import { type Messages, makeOfExpress } from './messages.js';
 import { PublicAnswers } from './public-answers.js';
 import type { RateLimiter } from './rate-limit.js';
 import type { RedisState } from './rate-limit-redis.js';
@@ -34,6 +35,8 @@ export interface AppOptions {
   introspection: boolean;
   /** Whose X-Forwarded-For is believed: nobody's, that of so many proxies, or that of these addresses. */
   trustProxy: false | number | string[];
+  /** Those of the server that this is to listen to. */
+  messages: Messages;
   /** Folder of the GraphiQL page's built assets. */
   graphiqlDir: string;
   /** False once the process is asked to end. */
@@ -62,6 +65,7 @@ export function createApp(options: AppOptions): RequestListener {
   const document = openApi(routes, { serverUrl: `${deps.settings.publicUrl}/v1`, refusals: STATUS_OF });
 
   const app = express();
+  makeOfExpress(options.messages, app);
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
+import { createMessages } from '../../src/http/messages.js';
 import { createRateLimiter } from '../../src/http/rate-limit.js';
 import { createMemoryBuckets } from '../../src/http/rate-limit-memory.js';
 import { createHttpServer } from '../../src/http/server.js';
@@ -146,7 +147,10 @@ describe('what takes too long is cut off with 408', () => {
   const echo: RequestListener = (request, response) => void request.resume().on('end', () => response.end('whole'));
 
   async function within(run: (address: string) => Promise<void>): Promise<void> {
-    const server = createHttpServer({ headersMs: 300, requestMs: 600, checkEveryMs: 50 }).on('request', echo);
+    const server = createHttpServer(createMessages(), { headersMs: 300, requestMs: 600, checkEveryMs: 50 }).on(
+      'request',
+      echo,
+    );
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     server.closeAllConnections();
