@@ -11,6 +11,9 @@ const STARTS_WITHIN_MS = 120_000;
 const ENDS_WITHIN_MS = 12_000;
 const TICKS_PER_SECOND = 100;
 
+/** What stands before the program in `npm start`. */
+const nodeOptions = startScript().slice(1, -1);
+
 const children = new Set();
 
 /** Puts this process, and what it starts from now on, on the serving core. False where that can't be done. */
@@ -26,11 +29,16 @@ function pin() {
   }
 }
 
+function startScript() {
+  const { scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+  return scripts.start.split(' ');
+}
+
 /** The built gateway on a database, answering. `env` over what every run is given. */
 export async function startGateway(databaseUrl, env = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
   const { PATH = '/usr/bin:/bin' } = process.env;
-  const child = start([join(PROJECT, 'dist/src/main.js')], {
+  const child = start([...nodeOptions, join(PROJECT, 'dist/src/main.js')], {
     // A folder of its own: the checkout may hold an .env file.
     cwd: folder,
     env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000', ...env },

@@ -58,12 +58,19 @@ interface Options {
 }
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
+/** What stands before it in `npm start`. */
+const NODE_OPTIONS = startScript().slice(1, -1);
 const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
 const STARTS_WITHIN_MS = 25_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
 
 const children = new Set<ChildProcess>();
 const folders: string[] = [];
+
+function startScript(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
+  return scripts.start.split(' ');
+}
 
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-process-'));
@@ -139,7 +146,7 @@ export function run(args: string[], env: Env, { prefix = [], cwd }: Options = {}
 /** Starts the gateway and waits until it answers. */
 export async function startProcess(env: Env, options: Options = {}): Promise<GatewayProcess> {
   const startedAt = performance.now();
-  const program = run([MAIN], env, options);
+  const program = run([...NODE_OPTIONS, MAIN], env, options);
   const late = setTimeout(() => program.signal('SIGKILL'), STARTS_WITHIN_MS);
   await program.says(/GraphiQL.*\n\n$/s);
   clearTimeout(late);
