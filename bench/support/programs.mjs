@@ -129,20 +129,23 @@ function once(child) {
 async function within(limitMs, child, promise) {
   let timer;
   let ended;
+  let failedToStart;
   const failed = new Promise((_resolve, reject) => {
     timer = setTimeout(
       () => reject(new Error(`process ${child.pid} did not answer within ${limitMs / 1_000} s`)),
       limitMs,
     );
     ended = (code) => reject(new Error(`process ${child.pid} ended with ${code}`));
+    failedToStart = reject;
     child.once('exit', ended);
-    child.once('error', reject);
+    child.once('error', failedToStart);
   });
   try {
     return await Promise.race([promise, failed]);
   } finally {
     clearTimeout(timer);
     child.off('exit', ended);
+    child.off('error', failedToStart);
   }
 }
 

@@ -1,14 +1,27 @@
 import { cpuSecondsOf } from './programs.mjs';
 
+/** The sides take turns of so many seconds within a round: the machine's own speed changes from second to second. */
+const TURN_SECONDS = 0.5;
+/** As long V8 compiles in the background what it finds to be used much, on the same core. */
+const WARM_UP_SECONDS = 8;
+
 /**
  * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Gives for each side the figures of
  * every round, and of both the ratio of the medians with the least and the greatest ratio of a round.
  */
 export async function measure({ subject, peer }, { seconds, rounds }) {
-  for (const side of [subject, peer]) await side.run(seconds);
+  for (const side of [subject, peer]) await side.run(WARM_UP_SECONDS);
   const taken = [];
   for (let round = 0; round < rounds; round += 1) {
-    taken.push({ subject: await measureSide(subject, seconds), peer: await measureSide(peer, seconds) });
+    const turns = { subject: [], peer: [] };
+    for (let turn = 0; turn < Math.max(seconds / TURN_SECONDS, 1); turn += 1) {
+      const length = Math.min(seconds, TURN_SECONDS);
+      // Each is the first as often as the other.
+      for (const side of turn % 2 === 0 ? ['subject', 'peer'] : ['peer', 'subject']) {
+        turns[side].push(await takeTurn(side === 'subject' ? subject : peer, length));
+      }
+    }
+    taken.push({ subject: figuresOf(turns.subject), peer: figuresOf(turns.peer) });
   }
   const ratios = taken.map((round) => round.subject.perSecond / round.peer.perSecond);
   const of = (side, figure) => median(taken.map((round) => round[side][figure]));
@@ -34,19 +47,26 @@ export function percentile(sorted, part) {
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)];
 }
 
-async function measureSide({ pid, run }, seconds) {
+async function takeTurn({ pid, run }, seconds) {
   const cpuBefore = cpuSecondsOf(pid);
   const startedAt = performance.now();
-  const { perSecond, latenciesMs, generatorBusy = 0 } = await run(seconds);
+  const { perSecond, latenciesMs = [], generatorBusy = 0 } = await run(seconds);
   const took = (performance.now() - startedAt) / 1_000;
-  const cpu = cpuSecondsOf(pid) - cpuBefore;
-  const sorted = Float64Array.from(latenciesMs ?? []).sort();
+  return { perSecond, latenciesMs, generatorBusy, took, cpu: cpuSecondsOf(pid) - cpuBefore };
+}
+
+/** Of a round, from its turns, which are of one length. */
+function figuresOf(turns) {
+  const sum = (figure) => turns.reduce((total, turn) => total + turn[figure], 0);
+  const perSecond = sum('perSecond') / turns.length;
+  const busy = sum('cpu') / sum('took');
+  const sorted = Float64Array.from(turns.flatMap(({ latenciesMs }) => latenciesMs)).sort();
   return {
     perSecond,
     /** Share of its core that the side's process took, and that the load generator took of the other. */
-    busy: cpu / took,
-    generatorBusy,
-    cpuMicros: (cpu / took / perSecond) * 1_000_000,
+    busy,
+    generatorBusy: sum('generatorBusy') / turns.length,
+    cpuMicros: (busy / perSecond) * 1_000_000,
     ...(sorted.length > 0 && { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) }),
   };
 }
