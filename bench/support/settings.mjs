@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 
 /** What the environment decides of a run. */
 export const settings = {
-  /** Length of a round, and of a warm-up. */
+  /** Length of a round. */
   seconds: positive('BENCH_SECONDS', 5),
   rounds: positive('BENCH_ROUNDS', 5),
   /** How long the memory cases are under load. */

@@ -21,12 +21,23 @@ const ACCOUNT_FIELDS = [
   'dueAt',
 ] as const satisfies (keyof Account)[];
 
+/** What may change of an instance after it began. */
+const INSTANCE_UPDATES = [
+  'status',
+  'runningSince',
+  'stoppedAt',
+  'destroyedAt',
+  'stopReason',
+  'gpuSeconds',
+  'gpuIntervals',
+  'reservedUntil',
+  'earlyExitUnits',
+] as const satisfies (keyof Instance)[];
 const INSTANCE_FIELDS = [
   'id',
   'accountId',
   'sequence',
   'machineId',
-  'status',
   'gpu',
   'numGpus',
   'region',
@@ -37,14 +48,7 @@ const INSTANCE_FIELDS = [
   'diskRate',
   'onDemandRate',
   'createdAt',
-  'runningSince',
-  'stoppedAt',
-  'destroyedAt',
-  'stopReason',
-  'gpuSeconds',
-  'gpuIntervals',
-  'reservedUntil',
-  'earlyExitUnits',
+  ...INSTANCE_UPDATES,
 ] as const satisfies (keyof Instance)[];
 
 const INTERVAL_FIELDS = [
@@ -58,21 +62,9 @@ const INTERVAL_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
-/** What may change of an account and of an instance after they began. */
+/** What may change of an account after it began. */
 const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
-const INSTANCE_UPDATES = [
-  'status',
-  'runningSince',
-  'stoppedAt',
-  'destroyedAt',
-  'stopReason',
-  'gpuSeconds',
-  'gpuIntervals',
-  'reservedUntil',
-  'earlyExitUnits',
-] as const satisfies (keyof Instance)[];
 
-const columnNames = new Map<string, string>();
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
 export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 
@@ -247,11 +239,7 @@ function columnValue(field: string, value: unknown): string | number | bigint | 
 }
 
 function columnOf(field: string): string {
-  const known = columnNames.get(field);
-  if (known !== undefined) return known;
-  const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  columnNames.set(field, name);
-  return name;
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function columns(fields: readonly string[]): string {

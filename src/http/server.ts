@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/rules/errors.js';
-import { createMessages } from './messages.js';
+import type { Messages } from './messages.js';
 import { JSON_TYPE } from './send-json.js';
 
 export interface Timeouts {
@@ -45,7 +45,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
 
 /** A server that answers in JSON also what never becomes a request: malformed, too slow, too large a head. */
-export function createHttpServer(messages = createMessages(), timeouts = TIMEOUTS): Server {
+export function createHttpServer(messages: Messages, timeouts = TIMEOUTS): Server {
   const server = createServer({
     ...messages,
     headersTimeout: timeouts.headersMs,
