@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.js';
+import { AccountReads } from './account-reads.js';
 import { Callers } from './callers.js';
 import { Inventory } from './inventory.js';
 import { Live } from './live.js';
@@ -34,6 +35,7 @@ export interface Deps {
   inventory: Inventory;
   /** Owners of keys, remembered. */
   callers: Callers;
+  reads: AccountReads;
   /** Who is told of changes as they happen. */
   live: Live;
   clock: Clock;
@@ -42,5 +44,13 @@ export interface Deps {
 
 export function createDeps(db: Database, clock: Clock, settings: Settings): Deps {
   const { notices } = db;
-  return { db, inventory: new Inventory(db), callers: new Callers(notices), live: new Live(notices), clock, settings };
+  return {
+    db,
+    inventory: new Inventory(db),
+    callers: new Callers(notices),
+    reads: new AccountReads(db.pool),
+    live: new Live(notices),
+    clock,
+    settings,
+  };
 }

@@ -5,7 +5,7 @@ import type { Deps } from './deps.js';
 import { check, checkOptional, fields } from './fields.js';
 import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from './idempotency.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
-import { readLiveInstances, type Scope, type Write, write } from './ledger.js';
+import { type Scope, type Write, write } from './ledger.js';
 import type { MachineUnderLock } from './ledger-rows.js';
 import { balanceAt, balanceUnitsAt } from './rules/accrual.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
@@ -73,7 +73,7 @@ export async function activeInstances(
 ): Promise<InstanceRow[]> {
   await settled(deps, accountId);
   // The list alone, as it is polled, costs half of what Prisma takes for it.
-  if (!('include' in query) && !('select' in query)) return (await readLiveInstances(deps, accountId)).map(toRow);
+  if (!('include' in query) && !('select' in query)) return (await deps.reads.live(accountId)).map(toRow);
   return deps.db.prisma.instance.findMany({
     ...query,
     where: { accountId, status: { not: 'DESTROYED' } },

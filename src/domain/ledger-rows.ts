@@ -1,5 +1,4 @@
 import type { PreparedStatement } from '../database/transaction.js';
-import { PUBLISHED_RATE } from './pricing.js';
 import type { Account, Changes, Instance, LedgerEntry, UsageInterval } from './rules/lifecycle.js';
 import type { Rate } from './rules/money.js';
 import { formatInstant } from './rules/time.js';
@@ -103,6 +102,13 @@ export const LOCK_MACHINE: NamedStatement = {
 const LIVE_ON_MACHINE = instancesWhere('live-on-machine', `machine_id = $1 and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
+
+/** Of the model of machine `$1` in the newest snapshot: USD per GPU-hour on demand. */
+const PUBLISHED_RATE: NamedStatement = {
+  name: 'published-rate',
+  text: `select on_demand_rate as rate from gpu_price where gpu = (select gpu from machine where id = $1)
+         order by snapshot_date desc limit 1`,
+};
 
 function instancesWhere(name: string, condition: string): NamedStatement {
   return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };

@@ -2,8 +2,6 @@ import { TELL_WITHIN } from '../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../database/transaction.js';
 import type { Deps } from './deps.js';
 import {
-  ACCOUNT_COLUMNS,
-  INSTANCE_COLUMNS,
   INSTANCE_OF_ACCOUNT,
   LIVE_OF_ACCOUNT,
   LOCK_ACCOUNTS,
@@ -117,20 +115,6 @@ function tell({ db, callers }: Deps, { written }: WriteRows): void {
     }),
     ...Array.from(written.accounts, ({ id }) => ({ table: 'account' as const, id })),
   ]);
-}
-
-/** The account's row as it stands, unsettled; null when there is none. */
-export async function readAccount(deps: Deps, id: string): Promise<Account | null> {
-  const text = `select ${ACCOUNT_COLUMNS} from account where id = $1`;
-  const { rows } = await deps.db.pool.query<Account>({ name: 'read-account', text, values: [id] });
-  return rows[0] ?? null;
-}
-
-/** The account's undestroyed instances as they stand, newest first. */
-export async function readLiveInstances(deps: Deps, accountId: string): Promise<Instance[]> {
-  const text = `select ${INSTANCE_COLUMNS} from instance where account_id = $1 and status <> 'DESTROYED' order by sequence desc`;
-  const { rows } = await deps.db.pool.query<Instance>({ name: 'read-live', text, values: [accountId] });
-  return rows;
 }
 
 async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Promise<WriteRows> {

@@ -75,10 +75,3 @@ export async function priceHistory(
   });
   return rows;
 }
-
-/** Prepared SQL for the `rate` of the model of machine `$1` in the newest snapshot: USD per GPU-hour on demand. */
-export const PUBLISHED_RATE = {
-  name: 'published-rate',
-  text: `select on_demand_rate as rate from gpu_price where gpu = (select gpu from machine where id = $1)
-         order by snapshot_date desc limit 1`,
-};

@@ -1,5 +1,5 @@
 import type { Deps } from './deps.js';
-import { readAccount, write } from './ledger.js';
+import { write } from './ledger.js';
 import { DomainError } from './rules/errors.js';
 import { type Account, isDue } from './rules/lifecycle.js';
 
@@ -7,8 +7,8 @@ import { type Account, isDue } from './rules/lifecycle.js';
 const SWEEP_BATCH = 200;
 
 /** The account with everything that fell due already written, so that no stored status is behind the money. */
-export async function settled(deps: Deps, accountId: string): Promise<Account> {
-  const account = await readAccount(deps, accountId);
+export async function settled(deps: Deps, accountId: string): Promise<Readonly<Account>> {
+  const account = await deps.reads.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
   return write(deps, { accountIds: [accountId] }, (current) => current.account(accountId)!);
