@@ -86,11 +86,11 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
-  const server = createHttpServer(messages);
+  let listener = answerStarting;
+  const server = createHttpServer(messages, (request, response) => listener(request, response));
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
     // Before the seed: a start that finds its port taken must not use up the demo key, which is shown once.
-    server.on('request', answerStarting);
     const address = await listen(server, config);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
@@ -101,24 +101,20 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
     const sweep = startSweep(deps, onFault);
     const recheck = startRecheck(deps, logRecheck(log), onFault);
     let serving = true;
-    server.off('request', answerStarting);
-    server.on(
-      'request',
-      createApp({
-        deps,
-        schema: buildSchema(),
-        limiter: createRateLimiter(redis ?? undefined),
-        redisState: redis?.state ?? null,
-        keyUses,
-        log,
-        corsOrigins: config.corsOrigins,
-        introspection: config.introspection,
-        trustProxy: config.trustProxy,
-        messages,
-        graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
-        isServing: () => serving,
-      }),
-    );
+    listener = createApp({
+      deps,
+      schema: buildSchema(),
+      limiter: createRateLimiter(redis ?? undefined),
+      redisState: redis?.state ?? null,
+      keyUses,
+      log,
+      corsOrigins: config.corsOrigins,
+      introspection: config.introspection,
+      trustProxy: config.trustProxy,
+      messages,
+      graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
+      isServing: () => serving,
+    });
     const close = async (noticeMs = 0) => {
       serving = false;
       const recheckEnded = recheck.stop();

@@ -16,7 +16,7 @@ import { createGraphql } from './graphql.js';
 import type { KeyUses } from './key-uses.js';
 import { admit } from './limit.js';
 import { type Messages, makeOfExpress } from './messages.js';
-import { PublicAnswers } from './public-answers.js';
+import { PublicAnswers, VARY } from './public-answers.js';
 import type { RateLimiter } from './rate-limit.js';
 import type { RedisState } from './rate-limit-redis.js';
 import { bodyFault, createJsonReader } from './read-json.js';
@@ -95,7 +95,11 @@ export function createApp(options: AppOptions): RequestListener {
       send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
       sendPublic: (request, response, body) => {
         const { key, version } = wantedOf(request)!;
-        answers.send(request, response, answers.keep(key, version, JSON.stringify(body), JSON_TYPE));
+        const reply = answers.replyTo(request, answers.keep(key, version, JSON.stringify(body), JSON_TYPE));
+        response
+          .vary(VARY)
+          .writeHead(reply.status, [...reply.headers])
+          .end(reply.body);
       },
     }),
   );

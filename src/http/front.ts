@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { pinoHttp } from 'pino-http';
@@ -8,7 +7,8 @@ import { headFault } from './check-head.js';
 import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
 import type { PostGraphql } from './graphql-post.js';
 import { answerTypeOf, STREAM_TYPE } from './graphql-request.js';
-import type { PublicAnswers } from './public-answers.js';
+import { type PublicAnswers, VARY } from './public-answers.js';
+import { createRequestId } from './request-id.js';
 import { JSON_TYPE } from './send-json.js';
 
 /** The answer to a GraphQL request with a longer body is not kept. */
@@ -56,7 +56,7 @@ export function createFront(options: FrontOptions): RequestListener {
   };
 
   return (request, response) => {
-    const id = randomUUID();
+    const id = createRequestId();
     request.id = id;
     const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
     const pass = (body: Buffer | null = null) => {
@@ -68,9 +68,12 @@ export function createFront(options: FrontOptions): RequestListener {
     if (fault !== null) refuse(response, headers, fault);
     else if (request.method === 'OPTIONS') response.writeHead(204, [...headers, ...PREFLIGHT_HEADERS]).end();
     else if (request.method === 'GET' || request.method === 'HEAD') {
-      const answer = find(request, `GET ${request.url}`);
+      const answer = find(request, request.url);
       if (answer === undefined) pass();
-      else answers.send(request, response, answer, headers);
+      else {
+        const reply = answers.replyTo(request, answer);
+        response.writeHead(reply.status, [...headers, 'Vary', VARY, ...reply.headers]).end(reply.body);
+      }
     } else if (isOrdinaryPost(request, graphqlPath)) {
       readWhole(request, (body) => {
         const answer = body && find(request, keyOfPost(request, body));
@@ -96,7 +99,7 @@ function isOrdinaryPost({ method, url, headers }: IncomingMessage, graphqlPath: 
 function keyOfPost({ headers }: IncomingMessage, body: Buffer): string | undefined {
   if (headers.authorization !== undefined || body.length > MAX_KEPT_BYTES) return undefined;
   const type = answerTypeOf(headers.accept);
-  return type === undefined || type === STREAM_TYPE ? undefined : `${type} ${body.toString('latin1')}`;
+  return type === undefined || type === STREAM_TYPE ? undefined : `POST ${type} ${body.toString('latin1')}`;
 }
 
 /**

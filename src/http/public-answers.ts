@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import fresh from 'fresh';
 import { LRUCache } from 'lru-cache';
@@ -21,16 +21,24 @@ const MAX_ASKED_CHARACTERS = 1_000_000;
 const MAX_KNOWN_HEADERS = 200;
 /** A CDN may answer of its copy for a second, as long as another gateway may take to hear of a change; all others ask. */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
+export const VARY = 'Accept-Encoding';
+const NOTHING = Buffer.alloc(0);
 
 /** What the published types leave out. */
 type Preferring = Negotiator & { encoding(available: string[], options: { preferred: string[] }): string | undefined };
 
+/** What is to be sent beside the headers of every answer and `Vary`. */
+export interface Reply {
+  status: number;
+  headers: Headers;
+  body: Buffer;
+}
+
 interface Representation {
-  bytes: Buffer;
   etag: string;
-  /** Names and values in turn. */
-  headers: string[];
-  notModifiedHeaders: string[];
+  whole: Reply;
+  head: Reply;
+  notModified: Reply;
 }
 
 /** The ready bytes of one public answer. */
@@ -99,19 +107,11 @@ export class PublicAnswers {
     return true;
   }
 
-  /**
-   * Answers a GET or HEAD in the encoding that is liked best: 200, or 304 to whoever has these very bytes. `others` are
-   * headers that are not set yet.
-   */
-  send(request: IncomingMessage, response: ServerResponse, answer: PublicAnswer, others: Headers = []): void {
-    const encoding = this.#encodingOf(request.headers['accept-encoding'], answer);
-    const { bytes, etag, headers, notModifiedHeaders } = this.#representation(answer, encoding);
-    // `writeHead` puts the Vary given here in the place of one that is set.
-    const vary = response.getHeader('vary');
-    const before = [...others, 'Vary', vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`];
-    if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) {
-      response.writeHead(304, [...before, ...notModifiedHeaders]).end();
-    } else response.writeHead(200, [...before, ...headers]).end(request.method === 'HEAD' ? undefined : bytes);
+  /** To a GET or HEAD, in the encoding that is liked best: 200, or 304 to whoever has these very bytes. */
+  replyTo(request: IncomingMessage, answer: PublicAnswer): Reply {
+    const { whole, head, notModified, etag } = this.#representation(request.headers['accept-encoding'], answer);
+    if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) return notModified;
+    return request.method === 'HEAD' ? head : whole;
   }
 
   #encodingOf(accepted: string | undefined, { body }: PublicAnswer): string {
@@ -124,7 +124,8 @@ export class PublicAnswers {
     return encoding;
   }
 
-  #representation(answer: PublicAnswer, encoding: string): Representation {
+  #representation(accepted: string | undefined, answer: PublicAnswer): Representation {
+    const encoding = this.#encodingOf(accepted, answer);
     const known = answer.representations.get(encoding);
     if (known !== undefined) return known;
     const bytes = encode(answer.body, encoding);
@@ -133,7 +134,12 @@ export class PublicAnswers {
     const common = ['ETag', etag, 'Cache-Control', CACHE_CONTROL];
     const coding = encoding === 'identity' ? [] : ['Content-Encoding', encoding];
     const headers = ['Content-Type', answer.type, 'Content-Length', String(bytes.length), ...coding, ...common];
-    const representation = { bytes, etag, headers, notModifiedHeaders: common };
+    const representation = {
+      etag,
+      whole: { status: 200, headers, body: bytes },
+      head: { status: 200, headers, body: NOTHING },
+      notModified: { status: 304, headers: common, body: NOTHING },
+    };
     answer.representations.set(encoding, representation);
     return representation;
   }

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/rules/errors.js';
 import type { Messages } from './messages.js';
+import { createRequestId } from './request-id.js';
 import { JSON_TYPE } from './send-json.js';
 
 export interface Timeouts {
@@ -45,7 +45,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
 
 /** A server that answers in JSON also what never becomes a request: malformed, too slow, too large a head. */
-export function createHttpServer(messages: Messages, timeouts = TIMEOUTS): Server {
+export function createHttpServer(messages: Messages, listener: RequestListener, timeouts = TIMEOUTS): Server {
   const server = createServer({
     ...messages,
     headersTimeout: timeouts.headersMs,
@@ -57,6 +57,7 @@ export function createHttpServer(messages: Messages, timeouts = TIMEOUTS): Serve
   });
   server.on('request', (request, response) => {
     (request.socket as Answered)[lastAnswer] = response;
+    listener(request, response);
   });
   server.on('checkExpectation', (_request, response) => {
     response.writeHead(UNMET_EXPECTATION.status, headersOf(UNMET_EXPECTATION)).end(bodyOf(UNMET_EXPECTATION));
@@ -83,7 +84,7 @@ function headersOf(refusal: Refusal): Record<string, string | number> {
   return {
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(bodyOf(refusal)),
-    'X-Request-Id': randomUUID(),
+    'X-Request-Id': createRequestId(),
     Connection: 'close',
   };
 }
