@@ -22,7 +22,6 @@ const MAX_KNOWN_HEADERS = 200;
 /** A CDN may answer of its copy for a second, as long as another gateway may take to hear of a change; all others ask. */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
 export const VARY = 'Accept-Encoding';
-const NOTHING = Buffer.alloc(0);
 
 /** What the published types leave out. */
 type Preferring = Negotiator & { encoding(available: string[], options: { preferred: string[] }): string | undefined };
@@ -31,7 +30,8 @@ type Preferring = Negotiator & { encoding(available: string[], options: { prefer
 export interface Reply {
   status: number;
   headers: Headers;
-  body: Buffer;
+  /** Undefined for none: Node sends a head alone faster than one with an empty body. */
+  body: Buffer | undefined;
 }
 
 interface Representation {
@@ -137,8 +137,8 @@ export class PublicAnswers {
     const representation = {
       etag,
       whole: { status: 200, headers, body: bytes },
-      head: { status: 200, headers, body: NOTHING },
-      notModified: { status: 304, headers: common, body: NOTHING },
+      head: { status: 200, headers, body: undefined },
+      notModified: { status: 304, headers: common, body: undefined },
     };
     answer.representations.set(encoding, representation);
     return representation;
