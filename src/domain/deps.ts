@@ -35,6 +35,7 @@ export interface Deps {
   inventory: Inventory;
   /** Owners of keys, remembered. */
   callers: Callers;
+  /** Accounts and their live instances, those asked for at once by one statement. */
   reads: AccountReads;
   /** Who is told of changes as they happen. */
   live: Live;
