@@ -45,7 +45,7 @@ module.exports = {
     only(
       'commands-stand-on-the-domain',
       '^src/admin/',
-      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded-postgres',
+      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded/embedded-postgres',
       'operator commands call the domain',
     ),
     only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),

@@ -97,7 +97,7 @@ async function difference(url, from, schema) {
 
 /** Calls `work` with the address of an empty database that is gone afterwards. */
 async function withEmptyDatabase(work) {
-  const { openEmbeddedPostgres } = await import('../src/database/embedded-postgres.ts');
+  const { openEmbeddedPostgres } = await import('../src/database/embedded/embedded-postgres.ts');
   const dataDir = await mkdtemp(join(tmpdir(), 'migration-diff-'));
   try {
     const postgres = await openEmbeddedPostgres({ dataDir });

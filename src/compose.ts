@@ -6,16 +6,16 @@ import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
 import type { Config } from './config.js';
 import { openDatabase } from './database/database.js';
-import { openEmbeddedPostgres } from './database/embedded-postgres.js';
+import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
 import type { Telling } from './database/pool.js';
+import { startSweep } from './domain/billing/sweep.js';
 import { createDeps, type Deps, type Settings } from './domain/deps.js';
-import { startRecheck } from './domain/market-recheck.js';
+import { startRecheck } from './domain/market/recheck.js';
 import type { Clock } from './domain/rules/time.js';
-import { startSweep } from './domain/sweep.js';
 import { createKeyUses } from './http/key-uses.js';
 import { createMessages } from './http/messages.js';
-import { createRateLimiter } from './http/rate-limit.js';
+import { createRateLimiter } from './http/rate-limit/rate-limit.js';
 import { createHttpServer } from './http/server.js';
 import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
@@ -138,7 +138,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
 
 /** Its client is loaded only where it is used: it takes 2 MB. */
 async function openRedis(url: string, log: Logger) {
-  const { openRedisBuckets } = await import('./http/rate-limit-redis.js');
+  const { openRedisBuckets } = await import('./http/rate-limit/redis-buckets.js');
   return openRedisBuckets(url, log);
 }
 

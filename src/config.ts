@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isAddress } from './domain/market-source.js';
+import { isAddress } from './domain/market/market-source.js';
+import { isSchedule } from './domain/market/schedule.js';
 import { parseUsd } from './domain/rules/money.js';
-import { isSchedule } from './domain/schedule.js';
 
 /** Everything the environment decides; read nowhere else. */
 export interface Config {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { RecheckEvent } from './domain/market-recheck.js';
+import type { RecheckEvent } from './domain/market/recheck.js';
 import { formatInstant } from './domain/rules/time.js';
 
 /** A line in the log for each step of a market re-check. */

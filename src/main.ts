@@ -2,7 +2,7 @@ import './v8-settings.js';
 import { type Logger, pino } from 'pino';
 import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
-import { EmbeddedPostgresUnavailable } from './database/embedded-postgres.js';
+import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
 import { systemClock } from './system-clock.js';
 
 /** The whole of an end may take this long; then the process ends as it is. */

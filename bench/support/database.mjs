@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { openEmbeddedPostgres } from '../../dist/src/database/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../../dist/src/database/embedded/embedded-postgres.js';
 
 export async function openServer() {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));

@@ -1,6 +1,6 @@
 // Accounts, instances and machines by bulk SQL. What it writes obeys the same rules as what the gateway writes: `admin
 // audit` finds nothing. Triggers are off meanwhile, which checks no foreign key and tells no gateway.
-import { DUE_AT, recomputed } from '../../dist/src/domain/recompute.js';
+import { DUE_AT, recomputed } from '../../dist/src/domain/billing/recompute.js';
 import { withClient } from './database.mjs';
 
 const CREDIT_UNITS = 100_000n * 1_000_000n * 3_600n;

@@ -1,8 +1,8 @@
 import type { Prisma } from '../../src/database/database.js';
-import { createAccount } from '../../src/domain/accounts.js';
-import { createApiKey } from '../../src/domain/api-keys.js';
+import { createAccount } from '../../src/domain/accounts/accounts.js';
+import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import type { Deps } from '../../src/domain/deps.js';
-import { publishSnapshot } from '../../src/domain/market.js';
+import { publishSnapshot } from '../../src/domain/market/market.js';
 import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
 import { dateOf } from '../../src/domain/rules/time.js';
 import { type Catalogue, FIRST_SNAPSHOT_DATE, loadCatalogue } from './catalogue.js';

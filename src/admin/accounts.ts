@@ -7,8 +7,8 @@ import {
   listAccounts,
   resumeAccount,
   suspendAccount,
-} from '../domain/accounts.js';
-import { rebuildAccount } from '../domain/audit.js';
+} from '../domain/accounts/accounts.js';
+import { rebuildAccount } from '../domain/billing/audit.js';
 import type { Deps } from '../domain/deps.js';
 import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { accountState } from '../domain/accounts.js';
-import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../domain/api-keys.js';
+import { accountState } from '../domain/accounts/accounts.js';
+import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../domain/accounts/api-keys.js';
 import { type Column, type Output, print, printJson, time, timeOrNull } from './output.js';
 import type { Run } from './run.js';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type AuditReport, audit, type Finding } from '../domain/audit.js';
+import { type AuditReport, audit, type Finding } from '../domain/billing/audit.js';
 import { type Column, type Output, print, printJson } from './output.js';
 import type { Run } from './run.js';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { importModels, importRegions, MODEL_COLUMNS, REGION_COLUMNS } from '../domain/catalogue-import.js';
 import type { Deps } from '../domain/deps.js';
 import type { FileRecord, ImportReport } from '../domain/import.js';
+import { importModels, importRegions, MODEL_COLUMNS, REGION_COLUMNS } from '../domain/inventory/catalogue-import.js';
 import { recordsOf } from './files.js';
 import { type Output, printImport } from './output.js';
 import type { Run } from './run.js';

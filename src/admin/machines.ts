@@ -8,7 +8,7 @@ import {
   type MachineChange,
   type MachineState,
   type MachineView,
-} from '../domain/machines.js';
+} from '../domain/inventory/machines.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printImport, printJson, withProgress } from './output.js';
 import type { Run } from './run.js';

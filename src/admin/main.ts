@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { DatabaseUnusable } from '../compose.js';
 import { ConfigError } from '../config.js';
-import { EmbeddedPostgresUnavailable } from '../database/embedded-postgres.js';
+import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postgres.js';
 import { FileRefused } from '../domain/import.js';
 import { DomainError } from '../domain/rules/errors.js';
 import { addAccountCommands } from './accounts.js';

@@ -7,8 +7,8 @@ import {
   percentOf,
   planSnapshot,
   publishPlan,
-} from '../domain/market.js';
-import { type RecheckStatus, recheckStatus } from '../domain/market-recheck.js';
+} from '../domain/market/market.js';
+import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
 import { usdNumber } from '../domain/rules/money.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';

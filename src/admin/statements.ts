@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
+import { type Statement, statement } from '../domain/billing/statement.js';
 import { usdNumber } from '../domain/rules/money.js';
 import { type Instant, instantOf } from '../domain/rules/time.js';
-import { type Statement, statement } from '../domain/statement.js';
 import { type Column, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 

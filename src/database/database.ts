@@ -1,9 +1,9 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { PrismaClient } from './generated/client/client.js';
+import { Turns } from './keyed-queue.js';
 import { Notices } from './notices.js';
 import { createPool, type Telling } from './pool.js';
-import { Turns } from './turns.js';
 
 export type { Prisma } from './generated/client/client.js';
 export { PrismaClient } from './generated/client/client.js';

@@ -1,4 +1,4 @@
-import { TurnTimeout } from './turns.js';
+import { TurnTimeout } from './keyed-queue.js';
 
 /** SQLSTATE: serialization failure, deadlock, unique violation. */
 const CONFLICT_STATES = new Set(['40001', '40P01']);

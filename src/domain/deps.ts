@@ -1,10 +1,10 @@
 import type { Database } from '../database/database.js';
-import { AccountReads } from './account-reads.js';
-import { Callers } from './callers.js';
-import { Inventory } from './inventory.js';
-import { Live } from './live.js';
+import { AccountReads } from './accounts/account-loader.js';
+import { Callers } from './accounts/api-key-cache.js';
+import { Inventory } from './inventory/inventory.js';
 import type { Rate } from './rules/money.js';
 import type { Clock } from './rules/time.js';
+import { Live } from './updates/subscriptions.js';
 
 /** What the operator decides, in the units of the rules. */
 export interface Settings {

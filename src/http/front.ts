@@ -5,9 +5,9 @@ import proxyAddr from 'proxy-addr';
 import type { ErrorCode } from '../domain/rules/errors.js';
 import { headFault } from './check-head.js';
 import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
-import type { PostGraphql } from './graphql-post.js';
-import { answerTypeOf, STREAM_TYPE } from './graphql-request.js';
-import { type PublicAnswers, VARY } from './public-answers.js';
+import type { PostGraphql } from './graphql/graphql-post.js';
+import { answerTypeOf, STREAM_TYPE } from './graphql/graphql-request.js';
+import { type PublicAnswers, VARY } from './public-answers/public-answers.js';
 import { createRequestId } from './request-id.js';
 import { JSON_TYPE } from './send-json.js';
 

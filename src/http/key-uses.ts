@@ -1,4 +1,4 @@
-import { noteKeyUses } from '../domain/api-keys.js';
+import { noteKeyUses } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import type { Instant } from '../domain/rules/time.js';
 

@@ -1,4 +1,4 @@
-import { type AccountState, accountState } from '../domain/accounts.js';
+import { type AccountState, accountState } from '../domain/accounts/accounts.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/lifecycle.js';
 import { builder, NEEDS_KEY } from './builder.js';

@@ -1,4 +1,4 @@
-import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../domain/api-keys.js';
+import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../domain/accounts/api-keys.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 

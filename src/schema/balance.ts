@@ -1,5 +1,5 @@
-import { type Balance, readBalance } from '../domain/balance.js';
-import { balanceChanges } from '../domain/changes.js';
+import { type Balance, readBalance } from '../domain/billing/balance.js';
+import { balanceChanges } from '../domain/updates/change-streams.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 

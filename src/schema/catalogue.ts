@@ -1,4 +1,4 @@
-import { findGpuModel, gpuModels, regions, templates } from '../domain/catalogue.js';
+import { findGpuModel, gpuModels, regions, templates } from '../domain/inventory/catalogue.js';
 import { builder } from './builder.js';
 
 export const GpuTier = builder.enumType('GpuTier', {

@@ -1,4 +1,4 @@
-import type { Caller } from '../domain/api-keys.js';
+import type { Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
 

@@ -1,4 +1,3 @@
-import { instanceChanges } from '../domain/changes.js';
 import { fields } from '../domain/fields.js';
 import {
   act,
@@ -11,7 +10,8 @@ import {
   reservedUntilOf,
   type Usage,
   usageOf,
-} from '../domain/instances.js';
+} from '../domain/instances/instances.js';
+import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { pageLimit } from './pages.js';

@@ -1,4 +1,4 @@
-import { findGpuModel, findRegion } from '../domain/catalogue.js';
+import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
 import { builder } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 

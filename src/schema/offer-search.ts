@@ -1,7 +1,7 @@
-import { deployBest } from '../domain/deploy-best.js';
 import { fields } from '../domain/fields.js';
-import type { OfferPosition } from '../domain/offer-index.js';
-import { type OfferSort as OfferSortName, positionOf, searchOffers } from '../domain/offer-search.js';
+import { deployBest } from '../domain/inventory/deploy-best.js';
+import type { OfferPosition } from '../domain/inventory/offer-index.js';
+import { type OfferSort as OfferSortName, positionOf, searchOffers } from '../domain/inventory/offer-search.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { accountOf } from './context.js';

@@ -1,8 +1,8 @@
-import { findGpuModel, findRegion } from '../domain/catalogue.js';
-import { offerChanges } from '../domain/changes.js';
 import { fields } from '../domain/fields.js';
-import { findOffers, type Offer } from '../domain/offers.js';
+import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
+import { findOffers, type Offer } from '../domain/inventory/offers.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
+import { offerChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 

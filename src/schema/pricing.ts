@@ -1,6 +1,6 @@
-import { findGpuModel } from '../domain/catalogue.js';
-import { type RecheckTimes, recheckTimes } from '../domain/market-recheck.js';
-import { type GpuPrice, type PastPrice, type PriceSheet, priceHistory, priceSheet } from '../domain/pricing.js';
+import { findGpuModel } from '../domain/inventory/catalogue.js';
+import { type GpuPrice, type PastPrice, type PriceSheet, priceHistory, priceSheet } from '../domain/market/pricing.js';
+import { type RecheckTimes, recheckTimes } from '../domain/market/recheck.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { PRICE_RULE } from '../domain/rules/price-rule.js';
 import { builder } from './builder.js';

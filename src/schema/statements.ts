@@ -1,4 +1,4 @@
-import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/statement.js';
+import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 

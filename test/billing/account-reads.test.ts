@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { creditAccount } from '../../src/domain/accounts.js';
-import { readBalance } from '../../src/domain/balance.js';
-import { activeInstances, deploy } from '../../src/domain/instances.js';
+import { creditAccount } from '../../src/domain/accounts/accounts.js';
+import { readBalance } from '../../src/domain/billing/balance.js';
+import { activeInstances, deploy } from '../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 let domain: TestDomain;

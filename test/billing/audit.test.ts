@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accountState, suspendAccount } from '../../src/domain/accounts.js';
-import { audit, rebuildAccount } from '../../src/domain/audit.js';
-import { readBalance } from '../../src/domain/balance.js';
-import { act, deploy, operatorAct } from '../../src/domain/instances.js';
+import { accountState, suspendAccount } from '../../src/domain/accounts/accounts.js';
+import { audit, rebuildAccount } from '../../src/domain/billing/audit.js';
+import { readBalance } from '../../src/domain/billing/balance.js';
+import { act, deploy, operatorAct } from '../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 let domain: TestDomain;

@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { accountState, adjustAccount, creditAccount } from '../../src/domain/accounts.js';
-import { audit, rebuildAccount } from '../../src/domain/audit.js';
-import { readBalance } from '../../src/domain/balance.js';
-import { act, deploy, earlyExitCostOf, findInstance, reservedUntilOf, usageOf } from '../../src/domain/instances.js';
+import { accountState, adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
+import { audit, rebuildAccount } from '../../src/domain/billing/audit.js';
+import { readBalance } from '../../src/domain/billing/balance.js';
+import { settleDue } from '../../src/domain/billing/settlement.js';
+import {
+  act,
+  deploy,
+  earlyExitCostOf,
+  findInstance,
+  reservedUntilOf,
+  usageOf,
+} from '../../src/domain/instances/instances.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 import { formatInstant, instantOf } from '../../src/domain/rules/time.js';
-import { settleDue } from '../../src/domain/settlement.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 const DAY = 86_400n;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { adjustAccount, creditAccount } from '../../src/domain/accounts.js';
-import { audit } from '../../src/domain/audit.js';
-import { readBalance } from '../../src/domain/balance.js';
-import { act, deploy } from '../../src/domain/instances.js';
+import { adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
+import { audit } from '../../src/domain/billing/audit.js';
+import { readBalance } from '../../src/domain/billing/balance.js';
+import { settleDue } from '../../src/domain/billing/settlement.js';
+import { act, deploy } from '../../src/domain/instances/instances.js';
 import { DomainError } from '../../src/domain/rules/errors.js';
 import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
-import { settleDue } from '../../src/domain/settlement.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 import { isRunning, NaiveModel } from './naive-model.js';
 

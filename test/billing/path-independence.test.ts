@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { creditAccount } from '../../src/domain/accounts.js';
-import { readBalance } from '../../src/domain/balance.js';
-import { act, activeInstances, deploy } from '../../src/domain/instances.js';
-import { settleDue } from '../../src/domain/settlement.js';
+import { creditAccount } from '../../src/domain/accounts/accounts.js';
+import { readBalance } from '../../src/domain/billing/balance.js';
+import { settleDue } from '../../src/domain/billing/settlement.js';
+import { act, activeInstances, deploy } from '../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 let domain: TestDomain;

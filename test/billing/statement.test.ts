@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { adjustAccount, creditAccount } from '../../src/domain/accounts.js';
-import { readBalance } from '../../src/domain/balance.js';
-import { act, deploy } from '../../src/domain/instances.js';
+import { adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
+import { readBalance } from '../../src/domain/billing/balance.js';
+import { type Statement, statement } from '../../src/domain/billing/statement.js';
+import { act, deploy } from '../../src/domain/instances/instances.js';
 import type { Instant } from '../../src/domain/rules/time.js';
-import { type Statement, statement } from '../../src/domain/statement.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 let domain: TestDomain;

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config.js';
-import { createRateLimiter } from '../../src/http/rate-limit.js';
+import { createRateLimiter } from '../../src/http/rate-limit/rate-limit.js';
 import type { Answer, Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 

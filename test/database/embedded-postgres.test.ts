@@ -20,8 +20,8 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import ts from 'typescript';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { findPostmaster } from '../../src/database/embedded-cluster.js';
-import { EmbeddedPostgresUnavailable, openEmbeddedPostgres } from '../../src/database/embedded-postgres.js';
+import { findPostmaster } from '../../src/database/embedded/cluster.js';
+import { EmbeddedPostgresUnavailable, openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
@@ -72,8 +72,8 @@ try {
 /** Writes a program that opens the server named by its argument and releases it at its first input. */
 function writeProgram(directory: string): string {
   mkdirSync(join(directory, 'src'));
-  for (const name of ['embedded-postgres', 'embedded-cluster', 'embedded-launcher', 'embedded-server']) {
-    const source = readFileSync(join(checkout, 'src/database', `${name}.ts`), 'utf8');
+  for (const name of ['embedded-postgres', 'cluster', 'launcher', 'server']) {
+    const source = readFileSync(join(checkout, 'src/database/embedded', `${name}.ts`), 'utf8');
     const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
     writeFileSync(join(directory, 'src', `${name}.js`), ts.transpileModule(source, { compilerOptions }).outputText);
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/database/embedded-postgres.js';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../../src/database/migrate.js';
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });

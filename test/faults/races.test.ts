@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
-import { audit } from '../../src/domain/audit.js';
+import { audit } from '../../src/domain/billing/audit.js';
 import { createDeps, type Deps } from '../../src/domain/deps.js';
 import { systemClock } from '../../src/system-clock.js';
 import { testSettings } from '../support/clock.js';

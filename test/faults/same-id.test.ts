@@ -1,7 +1,7 @@
 import type * as crypto from 'node:crypto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { audit } from '../../src/domain/audit.js';
-import { deploy } from '../../src/domain/instances.js';
+import { audit } from '../../src/domain/billing/audit.js';
+import { deploy } from '../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 /** Drawn next, before what chance draws. */

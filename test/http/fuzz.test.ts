@@ -12,7 +12,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/domain/api-keys.js';
+import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import { type Answer, client, type Renter } from '../support/gateway.js';
 import { type Operation, operationsOf } from '../support/openapi.js';
 import { type Service, startService } from '../support/service.js';

@@ -10,8 +10,8 @@ import { getOperationAST, getVariableValues, parse, validate } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createGraphiql } from '../../src/http/graphiql.js';
-import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql-examples.js';
+import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql/examples.js';
+import { createGraphiql } from '../../src/http/graphiql/graphiql.js';
 import { buildSchema } from '../../src/schema/index.js';
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';

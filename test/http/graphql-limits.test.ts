@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { buildClientSchema, buildSchema, type GraphQLError, getIntrospectionQuery, printSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql-examples.js';
+import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql/examples.js';
 import type { Answer, Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 

@@ -9,7 +9,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql-examples.js';
+import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql/examples.js';
 import type { Renter } from '../support/gateway.js';
 import { ask, Line, type RawAnswer } from '../support/http.js';
 import { type Service, startService } from '../support/service.js';

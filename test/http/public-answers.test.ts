@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PublicAnswers } from '../../src/http/public-answers.js';
+import { PublicAnswers } from '../../src/http/public-answers/public-answers.js';
 import type { Renter } from '../support/gateway.js';
 import { ask, Line, type RawAnswer, type RawRequest } from '../support/http.js';
 import { heardByAll, type Service, startService } from '../support/service.js';

@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/domain/api-keys.js';
-import { createRateLimiter } from '../../src/http/rate-limit.js';
-import { openRedisBuckets, type RedisBuckets } from '../../src/http/rate-limit-redis.js';
+import { createApiKey } from '../../src/domain/accounts/api-keys.js';
+import { createRateLimiter } from '../../src/http/rate-limit/rate-limit.js';
+import { openRedisBuckets, type RedisBuckets } from '../../src/http/rate-limit/redis-buckets.js';
 import { type Answer, client, type Renter, startGateway, type TestGateway } from '../support/gateway.js';
 import { hasRedis, startRedis, type TestRedis } from '../support/redis.js';
 

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
-import { suspendAccount } from '../../src/domain/accounts.js';
-import { audit } from '../../src/domain/audit.js';
-import { type DeployBestInput, deployBest } from '../../src/domain/deploy-best.js';
+import { suspendAccount } from '../../src/domain/accounts/accounts.js';
+import { audit } from '../../src/domain/billing/audit.js';
 import { createDeps, type Deps } from '../../src/domain/deps.js';
-import { act, deploy } from '../../src/domain/instances.js';
+import { act, deploy } from '../../src/domain/instances/instances.js';
+import { type DeployBestInput, deployBest } from '../../src/domain/inventory/deploy-best.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 import { systemClock } from '../../src/system-clock.js';
 import { testSettings } from '../support/clock.js';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { act, deploy } from '../../src/domain/instances.js';
+import { settleDue } from '../../src/domain/billing/settlement.js';
+import { act, deploy } from '../../src/domain/instances/instances.js';
 import { DomainError } from '../../src/domain/rules/errors.js';
-import { settleDue } from '../../src/domain/settlement.js';
 import { heardByAll, type Service, startService } from '../support/service.js';
 import { type MarketTruth, readTruth } from './market-truth.js';
 

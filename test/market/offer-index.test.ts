@@ -7,8 +7,8 @@ import {
   type OfferPosition,
   type OfferRange,
   type PricedModel,
-} from '../../src/domain/offer-index.js';
-import { checkFilter, type OfferSort, pageOf, positionOf, wantedBy } from '../../src/domain/offer-search.js';
+} from '../../src/domain/inventory/offer-index.js';
+import { checkFilter, type OfferSort, pageOf, positionOf, wantedBy } from '../../src/domain/inventory/offer-search.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 200);
 

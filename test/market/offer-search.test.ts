@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deploy } from '../../src/domain/instances.js';
+import { deploy } from '../../src/domain/instances/instances.js';
 import { type Service, startService } from '../support/service.js';
 
 let service: Service;

@@ -5,14 +5,14 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { createDeps, type Deps, type Settings } from '../../src/domain/deps.js';
-import { planSnapshot, publishPlan } from '../../src/domain/market.js';
+import { planSnapshot, publishPlan } from '../../src/domain/market/market.js';
+import { priceSheet } from '../../src/domain/market/pricing.js';
 import {
   type RecheckEvent,
   type RecheckOptions,
   recheckIfDue,
   recheckStatus,
-} from '../../src/domain/market-recheck.js';
-import { priceSheet } from '../../src/domain/pricing.js';
+} from '../../src/domain/market/recheck.js';
 import { formatInstant } from '../../src/domain/rules/time.js';
 import { TestClock, testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';

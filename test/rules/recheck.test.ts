@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { isSchedule, lastDue, nextDue } from '../../src/domain/market/schedule.js';
 import { nextStep, type Recheck, retryAt } from '../../src/domain/rules/recheck.js';
 import { formatInstant, instantOf } from '../../src/domain/rules/time.js';
-import { isSchedule, lastDue, nextDue } from '../../src/domain/schedule.js';
 
 const at = (text: string) => instantOf(new Date(text));
 /** A Wednesday; the schedule's Monday is the 23rd. */

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { type Gateway, openGateway } from '../../src/compose.js';
 import { type Config, readConfig } from '../../src/config.js';
-import { createAccount } from '../../src/domain/accounts.js';
-import { createApiKey } from '../../src/domain/api-keys.js';
+import { createAccount } from '../../src/domain/accounts/accounts.js';
+import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import type { Deps } from '../../src/domain/deps.js';
 import { parseUsd } from '../../src/domain/rules/money.js';
 import { TestClock } from './clock.js';

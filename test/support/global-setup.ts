@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { seedDatabase } from '../../prisma/seed/load.js';
 import { openDatabase } from '../../src/database/database.js';
-import { openEmbeddedPostgres } from '../../src/database/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../../src/database/migrate.js';
 import { createDeps } from '../../src/domain/deps.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';

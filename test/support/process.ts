@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { findPostmaster, type Postmaster } from '../../src/database/embedded-cluster.js';
+import { findPostmaster, type Postmaster } from '../../src/database/embedded/cluster.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 
 /** The built programs, as an operator runs them: processes of their own, on nothing but the environment they are given. */

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { chown, lchown, link, mkdtemp, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, run } from './launcher.js';
+
+/** The one role of the cluster, a superuser. */
+export const CLUSTER_USER = 'gateway';
+
+const ATTEMPT_PREFIX = 'postgres.new-';
+const INITDB_LIMIT_MS = 120_000;
+const ABANDONED_AFTER_MS = 10 * 60_000;
+/** A server writes its pid file within microseconds of creating it; one still empty after this long was never finished. */
+const UNFINISHED_PID_FILE_MS = 3_000;
+
+export function isCluster(directory: string): boolean {
+  return existsSync(join(directory, 'PG_VERSION'));
+}
+
+/**
+ * Makes `<dataDir>/postgres`, whole or not at all: initdb works in a folder beside it, and a rename puts the result,
+ * password included, in place. Of two first starts at once one finds the place taken and uses what is there.
+ */
+export async function createCluster(dataDir: string, binaries: Binaries, launcher: Launcher): Promise<void> {
+  const attempt = await mkdtemp(join(dataDir, ATTEMPT_PREFIX));
+  const cluster = join(attempt, 'cluster');
+  const passwordFile = join(attempt, 'password');
+  try {
+    await writeDurably(passwordFile, randomBytes(24).toString('hex'));
+    await giveTo(attempt, launcher.ownerUid);
+    const identity = ['-U', CLUSTER_USER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+    const args = ['-D', cluster, ...identity, '--locale=C', '--encoding=UTF8', '--no-instructions'];
+    const { failure } = await run(launcher, binaries.initdb, args, INITDB_LIMIT_MS);
+    if (failure !== undefined) throw new EmbeddedPostgresUnavailable(`initdb failed: ${failure}`);
+    await rename(passwordFile, join(cluster, 'password'));
+    await syncDirectory(cluster);
+    await rename(cluster, join(dataDir, 'postgres')).catch((error: NodeJS.ErrnoException) => {
+      if (!isCluster(join(dataDir, 'postgres'))) throw error;
+    });
+    await syncDirectory(dataDir);
+  } finally {
+    await rm(attempt, { recursive: true, force: true });
+  }
+}
+
+export async function readPassword(directory: string): Promise<string> {
+  return (await readFile(join(directory, 'password'), 'utf8')).trim();
+}
+
+/**
+ * Removes what killed first starts left. Only age tells that nobody works in it any more: an initdb lives on when the
+ * process that began it is killed.
+ */
+export async function removeAbandonedAttempts(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    if (!name.startsWith(ATTEMPT_PREFIX)) continue;
+    const path = join(dataDir, name);
+    const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
+    if (age > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  await directory.sync().finally(() => directory.close());
+}
+
+/** Throws EmbeddedPostgresUnavailable when the cluster is another user's: PostgreSQL runs as a cluster's owner only. */
+export async function refuseForeignCluster(directory: string): Promise<void> {
+  const owner = (await stat(directory)).uid;
+  const user = process.geteuid?.() ?? owner;
+  // Root's clusters are root's or, where it had to start the server as that user, nobody's.
+  if (owner === user || (user === 0 && owner === 65534)) return;
+  const reason = `${directory} belongs to user id ${owner}, and this is user id ${user}; start as its owner`;
+  throw new EmbeddedPostgresUnavailable(reason);
+}
+
+/** Hands the tree to `uid` (a no-op when it is theirs), its root last, so that an interrupted run begins anew. */
+export async function giveTo(directory: string, uid: number): Promise<void> {
+  if ((await stat(directory)).uid === uid) return;
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    await lchown(join(entry.parentPath, entry.name), uid, uid);
+  }
+  await chown(directory, uid, uid);
+}
+
+/** What postmaster.pid says about the server of a cluster. */
+export interface Postmaster {
+  pid: number;
+  port: number;
+  /** 'ready' when it accepts connections; else 'starting', 'stopping', 'standby'. */
+  status: string;
+}
+
+/**
+ * The running server of a cluster, or undefined when none runs. A file left by a server that was killed is removed
+ * where PostgreSQL itself would refuse to start because of it: its test, kill(pid, 0), says yes to a zombie and to
+ * whatever process the number was given to since.
+ */
+export async function findPostmaster(directory: string): Promise<Postmaster | undefined> {
+  const file = join(directory, 'postmaster.pid');
+  const text = await readFile(file, 'utf8').catch(ignoreMissing);
+  if (text === undefined) return undefined;
+  const lines = text.split('\n');
+  const pid = Number(lines[0]);
+  if (!Number.isSafeInteger(pid) || pid <= 0) {
+    const age = Date.now() - ((await stat(file).catch(ignoreMissing))?.mtimeMs ?? Date.now());
+    if (age > UNFINISHED_PID_FILE_MS) await removeStalePidFile(file, text);
+    return undefined;
+  }
+  const holder = holderOf(pid, directory);
+  if (holder === 'other') await removeStalePidFile(file, text);
+  if (holder !== 'server') return undefined;
+  return { pid, port: Number(lines[3] ?? 0), status: lines[7]?.trim() || 'starting' };
+}
+
+/** Who has the pid: this cluster's server, nobody, or ('other') a zombie or a process that is no such server. */
+function holderOf(pid: number, directory: string): 'server' | 'nobody' | 'other' {
+  if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'nobody';
+  try {
+    const state = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
+    if (state === 'Z' || state === 'X') return 'other';
+    const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return basename(argv[0] ?? '') === 'postgres' && worksIn(pid, argv, directory) ? 'server' : 'other';
+  } catch {
+    // Gone, or (without /proc) unknown: PostgreSQL decides by itself when it starts.
+    return 'nobody';
+  }
+}
+
+function worksIn(pid: number, argv: string[], directory: string): boolean {
+  try {
+    return isSameFile(`/proc/${pid}/cwd`, directory);
+  } catch {
+    // Another user's process, whose working directory one may not see.
+    return argv.includes(directory);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+export function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [statSync(one), statSync(other)];
+  return a.dev === b.dev && a.ino === b.ino;
+}
+
+/**
+ * A server may have replaced the file since it was read, and must keep its own: so the file is moved aside first, and
+ * put back when it is not the one that was judged. (In between, PostgreSQL's lock on shared memory still holds.)
+ */
+async function removeStalePidFile(file: string, judged: string): Promise<void> {
+  const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;
+  const moved = await rename(file, aside).then(() => true, ignoreMissing);
+  if (!moved) return;
+  if ((await readFile(aside, 'utf8')) !== judged) await link(aside, file).catch(() => {});
+  await unlink(aside);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

@@ -1,0 +1,233 @@
+import { existsSync } from 'node:fs';
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import {
+  CLUSTER_USER,
+  createCluster,
+  findPostmaster,
+  isCluster,
+  isSameFile,
+  type Postmaster,
+  readPassword,
+  refuseForeignCluster,
+  removeAbandonedAttempts,
+} from './cluster.js';
+import { type Binaries, chooseLauncher, EmbeddedPostgresUnavailable, type Launcher, loadBinaries } from './launcher.js';
+import { freePort, type ServerStart, type Site, startServer, stopServer } from './server.js';
+
+export { EmbeddedPostgresUnavailable } from './launcher.js';
+
+export interface EmbeddedPostgres {
+  /** Ends in the database's name and `?sslmode=disable`; holds the password. */
+  url: string;
+  /** Stops the server if nobody else uses it. Never rejects; calling it again does nothing more. */
+  release(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  /** Made if missing. The cluster lies in its folder `postgres`, the server's log beside that in `postgres.log`. */
+  dataDir: string;
+  /** Made if missing. Default: gateway. */
+  database?: string;
+  /** Told, in one line each, what an operator may want to know. */
+  onNote?: (message: string) => void;
+}
+
+/** How long opening may take; longer only while a server replays its log after a crash. */
+const OPEN_LIMIT_MS = 20_000;
+const RECOVERY_LIMIT_MS = 60_000;
+const QUERY_LIMIT_MS = 10_000;
+/** How long a server that is brought back waits for its port. */
+const PORT_PATIENCE_MS = 5_000;
+const POLL_MS = 20;
+const RETRY_MS = 100;
+/** Every user of a server holds this advisory lock, shared; who holds it alone may stop the server. */
+const LIFETIME_LOCK = '1735421303, 1';
+
+/** A connection that holds the lifetime lock, and the server it is connected to. */
+interface Session {
+  client: Client;
+  postmaster: Postmaster;
+}
+
+/**
+ * Opens the PostgreSQL of `dataDir`: made at the first start, started when it does not run, else shared with the
+ * processes that use it already. It goes on when a user is killed, and the next one finds it.
+ * Until its release it keeps the process alive. One host only: processes on two machines, or in two containers, must
+ * not share a `dataDir`.
+ * Throws EmbeddedPostgresUnavailable, after about 20 s at most (a minute while the server replays its log).
+ */
+export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  try {
+    const site = await prepareSite(options);
+    return use(site, await enter(site, 0));
+  } catch (error) {
+    if (error instanceof EmbeddedPostgresUnavailable) throw error;
+    throw new EmbeddedPostgresUnavailable((error as Error).message, { cause: error });
+  }
+}
+
+async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
+  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  const dataDir = await realpath(options.dataDir);
+  const directory = join(dataDir, 'postgres');
+  const note = options.onNote ?? (() => {});
+  let chosen: Promise<{ binaries: Binaries; launcher: Launcher }> | undefined;
+  const tools = () => {
+    chosen ??= loadBinaries().then(async (binaries) => ({
+      binaries,
+      launcher: await chooseLauncher(binaries, dataDir),
+    }));
+    return chosen;
+  };
+  if (existsSync(directory)) await refuseForeignCluster(directory);
+  // Not worth failing for.
+  await removeAbandonedAttempts(dataDir).catch(() => {});
+  if (!isCluster(directory)) {
+    const { binaries, launcher } = await tools();
+    note(`Creating a PostgreSQL cluster in ${directory}.`);
+    await createCluster(dataDir, binaries, launcher);
+  }
+  const password = await readPassword(directory);
+  return { dataDir, directory, database: options.database ?? 'gateway', password, tools, note };
+}
+
+/** Finds the server or starts it, waiting for one that stops, until this process holds the lifetime lock. */
+async function enter(site: Site, preferredPort: number): Promise<Session> {
+  const startedAt = performance.now();
+  let started: ServerStart | undefined;
+  let obstacle = '';
+  for (;;) {
+    const elapsedMs = performance.now() - startedAt;
+    let pauseMs = POLL_MS;
+    const postmaster = await findPostmaster(site.directory);
+    if (postmaster?.status === 'ready') {
+      const answer = await takeLock(site, postmaster);
+      if (typeof answer !== 'string') return answer;
+      obstacle = answer;
+    } else if (postmaster !== undefined) {
+      obstacle = `its server, process ${postmaster.pid}, is still ${postmaster.status}`;
+    } else if (started === undefined || started.hasEnded()) {
+      if (started !== undefined) {
+        obstacle = await started.temporaryFailure();
+        pauseMs = RETRY_MS;
+      }
+      const port = await freePort(elapsedMs < PORT_PATIENCE_MS ? preferredPort : 0);
+      if (port !== undefined) started = await startServer(site, port);
+      else obstacle = `port ${preferredPort} is in use`;
+    }
+    const limitMs = postmaster?.status === 'starting' ? RECOVERY_LIMIT_MS : OPEN_LIMIT_MS;
+    if (elapsedMs > limitMs) {
+      throw new EmbeddedPostgresUnavailable(`gave up after ${limitMs / 1000} s: ${obstacle || 'no server came up'}`);
+    }
+    await sleep(pauseMs);
+  }
+}
+
+/** Resolves to the session, or to one line saying why there is none yet. */
+async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | string> {
+  const client = new Client({
+    host: '127.0.0.1',
+    port: postmaster.port,
+    user: CLUSTER_USER,
+    password: site.password,
+    database: 'postgres',
+    ssl: false,
+    application_name: 'lifetime lock',
+    connectionTimeoutMillis: QUERY_LIMIT_MS,
+    query_timeout: QUERY_LIMIT_MS,
+  });
+  // Without a listener a lost connection would end the process.
+  client.on('error', () => {});
+  let reason: string;
+  try {
+    await client.connect();
+    const text = `SELECT pg_try_advisory_lock_shared(${LIFETIME_LOCK}) AS locked, current_setting('data_directory') AS directory`;
+    const row = (await client.query<{ locked: boolean; directory: string }>(text)).rows[0]!;
+    // Whoever stops the server lets go of the lock as it goes down: only a server that is ready still, read after the
+    // lock was taken, is one that nobody will stop. PostgreSQL notes that it stops before it ends the first session.
+    const now = await findPostmaster(site.directory);
+    if (!isSameFile(row.directory, site.directory)) reason = `port ${postmaster.port} is that of ${row.directory}`;
+    else if (!row.locked || now?.pid !== postmaster.pid || now.status !== 'ready') reason = 'it is being stopped';
+    else {
+      await ensureDatabase(client, site.database);
+      return { client, postmaster };
+    }
+  } catch (error) {
+    reason = (error as Error).message;
+  }
+  await client.end().catch(() => {});
+  return reason;
+}
+
+async function ensureDatabase(client: Client, name: string): Promise<void> {
+  const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+  if (found.rowCount !== 0) return;
+  try {
+    await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)} TEMPLATE template0`);
+  } catch (error) {
+    // Another process made it in between (the second code: within the same instant).
+    if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
+  }
+}
+
+/** Keeps the lock until the release, through restarts of the server, and brings a server back that was killed. */
+function use(site: Site, first: Session): EmbeddedPostgres {
+  let session: Session | undefined = first;
+  let repair = Promise.resolve();
+  let released: Promise<void> | undefined;
+
+  const watch = ({ client, postmaster }: Session) => {
+    client.once('end', () => {
+      if (released === undefined) repair = reenter(postmaster.port);
+    });
+  };
+  const reenter = async (port: number) => {
+    session = undefined;
+    site.note('Lost the connection to the built-in PostgreSQL; looking for it again.');
+    try {
+      const again = await enter(site, port);
+      session = again;
+      watch(again);
+      if (again.postmaster.port === port) return;
+      site.note(
+        `The built-in PostgreSQL is now on port ${again.postmaster.port}, no longer ${port}: restart to use it.`,
+      );
+    } catch (error) {
+      site.note((error as Error).message);
+    }
+  };
+  const release = async () => {
+    await repair;
+    if (session !== undefined) await leave(site, session);
+  };
+
+  watch(first);
+  const database = encodeURIComponent(site.database);
+  const server = `${CLUSTER_USER}:${site.password}@127.0.0.1:${first.postmaster.port}`;
+  return {
+    url: `postgresql://${server}/${database}?sslmode=disable`,
+    release: () => {
+      released ??= release();
+      return released;
+    },
+  };
+}
+
+/**
+ * Of several that leave at once, the last to ask finds no other holder: each lets go of its shared lock before it asks
+ * for the exclusive one, so one of them gets it. While it is held, newcomers wait for the end and start a new server.
+ */
+async function leave(site: Site, { client, postmaster }: Session): Promise<void> {
+  try {
+    await client.query(`SELECT pg_advisory_unlock_shared(${LIFETIME_LOCK})`);
+    const answer = await client.query<{ alone: boolean }>(`SELECT pg_try_advisory_lock(${LIFETIME_LOCK}) AS alone`);
+    if (answer.rows[0]!.alone) await stopServer(site, postmaster.pid);
+  } catch (error) {
+    site.note(`The built-in PostgreSQL was gone before it was released: ${(error as Error).message}`);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, truncateSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findPostmaster, giveTo } from './cluster.js';
+import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, programEnvironment } from './launcher.js';
+
+const STOP_LIMIT_MS = 20_000;
+const POLL_MS = 20;
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  // What statements do wrong is told to those who send them; the log, truncated at each start, must not grow by it.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_checkpoints: 'off',
+};
+
+/** A cluster, and what its server needs. */
+export interface Site {
+  dataDir: string;
+  /** The cluster's directory. */
+  directory: string;
+  database: string;
+  password: string;
+  /** What starting needs and adopting does not. */
+  tools(): Promise<{ binaries: Binaries; launcher: Launcher }>;
+  note(message: string): void;
+}
+
+export interface ServerStart {
+  hasEnded(): boolean;
+  /** Why it ended, when trying again can help; else throws EmbeddedPostgresUnavailable. */
+  temporaryFailure(): Promise<string>;
+}
+
+/** Two at once are harmless: PostgreSQL lets one server onto a cluster. */
+export async function startServer(site: Site, port: number): Promise<ServerStart> {
+  const { binaries, launcher } = await site.tools();
+  await giveTo(site.directory, launcher.ownerUid);
+  const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const [file, ...args] = [...launcher.prefix, binaries.postgres, '-D', site.directory, ...settings] as [string];
+  const logFile = join(site.dataDir, 'postgres.log');
+  const log = openSync(logFile, 'a', 0o600);
+  truncateSync(logFile);
+  // Detached, in its own session: Ctrl-C and the end of this process must not reach it.
+  const child = spawn(file, args, { cwd: '/', env: programEnvironment(), detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
+  let spawnError: Error | undefined;
+  child.once('error', (error) => {
+    spawnError = error;
+  });
+  child.unref();
+  return {
+    hasEnded: () => spawnError !== undefined || child.exitCode !== null || child.signalCode !== null,
+    temporaryFailure: async () => {
+      // Ended in order, or by a signal: somebody stopped it.
+      if (spawnError === undefined && (child.exitCode === 0 || child.exitCode === null))
+        return 'its server was stopped';
+      const reason = spawnError?.message ?? complaint(await readFile(logFile, 'utf8'), child.pid!);
+      // Nothing there: another start truncated the log. The next try tells.
+      if (reason === '' || TEMPORARY.test(reason)) return reason;
+      throw new EmbeddedPostgresUnavailable(`its server does not start: ${reason}`);
+    },
+  };
+}
+
+/** What process `pid`, or the launcher before it, said last in a log that it may share with another start. */
+function complaint(log: string, pid: number): string {
+  const lines = log.split('\n').filter((line) => line.includes(`[${pid}] `) || !/ \[\d+\] /.test(line));
+  const relevant = lines.filter((line) => /FATAL|DETAIL|LOG: {2}could not|error|^\w+: /.test(line));
+  return relevant.map((line) => line.replace(/^.*? (FATAL|DETAIL|LOG): +/, '')).join(' ');
+}
+
+/** Another server on the cluster, the last children of a killed one, or another program that took the port. */
+const TEMPORARY = /postmaster\.pid|shared memory block|could not bind|Address already in use|could not create any TCP/;
+
+/** `port` if it is free, else undefined; for 0 any free one. */
+export function freePort(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => {
+      const { port: free } = server.address() as { port: number };
+      server.close(() => resolve(free));
+    });
+  });
+}
+
+/** Resolves when it has stopped or, with a note, after 20 s. */
+export async function stopServer(site: Site, pid: number): Promise<void> {
+  // Fast shutdown: sessions are ended, everything is written.
+  process.kill(pid, 'SIGINT');
+  const startedAt = performance.now();
+  while ((await findPostmaster(site.directory))?.pid === pid) {
+    if (performance.now() - startedAt > STOP_LIMIT_MS) {
+      site.note(
+        `The built-in PostgreSQL, process ${pid}, still stops after ${STOP_LIMIT_MS / 1000} s; left to itself.`,
+      );
+      return;
+    }
+    await sleep(POLL_MS);
+  }
+}

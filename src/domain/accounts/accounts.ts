@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import type { Account as AccountRow } from '../../database/generated/client/client.js';
+import { type Write, write } from '../billing/ledger.js';
+import { settled } from '../billing/settlement.js';
+import type { Deps } from '../deps.js';
+import { check, checkOptional, fields } from '../fields.js';
+import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../rules/accrual.js';
+import { DomainError } from '../rules/errors.js';
+import { type Account, credit, type LedgerKind, stop } from '../rules/lifecycle.js';
+import { type Micro, unitsOfMicro } from '../rules/money.js';
+import { requestsPerMinute } from '../rules/rate-tier.js';
+import { dateOf, type Instant, instantOf, latest } from '../rules/time.js';
+
+const ID_BYTES = 8;
+const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
+/** 1 million USD: amounts of one credit and of all together stay far within 64 bits of units. */
+export const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
+const LISTED_ACCOUNTS = 10_000;
+
+/** An account as it stands at a second, with what its burn leads to. */
+export interface AccountState {
+  id: string;
+  name: string;
+  demo: boolean;
+  createdAt: Instant;
+  suspendedAt: Instant | null;
+  balance: Micro;
+  monthSpend: Micro;
+  lifetimeSpend: Micro;
+  /** All GPU and disk rates it is paying now, micro-USD per hour. */
+  burnPerHour: Micro;
+  /** When credit runs out at this burn, or ran out; null when it won't. */
+  exhaustsAt: Instant | null;
+  /** When instances are destroyed if no credit comes: the end of the grace period that runs, or that would follow. */
+  diskDeleteAt: Instant | null;
+  liveInstances: number;
+  requestsPerMinute: number;
+}
+
+export async function accountState(deps: Deps, accountId: string): Promise<AccountState> {
+  const account = await settled(deps, known(accountId));
+  const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } });
+  return stateOf(deps, account, row);
+}
+
+/** Every account, settled, in order of creation; at most 10,000. */
+export async function listAccounts(deps: Deps): Promise<AccountState[]> {
+  const order = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+  const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: LISTED_ACCOUNTS });
+  const states: AccountState[] = [];
+  for (const row of rows) states.push(stateOf(deps, await settled(deps, row.id), row));
+  return states;
+}
+
+function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
+  const now = latest(deps.clock.now(), account.settledAt);
+  const exhaustsAt = account.exhaustedAt ?? account.dueAt;
+  const graceEnd = account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + deps.settings.graceSeconds);
+  return {
+    id: account.id,
+    name: row.name,
+    demo: row.demo,
+    createdAt: instantOf(row.createdAt),
+    suspendedAt: account.suspendedAt,
+    balance: balanceAt(account, now),
+    monthSpend: monthSpendAt(account, now),
+    lifetimeSpend: lifetimeSpendAt(account, now),
+    burnPerHour: account.burnRate,
+    exhaustsAt,
+    diskDeleteAt: account.liveInstances === 0 ? null : graceEnd,
+    liveInstances: account.liveInstances,
+    requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, lifetimeSpendAt(account, now)),
+  };
+}
+
+/** A new account, with its first credit where one is given. */
+export async function createAccount(
+  deps: Deps,
+  input: { name: string; creditMicro?: Micro; demo?: boolean },
+): Promise<AccountState> {
+  const name = check('name', fields.name, input.name);
+  if (input.creditMicro !== undefined) checkCredit(input.creditMicro);
+  const id = `acc-${randomBytes(ID_BYTES).toString('hex')}`;
+  const now = dateOf(deps.clock.now());
+  const creditUnits = unitsOfMicro(input.creditMicro ?? 0n);
+  const entry = { id: entryId('CREDIT'), kind: 'CREDIT' as const, units: creditUnits, at: now, note: 'first credit' };
+  await deps.db.prisma.account.create({
+    data: {
+      id,
+      name,
+      demo: input.demo ?? false,
+      createdAt: now,
+      settledAt: now,
+      creditUnits,
+      ...(creditUnits > 0n && { ledgerEntries: { create: entry } }),
+    },
+  });
+  return accountState(deps, id);
+}
+
+export interface Movement {
+  amountMicro: Micro;
+  note?: string | null;
+  /** The same reference twice moves money once. */
+  reference?: string | null;
+}
+
+/** Adds credit; a balance lifted above zero ends the grace period. Nothing that stopped is started by it. */
+export async function creditAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
+  checkCredit(movement.amountMicro);
+  return move(deps, accountId, 'CREDIT', movement);
+}
+
+/** Books a correction of either sign. It counts as credit, not as spend; nothing in the ledger is ever changed. */
+export async function adjustAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
+  const size = movement.amountMicro < 0n ? -movement.amountMicro : movement.amountMicro;
+  if (size === 0n || size > MAX_CREDIT_MICRO) {
+    throw new DomainError('invalid_request', 'amount must be from -1000000 to 1000000 USD and not 0', {
+      field: 'amount',
+    });
+  }
+  return move(deps, accountId, 'ADJUSTMENT', movement);
+}
+
+async function move(deps: Deps, accountId: string, kind: LedgerKind, movement: Movement): Promise<AccountState> {
+  const { amountMicro } = movement;
+  const note = checkOptional('note', fields.note, movement.note) ?? null;
+  const reference = checkOptional('reference', fields.reference, movement.reference) ?? null;
+  return changeAccount(deps, accountId, async (current, account) => {
+    if (await isBooked(current, accountId, reference, unitsOfMicro(amountMicro))) return;
+    credit(current.step(account), {
+      id: entryId(kind),
+      accountId,
+      kind,
+      units: unitsOfMicro(amountMicro),
+      at: current.at,
+      instanceId: null,
+      reference,
+      note,
+    });
+  });
+}
+
+/** Whether the reference has moved money already; refuses one that moved another amount. */
+async function isBooked(current: Write, accountId: string, reference: string | null, units: bigint): Promise<boolean> {
+  if (reference === null) return false;
+  const { rows } = await current.transaction.query<{ units: bigint }>(
+    'select units from ledger_entry where account_id = $1 and reference = $2',
+    [accountId, reference],
+  );
+  if (rows[0] === undefined || rows[0].units === units) return rows.length > 0;
+  throw new DomainError('invalid_request', 'reference was used for another amount', { field: 'reference' });
+}
+
+/** Refuses the account's keys and stops what it runs. */
+export function suspendAccount(deps: Deps, accountId: string): Promise<AccountState> {
+  return changeAccount(deps, accountId, async (current, account) => {
+    if (account.suspendedAt !== null) return;
+    account.suspendedAt = current.at;
+    current.changes.accounts.add(account);
+    for (const instance of await current.liveInstancesOf(account)) {
+      if (instance.status === 'RUNNING') stop(current.step(account), instance, 'ACCOUNT_SUSPENDED');
+    }
+  });
+}
+
+/** Accepts the account's keys again. What was stopped stays stopped. */
+export function resumeAccount(deps: Deps, accountId: string): Promise<AccountState> {
+  return changeAccount(deps, accountId, async (current, account) => {
+    account.suspendedAt = null;
+    current.changes.accounts.add(account);
+  });
+}
+
+/** Decides on the locked account, and gives it as it is then. Refuses with not_found. */
+export async function changeAccount(
+  deps: Deps,
+  accountId: string,
+  decide: (current: Write, account: Account) => Promise<void>,
+): Promise<AccountState> {
+  await write(deps, { accountIds: [known(accountId)] }, async (current) => {
+    const account = current.account(accountId);
+    if (account === undefined) throw noAccount(accountId);
+    await decide(current, account);
+  });
+  return accountState(deps, accountId);
+}
+
+function checkCredit(amountMicro: Micro): void {
+  if (amountMicro > 0n && amountMicro <= MAX_CREDIT_MICRO) return;
+  throw new DomainError('invalid_request', 'amount must be from 0.000001 to 1000000 USD', { field: 'amount' });
+}
+
+function known(accountId: string): string {
+  if (!ACCOUNT_ID.test(accountId)) throw noAccount(accountId);
+  return accountId;
+}
+
+function noAccount(accountId: string): DomainError {
+  return new DomainError('not_found', `no account ${accountId}`);
+}
+
+function entryId(kind: LedgerKind): string {
+  return `${kind.toLowerCase()}-${randomBytes(ID_BYTES).toString('hex')}`;
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
+import { inTransaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { lifetimeSpendAt } from '../rules/accrual.js';
+import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
+import { DomainError } from '../rules/errors.js';
+import { requestsPerMinute } from '../rules/rate-tier.js';
+import { dateOf, formatInstant, type Instant } from '../rules/time.js';
+import type { Owner } from './api-key-cache.js';
+
+const KEY_ID_BYTES = 8;
+const LISTED_KEYS = 200;
+const KEY_ID = /^key-[0-9a-f]{16}$/;
+
+export type { ApiKey };
+
+/** Who a request acts for. */
+export interface Caller {
+  accountId: string;
+  keyId: string;
+  /** Requests in 60 s that its lifetime spend allows; 0 for no limit. */
+  requestsPerMinute: number;
+}
+
+/** The owner of a live key of an account that is not suspended; null for any other text. */
+export async function authenticate(deps: Deps, key: string): Promise<Caller | null> {
+  const hash = hashApiKey(key);
+  if (hash === null) return null;
+  const found = await deps.callers.owner(hash, () => readOwner(deps, hash));
+  if (found === null) return null;
+  const spend = lifetimeSpendAt(found, deps.clock.now());
+  const { accountId, keyId } = found;
+  return { accountId, keyId, requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, spend) };
+}
+
+async function readOwner(deps: Deps, hash: Buffer): Promise<Owner | null> {
+  const { rows } = await deps.db.pool.query<Owner>({
+    name: 'authenticate',
+    text: `select api_key.account_id as "accountId", api_key.id as "keyId", spend_units as "spendUnits",
+             burn_rate as "burnRate", settled_at as "settledAt"
+           from api_key join account on account.id = api_key.account_id
+           where hash = $1 and revoked_at is null and suspended_at is null`,
+    values: [hash],
+  });
+  return rows[0] ?? null;
+}
+
+/** Whether the key is still live and its account not suspended. */
+export async function isAccepted(deps: Deps, keyId: string): Promise<boolean> {
+  const { rowCount } = await deps.db.pool.query({
+    name: 'is-accepted',
+    text: `select 1 from api_key join account on account.id = api_key.account_id
+           where api_key.id = $1 and revoked_at is null and suspended_at is null`,
+    values: [keyId],
+  });
+  return rowCount === 1;
+}
+
+/** Newest first; revoked ones too, 200 in all. */
+export function listApiKeys(
+  deps: Deps,
+  accountId: string,
+  query: Pick<Prisma.ApiKeyFindManyArgs, 'include' | 'select'> = {},
+): Promise<ApiKey[]> {
+  return deps.db.prisma.apiKey.findMany({
+    ...query,
+    where: { accountId },
+    orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
+    take: LISTED_KEYS,
+  });
+}
+
+/** The key in clear is in this answer alone: only its hash is stored. Refuses more than 50 live keys. */
+export async function createApiKey(deps: Deps, accountId: string): Promise<{ apiKey: ApiKey; secret: string }> {
+  const secret = formatApiKey(randomBytes(API_KEY_BYTES));
+  const createdAt = formatInstant(deps.clock.now());
+  const id = `key-${randomBytes(KEY_ID_BYTES).toString('hex')}`;
+  const created = await inTransaction(deps.db.pool, async (transaction) => {
+    // The account's row is locked before the count, so that two creations at once can't both be the fiftieth.
+    await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+    const { rowCount } = await transaction.query(
+      `insert into api_key (id, account_id, hash, prefix, last_four, created_at)
+       select $2, $1, $3, $4, $5, $6::timestamptz
+       where (select count(*) from api_key where account_id = $1 and revoked_at is null) < $7`,
+      [accountId, id, hashApiKey(secret), API_KEY_PREFIX, secret.slice(-4), createdAt, MAX_LIVE_API_KEYS],
+    );
+    return rowCount === 1;
+  });
+  if (!created) throw new DomainError('action_failed', `an account holds at most ${MAX_LIVE_API_KEYS} live keys`);
+  return { apiKey: await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } }), secret };
+}
+
+/** From now on the key is refused. Revoking it again changes nothing. `accountId` null is the operator: any account's key. */
+export async function revokeApiKey(deps: Deps, accountId: string | null, id: string): Promise<ApiKey> {
+  const owned = accountId === null ? { id } : { id, accountId };
+  const found = KEY_ID.test(id) ? await deps.db.prisma.apiKey.findFirst({ where: owned }) : null;
+  if (found === null) throw new DomainError('not_found', 'no such API key');
+  await deps.db.prisma.apiKey.updateMany({
+    where: { id, revokedAt: null },
+    data: { revokedAt: dateOf(deps.clock.now()) },
+  });
+  deps.db.notices.tell([{ table: 'api_key', id }]);
+  return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
+}
+
+/** Notes when keys were last used: many uses at once, since a write for each request would cost more than the request. */
+export async function noteKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
+  await deps.db.pool.query(
+    // Locked in one order: two gateways that note the same keys at once must not wait for each other.
+    `update api_key set last_used_at = to_timestamp(used.at)
+     from (select api_key.id, at from api_key join unnest($1::text[], $2::bigint[]) as used(id, at) using (id)
+           order by api_key.id for no key update of api_key) used
+     where api_key.id = used.id and coalesce(last_used_at < to_timestamp(used.at), true)`,
+    [[...uses.keys()], [...uses.values()].map(String)],
+  );
+}

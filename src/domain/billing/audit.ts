@@ -1,0 +1,176 @@
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { type AccountState, changeAccount } from '../accounts/accounts.js';
+import type { Deps } from '../deps.js';
+import { DUE_AT, recomputed } from './recompute.js';
+
+/** One thing that is not as it must be. */
+export interface Finding {
+  check: string;
+  accountId: string;
+  /** Instance, machine or ledger entry it is about; empty when it is about the account. */
+  subject: string;
+  detail: string;
+}
+
+export interface AuditReport {
+  accounts: number;
+  instances: number;
+  ledgerEntries: number;
+  /** At most MAX_FINDINGS of each check. */
+  findings: Finding[];
+}
+
+/** Findings that are told of one check; one is enough to fail. */
+const MAX_FINDINGS = 100;
+/** Checks read every row there is. */
+const CHECK_TIMEOUT_MS = 3_600_000;
+
+/**
+ * Recomputes every account and checks the invariants on one snapshot of the database. The database does the counting,
+ * so memory here is bounded however many instances there are. Changes nothing.
+ */
+export function audit(deps: Deps): Promise<AuditReport> {
+  return inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('set transaction isolation level repeatable read, read only');
+    await transaction.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`);
+    const findings: Finding[] = [];
+    for (const [check, sql] of CHECKS) findings.push(...(await findingsOf(transaction, check, sql)));
+    const { rows } = await transaction.query<{ accounts: number; instances: number; entries: number }>(
+      `select (select count(*) from account)::int as accounts, (select count(*) from instance)::int as instances,
+         (select count(*) from ledger_entry)::int as entries`,
+    );
+    const { accounts, instances, entries } = rows[0]!;
+    return { accounts, instances, ledgerEntries: entries, findings };
+  });
+}
+
+async function findingsOf(transaction: Transaction, check: string, sql: string): Promise<Finding[]> {
+  const { rows } = await transaction.query<Omit<Finding, 'check'>>(
+    `select account_id as "accountId", subject, detail from (${sql}) as found limit ${MAX_FINDINGS}`,
+  );
+  return rows.map((row) => ({ check, ...row }));
+}
+
+/** Makes the account's running totals anew from its ledger and usage intervals. */
+export function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
+  return changeAccount(deps, accountId, async ({ transaction }) => {
+    await transaction.query(
+      `with fresh as (${recomputed('(select * from account where id = $1)')})
+       update account set credit_units = fresh.credit_units, spend_units = fresh.spend_units, burn_rate = fresh.burn_rate,
+         month_start_spend_units = fresh.month_start_spend_units, live_instances = fresh.live_instances,
+         deployed_instances = fresh.deployed_instances, due_at = (select ${DUE_AT} from (select fresh.*) as due)
+       from fresh where account.id = fresh.id`,
+      [accountId],
+    );
+  });
+}
+
+/** Each check selects what breaks it, as account_id, subject, detail. */
+const CHECKS: readonly (readonly [name: string, sql: string])[] = [
+  [
+    'running totals equal ledger and usage',
+    `with fresh as (${recomputed('account')}), expected as (select fresh.*, ${DUE_AT} as due_at from fresh),
+     pairs as (
+       select account.id as account_id, field, kept, fresh from account join expected on expected.id = account.id,
+       lateral (values
+         ('credit_units', account.credit_units::text, expected.credit_units::text),
+         ('spend_units', account.spend_units::text, expected.spend_units::text),
+         ('burn_rate', account.burn_rate::text, expected.burn_rate::text),
+         ('month_start_spend_units', account.month_start_spend_units::text, expected.month_start_spend_units::text),
+         ('live_instances', account.live_instances::text, expected.live_instances::text),
+         ('deployed_instances', account.deployed_instances::text, expected.deployed_instances::text),
+         ('due_at', account.due_at::text, expected.due_at::text)
+       ) as compared (field, kept, fresh)
+     )
+     select account_id, '' as subject, field || ' is ' || coalesce(kept, 'null') || ', recomputed ' || coalesce(fresh, 'null') as detail
+     from pairs where kept is distinct from fresh`,
+  ],
+  [
+    'every closed interval is charged once, at its rate and seconds',
+    `select coalesce(instance.account_id, entry.account_id) as account_id, coalesce(usage.charge_id, entry.id) as subject,
+       'usage ' || coalesce(usage.units::text, 'missing') || ' units, charged ' || coalesce((-entry.units)::text, 'nothing') as detail
+     from (
+       select instance_id, instance_id || '/' || lower(resource::text) || '/' || ordinal as charge_id, ended_at,
+         resource::text || '_USAGE' as kind, rate * extract(epoch from ended_at - started_at)::bigint as units
+       from usage_interval where ended_at is not null
+     ) usage
+     join instance on instance.id = usage.instance_id
+     full join (select * from ledger_entry where kind in ('GPU_USAGE', 'DISK_USAGE')) entry on entry.id = usage.charge_id
+     where entry.id is null or usage.charge_id is null or usage.units <> -entry.units or usage.ended_at <> entry.at
+       or usage.kind <> entry.kind::text or entry.account_id <> instance.account_id or entry.instance_id <> instance.id`,
+  ],
+  [
+    'GPU intervals follow each other without gap in number or overlap in time, at the locked rate',
+    `select account_id, instance_id || '/gpu/' || ordinal as subject, 'does not follow the interval before it, or its rate' as detail
+     from (
+       select usage_interval.*, account_id, gpu_rate, created_at,
+         row_number() over each as position, lag(ended_at) over each as before, lag(ordinal) over each is null as is_first
+       from usage_interval join instance on instance.id = instance_id where resource = 'GPU'
+       window each as (partition by instance_id order by ordinal)
+     ) numbered
+     where ordinal <> position or rate <> gpu_rate or (is_first and started_at <> created_at)
+       or (not is_first and (before is null or before > started_at))`,
+  ],
+  [
+    'instances agree with their intervals',
+    `select account_id, id as subject, 'state, seconds or times differ from its intervals' as detail
+     from instance left join (
+       select instance_id,
+         count(*) filter (where resource = 'GPU') as gpu_intervals,
+         coalesce(sum(extract(epoch from ended_at - started_at)) filter (where resource = 'GPU'), 0)::bigint as gpu_seconds,
+         max(started_at) filter (where resource = 'GPU' and ended_at is null) as running_since,
+         max(ended_at) filter (where resource = 'GPU') as last_stop,
+         count(*) filter (where resource = 'DISK') as disks,
+         min(started_at) filter (where resource = 'DISK') as disk_from,
+         max(ended_at) filter (where resource = 'DISK') as disk_to,
+         min(rate) filter (where resource = 'DISK') as disk_rate
+       from usage_interval group by instance_id
+     ) used on used.instance_id = instance.id
+     where used.instance_id is null or used.gpu_intervals <> instance.gpu_intervals or used.gpu_seconds <> instance.gpu_seconds
+       or used.running_since is distinct from instance.running_since or used.disks <> 1 or used.disk_from <> created_at
+       or used.disk_to is distinct from destroyed_at or used.disk_rate <> instance.disk_rate
+       or (status <> 'RUNNING' and used.last_stop is distinct from stopped_at)`,
+  ],
+  [
+    'rates are those of the mode',
+    `select account_id, id as subject, 'the locked rate is not its share of the on-demand rate' as detail from instance
+     where gpu_rate <> on_demand_rate * case mode when 'ON_DEMAND' then 100 when 'INTERRUPTIBLE' then 50 else 65 end / 100`,
+  ],
+  [
+    'early exits are charged where a reserved term was left early, and nowhere else',
+    `select instance.account_id, instance.id as subject,
+       'early exit of ' || expected || ' units, charged ' || coalesce(-entry.units, 0) as detail
+     from (
+       select instance.*, case
+         when mode = 'RESERVED' and status = 'DESTROYED'
+           and gpu_seconds < extract(epoch from ((created_at at time zone 'UTC') + interval '3 months') at time zone 'UTC' - created_at)
+         then (on_demand_rate - gpu_rate) * gpu_seconds else 0 end as expected
+       from instance
+     ) instance left join ledger_entry entry on entry.id = instance.id || '/early-exit'
+     where expected <> coalesce(-entry.units, 0) or early_exit_units <> expected
+       or (entry.id is not null and (entry.kind <> 'EARLY_EXIT' or entry.at <> destroyed_at))`,
+  ],
+  [
+    'a charge belongs to the account of its instance',
+    `select ledger_entry.account_id, ledger_entry.id as subject, 'is charged to another account than its instance belongs to' as detail
+     from ledger_entry left join instance on instance.id = instance_id
+     where kind not in ('CREDIT', 'ADJUSTMENT') and instance.account_id is distinct from ledger_entry.account_id`,
+  ],
+  [
+    'nothing runs after credit ran out',
+    `select account.id as account_id, instance.id as subject, 'runs although credit ran out at ' || exhausted_at as detail
+     from account join instance on instance.account_id = account.id
+     where exhausted_at is not null and instance.status = 'RUNNING'`,
+  ],
+  [
+    'undestroyed disks fit their machine',
+    `select '' as account_id, machine.id as subject, sum(instance.disk_gb) || ' GB on ' || machine.disk_gb || ' GB' as detail
+     from machine join instance on machine_id = machine.id where status <> 'DESTROYED'
+     group by machine.id having sum(instance.disk_gb) > machine.disk_gb`,
+  ],
+  [
+    'a machine runs one instance at a time',
+    `select min(account_id) as account_id, machine_id as subject, count(*) || ' instances run on it' as detail
+     from instance where status = 'RUNNING' group by machine_id having count(*) > 1`,
+  ],
+];

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+
+/** How long an answer is kept for its key. */
+const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
+const RETRY_AFTER_SECONDS = 1;
+/** How long a request waits for an earlier one with its key, and how often it looks. */
+const WAIT_MS = 5_000;
+const LOOK_AGAIN_MS = 50;
+
+/** A request that its sender may send again: the same key, operation and input get the same answer. */
+export interface IdempotentRequest {
+  accountId: string;
+  key: string;
+  fingerprint: string;
+}
+
+export function idempotentRequest(
+  accountId: string,
+  key: string | null | undefined,
+  operation: string,
+  input: readonly unknown[],
+): IdempotentRequest | null {
+  if (key === null || key === undefined) return null;
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([operation, ...input], (_name, value) => (typeof value === 'bigint' ? `${value}` : value)))
+    .digest('hex');
+  return { accountId, key, fingerprint };
+}
+
+/** Another transaction, perhaps of another process, has the key under way. */
+class KeyUnderWay extends Error {}
+
+/** Tries `work` again while its key is under way, for 5 s; nothing is held in between. Then idempotency_in_progress. */
+export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
+  for (const startedAt = performance.now(); ; ) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof KeyUnderWay)) throw error;
+    }
+    if (performance.now() - startedAt > WAIT_MS) {
+      const message = 'an earlier request with this idempotency key is still under way';
+      throw new DomainError('idempotency_in_progress', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    }
+    await sleep(LOOK_AGAIN_MS);
+  }
+}
+
+/**
+ * Marks the key as under way and returns the kept answer, if there is one. The mark is a lock of the transaction, so
+ * that it dies with the process. Refuses with idempotency_mismatch; throws what `onceFree` waits for.
+ */
+export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
+  const { accountId, key, fingerprint } = request;
+  const [marks, answers] = await transaction.run(
+    {
+      name: 'mark-under-way',
+      text: 'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
+      values: [`${accountId} ${key}`],
+    },
+    {
+      name: 'recall-answer',
+      text: 'select fingerprint, response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
+      values: [accountId, key, formatInstant(now - IDEMPOTENCY_SECONDS)],
+    },
+  );
+  const [mark] = marks as { free: boolean }[];
+  if (!mark!.free) throw new KeyUnderWay();
+  const [kept] = answers as { fingerprint: string; response: unknown }[];
+  if (kept === undefined) return undefined;
+  if (kept.fingerprint === fingerprint) return kept.response;
+  throw new DomainError('idempotency_mismatch', 'this idempotency key was used with another operation or input');
+}
+
+/** Keeps the answer in the transaction of its effect. An answer older than a day is replaced. */
+export function remember(transaction: Transaction, request: IdempotentRequest, response: unknown, at: Instant): void {
+  transaction.later({
+    name: 'remember-answer',
+    text: `insert into idempotency_key (account_id, key, fingerprint, response, created_at) values ($1, $2, $3, $4, $5)
+           on conflict (account_id, key) do update set
+             fingerprint = excluded.fingerprint, response = excluded.response, created_at = excluded.created_at`,
+    values: [request.accountId, request.key, request.fingerprint, JSON.stringify(response), formatInstant(at)],
+  });
+}
+
+/** Forgets answers that are no longer repeated. Returns how many. */
+export async function forgetOldAnswers(deps: Deps): Promise<number> {
+  const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
+    formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),
+  ]);
+  return rowCount ?? 0;
+}

@@ -1,0 +1,253 @@
+import type { PreparedStatement } from '../../database/transaction.js';
+import type { Account, Changes, Instance, LedgerEntry, UsageInterval } from '../rules/lifecycle.js';
+import type { Rate } from '../rules/money.js';
+import { formatInstant } from '../rules/time.js';
+
+/** The rows that the ledger locks, reads and writes, as SQL. */
+
+const ACCOUNT_FIELDS = [
+  'id',
+  'suspendedAt',
+  'creditUnits',
+  'spendUnits',
+  'burnRate',
+  'settledAt',
+  'monthStartSpendUnits',
+  'liveInstances',
+  'deployedInstances',
+  'exhaustedAt',
+  'diskDeleteAt',
+  'dueAt',
+] as const satisfies (keyof Account)[];
+
+/** What may change of an instance after it began. */
+const INSTANCE_UPDATES = [
+  'status',
+  'runningSince',
+  'stoppedAt',
+  'destroyedAt',
+  'stopReason',
+  'gpuSeconds',
+  'gpuIntervals',
+  'reservedUntil',
+  'earlyExitUnits',
+] as const satisfies (keyof Instance)[];
+const INSTANCE_FIELDS = [
+  'id',
+  'accountId',
+  'sequence',
+  'machineId',
+  'gpu',
+  'numGpus',
+  'region',
+  'template',
+  'diskGb',
+  'mode',
+  'gpuRate',
+  'diskRate',
+  'onDemandRate',
+  'createdAt',
+  ...INSTANCE_UPDATES,
+] as const satisfies (keyof Instance)[];
+
+const INTERVAL_FIELDS = [
+  'instanceId',
+  'resource',
+  'ordinal',
+  'rate',
+  'startedAt',
+  'endedAt',
+] as const satisfies (keyof UsageInterval)[];
+
+const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
+
+/** What may change of an account after it began. */
+const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
+
+export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
+export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
+
+/** A machine under lock, with what lives on it. */
+export interface MachineUnderLock {
+  id: string;
+  gpu: string;
+  numGpus: number;
+  region: string;
+  diskGb: number;
+  state: 'LISTED' | 'DRAINED' | 'OFFLINE' | 'RETIRED';
+  /** Published now, USD per GPU-hour on demand; null when the model has no price. */
+  rate: Rate | null;
+  /** The undestroyed instances on it, of any account. */
+  live: Instance[];
+}
+
+type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
+
+export const LOCK_ACCOUNTS: NamedStatement = {
+  name: 'lock-accounts',
+  text: `select ${ACCOUNT_COLUMNS} from account
+         where id = any($1::text[] || array(select account_id from instance where machine_id = $2 and status = 'RUNNING'))
+         order by id for no key update`,
+};
+export const TRY_ACCOUNT: NamedStatement = {
+  name: 'try-account',
+  text: `select ${ACCOUNT_COLUMNS} from account where id = $1 for no key update skip locked`,
+};
+export const LOCK_MACHINE: NamedStatement = {
+  name: 'lock-machine',
+  text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", state
+         from machine where id = $1 for no key update`,
+};
+/** Instances need no lock of their own: only a holder of their account's lock changes them. */
+const LIVE_ON_MACHINE = instancesWhere('live-on-machine', `machine_id = $1 and status <> 'DESTROYED'`);
+export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
+export const LIVE_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
+
+/** Of the model of machine `$1` in the newest snapshot: USD per GPU-hour on demand. */
+const PUBLISHED_RATE: NamedStatement = {
+  name: 'published-rate',
+  text: `select on_demand_rate as rate from gpu_price where gpu = (select gpu from machine where id = $1)
+         order by snapshot_date desc limit 1`,
+};
+
+function instancesWhere(name: string, condition: string): NamedStatement {
+  return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };
+}
+
+/** Locks a machine and then reads what a decision on it needs. */
+export function machineStatements(machineId: string): PreparedStatement[] {
+  return [LOCK_MACHINE, LIVE_ON_MACHINE, PUBLISHED_RATE].map((statement) => ({ ...statement, values: [machineId] }));
+}
+
+export function machineRows([machines, live, rates]: readonly object[][]) {
+  const machine = machines![0] as Omit<MachineUnderLock, 'live' | 'rate'> | undefined;
+  const { rate = null } = (rates![0] ?? {}) as { rate?: Rate };
+  return { row: machine && { ...machine, rate }, live: live as Instance[] };
+}
+
+/** What writes the changes: nothing, or one statement, or for a settling of many rows one for each. */
+export function writesOf({ accounts, created, updated, opened, closed, entries }: Changes): PreparedStatement[] {
+  return statementsOf([
+    ...Array.from(accounts, (row) => rowsFor(UPDATE_ACCOUNT, [row])),
+    ...Array.from(updated, (row) => rowsFor(UPDATE_INSTANCE, [row])),
+    rowsFor(INSERT_INSTANCE, [...created]),
+    rowsFor(OPEN_INTERVALS, opened),
+    ...closed.map((row) => rowsFor(CLOSE_INTERVAL, [row])),
+    rowsFor(INSERT_ENTRIES, entries),
+  ]);
+}
+
+/** How rows of a kind are written. */
+interface RowWrite<T> {
+  name: string;
+  fields: readonly (keyof T & string)[];
+  /** SQL for so many rows, their fields in turn from parameter `first` on. */
+  text(rows: number, first: number): string;
+}
+
+const UPDATE_ACCOUNT = updateOf<Account>('account', ACCOUNT_UPDATES);
+const UPDATE_INSTANCE = updateOf<Instance>('instance', INSTANCE_UPDATES);
+const INSERT_INSTANCE = insertOf<Instance>('instance', INSTANCE_FIELDS);
+const OPEN_INTERVALS = insertOf<UsageInterval>('usage_interval', INTERVAL_FIELDS);
+const CLOSE_INTERVAL: RowWrite<UsageInterval> = {
+  name: 'close interval',
+  fields: ['endedAt', 'instanceId', 'resource', 'ordinal'],
+  text: (_, first) => `
+    update usage_interval set ended_at = $${first}
+    where instance_id = $${first + 1} and resource = $${first + 2} and ordinal = $${first + 3} and ended_at is null`,
+};
+const INSERT_ENTRIES = insertOf<LedgerEntry>('ledger_entry', ENTRY_FIELDS);
+
+function insertOf<T>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
+  const row = (first: number) => `(${fields.map((_, index) => `$${first + index}`).join(', ')})`;
+  const text = (rows: number, first: number) => `
+    insert into ${table} (${fields.map(columnOf).join(', ')})
+    values ${Array.from({ length: rows }, (_, index) => row(first + index * fields.length)).join(', ')}`;
+  return { name: `insert ${table}`, fields, text };
+}
+
+/** For one row at a time. */
+function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
+  const text = (_: number, first: number) => `
+    update ${table} set ${fields.map((field, index) => `${columnOf(field)} = $${first + index}`).join(', ')}
+    where id = $${first + fields.length}`;
+  return { name: `update ${table}`, fields: [...fields, 'id'], text };
+}
+
+/** Rows to be written, as their values. */
+interface Rows {
+  write: Pick<RowWrite<unknown>, 'name' | 'text'>;
+  /** Of one row. */
+  width: number;
+  count: number;
+  values: PreparedStatement['values'];
+}
+
+function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
+  const values = rows.flatMap((row) => write.fields.map((field) => columnValue(field, row[field])));
+  return { write, width: write.fields.length, count: rows.length, values };
+}
+
+/** What one decision changes is at most this many rows; a settling may change thousands. */
+const MAX_ROWS_TOGETHER = 8;
+/** By the kinds and numbers of the rows. */
+const writeStatements = new Map<string, NamedStatement>();
+
+/** Few rows are written by one statement, which spares PostgreSQL to begin anew for each; many by one each. */
+function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
+  const given = rows.filter(({ count }) => count > 0);
+  const total = given.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return [];
+  if (total <= MAX_ROWS_TOGETHER) return [statementOf(given)];
+  return given.flatMap(({ write, width, count, values }) =>
+    Array.from({ length: count }, (_, index) => {
+      return statementOf([{ write, width, count: 1, values: values.slice(index * width, (index + 1) * width) }]);
+    }),
+  );
+}
+
+function statementOf(rows: readonly Rows[]): PreparedStatement {
+  const key = rows.map(({ write, count }) => `${count} ${write.name}`).join(' ');
+  let statement = writeStatements.get(key);
+  if (statement === undefined) {
+    let first = 1;
+    const parts = rows.map(({ write, count, values }, index) => {
+      const text = write.text(count, first);
+      first += values.length;
+      return `part_${index} as (${text})`;
+    });
+    statement = { name: `write-${writeStatements.size}`, text: `with ${parts.join(', ')} select` };
+    writeStatements.set(key, statement);
+  }
+  return { ...statement, values: rows.flatMap(({ values }) => values) };
+}
+
+const INSTANTS: ReadonlySet<string> = new Set([
+  'suspendedAt',
+  'settledAt',
+  'exhaustedAt',
+  'diskDeleteAt',
+  'dueAt',
+  'createdAt',
+  'runningSince',
+  'stoppedAt',
+  'destroyedAt',
+  'reservedUntil',
+  'startedAt',
+  'endedAt',
+  'at',
+]);
+
+/** Instants travel as RFC 3339. */
+function columnValue(field: string, value: unknown): string | number | bigint | null {
+  if (typeof value === 'bigint' && INSTANTS.has(field)) return formatInstant(value);
+  return value as string | number | bigint | null;
+}
+
+function columnOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function columns(fields: readonly string[]): string {
+  return fields.map((field) => `${columnOf(field)} as "${field}"`).join(', ');
+}

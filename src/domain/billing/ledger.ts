@@ -1,0 +1,242 @@
+import { TELL_WITHIN } from '../../database/pool.js';
+import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { type Account, type Changes, type Instance, isDue, noChanges, type Step, settle } from '../rules/lifecycle.js';
+import { type Instant, latest } from '../rules/time.js';
+import {
+  INSTANCE_OF_ACCOUNT,
+  LIVE_OF_ACCOUNT,
+  LOCK_ACCOUNTS,
+  LOCK_MACHINE,
+  type MachineUnderLock,
+  machineRows,
+  machineStatements,
+  TRY_ACCOUNT,
+  writesOf,
+} from './ledger-rows.js';
+
+/**
+ * The one place that writes accounts, instances, usage intervals and ledger entries. A write locks the accounts
+ * concerned (by id), then the machine, then reads the time, settles what is due, decides by the rules, and commits
+ * everything it changed at once. Whoever locks in another order may deadlock.
+ */
+
+/** Machines a choice tries to take before it is told that others have all of them in hand. */
+const MAX_CHOICES = 20;
+
+/** What a write names before it begins. */
+export interface Scope {
+  accountIds: readonly string[];
+  /** The machine to be judged; whoever holds it is locked and settled too. */
+  machineId?: string;
+  /** Instead of `machineId`. */
+  choice?: Choice;
+  /** An instance of the first account. */
+  instanceId?: string;
+}
+
+/**
+ * A machine that is chosen rather than named. Choosing locks only what no other transaction has locked and waits for
+ * nothing, so that it may lock the holder's account after its own whatever their ids.
+ */
+export interface Choice {
+  /** The machine to wait for before choosing, and whoever holds it, both in the order of all writes. */
+  awaited: string | null;
+  /** Locks the best machine that fits and nobody has locked, leaving out those that one of `busyAccounts` holds. */
+  lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Chosen | undefined>;
+  /** Judged anew: what was read before the lock may be over. */
+  stillFits(transaction: Transaction, machineId: string): Promise<boolean>;
+}
+
+export interface Chosen {
+  machineId: string;
+  /** The account whose instance runs on it, and would have to leave. */
+  holderId: string | null;
+}
+
+/** One write under way: the locked rows, settled to `at`. */
+export interface Write {
+  transaction: Transaction;
+  at: Instant;
+  readonly changes: Changes;
+  account(id: string): Account | undefined;
+  instance(id: string): Instance | undefined;
+  machine: MachineUnderLock | undefined;
+  /** A step of the rules for an account of the scope. */
+  step(account: Account): Step;
+  /** The undestroyed instances of an account, loaded and locked. */
+  liveInstancesOf(account: Account): Promise<Instance[]>;
+  /** Writes what changed so far, before what changes next. A refusal must not follow: it would undo nothing of it. */
+  flush(): void;
+}
+
+/**
+ * Runs `decide` on the locked and settled rows of the scope and commits what it changed. A DomainError it throws
+ * undoes only its own changes: what settling found due is kept. `recall` may give the answer of an earlier, same request.
+ */
+export async function write<T>(
+  deps: Deps,
+  scope: Scope,
+  decide: (write: Write) => Promise<T> | T,
+  recall?: (transaction: Transaction) => Promise<T | undefined>,
+): Promise<T> {
+  type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
+  const work = async (transaction: Transaction): Promise<Outcome> => {
+    // Afterwards nobody may be left to tell the others.
+    if (!deps.db.notices.isListening) transaction.later(TELL_WITHIN);
+    const recalled = await recall?.(transaction);
+    if (recalled !== undefined) return { rows: null, value: recalled };
+    const current = await openWrite(deps, transaction, scope);
+    await settleAll(deps, current);
+    current.flush();
+    try {
+      const value = await decide(current);
+      current.flush();
+      return { rows: current, value };
+    } catch (error) {
+      if (error instanceof DomainError) return { rows: current, refusal: error };
+      throw error;
+    }
+  };
+  const { pool, turns } = deps.db;
+  const outcome = await turns.take(scope.accountIds[0]!, () => inTransaction(pool, work));
+  if (outcome.rows !== null) tell(deps, outcome.rows);
+  if ('refusal' in outcome) throw outcome.refusal;
+  return outcome.value;
+}
+
+/** Before the answer: what this process keeps must not be behind what it says. */
+function tell({ db, callers }: Deps, { written }: WriteRows): void {
+  for (const account of written.accounts) callers.noteAccount(account);
+  db.notices.tell([
+    ...Array.from(written.instances, ({ id, accountId, machineId }) => {
+      return { table: 'instance' as const, id, account: accountId, machine: machineId };
+    }),
+    ...Array.from(written.accounts, ({ id }) => ({ table: 'account' as const, id })),
+  ]);
+}
+
+async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Promise<WriteRows> {
+  const rows = new WriteRows(transaction);
+  await rows.lock(scope);
+  if (scope.choice !== undefined) await rows.chooseMachine(scope.choice);
+  // Taken after the locks: a waiter must not act in a second before that of the one it waited for.
+  rows.at = latest(deps.clock.now(), ...rows.accounts().map((account) => account.settledAt));
+  return rows;
+}
+
+async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
+  for (const account of rows.accounts()) {
+    if (!isDue(account, rows.at)) continue;
+    settle(account, await rows.liveInstancesOf(account), rows.at, deps.settings.graceSeconds, rows.changes);
+  }
+}
+
+class WriteRows implements Write {
+  readonly transaction: Transaction;
+  at: Instant = 0n;
+  readonly changes = noChanges();
+  /** What the flushes so far wrote. */
+  readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>() };
+  machine: MachineUnderLock | undefined;
+  readonly #accounts = new Map<string, Account>();
+  /** One object for each row, however it was reached: the rules change it in place. */
+  readonly #instances = new Map<string, Instance>();
+
+  constructor(transaction: Transaction) {
+    this.transaction = transaction;
+  }
+
+  accounts(): Account[] {
+    return [...this.#accounts.values()];
+  }
+
+  account(id: string): Account | undefined {
+    return this.#accounts.get(id);
+  }
+
+  instance(id: string): Instance | undefined {
+    return this.#instances.get(id);
+  }
+
+  step(account: Account): Step {
+    return { account, at: this.at, changes: this.changes };
+  }
+
+  /** In one message: each statement reads only after those before it have their locks. */
+  async lock({ accountIds, machineId, choice, instanceId }: Scope): Promise<void> {
+    const [accounts, ...others] = await this.transaction.run(
+      { ...LOCK_ACCOUNTS, values: [accountIds, machineId ?? choice?.awaited ?? null] },
+      ...(machineId === undefined ? [] : machineStatements(machineId)),
+      ...(instanceId === undefined ? [] : [{ ...INSTANCE_OF_ACCOUNT, values: [accountIds[0]!, instanceId] }]),
+    );
+    for (const row of accounts as Account[]) this.#accounts.set(row.id, row);
+    if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
+    if (machineId === undefined) return;
+    const { row, live } = machineRows(others);
+    // Taken by another between the look at the holder and the lock: its account must be locked before the machine.
+    if (!this.#isHolderLocked(live)) throw new StaleReadError();
+    if (row !== undefined) this.machine = { ...row, live: this.#known(live) };
+  }
+
+  /** Leaves `machine` undefined when what fits, if anything, is in the hands of others for the moment. */
+  async chooseMachine(choice: Choice): Promise<void> {
+    if (choice.awaited !== null) await this.transaction.run({ ...LOCK_MACHINE, values: [choice.awaited] });
+    const busyAccounts: string[] = [];
+    for (let tries = 0; tries < MAX_CHOICES && this.machine === undefined; tries += 1) {
+      // Going back to it gives free what was locked for nothing.
+      await this.transaction.query('savepoint choice');
+      const chosen = await choice.lockBest(this.transaction, busyAccounts);
+      if (chosen === undefined) return;
+      const outcome = await this.#take(choice, chosen);
+      if (outcome === 'busy') busyAccounts.push(chosen.holderId!);
+      if (outcome !== 'taken') await this.transaction.query('rollback to savepoint choice');
+    }
+  }
+
+  async #take(choice: Choice, { machineId, holderId }: Chosen): Promise<'taken' | 'lost' | 'busy'> {
+    const isOurs = holderId === null || this.#accounts.has(holderId);
+    const holder = isOurs ? undefined : await this.#tryAccount(holderId);
+    if (!isOurs && holder === undefined) return 'busy';
+    const { row, live } = machineRows(await this.transaction.run(...machineStatements(machineId)));
+    const isHolderLocked = this.#isHolderLocked(live, holder);
+    if (row === undefined || !isHolderLocked || !(await choice.stillFits(this.transaction, machineId))) return 'lost';
+    if (holder !== undefined) this.#accounts.set(holder.id, holder);
+    this.machine = { ...row, live: this.#known(live) };
+    return 'taken';
+  }
+
+  async #tryAccount(id: string): Promise<Account | undefined> {
+    const [rows] = await this.transaction.run({ ...TRY_ACCOUNT, values: [id] });
+    return rows![0] as Account | undefined;
+  }
+
+  #isHolderLocked(live: readonly Instance[], alsoLocked?: Account): boolean {
+    const holder = live.find((instance) => instance.status === 'RUNNING');
+    return holder === undefined || holder.accountId === alsoLocked?.id || this.#accounts.has(holder.accountId);
+  }
+
+  async liveInstancesOf(account: Account): Promise<Instance[]> {
+    const [rows] = await this.transaction.run({ ...LIVE_OF_ACCOUNT, values: [account.id] });
+    return this.#known(rows as Instance[]);
+  }
+
+  flush(): void {
+    const { accounts, created, updated, opened, closed, entries } = this.changes;
+    this.transaction.later(...writesOf(this.changes));
+    for (const account of accounts) this.written.accounts.add(account);
+    for (const instance of [...created, ...updated]) this.written.instances.add(instance);
+    // Emptied in place: a step of the rules made before this goes on noting what it changes here.
+    for (const noted of [accounts, created, updated]) noted.clear();
+    for (const noted of [opened, closed, entries]) noted.length = 0;
+  }
+
+  #known(rows: readonly Instance[]): Instance[] {
+    return rows.map((row) => {
+      const known = this.#instances.get(row.id);
+      if (known === undefined) this.#instances.set(row.id, row);
+      return known ?? row;
+    });
+  }
+}

@@ -1,0 +1,155 @@
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { type Micro, type Rate, shownSpend, type Units } from '../rules/money.js';
+import { formatInstant, type Instant, latest } from '../rules/time.js';
+import { secondsBefore } from './recompute.js';
+import { settled } from './settlement.js';
+
+/** What one instance was charged for one thing within the period. */
+export interface StatementLine {
+  instanceId: string;
+  kind: 'GPU' | 'DISK' | 'EARLY_EXIT';
+  /** Seconds billed within the period; for an early exit, those the discount is returned for. */
+  seconds: bigint;
+  /** Locked rate, micro-USD per hour; for an early exit, the discount. */
+  rate: Rate;
+  /** Exact: rate × seconds. */
+  units: Units;
+  /** The rounded total after this line less the rounded total before it. */
+  amount: Micro;
+}
+
+/** A credit or an adjustment within the period. */
+export interface StatementMovement {
+  id: string;
+  kind: 'CREDIT' | 'ADJUSTMENT';
+  at: Instant;
+  amount: Micro;
+  reference: string | null;
+  note: string | null;
+}
+
+/** The period [from, to): opening + movements − lines = closing, to the last micro-USD. */
+export interface Statement {
+  accountId: string;
+  from: Instant;
+  to: Instant;
+  openingBalance: Micro;
+  closingBalance: Micro;
+  movements: StatementMovement[];
+  lines: StatementLine[];
+}
+
+/**
+ * The account's statement, made from ledger and usage intervals on one snapshot of the database. `to` null or
+ * in the future means up to and with this second. Refuses a period that ends before it begins, or has more than `maxLines`.
+ */
+export async function statement(
+  deps: Deps,
+  accountId: string,
+  period: { from: Instant; to: Instant | null },
+  maxLines: number = Number.MAX_SAFE_INTEGER,
+): Promise<Statement> {
+  const { from } = period;
+  if (from < 0n) throw new DomainError('invalid_request', 'from must not be before 1970', { field: 'from' });
+  if (period.to !== null && period.to < from)
+    throw new DomainError('invalid_request', 'to must not be before from', { field: 'to' });
+  const account = await settled(deps, accountId);
+  const now = latest(deps.clock.now(), account.settledAt);
+  if (from > now) throw new DomainError('invalid_request', 'from must not be in the future', { field: 'from' });
+  // Usage of seconds that are yet to come is not in it; what was booked within this second is.
+  const to = period.to === null || period.to > now ? now + 1n : period.to;
+  const usedTo = to > now ? now : to;
+  return inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('set transaction isolation level repeatable read, read only');
+    const bounds = [accountId, formatInstant(from), formatInstant(to), formatInstant(usedTo)];
+    const spentBefore = await spendBefore(transaction, bounds.slice(0, 2));
+    const usage = await usageLines(transaction, bounds, maxLines + 1);
+    if (usage.length > maxLines) {
+      throw new DomainError(
+        'invalid_request',
+        `the statement has more than ${maxLines} lines; choose a shorter period`,
+        {
+          field: 'from',
+        },
+      );
+    }
+    const { rows: movements } = await transaction.query<StatementMovement>(MOVEMENTS_SQL, bounds.slice(0, 3));
+    const creditBefore = await creditOpening(transaction, bounds.slice(0, 2));
+    const { lines, spentAfter } = withAmounts(usage, spentBefore);
+    const moved = movements.reduce((sum, { amount }) => sum + amount, 0n);
+    return {
+      accountId,
+      from,
+      to: usedTo < to ? usedTo : to,
+      openingBalance: creditBefore - shownSpend(spentBefore),
+      closingBalance: creditBefore + moved - shownSpend(spentAfter),
+      movements,
+      lines,
+    };
+  });
+}
+
+/** Rounding is cumulative, so that the lines add up to the change of the shown spend. */
+function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefore: Units) {
+  let spent = spentBefore;
+  const lines = usage.map((line): StatementLine => {
+    const before = shownSpend(spent);
+    spent += line.units;
+    return { ...line, amount: shownSpend(spent) - before };
+  });
+  return { lines, spentAfter: spent };
+}
+
+async function spendBefore(transaction: Transaction, bounds: string[]): Promise<Units> {
+  const { rows } = await transaction.query<{ units: bigint }>(SPEND_BEFORE_SQL, bounds);
+  return rows[0]!.units;
+}
+
+async function creditOpening(transaction: Transaction, bounds: string[]): Promise<Micro> {
+  const { rows } = await transaction.query<{ micro: bigint }>(CREDIT_BEFORE_SQL, bounds);
+  return rows[0]!.micro;
+}
+
+async function usageLines(
+  transaction: Transaction,
+  bounds: string[],
+  limit: number,
+): Promise<Omit<StatementLine, 'amount'>[]> {
+  const { rows } = await transaction.query<Omit<StatementLine, 'amount'>>(LINES_SQL, [...bounds, limit]);
+  return rows;
+}
+
+const SPEND_BEFORE_SQL = `
+  select ((
+    select coalesce(sum(rate * ${secondsBefore('$2::timestamptz')}), 0)
+    from usage_interval join instance on instance.id = instance_id where account_id = $1
+  ) + (
+    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and kind = 'EARLY_EXIT' and at < $2::timestamptz
+  ))::bigint as units`;
+
+const CREDIT_BEFORE_SQL = `
+  select (coalesce(sum(units), 0) / 3600)::bigint as micro from ledger_entry
+  where account_id = $1 and kind in ('CREDIT', 'ADJUSTMENT') and at < $2::timestamptz`;
+
+const MOVEMENTS_SQL = `
+  select id, kind, at, units / 3600 as amount, reference, note from ledger_entry
+  where account_id = $1 and kind in ('CREDIT', 'ADJUSTMENT') and at >= $2::timestamptz and at < $3::timestamptz
+  order by at, id`;
+
+/** In the fixed order of the lines: by instance, then GPU, disk, early exit. */
+const LINES_SQL = `
+  select "instanceId", kind, seconds, rate, units from (
+    select sequence, instance_id as "instanceId", resource::text as kind, resource = 'DISK' as second, rate,
+      sum(${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')})::bigint as seconds,
+      sum(rate * (${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')}))::bigint as units
+    from usage_interval join instance on instance.id = instance_id
+    where account_id = $1 and started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true)
+    group by sequence, instance_id, resource, rate
+    union all
+    select sequence, instance.id, 'EARLY_EXIT', null, on_demand_rate - gpu_rate, gpu_seconds, early_exit_units
+    from instance join ledger_entry on ledger_entry.id = instance.id || '/early-exit'
+    where instance.account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz
+  ) as charged
+  where units > 0 order by sequence, second nulls last limit $5`;

@@ -1,0 +1,38 @@
+import type { Deps } from '../deps.js';
+import { forgetOldAnswers } from './idempotency.js';
+import { settleDue } from './settlement.js';
+
+const SETTLE_EVERY_MS = 2_000;
+const FORGET_EVERY_MS = 600_000;
+
+export interface Sweep {
+  stop(): Promise<void>;
+}
+
+/** Makes what fell due happen while nobody reads. When it runs changes no amount: each event keeps its own second. */
+export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
+  const sweeps = [
+    every(SETTLE_EVERY_MS, () => settleDue(deps), onFault),
+    every(FORGET_EVERY_MS, () => forgetOldAnswers(deps), onFault),
+  ];
+  return { stop: async () => void (await Promise.all(sweeps.map(({ stop }) => stop()))) };
+}
+
+/** Runs `work` again and again, never twice at once. */
+function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
+  let running: Promise<unknown> | undefined;
+  const timer = setInterval(() => {
+    running ??= work()
+      .catch(onFault)
+      .finally(() => {
+        running = undefined;
+      });
+  }, intervalMs);
+  timer.unref();
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

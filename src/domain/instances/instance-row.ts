@@ -1,0 +1,58 @@
+import type { Instance as InstanceRow } from '../../database/generated/client/client.js';
+import type { Instance } from '../rules/lifecycle.js';
+import { dateOf, type Instant, instantOf } from '../rules/time.js';
+
+export type { InstanceRow };
+
+const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
+const instant = (value: Date | null) => (value === null ? null : instantOf(value));
+
+/** The rules' instance as Prisma would read it. */
+export function toRow(instance: Instance): InstanceRow {
+  return {
+    ...instance,
+    createdAt: dateOf(instance.createdAt),
+    runningSince: date(instance.runningSince),
+    stoppedAt: date(instance.stoppedAt),
+    destroyedAt: date(instance.destroyedAt),
+    reservedUntil: date(instance.reservedUntil),
+  };
+}
+
+/** A row that Prisma read, as the rules reckon with it. */
+export function fromRow(row: InstanceRow): Instance {
+  return {
+    ...row,
+    createdAt: instantOf(row.createdAt),
+    runningSince: instant(row.runningSince),
+    stoppedAt: instant(row.stoppedAt),
+    destroyedAt: instant(row.destroyedAt),
+    reservedUntil: instant(row.reservedUntil),
+  };
+}
+
+const BIGINT_FIELDS: ReadonlySet<string> = new Set([
+  'gpuRate',
+  'diskRate',
+  'onDemandRate',
+  'createdAt',
+  'runningSince',
+  'stoppedAt',
+  'destroyedAt',
+  'gpuSeconds',
+  'reservedUntil',
+  'earlyExitUnits',
+] satisfies (keyof Instance)[]);
+
+/** An instance as it was, for keeping: bigints as text. */
+export function toJson(instance: Instance): Record<string, unknown> {
+  const entries = Object.entries(instance);
+  return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]));
+}
+
+export function fromJson(json: unknown): Instance {
+  const entries = Object.entries(json as Record<string, unknown>);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, BIGINT_FIELDS.has(name) && value !== null ? BigInt(String(value)) : value]),
+  ) as unknown as Instance;
+}

@@ -1,0 +1,25 @@
+import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
+import type { Deps } from '../deps.js';
+
+/** The catalogue's lists in their own order; each is small and whole. */
+export async function gpuModels(deps: Deps): Promise<readonly GpuModel[]> {
+  return (await deps.inventory.current()).catalogue.gpuModels;
+}
+
+/** Null for an unknown slug. */
+export async function findGpuModel(deps: Deps, slug: string): Promise<GpuModel | null> {
+  return (await gpuModels(deps)).find((model) => model.slug === slug) ?? null;
+}
+
+export async function regions(deps: Deps): Promise<readonly Region[]> {
+  return (await deps.inventory.current()).catalogue.regions;
+}
+
+/** Null for an unknown code. */
+export async function findRegion(deps: Deps, code: string): Promise<Region | null> {
+  return (await regions(deps)).find((region) => region.code === code) ?? null;
+}
+
+export async function templates(deps: Deps): Promise<readonly Template[]> {
+  return (await deps.inventory.current()).catalogue.templates;
+}

@@ -1,0 +1,280 @@
+import { performance } from 'node:perf_hooks';
+import type { Database } from '../../database/database.js';
+import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
+import type { Notice } from '../../database/notices.js';
+import { MIN_OFFERED_DISK_GB } from '../rules/lifecycle.js';
+import type { Micro, Rate } from '../rules/money.js';
+import { type OfferedMachine, OfferIndex, type PricedModel } from './offer-index.js';
+
+/**
+ * SQL for the machines that are offered, with `disk_left_gb` and `preemptible`: listed, with enough disk left, and
+ * nothing on them, or only an interruptible instance (then `preemptible`, and no offer unless asked for).
+ */
+export const OFFERED_MACHINES = `
+  select machine.*, machine.disk_gb - coalesce(live.disk_gb, 0) as disk_left_gb, coalesce(live.running, false) as preemptible
+  from machine left join lateral (
+    select sum(disk_gb)::int as disk_gb, bool_or(status = 'RUNNING') as running,
+      bool_or(status = 'RUNNING' and mode <> 'INTERRUPTIBLE') as firmly_held
+    from instance where machine_id = machine.id and status <> 'DESTROYED'
+  ) live on true
+  where machine.state = 'LISTED' and not coalesce(live.firmly_held, false)
+    and machine.disk_gb - coalesce(live.disk_gb, 0) >= ${MIN_OFFERED_DISK_GB}`;
+
+/** SQL for the prices of the newest snapshot. */
+export const CURRENT_PRICES = `
+  select gpu, on_demand_rate, median_micro, listings, snapshot_date from gpu_price
+  where snapshot_date = (select max(date) from market_snapshot)`;
+
+/** A model's price in the newest snapshot. */
+export interface CurrentPrice {
+  gpu: string;
+  onDemandRate: Rate;
+  marketMedian: Micro | null;
+  listings: number;
+  /** YYYY-MM-DD. */
+  snapshot: string;
+}
+
+export interface Catalogue {
+  /** In catalogue order, as are regions and templates. */
+  gpuModels: readonly GpuModel[];
+  regions: readonly Region[];
+  templates: readonly Template[];
+  /** By model. */
+  prices: ReadonlyMap<string, CurrentPrice>;
+  /** The newest snapshot's date, YYYY-MM-DD. */
+  marketSnapshot: string;
+}
+
+/** The public data as of one moment. */
+export interface Stock {
+  catalogue: Catalogue;
+  offers: OfferIndex;
+}
+
+const MACHINES_AT_ONCE = 5_000;
+/** What changes within it of a reading is read together, unless somebody asks before. */
+const RELOAD_PAUSE_MS = 100;
+
+/**
+ * What everybody may read, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this
+ * process, marks what it touched; that is read anew before the next answer is made of it.
+ */
+export class Inventory {
+  readonly #db: Database;
+  #stock: Stock | null = null;
+  #version = 0;
+  /** Machines whose row is no longer to be trusted. */
+  #touched = new Set<string>();
+  #isAllTouched = true;
+  #running: Promise<void> | null = null;
+  #queued: Promise<void> | null = null;
+  #soon: NodeJS.Timeout | null = null;
+  /** When the last reading began. */
+  #startedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(db: Database) {
+    this.#db = db;
+    db.notices.subscribe({
+      onNotice: (notice) => this.#note(notice),
+      onLost: () => this.#touchAll(),
+    });
+  }
+
+  /** Another number after every change; what was made of the stock is right while this and `isCurrent` hold. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** False while something changed that has not been read, or might have. */
+  get isCurrent(): boolean {
+    return this.#db.notices.isListening && this.#running === null && !this.#isTouched;
+  }
+
+  /** With everything that was committed by this process, or noticed from another, before the call. */
+  async current(): Promise<Stock> {
+    if (!this.isCurrent) {
+      await this.#db.notices.ready();
+      if (this.#isTouched) await this.#reload();
+      else await this.#running;
+    }
+    return this.#stock!;
+  }
+
+  /**
+   * As it was last read, for one who can't wait: within a transaction, whose connection a reading might be waiting for.
+   * Not before the first `current`.
+   */
+  get latest(): Stock {
+    return this.#stock!;
+  }
+
+  #touch(machineIds: Iterable<string>): void {
+    const before = this.#touched.size;
+    for (const id of machineIds) this.#touched.add(id);
+    if (this.#touched.size === before) return;
+    this.#version += 1;
+    this.#reloadSoon();
+  }
+
+  get #isTouched(): boolean {
+    return this.#isAllTouched || this.#touched.size > 0;
+  }
+
+  #note(notice: Notice): void {
+    if (notice.table === 'instance') this.#touch([notice.machine]);
+    else if (notice.table === 'machine' && notice.ids !== undefined) this.#touch(notice.ids);
+    else if (notice.table === 'machine' || notice.table === 'catalogue') this.#touchAll();
+    // Nothing to read anew, yet answers tell of it.
+    else if (notice.table === 'market_recheck') this.#version += 1;
+  }
+
+  #touchAll(): void {
+    this.#isAllTouched = true;
+    this.#version += 1;
+    this.#reloadSoon();
+  }
+
+  /** So that the next reader need not wait for it. A stock that was never read is left alone. */
+  #reloadSoon(): void {
+    if (this.#stock === null || this.#soon !== null) return;
+    const reload = () => {
+      this.#soon = null;
+      // A fault is the next reader's to hear.
+      if (this.#isTouched && this.#db.notices.isListening) this.#reload().catch(() => {});
+    };
+    const pause = this.#startedAt + RELOAD_PAUSE_MS - performance.now();
+    if (pause <= 0) reload();
+    else this.#soon = setTimeout(reload, pause).unref();
+  }
+
+  /** Reads what is touched by now: a reload under way may have begun before. */
+  #reload(): Promise<void> {
+    if (this.#running === null) return this.#start();
+    this.#queued ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#queued = null;
+        return this.#reload();
+      });
+    return this.#queued;
+  }
+
+  #start(): Promise<void> {
+    this.#startedAt = performance.now();
+    this.#running = this.#load().finally(() => {
+      this.#running = null;
+      this.#version += 1;
+    });
+    return this.#running;
+  }
+
+  async #load(): Promise<void> {
+    const [touched, isAll] = [this.#touched, this.#isAllTouched];
+    this.#touched = new Set();
+    // What changes between this reading and the first notice to come again would never be told.
+    this.#isAllTouched = !this.#db.notices.isListening;
+    try {
+      if (isAll || this.#stock === null) this.#stock = await readStock(this.#db);
+      else await this.#readMachines(this.#stock.offers, [...touched]);
+    } catch (error) {
+      for (const id of touched) this.#touched.add(id);
+      this.#isAllTouched ||= isAll;
+      throw error;
+    }
+  }
+
+  async #readMachines(offers: OfferIndex, ids: readonly string[]): Promise<void> {
+    const { rows } = await this.#db.pool.query<MachineRow>({ name: 'offered-some', text: SOME_SQL, values: [ids] });
+    const offered = new Map(rows.map((row) => [row.machineId, row]));
+    for (const id of ids) {
+      const row = offered.get(id);
+      if (row === undefined) offers.remove(id);
+      else offers.put(toMachine(row));
+    }
+  }
+}
+
+export type MachineRow = Omit<OfferedMachine, 'netMbps'> & { down: number; up: number };
+
+/** Fields of an offer from a row of OFFERED_MACHINES. */
+export const OFFERED_COLUMNS = `
+  id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_left_gb as "diskGb",
+  net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, preemptible, demo`;
+
+const SOME_SQL = `select ${OFFERED_COLUMNS} from (${OFFERED_MACHINES}) offered where id = any($1)`;
+const PAGE_SQL = `select ${OFFERED_COLUMNS} from (${OFFERED_MACHINES}) offered where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
+
+const PRICES_SQL = `
+  select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,
+    to_char(snapshot_date, 'YYYY-MM-DD') as snapshot
+  from (${CURRENT_PRICES}) price`;
+
+async function readStock(db: Database): Promise<Stock> {
+  const catalogue = await readCatalogue(db);
+  return { catalogue, offers: new OfferIndex(pricedModels(catalogue), await readOffered(db)) };
+}
+
+function pricedModels({ gpuModels, prices }: Catalogue): Map<string, PricedModel> {
+  const priced = new Map<string, PricedModel>();
+  for (const { slug, tier, vramGb } of gpuModels) {
+    const price = prices.get(slug);
+    if (price !== undefined) priced.set(slug, { tier, vramGb, onDemandRate: price.onDemandRate });
+  }
+  return priced;
+}
+
+async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
+  const order = { orderBy: { position: 'asc' as const } };
+  const [gpuModels, regions, templates, prices, newest] = await Promise.all([
+    prisma.gpuModel.findMany(order),
+    prisma.region.findMany(order),
+    prisma.template.findMany(order),
+    pool.query<CurrentPrice>(PRICES_SQL),
+    pool.query<{ date: string }>(`select to_char(max(date), 'YYYY-MM-DD') as date from market_snapshot`),
+  ]);
+  const byModel = new Map(prices.rows.map((price) => [price.gpu, price]));
+  // A sheet that comes out between the two statements must not lend its date to the prices of the one before.
+  const marketSnapshot = prices.rows[0]?.snapshot ?? newest.rows[0]!.date;
+  return { gpuModels, regions, templates, prices: byModel, marketSnapshot };
+}
+
+/** In pieces, so that requests are answered between them; what changes meanwhile is noticed and read again. */
+async function readOffered({ pool }: Database): Promise<OfferedMachine[]> {
+  const machines: OfferedMachine[] = [];
+  // Every machine has one of few models, regions and processors: one string for each.
+  const texts = new Map<string, string>();
+  const once = (text: string) => {
+    const known = texts.get(text);
+    if (known === undefined) texts.set(text, text);
+    return known ?? text;
+  };
+  for (let last = ''; ; ) {
+    const { rows } = await pool.query<MachineRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
+    for (const row of rows) machines.push(toMachine(row, once));
+    if (rows.length < MACHINES_AT_ONCE) return machines;
+    last = rows.at(-1)!.machineId;
+  }
+}
+
+/** Field by field: 100,000 objects of one shape take a third of what as many that are made by spreading others do. */
+export function toMachine(row: MachineRow, once = (text: string) => text): OfferedMachine {
+  return {
+    machineId: row.machineId,
+    gpu: once(row.gpu),
+    numGpus: row.numGpus,
+    region: once(row.region),
+    cpu: once(row.cpu),
+    vcpus: row.vcpus,
+    ramGb: row.ramGb,
+    diskGb: row.diskGb,
+    netMbps: { down: row.down, up: row.up },
+    ports: row.ports,
+    pcie: row.pcie,
+    nvlink: row.nvlink,
+    cudaMax: once(row.cudaMax),
+    reliability: row.reliability,
+    preemptible: row.preemptible,
+    demo: row.demo,
+  };
+}

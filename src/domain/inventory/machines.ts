@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import type { Machine } from '../../database/generated/client/client.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DryRun, endOfDryRun, FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
+import { DomainError } from '../rules/errors.js';
+import { formatInstant } from '../rules/time.js';
+
+export type { Machine };
+
+export type MachineState = Machine['state'];
+
+/** A machine and what is on it. */
+export interface MachineView extends Machine {
+  /** Id of the instance that runs on it. */
+  runs: string | null;
+  /** GB of the disks of undestroyed instances. */
+  usedDiskGb: number;
+}
+
+const LISTED_MACHINES = 10_000;
+const IMPORT_TIMEOUT_MS = 600_000;
+/** Which states each change is allowed from, and where it leads. A retired machine stays retired. */
+const CHANGES = {
+  drain: { from: ['LISTED', 'DRAINED', 'OFFLINE'], to: 'DRAINED' },
+  offline: { from: ['LISTED', 'DRAINED', 'OFFLINE'], to: 'OFFLINE' },
+  online: { from: ['LISTED', 'DRAINED', 'OFFLINE'], to: 'LISTED' },
+  retire: { from: ['LISTED', 'DRAINED', 'OFFLINE', 'RETIRED'], to: 'RETIRED' },
+} as const satisfies Record<string, { from: readonly MachineState[]; to: MachineState }>;
+
+export type MachineChange = keyof typeof CHANGES;
+
+/** Bounds of a machine's fields; text of a CSV and JSON values alike. */
+const machineRow = z.object({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, hyphens or underscores'),
+  gpu: z.string().min(1, 'is missing'),
+  num_gpus: whole(1, 8),
+  region: z.string().min(1, 'is missing'),
+  cpu: z.string().min(1, 'is missing').max(200, 'is longer than 200 characters'),
+  vcpus: whole(1, 10_000),
+  ram_gb: whole(1, 100_000),
+  disk_gb: whole(1, 1_000_000),
+  net_down_mbps: whole(0, 10_000_000),
+  net_up_mbps: whole(0, 10_000_000),
+  ports: whole(0, 65_535),
+  pcie: whole(1, 10),
+  nvlink: z.union(
+    [z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')],
+    'must be true or false',
+  ),
+  cuda_max: z.string().regex(/^(\d{1,2}\.\d{1,2})?$/, 'must be a version such as 12.8, or empty'),
+  reliability: z
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^\d(\.\d{1,6})?$/)
+          .transform(Number),
+      ],
+      'must be from 0 to 1',
+    )
+    .pipe(z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1')),
+});
+
+export const MACHINE_COLUMNS = Object.keys(machineRow.shape);
+
+type MachineRow = z.infer<typeof machineRow>;
+
+/** Creates or updates machines by id, all of them or none. New ones are listed; the state of known ones stays. */
+export async function importMachines(
+  deps: Deps,
+  records: AsyncIterable<FileRecord>,
+  { dryRun, onProgress }: { dryRun: boolean; onProgress?: (machines: number) => void },
+): Promise<ImportReport> {
+  const faults = new FileFaults();
+  const report: ImportReport = { created: 0, updated: 0 };
+  const seen = new Set<string>();
+  await inTransaction(
+    deps.db.pool,
+    async (transaction) => {
+      await transaction.query(`set local statement_timeout = ${IMPORT_TIMEOUT_MS}`);
+      const known = await knownSlugs(transaction);
+      for await (const batch of readBatches(records, machineRow, faults)) {
+        for (const { line, row } of batch) {
+          if (seen.has(row.id)) faults.add(line, `id ${row.id} stands in the file twice`);
+          if (!known.gpus.has(row.gpu)) faults.add(line, `gpu ${row.gpu} is no known model`);
+          if (!known.regions.has(row.region)) faults.add(line, `region ${row.region} is no known region`);
+          seen.add(row.id);
+        }
+        const good = batch.filter(({ row }) => known.gpus.has(row.gpu) && known.regions.has(row.region));
+        const created = await upsert(
+          transaction,
+          good.map(({ row }) => row),
+          formatInstant(deps.clock.now()),
+        );
+        report.created += created;
+        report.updated += good.length - created;
+        await checkDisks(transaction, good, faults);
+        onProgress?.(seen.size);
+      }
+      faults.throwIfAny();
+      if (dryRun) throw new DryRun();
+      // The file is read once: a conflict can't be tried again.
+    },
+    1,
+  ).catch(endOfDryRun);
+  return report;
+}
+
+async function knownSlugs(transaction: Transaction) {
+  const { rows } = await transaction.query<{ kind: string; name: string }>(
+    `select 'gpu' as kind, slug as name from gpu_model union all select 'region', code from region`,
+  );
+  const of = (kind: string) => new Set(rows.filter((row) => row.kind === kind).map(({ name }) => name));
+  return { gpus: of('gpu'), regions: of('region') };
+}
+
+/** Returns how many were new. In order of id, as every other writer locks machines. */
+async function upsert(transaction: Transaction, rows: readonly MachineRow[], createdAt: string): Promise<number> {
+  const once = [...new Map(rows.map((row) => [row.id, row])).values()];
+  const columns = MACHINE_COLUMNS.join(', ');
+  const updates = MACHINE_COLUMNS.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`);
+  const { rows: written } = await transaction.query<{ is_new: boolean }>(
+    `insert into machine (${columns}, created_at)
+     select ${columns}, $2::timestamptz from jsonb_populate_recordset(null::machine, $1::jsonb) order by id
+     on conflict (id) do update set ${updates.join(', ')}, demo = false
+     returning xmax = 0 as is_new`,
+    [JSON.stringify(once), createdAt],
+  );
+  return written.filter(({ is_new }) => is_new).length;
+}
+
+async function checkDisks(
+  transaction: Transaction,
+  batch: readonly { line: number; row: MachineRow }[],
+  faults: FileFaults,
+): Promise<void> {
+  const lines = new Map(batch.map(({ line, row }) => [row.id, line]));
+  const { rows } = await transaction.query<{ id: string; used: bigint; disk_gb: number }>(
+    `select machine.id, machine.disk_gb, sum(instance.disk_gb) as used from machine join instance on machine_id = machine.id
+     where machine.id = any($1) and status <> 'DESTROYED' group by machine.id having sum(instance.disk_gb) > machine.disk_gb`,
+    [[...lines.keys()]],
+  );
+  for (const { id, used, disk_gb } of rows) {
+    faults.add(lines.get(id)!, `disk_gb ${disk_gb} is less than the ${used} GB of its instances' disks`);
+  }
+}
+
+/** Machines in order of id, at most 10,000. */
+export async function listMachines(deps: Deps, filter: { state?: MachineState; gpu?: string }): Promise<MachineView[]> {
+  const rows = await deps.db.prisma.machine.findMany({
+    where: { ...(filter.state && { state: filter.state }), ...(filter.gpu && { gpu: filter.gpu }) },
+    include: LIVE,
+    orderBy: { id: 'asc' },
+    take: LISTED_MACHINES,
+  });
+  return rows.map(viewOf);
+}
+
+export async function findMachine(deps: Deps, id: string): Promise<MachineView> {
+  const row = await deps.db.prisma.machine.findUnique({ where: { id }, include: LIVE });
+  if (row === null) throw new DomainError('not_found', `no machine ${id}`);
+  return viewOf(row);
+}
+
+/** Drains, takes offline, brings back or retires a machine. What runs on it goes on; a machine in use can't be retired. */
+export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
+  const { from, to } = CHANGES[change];
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const { rows } = await transaction.query<{ state: MachineState }>(
+      'select state from machine where id = $1 for no key update',
+      [id],
+    );
+    const machine = rows[0];
+    if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
+    if (!(from as readonly MachineState[]).includes(machine.state)) throw refused(`machine ${id} is retired`);
+    // After the lock: a deploy that had it first has committed by now.
+    const { rowCount } = await transaction.query(
+      `select from instance where machine_id = $1 and status <> 'DESTROYED' limit 1`,
+      [id],
+    );
+    if (change === 'retire' && rowCount !== 0) throw refused(`machine ${id} holds an undestroyed instance`);
+    await transaction.query('update machine set state = $2 where id = $1', [id, to]);
+  });
+  return findMachine(deps, id);
+}
+
+const LIVE = {
+  instances: { where: { status: { not: 'DESTROYED' } }, select: { id: true, status: true, diskGb: true } },
+} as const;
+
+function viewOf({
+  instances,
+  ...machine
+}: Machine & { instances: { id: string; status: string; diskGb: number }[] }): MachineView {
+  return {
+    ...machine,
+    runs: instances.find(({ status }) => status === 'RUNNING')?.id ?? null,
+    usedDiskGb: instances.reduce((sum, { diskGb }) => sum + diskGb, 0),
+  };
+}
+
+function refused(message: string): DomainError {
+  return new DomainError('action_failed', message);
+}
+
+function whole(min: number, max: number) {
+  const must = `must be a whole number from ${min} to ${max}`;
+  return z
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^\d{1,9}$/)
+          .transform(Number),
+      ],
+      must,
+    )
+    .pipe(z.int(must).min(min, must).max(max, must));
+}

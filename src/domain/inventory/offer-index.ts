@@ -1,0 +1,420 @@
+import TinyQueue from 'tinyqueue';
+import type { GpuModel } from '../../database/generated/client/client.js';
+import type { Rate } from '../rules/money.js';
+import { type ModeRates, modeRates } from '../rules/price-rule.js';
+
+export interface Offer {
+  machineId: string;
+  gpu: string;
+  numGpus: number;
+  region: string;
+  cpu: string;
+  vcpus: number;
+  ramGb: number;
+  /** What is left for a new disk. */
+  diskGb: number;
+  netMbps: { down: number; up: number };
+  ports: number;
+  pcie: number;
+  nvlink: boolean;
+  cudaMax: string;
+  reliability: number;
+  preemptible: boolean;
+  demo: boolean;
+  /** The whole machine. */
+  pricePerHour: ModeRates;
+}
+
+export type OfferedMachine = Omit<Offer, 'pricePerHour'>;
+
+/** A model that has a price. */
+export interface PricedModel extends Pick<GpuModel, 'tier' | 'vramGb'> {
+  /** Per GPU-hour. */
+  onDemandRate: Rate;
+}
+
+/** What all offers of a shelf have in common. */
+export interface ShelfTraits extends Pick<Offer, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'> {
+  tier: PricedModel['tier'];
+  /** Of one GPU. */
+  vramGb: number;
+  /** Per GPU-hour on demand. */
+  pricePerGpu: Rate;
+  /** Of the whole machine; one object for all its offers. */
+  pricePerHour: ModeRates;
+}
+
+/** Machines that differ in nothing that a price, or most of a filter, depends on. */
+interface Shelf {
+  traits: ShelfTraits;
+  /** More reliable first, then by machine id. */
+  offers: Offer[];
+}
+
+/** Shelves in an order. */
+interface SortedShelves {
+  all: readonly Shelf[];
+  byGpu: ReadonlyMap<string, readonly Shelf[]>;
+  byRegion: ReadonlyMap<string, readonly Shelf[]>;
+}
+
+/** What fits. */
+export interface Wanted {
+  /** The only model that can fit, and the only region, where there is but one: shelves of others are not looked at. */
+  gpu: string | null;
+  region: string | null;
+  fitsShelf: (shelf: ShelfTraits) => boolean;
+  reliabilityMin: number;
+  /** What else is asked of each machine; null: nothing. */
+  fitsMachine: ((machine: OfferedMachine) => boolean) | null;
+}
+
+/** Prices by which shelves are ordered, on demand. */
+export interface ShelfPrice {
+  pricePerGpu: Rate;
+  pricePerHour: Pick<ModeRates, 'onDemand'>;
+}
+
+/** Where an offer stands in every order by price and reliability, whether or not it is there. */
+export interface OfferPosition extends ShelfPrice {
+  reliability: number;
+  machineId: string;
+}
+
+type Ranked = Pick<OfferPosition, 'reliability' | 'machineId'>;
+
+/**
+ * An order of offers: by shelf (`first`), then more reliable first, then once more by shelf (`thenBy`), then by machine
+ * id. All offers of a shelf come before those of one that `first` puts after it.
+ */
+export interface OfferOrder<Place extends ShelfPrice = ShelfTraits> {
+  first: (one: Place, other: Place) => number;
+  thenBy: (one: Place, other: Place) => number;
+}
+
+const asEqual = () => 0;
+/** Cheapest machine first. */
+export const BY_PRICE: OfferOrder<ShelfPrice> = { first: comparePrices, thenBy: asEqual };
+/** Cheapest GPU first, then as `BY_PRICE`. */
+export const BY_PRICE_PER_GPU: OfferOrder<ShelfPrice> = {
+  first: (one, other) => compare(one.pricePerGpu, other.pricePerGpu) || comparePrices(one, other),
+  thenBy: asEqual,
+};
+/** Most reliable first, then as `BY_PRICE`. */
+export const BY_RELIABILITY: OfferOrder<ShelfPrice> = { first: asEqual, thenBy: comparePrices };
+
+/** At most `limit` of the offers between two places, neither included; null: from the beginning, to the end. */
+export interface OfferRange {
+  after: OfferPosition | null;
+  before: OfferPosition | null;
+  limit: number;
+  /** The last of them rather than the first. */
+  fromEnd: boolean;
+}
+
+/** The offers of a shelf from place `from` to before `to`, as far as they fit; walking along it moves its ends. */
+interface Stretch {
+  shelf: Shelf;
+  from: number;
+  to: number;
+}
+
+/**
+ * Offers on shelves. What a search costs depends on the shelves, models times sizes times places, of which there are a
+ * thousand when there are a hundred thousand machines.
+ */
+export class OfferIndex {
+  readonly #models: ReadonlyMap<string, PricedModel>;
+  readonly #offers = new Map<string, Offer>();
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #availableGpus = new Map<string, number>();
+  /** Made when asked for: shelves are seldom new. */
+  readonly #sorted = new Map<OfferOrder<ShelfPrice>, SortedShelves>();
+
+  /** GPUs of a model that can be deployed without stopping anything. */
+  availableGpus(gpu: string): number {
+    return this.#availableGpus.get(gpu) ?? 0;
+  }
+
+  /** `models` by slug: a machine of another is no offer. */
+  constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
+    this.#models = models;
+    // Made shelf by shelf: what was made together lies together, and is looked through several times as fast.
+    for (const shelved of groupBy(machines, shelfKey).values()) {
+      shelved.sort((one, other) => compareRanked(one, other));
+      for (const machine of shelved) this.#add(machine, (offers) => offers.length);
+    }
+  }
+
+  /** Puts a machine in, or in its new place. */
+  put(machine: OfferedMachine): void {
+    this.remove(machine.machineId);
+    this.#add(machine, placeOf);
+  }
+
+  remove(machineId: string): void {
+    const offer = this.#offers.get(machineId);
+    if (offer === undefined) return;
+    const { offers } = this.#shelves.get(shelfKey(offer))!;
+    offers.splice(placeOf(offers, offer), 1);
+    this.#offers.delete(machineId);
+    if (!offer.preemptible) this.#count(offer.gpu, -offer.numGpus);
+  }
+
+  /** The first by price of what fits and costs at most `priceMax`, the whole machine on demand. */
+  cheapest(wanted: Wanted, priceMax: Rate | null, limit: number): Offer[] {
+    const isWithin = ({ traits }: Shelf) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
+    const shelves = this.#shelvesBy(BY_PRICE, wanted);
+    const within = shelves.slice(0, countLeading(shelves, isWithin));
+    return firstOf(stretchesOf(within, wanted), wanted, BY_PRICE, { limit });
+  }
+
+  /** The first of what fits in any order, leaving out the `passed`. */
+  best(wanted: Wanted, order: OfferOrder, limit: number, passed: ReadonlySet<string>): Offer[] {
+    const stretches = [...stretchesOf(this.#shelvesBy(BY_PRICE, wanted), wanted)];
+    stretches.sort((one, other) => order.first(one.shelf.traits, other.shelf.traits));
+    return firstOf(stretches, wanted, order, { limit, passed });
+  }
+
+  /**
+   * A page of what fits, with the number of all of it (`total`) and of what comes before the page. Machines are looked
+   * at one by one only when there is a `fitsMachine`: 100,000 in a few milliseconds. `order` is one of a few that are
+   * kept.
+   */
+  search(wanted: Wanted, order: OfferOrder<ShelfPrice>, { after, before, limit, fromEnd }: OfferRange) {
+    const between: Stretch[] = [];
+    let [total, preceding] = [0, 0];
+    for (const { shelf, to: end } of stretchesOf(this.#shelvesBy(order, wanted), wanted)) {
+      const from = after === null ? 0 : countUpTo(after, shelf, end, order, true);
+      const to = before === null ? end : countUpTo(before, shelf, end, order, false);
+      const pageSide = fromEnd ? to : from;
+      const passed = countFitting(wanted, { shelf, from: 0, to: pageSide });
+      preceding += passed;
+      total += passed + countFitting(wanted, { shelf, from: pageSide, to: end });
+      if (from < to) between.push({ shelf, from, to });
+    }
+    if (!fromEnd) return { offers: firstOf(between, wanted, order, { limit }), total, preceding };
+    const offers = firstOf(between.reverse(), wanted, order, { limit, isBackwards: true }).reverse();
+    return { offers, total, preceding: preceding - offers.length };
+  }
+
+  #add(machine: OfferedMachine, placeIn: typeof placeOf): void {
+    const model = this.#models.get(machine.gpu);
+    if (model === undefined) return;
+    const { traits, offers } = this.#shelfOf(machine, model);
+    const offer = offerOf(machine, traits.pricePerHour);
+    offers.splice(placeIn(offers, offer), 0, offer);
+    this.#offers.set(offer.machineId, offer);
+    if (!offer.preemptible) this.#count(offer.gpu, offer.numGpus);
+  }
+
+  #shelfOf(machine: OfferedMachine, model: PricedModel): Shelf {
+    const key = shelfKey(machine);
+    const known = this.#shelves.get(key);
+    if (known !== undefined) return known;
+    const shelf = { traits: traitsOf(machine, model), offers: [] };
+    this.#shelves.set(key, shelf);
+    this.#sorted.clear();
+    return shelf;
+  }
+
+  /** In order, all that can fit, and maybe others. */
+  #shelvesBy(order: OfferOrder<ShelfPrice>, { gpu, region }: Wanted): readonly Shelf[] {
+    const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
+    const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);
+    const ofRegion = region === null ? all : (byRegion.get(region) ?? []);
+    return ofGpu.length < ofRegion.length ? ofGpu : ofRegion;
+  }
+
+  #sort(order: OfferOrder<ShelfPrice>): SortedShelves {
+    const all = [...this.#shelves.values()].sort((one, other) => order.first(one.traits, other.traits));
+    const byGpu = groupBy(all, ({ traits }) => traits.gpu);
+    const sorted = { all, byGpu, byRegion: groupBy(all, ({ traits }) => traits.region) };
+    this.#sorted.set(order, sorted);
+    return sorted;
+  }
+
+  #count(gpu: string, gpus: number): void {
+    this.#availableGpus.set(gpu, this.availableGpus(gpu) + gpus);
+  }
+}
+
+/** Field by field: what is spread can have a shape of its own each time, which is slow to read and three times as large. */
+function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
+  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps } = machine;
+  const { ports, pcie, nvlink, cudaMax, reliability, preemptible, demo } = machine;
+  return {
+    machineId,
+    gpu,
+    numGpus,
+    region,
+    cpu,
+    vcpus,
+    ramGb,
+    diskGb,
+    netMbps,
+    ports,
+    pcie,
+    nvlink,
+    cudaMax,
+    reliability,
+    preemptible,
+    demo,
+    pricePerHour,
+  };
+}
+
+export function traitsOf(machine: OfferedMachine, { tier, vramGb, onDemandRate }: PricedModel): ShelfTraits {
+  const { gpu, region, numGpus, nvlink, preemptible } = machine;
+  const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
+  return { gpu, region, numGpus, nvlink, preemptible, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
+}
+
+/** Judges an offer by itself, wherever it comes from. */
+export function fits({ fitsShelf, reliabilityMin, fitsMachine }: Wanted, offer: OfferedMachine & ShelfTraits): boolean {
+  return fitsShelf(offer) && offer.reliability >= reliabilityMin && (fitsMachine?.(offer) ?? true);
+}
+
+/** Of offers with the traits of their shelves. */
+export function compareOffers(order: OfferOrder, one: Ranked & ShelfTraits, other: Ranked & ShelfTraits): number {
+  return order.first(one, other) || compareRanked(one, other, order.thenBy(one, other));
+}
+
+function comparePrices(one: ShelfPrice, other: ShelfPrice): number {
+  return compare(one.pricePerHour.onDemand, other.pricePerHour.onDemand);
+}
+
+/** Texts by their code units, as the database's collation C does for what ids are made of. */
+function compare<T extends bigint | string>(one: T, other: T): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function shelfKey(offer: OfferedMachine): string {
+  return JSON.stringify([offer.gpu, offer.region, offer.numGpus, offer.nvlink, offer.preemptible]);
+}
+
+/** `byShelf` is how their shelves stand to each other where both are as reliable; 0: it is the same one. */
+function compareRanked(one: Ranked, other: Ranked, byShelf = 0): number {
+  return other.reliability - one.reliability || byShelf || compare(one.machineId, other.machineId);
+}
+
+/** Where an offer stands on a shelf, or would stand. */
+function placeOf(offers: readonly Offer[], offer: Offer): number {
+  return countLeading(offers, (other) => compareRanked(other, offer) < 0);
+}
+
+/** Of each shelf that fits, the offers that are reliable enough: its first. */
+function* stretchesOf(shelves: Iterable<Shelf>, { fitsShelf, reliabilityMin }: Wanted): Generator<Stretch> {
+  const isReliable = ({ reliability }: Offer) => reliability >= reliabilityMin;
+  for (const shelf of shelves) {
+    const { traits, offers } = shelf;
+    if (offers.length === 0 || !fitsShelf(traits)) continue;
+    const to = reliabilityMin === 0 ? offers.length : countLeading(offers, isReliable);
+    if (to > 0) yield { shelf, from: 0, to };
+  }
+}
+
+function countFitting({ fitsMachine }: Wanted, { shelf, from, to }: Stretch): number {
+  if (fitsMachine === null) return to - from;
+  let count = 0;
+  for (let place = from; place < to; place += 1) if (fitsMachine(shelf.offers[place]!)) count += 1;
+  return count;
+}
+
+/** How many of the first `end` offers of a shelf come before a position, or stand right there if that `isIncluded`. */
+function countUpTo(
+  position: OfferPosition,
+  { traits, offers }: Shelf,
+  end: number,
+  order: OfferOrder<ShelfPrice>,
+  isIncluded: boolean,
+): number {
+  const first = order.first(traits, position);
+  if (first !== 0) return first < 0 ? end : 0;
+  const thenBy = order.thenBy(traits, position);
+  const isUpTo = (offer: Offer) => {
+    const difference = compareRanked(offer, position, thenBy);
+    return difference < 0 || (isIncluded && difference === 0);
+  };
+  return countLeading(offers, isUpTo, end);
+}
+
+/** Of the first `end` entries, how many come before the first that `holds` does not hold of. */
+function countLeading<T>(list: readonly T[], holds: (entry: T) => boolean, end = list.length): number {
+  let [low, high] = [0, end];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(list[middle]!)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+interface Taking {
+  limit: number;
+  /** Machines to be left out. */
+  passed?: ReadonlySet<string>;
+  isBackwards?: boolean;
+}
+
+/**
+ * The first of what fits in stretches that stand in order, without looking at more; backwards from the end of stretches
+ * in reverse order. It uses the stretches up.
+ */
+function firstOf(
+  stretches: Iterable<Stretch>,
+  { fitsMachine }: Wanted,
+  order: OfferOrder,
+  { limit, passed, isBackwards = false }: Taking,
+): Offer[] {
+  const taken: Offer[] = [];
+  const headOf = ({ shelf, from, to }: Stretch) => shelf.offers[isBackwards ? to - 1 : from]!;
+  const behead = (stretch: Stretch) => {
+    if (isBackwards) stretch.to -= 1;
+    else stretch.from += 1;
+  };
+  const isTaken = (offer: Offer) =>
+    (fitsMachine === null || fitsMachine(offer)) && !(passed?.has(offer.machineId) ?? false);
+  /** Walks to the next that is to be taken; false at the end. */
+  const hasMore = (stretch: Stretch) => {
+    while (stretch.from < stretch.to && !isTaken(headOf(stretch))) behead(stretch);
+    return stretch.from < stretch.to;
+  };
+  const compareHeads = (one: Stretch, other: Stretch) => {
+    const thenBy = order.thenBy(one.shelf.traits, other.shelf.traits);
+    return (isBackwards ? -1 : 1) * compareRanked(headOf(one), headOf(other), thenBy);
+  };
+  /** Of stretches that stand alike. */
+  const takeFrom = (alike: Stretch[]) => {
+    const heads = new TinyQueue(alike.filter(hasMore), compareHeads);
+    for (let next = heads.pop(); next !== undefined && taken.length < limit; next = heads.pop()) {
+      const rival = heads.peek();
+      while (taken.length < limit && hasMore(next) && (rival === undefined || compareHeads(next, rival) < 0)) {
+        taken.push(headOf(next));
+        behead(next);
+      }
+      if (hasMore(next)) heads.push(next);
+    }
+  };
+  let alike: Stretch[] = [];
+  for (const stretch of stretches) {
+    if (alike.length > 0 && order.first(alike[0]!.shelf.traits, stretch.shelf.traits) !== 0) {
+      takeFrom(alike);
+      if (taken.length === limit) return taken;
+      alike = [];
+    }
+    alike.push(stretch);
+  }
+  takeFrom(alike);
+  return taken;
+}
+
+function groupBy<Key, T>(entries: Iterable<T>, keyOf: (entry: T) => Key): Map<Key, T[]> {
+  const groups = new Map<Key, T[]>();
+  for (const entry of entries) {
+    const group = groups.get(keyOf(entry));
+    if (group === undefined) groups.set(keyOf(entry), [entry]);
+    else group.push(entry);
+  }
+  return groups;
+}

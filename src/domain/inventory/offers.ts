@@ -1,0 +1,37 @@
+import type { Deps } from '../deps.js';
+import { checkOptional, fields, priceLimit } from '../fields.js';
+import type { Offer } from './offer-index.js';
+import { checkFilter, wantedBy } from './offer-search.js';
+
+export type { Offer };
+
+export interface OfferFilter {
+  gpu?: string | null;
+  region?: string | null;
+  numMin?: number | null;
+  /** USD per hour of the whole machine on demand. */
+  priceMax?: number | null;
+  limit?: number | null;
+  /** Also machines that only an interruptible instance holds. */
+  includePreemptible?: boolean | null;
+}
+
+const ANY_OFFER = checkFilter(null);
+
+/** Cheapest first, then more reliable, then by machine id. An unknown model or region gives none. */
+export async function findOffers(deps: Deps, filter: OfferFilter): Promise<Offer[]> {
+  const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
+  const region = checkOptional('region', fields.region, filter.region);
+  const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;
+  const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
+  const limit = checkOptional('limit', fields.limit, filter.limit)!;
+  const { offers } = await deps.inventory.current();
+  const wanted = wantedBy({
+    ...ANY_OFFER,
+    gpus: gpu === undefined ? null : [gpu],
+    regions: region === undefined ? null : [region],
+    numMin,
+    includePreemptible: filter.includePreemptible ?? false,
+  });
+  return offers.cheapest(wanted, priceMax, limit);
+}

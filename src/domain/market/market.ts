@@ -1,0 +1,219 @@
+import type { Prisma } from '../../database/database.js';
+import type { Deps } from '../deps.js';
+import type { FileRecord } from '../import.js';
+import { DomainError } from '../rules/errors.js';
+import { type Micro, parseUsd, type Rate } from '../rules/money.js';
+import { type Listing, marketMedian, onDemandRate } from '../rules/price-rule.js';
+import { dateOf, type Instant } from '../rules/time.js';
+
+/** What a snapshot says of one model. */
+export interface MarketFigure {
+  gpu: string;
+  medianMicro: Micro | null;
+  listings: number;
+  /** What a model starts from that has no median and was never published. */
+  referencePriceMicro: Micro;
+}
+
+/** One row of a market file as text, with its line for people. */
+export interface ListingRow {
+  line: number;
+  gpuSlug: string;
+  numGpus: string;
+  priceUsdHour: string;
+}
+
+/** What a market file would change. */
+export interface MarketPlan {
+  date: string;
+  listings: number;
+  /** One for each model of the catalogue, in its order. */
+  models: ModelPlan[];
+  /** Slugs that the catalogue does not know, with the number of their rows. */
+  unknownSlugs: Map<string, number>;
+  /** Rows that could not be read; the first 1,000 of them. */
+  rejected: { line: number; reason: string }[];
+  rejectedCount: number;
+}
+
+export interface ModelPlan extends MarketFigure {
+  oldMedianMicro: Micro | null;
+  /** Null for a model that was never published. */
+  oldRate: Rate | null;
+  newRate: Rate;
+}
+
+/** Columns of a market file. */
+export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
+
+const MAX_LISTINGS = 2_000_000;
+const PROGRESS_EVERY_ROWS = 1_000;
+const MAX_REJECTED_TOLD = 1_000;
+/** A listing of more GPUs or a higher price than this is a fault of the file. */
+const MAX_LISTING_GPUS = 1_024;
+const MAX_LISTING_MICRO = 1_000_000_000_000n;
+const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
+/** Serialises publications, so that each sees the last one. */
+const PUBLISH_LOCK = 4_207_002;
+
+/** A snapshot that is not newer than the current one. */
+export class NotNewer extends DomainError {}
+
+/** The rows of a market file as text. */
+export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
+  for await (const { line, fields } of records) {
+    const { gpu_slug, num_gpus, price_usd_hour } = fields as Record<string, string>;
+    yield { line, gpuSlug: gpu_slug ?? '', numGpus: num_gpus ?? '', priceUsdHour: price_usd_hour ?? '' };
+  }
+}
+
+/**
+ * Reads listings one by one and reckons medians and prices by the rule. Changes nothing. Refuses a date that isn't
+ * newer. `onProgress` is told now and then how many rows were read.
+ */
+export async function planSnapshot(
+  deps: Deps,
+  date: string,
+  rows: AsyncIterable<ListingRow>,
+  onProgress?: (rows: number) => void,
+): Promise<MarketPlan> {
+  await checkNewer(deps.db.prisma, date);
+  const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
+  const listings = new Map<string, Listing[]>(models.map(({ slug }) => [slug, []]));
+  const plan: MarketPlan = { date, listings: 0, models: [], unknownSlugs: new Map(), rejected: [], rejectedCount: 0 };
+  let read = 0;
+  for await (const row of rows) {
+    read += 1;
+    if (read % PROGRESS_EVERY_ROWS === 0) onProgress?.(read);
+    const known = listings.get(row.gpuSlug);
+    const listing = readListing(row);
+    if (typeof listing === 'string') reject(plan, row.line, listing);
+    else if (known === undefined) plan.unknownSlugs.set(row.gpuSlug, (plan.unknownSlugs.get(row.gpuSlug) ?? 0) + 1);
+    else {
+      known.push(listing);
+      plan.listings += 1;
+      if (plan.listings > MAX_LISTINGS) throw invalid(`a market file may hold ${MAX_LISTINGS} listings at most`);
+    }
+  }
+  if (plan.listings === 0) throw invalid('the file holds no listing of a known model');
+  const published = await lastPrices(deps.db.prisma);
+  plan.models = models.map(({ slug, referencePriceMicro }) => {
+    const found = listings.get(slug)!;
+    const medianMicro = marketMedian(found);
+    const last = published.get(slug);
+    return {
+      gpu: slug,
+      referencePriceMicro,
+      medianMicro,
+      listings: found.length,
+      oldMedianMicro: last?.medianMicro ?? null,
+      oldRate: last?.onDemandRate ?? null,
+      newRate: priceOf({ medianMicro, referencePriceMicro }, last?.onDemandRate),
+    };
+  });
+  return plan;
+}
+
+/** How far a price moves, in whole per cent of the old one, towards zero; 0 for a model that was never published. */
+export function percentOf({ oldRate, newRate }: ModelPlan): bigint {
+  return oldRate === null ? 0n : ((newRate - oldRate) * 100n) / oldRate;
+}
+
+/**
+ * Publishes a plan whole, and in the same transaction what `alongside` writes. Refuses prices that move by more than
+ * `maxJumpPercent`, and a date that is no longer newer.
+ */
+export async function publishPlan(
+  deps: Deps,
+  plan: MarketPlan,
+  maxJumpPercent: number | null,
+  alongside?: (tx: Prisma.TransactionClient) => Promise<unknown>,
+): Promise<void> {
+  const jumps = plan.models.filter((model) => maxJumpPercent !== null && isJump(model, BigInt(maxJumpPercent)));
+  if (jumps.length > 0) {
+    const list = jumps.map((model) => `${model.gpu} ${percentOf(model)} %`).join(', ');
+    throw invalid(`prices would move by more than ${maxJumpPercent} %: ${list}`);
+  }
+  await deps.db.prisma.$transaction(async (tx) => {
+    await tx.$executeRaw`select pg_advisory_xact_lock(${PUBLISH_LOCK})`;
+    await checkNewer(tx, plan.date);
+    await publishSnapshot(tx, { date: plan.date, publishedAt: deps.clock.now(), figures: plan.models });
+    await alongside?.(tx);
+  });
+}
+
+/** Publishes a snapshot whole, within the caller's transaction. A null median keeps the last published price. */
+export async function publishSnapshot(
+  tx: Prisma.TransactionClient,
+  snapshot: { date: string; publishedAt: Instant; figures: readonly MarketFigure[] },
+): Promise<void> {
+  const snapshotDate = dayOf(snapshot.date);
+  const published = await lastPrices(tx);
+  await tx.marketSnapshot.create({ data: { date: snapshotDate, publishedAt: dateOf(snapshot.publishedAt) } });
+  await tx.gpuPrice.createMany({
+    data: snapshot.figures.map((figure) => ({
+      snapshotDate,
+      gpu: figure.gpu,
+      medianMicro: figure.medianMicro,
+      listings: figure.listings,
+      onDemandRate: priceOf(figure, published.get(figure.gpu)?.onDemandRate),
+    })),
+  });
+}
+
+function priceOf(figure: Pick<MarketFigure, 'medianMicro' | 'referencePriceMicro'>, last: Rate | undefined): Rate {
+  if (figure.medianMicro !== null) return onDemandRate(figure.medianMicro);
+  return last ?? onDemandRate(figure.referencePriceMicro);
+}
+
+async function lastPrices(db: Prisma.TransactionClient) {
+  const prices = await db.gpuPrice.findMany({ distinct: ['gpu'], orderBy: [{ gpu: 'asc' }, { snapshotDate: 'desc' }] });
+  return new Map(prices.map((price) => [price.gpu, price]));
+}
+
+/** The listing, or why the row is none. */
+function readListing({ gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
+  if (gpuSlug === '') return 'gpu_slug is empty';
+  const gpus = /^\d{1,4}$/.test(numGpus) ? Number(numGpus) : 0;
+  if (gpus < 1 || gpus > MAX_LISTING_GPUS) return `num_gpus must be a whole number from 1 to ${MAX_LISTING_GPUS}`;
+  const priceMicro = parseUsd(priceUsdHour);
+  if (priceMicro === null || priceMicro <= 0n || priceMicro > MAX_LISTING_MICRO) {
+    return 'price_usd_hour must be a number above 0, at most 1000000, with at most 6 decimals';
+  }
+  return { priceMicro, numGpus: BigInt(gpus) };
+}
+
+function reject(plan: MarketPlan, line: number, reason: string): void {
+  plan.rejectedCount += 1;
+  if (plan.rejected.length < MAX_REJECTED_TOLD) plan.rejected.push({ line, reason });
+}
+
+function isJump({ oldRate, newRate }: ModelPlan, maxPercent: bigint): boolean {
+  if (oldRate === null) return false;
+  const moved = newRate > oldRate ? newRate - oldRate : oldRate - newRate;
+  return moved * 100n > oldRate * maxPercent;
+}
+
+async function checkNewer(db: Prisma.TransactionClient, date: string): Promise<void> {
+  if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
+  const last = await db.marketSnapshot.findFirst({ orderBy: { date: 'desc' } });
+  if (last !== null && dayOf(date) <= last.date) {
+    throw new NotNewer(
+      'invalid_request',
+      `the snapshot of ${date} is not newer than the current one of ${last.date.toISOString().slice(0, 10)}`,
+    );
+  }
+}
+
+/** JavaScript takes 31 February for 3 March. */
+function isDay(date: string): boolean {
+  return CALENDAR_DATE.test(date) && !Number.isNaN(Date.parse(date)) && dayOf(date).toISOString().startsWith(date);
+}
+
+function dayOf(date: string): Date {
+  return new Date(`${date}T00:00:00Z`);
+}
+
+function invalid(message: string): DomainError {
+  return new DomainError('invalid_request', message);
+}

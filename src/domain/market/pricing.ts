@@ -1,0 +1,77 @@
+import type { Deps } from '../deps.js';
+import type { Micro, Rate } from '../rules/money.js';
+import { type ModeRates, modeRates } from '../rules/price-rule.js';
+
+export interface GpuPrice {
+  slug: string;
+  name: string;
+  vramGb: number;
+  tier: 'FLAGSHIP' | 'DATACENTER' | 'CONSUMER_FLAGSHIP' | 'CONSUMER';
+  pricePerGpuHour: ModeRates;
+  marketMedian: Micro | null;
+  /** Listings that the median was made from. */
+  listings: number;
+  /** The snapshot's date, YYYY-MM-DD. */
+  snapshot: string;
+  /** GPUs in the offers of the model. */
+  availableGpus: number;
+  url: string;
+}
+
+export interface PriceSheet {
+  /** YYYY-MM-DD; 1970-01-01 while no market data was ever published. */
+  marketSnapshot: string;
+  data: GpuPrice[];
+}
+
+/** The newest snapshot's prices in catalogue order, with what can be deployed now. */
+export async function priceSheet(deps: Deps): Promise<PriceSheet> {
+  const { catalogue, offers } = await deps.inventory.current();
+  const data = catalogue.gpuModels.flatMap(({ slug, name, vramGb, tier }): GpuPrice[] => {
+    const price = catalogue.prices.get(slug);
+    if (price === undefined) return [];
+    const { onDemandRate, marketMedian, listings, snapshot } = price;
+    return [
+      {
+        slug,
+        name,
+        vramGb,
+        tier,
+        pricePerGpuHour: modeRates(onDemandRate),
+        marketMedian,
+        listings,
+        snapshot,
+        availableGpus: offers.availableGpus(slug),
+        url: `${deps.settings.publicUrl}/v1/offers?gpu=${encodeURIComponent(slug)}`,
+      },
+    ];
+  });
+  return { marketSnapshot: catalogue.marketSnapshot, data };
+}
+
+/** What a model cost from one snapshot on. */
+export interface PastPrice {
+  snapshot: string;
+  onDemand: Rate;
+  marketMedian: Micro | null;
+  listings: number;
+}
+
+/** The model's prices in the snapshots of the days from `from` to `to`, oldest first; the newest 1,000 of them. */
+export async function priceHistory(
+  deps: Deps,
+  gpu: string,
+  period: { from?: string | null; to?: string | null },
+): Promise<PastPrice[]> {
+  const { rows } = await deps.db.pool.query<PastPrice>({
+    name: 'price-history',
+    text: `select * from (
+             select to_char(snapshot_date, 'YYYY-MM-DD') as snapshot, on_demand_rate as "onDemand",
+               median_micro as "marketMedian", listings
+             from gpu_price where gpu = $1 and snapshot_date between coalesce($2::date, '-infinity') and coalesce($3::date, 'infinity')
+             order by snapshot_date desc limit 1000
+           ) newest order by snapshot`,
+    values: [gpu, period.from ?? null, period.to ?? null],
+  });
+  return rows;
+}

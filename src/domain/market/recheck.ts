@@ -1,0 +1,349 @@
+import { Readable } from 'node:stream';
+import { alone } from '../../database/advisory-lock.js';
+import type { Prisma } from '../../database/database.js';
+import { csvRecords } from '../csv.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
+import { dateOf, type Instant, instantOf, latest, SECONDS_PER_DAY } from '../rules/time.js';
+import { LISTING_COLUMNS, listingRows, type MarketPlan, NotNewer, planSnapshot, publishPlan } from './market.js';
+import { readSource, SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
+import { lastDue, nextDue, onSchedule } from './schedule.js';
+
+/** What happened, for the log. */
+export type RecheckEvent =
+  | { kind: 'started'; attempt: number; attempts: number }
+  | { kind: 'succeeded'; sheet: string; listings: number; leftOut: number; models: number; changedPrices: number }
+  /** Nothing to do: there is a sheet that is as new already. */
+  | { kind: 'current'; sheet: string }
+  /** `fault` is set when the source is not to blame. `nextAttemptAt` is null after the last attempt. */
+  | {
+      kind: 'failed';
+      attempt: number;
+      attempts: number;
+      reason: string;
+      nextAttemptAt: Instant | null;
+      fault?: unknown;
+    };
+
+export interface RecheckOptions {
+  onEvent(event: RecheckEvent): void;
+  /** Ends an attempt in flight. */
+  signal: AbortSignal;
+  limits?: SourceLimits;
+}
+
+/** Held by the process that tries, while it does. */
+const RECHECK_LOCK = 4_207_003;
+/** While a re-check is under way every process looks this often: the one that tries may die. */
+const LOOK_AGAIN_SECONDS = 60n;
+const MAX_REASON = 1_000;
+
+/** Fetches the market on schedule, and at once when a time of the schedule was missed. Without MARKET_SOURCE: never. */
+export function startRecheck(
+  deps: Deps,
+  onEvent: (event: RecheckEvent) => void,
+  onFault: (error: unknown) => void,
+): { stop(): Promise<void> } {
+  if (deps.settings.marketSource === null) return { stop: async () => {} };
+  const ending = new AbortController();
+  let running: Promise<void> | undefined;
+  let wanted = false;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async () => {
+    const again = await recheckIfDue(deps, { onEvent, signal: ending.signal }).catch((error: unknown) => {
+      onFault(error);
+      return deps.clock.now() + LOOK_AGAIN_SECONDS;
+    });
+    if (again === null || ending.signal.aborted) return;
+    const seconds = again - deps.clock.now();
+    // Never later: clocks may be set, and another process may die.
+    const bounded = seconds < LOOK_AGAIN_SECONDS ? seconds : LOOK_AGAIN_SECONDS;
+    timer = setTimeout(wake, Math.max(Number(bounded), 1) * 1000).unref();
+  };
+  const wake = () => {
+    wanted = true;
+    running ??= lookWhileWanted().finally(() => {
+      running = undefined;
+    });
+  };
+  const lookWhileWanted = async () => {
+    while (wanted && !ending.signal.aborted) {
+      wanted = false;
+      clearTimeout(timer);
+      await look();
+    }
+  };
+  const job = onSchedule(deps.settings.marketSchedule, wake);
+  wake();
+  return {
+    stop: async () => {
+      job.stop();
+      clearTimeout(timer);
+      ending.abort();
+      await running;
+    },
+  };
+}
+
+/**
+ * Tries a re-check that is due, if no other process does. Returns when to look again; null when there is nothing more
+ * to do until the schedule's next time.
+ */
+export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise<Instant | null> {
+  const step = await stepNow(deps);
+  if (step.kind === 'nothing') return null;
+  if (step.kind === 'wait') return step.until;
+  const done = await alone(deps.db.pool, RECHECK_LOCK, async (lost) => {
+    // Anew: another process may have done it since.
+    return { again: await takeStep(deps, await stepNow(deps), options, lost) };
+  });
+  return done === null ? deps.clock.now() + LOOK_AGAIN_SECONDS : done.again;
+}
+
+async function stepNow({ db, clock, settings }: Deps): Promise<RecheckStep> {
+  const [last, sheet] = await Promise.all([
+    db.prisma.marketRecheck.findFirst({ orderBy: { day: 'desc' } }),
+    db.prisma.marketSnapshot.findFirst({ orderBy: { date: 'desc' }, select: { date: true } }),
+  ]);
+  const now = clock.now();
+  const due = lastDue(settings.marketSchedule, now);
+  return nextStep({
+    now,
+    today: dayOf(dateOf(now)),
+    dueDay: due === null ? null : dayOf(dateOf(due)),
+    sheetDay: sheet && dayOf(sheet.date),
+    last: last && {
+      day: dayOf(last.day),
+      finished: last.status !== 'TRYING',
+      attempts: last.attempts,
+      nextAttemptAt: last.nextAttemptAt && instantOf(last.nextAttemptAt),
+    },
+  });
+}
+
+async function takeStep(
+  deps: Deps,
+  step: RecheckStep,
+  options: RecheckOptions,
+  lost: AbortSignal,
+): Promise<Instant | null> {
+  switch (step.kind) {
+    case 'nothing':
+      return null;
+    case 'wait':
+      return step.until;
+    case 'current':
+      await endAsCurrent(deps, step.day, options);
+      return null;
+    case 'used up':
+      return fail(
+        deps,
+        { day: step.day, attempt: RECHECK_ATTEMPTS },
+        new SourceFault('the process that tried died'),
+        options,
+      );
+    case 'attempt':
+      return attempt(deps, step, options, lost);
+  }
+}
+
+interface Attempt {
+  /** Of the re-check: the day it was begun. */
+  day: string;
+  /** From 1. */
+  attempt: number;
+}
+
+async function attempt(
+  deps: Deps,
+  { day, attempt }: Attempt,
+  options: RecheckOptions,
+  lost: AbortSignal,
+): Promise<Instant | null> {
+  const { onEvent, limits = SOURCE_LIMITS } = options;
+  const cut = AbortSignal.any([options.signal, lost]);
+  await begin(deps, { day, attempt });
+  onEvent({ kind: 'started', attempt, attempts: RECHECK_ATTEMPTS });
+  try {
+    const plan = await planFromSource(deps, cut, limits);
+    cut.throwIfAborted();
+    // In one transaction: a process that dies here has done both or neither.
+    await publishPlan(deps, plan, deps.settings.marketMaxJumpPercent, (tx) => finish(tx, deps, day, 'PUBLISHED'));
+    onEvent(successOf(plan));
+    return null;
+  } catch (error) {
+    if (cut.aborted) {
+      // An attempt that this gateway's own end cut short is none. Without the lock others may be at it.
+      if (!lost.aborted) await giveBack(deps, { day, attempt });
+      return deps.clock.now() + LOOK_AGAIN_SECONDS;
+    }
+    if (error instanceof NotNewer) {
+      await endAsCurrent(deps, day, options);
+      return null;
+    }
+    return fail(deps, { day, attempt }, error, options);
+  }
+}
+
+/** Counted before it is tried, and open to others from now on: whoever holds the lock may go on when this process dies. */
+async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<void> {
+  const now = dateOf(clock.now());
+  await db.prisma.marketRecheck.upsert({
+    where: { day: dateOfDay(day) },
+    create: { day: dateOfDay(day), attempts: attempt, startedAt: now, nextAttemptAt: now },
+    update: { attempts: attempt, nextAttemptAt: now },
+  });
+}
+
+/** The sheet is dated the day it is fetched: today, in UTC. */
+async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
+  const planned = new AbortController();
+  try {
+    const bytes = readSource(deps.settings.marketSource!, AbortSignal.any([signal, planned.signal]), limits);
+    const records = csvRecords('the source', Readable.from(bytes, { objectMode: false }), LISTING_COLUMNS);
+    const plan = await planSnapshot(deps, dayOf(dateOf(deps.clock.now())), listingRows(records));
+    const [first] = plan.rejected;
+    if (first !== undefined && plan.rejectedCount > plan.listings) {
+      throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);
+    }
+    return plan;
+  } finally {
+    // A plan that was refused halfway leaves no download behind.
+    planned.abort();
+  }
+}
+
+function successOf(plan: MarketPlan): RecheckEvent {
+  const unknown = [...plan.unknownSlugs.values()].reduce((sum, rows) => sum + rows, 0);
+  return {
+    kind: 'succeeded',
+    sheet: plan.date,
+    listings: plan.listings,
+    leftOut: plan.rejectedCount + unknown,
+    models: plan.models.filter(({ medianMicro }) => medianMicro !== null).length,
+    changedPrices: plan.models.filter(({ oldRate, newRate }) => oldRate !== newRate).length,
+  };
+}
+
+async function fail(
+  deps: Deps,
+  { day, attempt }: Attempt,
+  error: unknown,
+  { onEvent }: RecheckOptions,
+): Promise<Instant | null> {
+  const expected = error instanceof SourceFault || error instanceof DomainError;
+  const reason = (expected ? error.message : 'a fault of the gateway').slice(0, MAX_REASON);
+  const now = deps.clock.now();
+  const nextAttemptAt = retryAt(attempt, now);
+  const failure = { failedAt: dateOf(now), error: reason };
+  const { count } = await deps.db.prisma.marketRecheck.updateMany({
+    where: { day: dateOfDay(day), status: 'TRYING', attempts: attempt },
+    data:
+      nextAttemptAt === null
+        ? { ...failure, status: 'FAILED', finishedAt: dateOf(now), nextAttemptAt: null }
+        : { ...failure, nextAttemptAt: dateOf(nextAttemptAt) },
+  });
+  // None: another process has gone on meanwhile.
+  if (count === 0) return null;
+  onEvent({
+    kind: 'failed',
+    attempt,
+    attempts: RECHECK_ATTEMPTS,
+    reason,
+    nextAttemptAt,
+    ...(!expected && { fault: error }),
+  });
+  return nextAttemptAt;
+}
+
+async function giveBack({ db }: Deps, { day, attempt }: Attempt): Promise<void> {
+  await db.prisma.marketRecheck.updateMany({
+    where: { day: dateOfDay(day), status: 'TRYING', attempts: attempt },
+    data: { attempts: attempt - 1 },
+  });
+}
+
+async function endAsCurrent(deps: Deps, day: string, { onEvent }: RecheckOptions): Promise<void> {
+  const now = dateOf(deps.clock.now());
+  const { date } = await deps.db.prisma.marketSnapshot.findFirstOrThrow({ orderBy: { date: 'desc' } });
+  await deps.db.prisma.marketRecheck.createMany({
+    data: { day: dateOfDay(day), attempts: 0, startedAt: now, nextAttemptAt: now },
+    skipDuplicates: true,
+  });
+  const { count } = await finish(deps.db.prisma, deps, day, 'CURRENT');
+  if (count > 0) onEvent({ kind: 'current', sheet: dayOf(date) });
+}
+
+function finish(db: Prisma.TransactionClient, { clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
+  return db.marketRecheck.updateMany({
+    where: { day: dateOfDay(day), status: 'TRYING' },
+    data: { status, finishedAt: dateOf(clock.now()), nextAttemptAt: null },
+  });
+}
+
+/** When the market was and will be fetched. */
+export interface RecheckTimes {
+  schedule: string;
+  lastSucceededAt: Instant | null;
+  lastFailedAt: Instant | null;
+  /** The next time of the schedule on a day that has had none, or the next attempt while one is due. */
+  nextAt: Instant | null;
+}
+
+/** Null without MARKET_SOURCE. */
+export async function recheckTimes(deps: Deps): Promise<RecheckTimes | null> {
+  return deps.settings.marketSource === null ? null : timesOf(deps);
+}
+
+/** For the operator alone. */
+export interface RecheckStatus extends RecheckTimes {
+  /** Without credentials; null: there is none. */
+  source: string | null;
+  /** Day of the current sheet; null: there is none. */
+  sheet: string | null;
+  lastError: string | null;
+}
+
+export async function recheckStatus(deps: Deps): Promise<RecheckStatus> {
+  const [times, sheet, failed] = await Promise.all([
+    timesOf(deps),
+    deps.db.prisma.marketSnapshot.findFirst({ orderBy: { date: 'desc' } }),
+    deps.db.prisma.marketRecheck.findFirst({ where: { failedAt: { not: null } }, orderBy: { failedAt: 'desc' } }),
+  ]);
+  const { marketSource } = deps.settings;
+  return {
+    ...times,
+    source: marketSource?.replace(/^(https?:\/\/)[^/?#]*@/i, '$1') ?? null,
+    sheet: sheet && dayOf(sheet.date),
+    lastError: failed?.error ?? null,
+  };
+}
+
+async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
+  const { rows } = await db.pool.query<{ succeeded: Instant | null; failed: Instant | null }>(
+    `select max(finished_at) filter (where status = 'PUBLISHED') as succeeded, max(failed_at) as failed from market_recheck`,
+  );
+  const last = await db.prisma.marketRecheck.findFirst({ orderBy: { day: 'desc' } });
+  const { marketSchedule: schedule } = settings;
+  return {
+    schedule,
+    lastSucceededAt: rows[0]!.succeeded,
+    lastFailedAt: rows[0]!.failed,
+    nextAt: last?.nextAttemptAt ? instantOf(last.nextAttemptAt) : nextDue(schedule, earliest(clock.now(), last?.day)),
+  };
+}
+
+/** The second after which another re-check may be due: now, or the last of the day that already has one. */
+function earliest(now: Instant, lastDay: Date | undefined): Instant {
+  return lastDay === undefined ? now : latest(now, instantOf(lastDay) + SECONDS_PER_DAY - 1n);
+}
+
+/** A date's day in UTC, YYYY-MM-DD. */
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
+}
+
+function dateOfDay(day: string): Date {
+  return new Date(`${day}T00:00:00Z`);
+}

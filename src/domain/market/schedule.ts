@@ -1,0 +1,36 @@
+import { Cron } from 'croner';
+import { dateOf, type Instant, instantOf } from '../rules/time.js';
+
+const FIELDS = /^\S+(\s+\S+){4,5}$/;
+
+/** True for a cron pattern of five fields, or six with seconds first, that comes due at some time. */
+export function isSchedule(pattern: string): boolean {
+  try {
+    return FIELDS.test(pattern) && cronOf(pattern).nextRun(new Date(0)) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** The last time at or before `now` that the pattern was due, in UTC; null when there was none. */
+export function lastDue(pattern: string, now: Instant): Instant | null {
+  const [due] = cronOf(pattern).previousRuns(1, dateOf(now + 1n));
+  return due === undefined ? null : instantOf(due);
+}
+
+/** The first time after `now` that the pattern is due, in UTC. */
+export function nextDue(pattern: string, now: Instant): Instant | null {
+  const due = cronOf(pattern).nextRun(dateOf(now));
+  return due === null ? null : instantOf(due);
+}
+
+/** Calls `wake` whenever the pattern is due in UTC by the machine's own clock, until it is stopped. */
+export function onSchedule(pattern: string, wake: () => void): { stop(): void } {
+  return new Cron(pattern, { ...OPTIONS, paused: false, unref: true }, wake);
+}
+
+const OPTIONS = { timezone: 'UTC', mode: '5-or-6-parts', paused: true } as const;
+
+function cronOf(pattern: string): Cron {
+  return new Cron(pattern, OPTIONS);
+}

@@ -1,0 +1,145 @@
+import { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { type Buckets, createMemoryBuckets, type Reservation, WINDOW_MS } from './memory-buckets.js';
+
+/** Counts that all gateway processes share. */
+export interface RedisBuckets extends Buckets {
+  state(): RedisState;
+  close(): void;
+}
+
+export type RedisState = 'ok' | 'away';
+
+const KEY_PREFIX = 'gpu-rental-gateway:rate-limit:';
+/** No account has this id. */
+const PROBE = 'probe';
+const PROBE_LIMIT = 1_000_000;
+const PROBE_EVERY_MS = 1_000;
+/** How long a request may wait for Redis. */
+const ANSWER_WITHIN_MS = 250;
+const CONNECT_WITHIN_MS = 1_000;
+const MAX_RECONNECT_DELAY_MS = 1_000;
+/** A connection that owes an answer for so long is given up, and with it what waits for it. */
+const SOCKET_TIMEOUT_MS = 5_000;
+
+/**
+ * One entry for each request that was admitted, oldest first: its instant in ms of Redis' clock. A clock that was set
+ * back stands still at the newest entry; one set back by more than the window begins anew.
+ */
+const RESERVE = `
+local key, cost, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local newest = tonumber(redis.call('LINDEX', key, -1) or now)
+if newest > now + window then
+  redis.call('DEL', key)
+elseif newest > now then
+  now = newest
+end
+local oldest = redis.call('LINDEX', key, 0)
+while oldest and tonumber(oldest) + window <= now do
+  redis.call('LPOP', key)
+  oldest = redis.call('LINDEX', key, 0)
+end
+local taken = redis.call('LLEN', key)
+if taken + cost > limit then
+  local inTheWay = redis.call('LINDEX', key, taken + cost - limit - 1)
+  return {0, taken, redis.call('LINDEX', key, -1) + window - now, inTheWay + window - now}
+end
+for _ = 1, cost do
+  redis.call('RPUSH', key, string.format('%.0f', now))
+end
+redis.call('PEXPIRE', key, window)
+return {1, taken, window, 0}
+`;
+
+type Reserve = (
+  key: string,
+  cost: number,
+  limit: number,
+  windowMs: number,
+) => Promise<[number, number, number, number]>;
+
+/**
+ * While Redis is away each process limits for itself, starting from what it admitted in the last 60 s: no request waits
+ * for a Redis known to be away, none is refused for it, and none passes uncounted. It is asked again every second.
+ */
+export async function openRedisBuckets(url: string, log: Logger): Promise<RedisBuckets> {
+  const own = createMemoryBuckets();
+  const redis = connect(url);
+  let state: RedisState | 'closed' = 'ok';
+
+  const ask = async (accountId: string, cost: number, limit: number): Promise<Reservation> => {
+    const answer = redis.reserveRequests(KEY_PREFIX + accountId, cost, limit, WINDOW_MS);
+    const [admitted, taken, resetMs, retryMs] = await inTime(answer);
+    return { admitted: admitted === 1, taken, resetMs, retryMs };
+  };
+  const lose = (error: Error) => {
+    if (state !== 'ok') return;
+    state = 'away';
+    log.warn({ reason: error.message }, 'Redis is away: each gateway process limits requests for itself');
+  };
+  const probe = async () => {
+    try {
+      await ask(PROBE, 1, PROBE_LIMIT);
+      if (state === 'away') log.info('Redis is back: the gateway processes share the rate limit');
+      if (state !== 'closed') state = 'ok';
+    } catch (error) {
+      lose(error as Error);
+    }
+  };
+
+  // Also what the client reports: without a listener it writes to the console.
+  redis.on('error', lose);
+  redis.on('close', () => lose(new Error('the connection was closed')));
+  redis.on('ready', probe);
+  await redis.connect().then(probe, lose);
+  const probing = setInterval(probe, PROBE_EVERY_MS);
+  probing.unref();
+
+  return {
+    async reserve(accountId, cost, limit) {
+      if (state !== 'ok') return own.reserve(accountId, cost, limit);
+      try {
+        const reservation = await ask(accountId, cost, limit);
+        if (reservation.admitted) own.note(accountId, cost);
+        return reservation;
+      } catch (error) {
+        lose(error as Error);
+        return own.reserve(accountId, cost, limit);
+      }
+    },
+    state: () => (state === 'ok' ? 'ok' : 'away'),
+    close: () => {
+      state = 'closed';
+      clearInterval(probing);
+      redis.disconnect();
+    },
+  };
+}
+
+function connect(url: string): Redis & { reserveRequests: Reserve } {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_WITHIN_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    retryStrategy: (attempts) => Math.min(attempts * 100, MAX_RECONNECT_DELAY_MS),
+    // A replica that took over from its primary, or the other way round.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+    // Nothing waits for a connection, and nothing is asked twice: that would take twice.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    scripts: { reserveRequests: { lua: RESERVE, numberOfKeys: 1 } },
+  });
+  return redis as Redis & { reserveRequests: Reserve };
+}
+
+/** After the time is over, what has already arrived still counts: it may be this process that was late to look. */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = new Error(`no answer in ${ANSWER_WITHIN_MS} ms`);
+    const timer = setTimeout(() => setImmediate(reject, late), ANSWER_WITHIN_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
