@@ -8,7 +8,7 @@ import type { Config } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
-import type { Telling } from './database/pool.js';
+import type { NotifyMode } from './database/pool.js';
 import { startSweep } from './domain/billing/sweep.js';
 import { createDeps, type Deps, type Settings } from './domain/deps.js';
 import { startRecheck } from './domain/market/recheck.js';
@@ -49,14 +49,14 @@ export async function openDomain(
   config: Config,
   clock: Clock,
   log: Logger,
-  telling: Telling = 'within',
+  notifyMode: NotifyMode = 'within',
 ): Promise<Domain> {
   const embedded =
     config.databaseUrl === null
       ? await openEmbeddedPostgres({ dataDir: config.dataDir, onNote: (note) => log.info(note) })
       : null;
   const url = config.databaseUrl ?? embedded!.url;
-  const db = openDatabase(url, telling);
+  const db = openDatabase(url, notifyMode);
   const close = async () => {
     await orGiveUp(db.close());
     await embedded?.release();
@@ -120,7 +120,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
       const recheckEnded = recheck.stop();
       await sleep(noticeMs);
       // A stream has no end of its own to wait for; whoever reads it connects again, elsewhere.
-      deps.live.close();
+      deps.subscriptions.close();
       await drain(server);
       redis?.close();
       await orGiveUp(Promise.all([sweep.stop(), recheckEnded]).then(() => keyUses.close()));

@@ -4,7 +4,7 @@ import type pg from 'pg';
  * Runs `work` unless another process holds the lock, and returns null then. The lock is the connection's, so it ends
  * with the process that holds it; `signal` is aborted when the connection is lost while `work` goes on.
  */
-export async function alone<T>(
+export async function withAdvisoryLock<T>(
   pool: pg.Pool,
   lock: number,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,9 +1,9 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { PrismaClient } from './generated/client/client.js';
-import { Turns } from './keyed-queue.js';
+import { KeyedQueue } from './keyed-queue.js';
 import { Notices } from './notices.js';
-import { createPool, type Telling } from './pool.js';
+import { createPool, type NotifyMode } from './pool.js';
 
 export type { Prisma } from './generated/client/client.js';
 export { PrismaClient } from './generated/client/client.js';
@@ -13,20 +13,20 @@ export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;
   /** Takes writes of one account one after the other. */
-  turns: Turns;
+  accountQueue: KeyedQueue;
   /** What any process changes. */
   notices: Notices;
   close(): Promise<void>;
 }
 
-export function openDatabase(connectionString: string, telling: Telling = 'within'): Database {
-  const pool = createPool(connectionString, telling);
+export function openDatabase(connectionString: string, notifyMode: NotifyMode = 'within'): Database {
+  const pool = createPool(connectionString, notifyMode);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-  const notices = new Notices(connectionString, telling);
+  const notices = new Notices(connectionString, notifyMode);
   return {
     prisma,
     pool,
-    turns: new Turns(),
+    accountQueue: new KeyedQueue(),
     notices,
     close: async () => {
       await notices.close();

@@ -1,4 +1,4 @@
-import { TurnTimeout } from './keyed-queue.js';
+import { QueueTimeout } from './keyed-queue.js';
 
 /** SQLSTATE: serialization failure, deadlock, unique violation. */
 const CONFLICT_STATES = new Set(['40001', '40P01']);
@@ -36,7 +36,7 @@ function isIdCollision(error: unknown): boolean {
 
 /** True when the database is away or too busy: the caller may try again later. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof TurnTimeout) return true;
+  if (error instanceof QueueTimeout) return true;
   let fault = error;
   for (let depth = 0; depth < MAX_CAUSES && fault instanceof Object; depth += 1) {
     const { code, message, cause, originalError } = fault as Record<string, unknown>;

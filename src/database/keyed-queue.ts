@@ -3,19 +3,19 @@ const WAIT_MS = 5_000;
 const MAX_WAITING = 200;
 
 /** No turn came in time, or too many wait already. */
-export class TurnTimeout extends Error {}
+export class QueueTimeout extends Error {}
 
 /**
  * One at a time for each key, in order of arrival, within this process. Writes of one account would wait for each
  * other in the database anyway; waiting here they hold no connection, so that one busy account can't starve the rest.
  */
-export class Turns {
+export class KeyedQueue {
   /** The work that runs or waits for a key, the last one's end first in line for the next. */
   readonly #queues = new Map<string, { waiting: number; last: Promise<unknown> | null }>();
 
-  async take<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const queue = this.#queues.get(key) ?? { waiting: 0, last: null };
-    if (queue.waiting >= MAX_WAITING) throw new TurnTimeout(`more than ${MAX_WAITING} wait for ${key}`);
+    if (queue.waiting >= MAX_WAITING) throw new QueueTimeout(`more than ${MAX_WAITING} wait for ${key}`);
     queue.waiting += 1;
     this.#queues.set(key, queue);
     const turn = queue.last === null ? work() : afterOrTimeout(queue.last, work);
@@ -34,7 +34,7 @@ export class Turns {
 async function afterOrTimeout<T>(before: Promise<unknown>, work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TurnTimeout(`no turn within ${WAIT_MS} ms`)), WAIT_MS);
+    timer = setTimeout(() => reject(new QueueTimeout(`no turn within ${WAIT_MS} ms`)), WAIT_MS);
   });
   try {
     await Promise.race([before, late]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Telling } from './pool.js';
+import type { NotifyMode } from './pool.js';
 
 /** What changed, as the triggers of the migrations `change_notices` and `market_recheck` tell it. */
 export type Notice =
@@ -27,7 +27,7 @@ const RECONNECT_AFTER_MS = 200;
 /** A connection that is gone without a word is found out in the sum of both. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
-/** What is committed meanwhile is told together: each telling is a commit of its own. */
+/** What is committed meanwhile is told together: each notification is a commit of its own. */
 const TELL_PAUSE_MS = 100;
 /** More than this untold: one notice that anything may have changed says as much. */
 const MAX_UNTOLD = 1_000;
@@ -41,7 +41,7 @@ const MAX_UNTOLD = 1_000;
  */
 export class Notices {
   readonly #connectionString: string;
-  readonly #telling: Telling;
+  readonly #notifyMode: NotifyMode;
   readonly #sender = randomUUID();
   readonly #listeners = new Set<Listener>();
   #client: pg.Client | null = null;
@@ -56,9 +56,9 @@ export class Notices {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(connectionString: string, telling: Telling) {
+  constructor(connectionString: string, notifyMode: NotifyMode) {
     this.#connectionString = connectionString;
-    this.#telling = telling;
+    this.#notifyMode = notifyMode;
   }
 
   get isListening(): boolean {
@@ -74,7 +74,7 @@ export class Notices {
   /** To be called with what a transaction of this process committed, before the request is answered. */
   tell(notices: readonly Notice[]): void {
     for (const notice of notices) this.#hand(notice, true);
-    if (this.#telling === 'within' || notices.length === 0) return;
+    if (this.#notifyMode === 'within' || notices.length === 0) return;
     this.#untold = this.#untold.length < MAX_UNTOLD ? [...this.#untold, ...notices] : [{ table: 'machine' }];
     if (this.#pause === null) void this.#tellOthers();
   }

@@ -25,17 +25,17 @@ const domainTypes: pg.CustomTypesConfig = {
  * Whether the database tells of changed rentals `within` the transaction that changes them, or this process itself
  * `after` it, which spares commits to wait for each other (migration `change_notices`).
  */
-export type Telling = 'within' | 'after';
+export type NotifyMode = 'within' | 'after';
 
 /** For one transaction of a process that tells after others. */
-export const TELL_WITHIN = {
+export const NOTIFY_IN_TRANSACTION = {
   name: 'tell-within',
-  text: `select set_config('gateway.tells', '${'within' satisfies Telling}', true)`,
+  text: `select set_config('gateway.tells', '${'within' satisfies NotifyMode}', true)`,
   values: [],
 };
 
 /** The process' one pool, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
-export function createPool(connectionString: string, telling: Telling): pg.Pool {
+export function createPool(connectionString: string, notifyMode: NotifyMode): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max: MAX_CONNECTIONS,
@@ -43,7 +43,7 @@ export function createPool(connectionString: string, telling: Telling): pg.Pool 
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     application_name: 'gpu-rental-gateway',
-    options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${telling}`,
+    options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${notifyMode}`,
     types: domainTypes,
   });
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.

@@ -1,10 +1,10 @@
 import type { Database } from '../database/database.js';
-import { AccountReads } from './accounts/account-loader.js';
-import { Callers } from './accounts/api-key-cache.js';
+import { AccountLoader } from './accounts/account-loader.js';
+import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Inventory } from './inventory/inventory.js';
 import type { Rate } from './rules/money.js';
 import type { Clock } from './rules/time.js';
-import { Live } from './updates/subscriptions.js';
+import { SubscriptionRegistry } from './updates/subscriptions.js';
 
 /** What the operator decides, in the units of the rules. */
 export interface Settings {
@@ -34,11 +34,11 @@ export interface Deps {
   /** The public data, kept in memory. */
   inventory: Inventory;
   /** Owners of keys, remembered. */
-  callers: Callers;
+  apiKeyCache: ApiKeyCache;
   /** Accounts and their live instances, those asked for at once by one statement. */
-  reads: AccountReads;
+  accountLoader: AccountLoader;
   /** Who is told of changes as they happen. */
-  live: Live;
+  subscriptions: SubscriptionRegistry;
   clock: Clock;
   settings: Settings;
 }
@@ -48,9 +48,9 @@ export function createDeps(db: Database, clock: Clock, settings: Settings): Deps
   return {
     db,
     inventory: new Inventory(db),
-    callers: new Callers(notices),
-    reads: new AccountReads(db.pool),
-    live: new Live(notices),
+    apiKeyCache: new ApiKeyCache(notices),
+    accountLoader: new AccountLoader(db.pool),
+    subscriptions: new SubscriptionRegistry(notices),
     clock,
     settings,
   };

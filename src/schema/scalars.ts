@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { parseUsd, usdNumber } from '../domain/rules/money.js';
-import { formatInstant, instantOf } from '../domain/rules/time.js';
+import { formatDay, formatInstant, instantOf } from '../domain/rules/time.js';
 import { builder } from './builder.js';
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -38,7 +38,7 @@ builder.scalarType('DateTime', {
 
 builder.scalarType('Date', {
   description: 'A calendar date: 2026-11-20.',
-  serialize: (value) => (value instanceof Date ? value.toISOString().slice(0, 10) : value),
+  serialize: (value) => (value instanceof Date ? formatDay(value) : value),
   parseValue: (value) => {
     if (typeof value !== 'string' || !isDay(value)) {
       throw new GraphQLError('Date must be YYYY-MM-DD, from 1970 on');

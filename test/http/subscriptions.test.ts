@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const stream of open.splice(0)) stream.abort();
-  await expect.poll(() => here.deps.live.size + there.deps.live.size, PATIENCE).toBe(0);
+  await expect.poll(() => here.deps.subscriptions.size + there.deps.subscriptions.size, PATIENCE).toBe(0);
 });
 afterAll(async () => {
   await Promise.all([here.close(), there.close()]);
@@ -314,7 +314,7 @@ describe('over HTTP', () => {
         { code: 'invalid_request', status: 406 },
       ]);
     }
-    expect(here.deps.live.size).toBe(0);
+    expect(here.deps.subscriptions.size).toBe(0);
   });
 
   it('answers 401 without a valid key', async () => {
@@ -365,7 +365,7 @@ describe('over HTTP', () => {
     }
     const refused = await subscribe(limited.address, INSTANCES, { key: renter.key });
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
-    expect(limited.deps.live.size).toBe(4);
+    expect(limited.deps.subscriptions.size).toBe(4);
     await limited.close();
   });
 });
@@ -388,7 +388,7 @@ describe('how many are open', () => {
     ];
     const refused = streams.filter(({ status }) => status === 429);
     expect(statuses(streams)).toEqual([...Array(MAX_STREAMS_PER_ACCOUNT).fill(200), ...Array(10).fill(429)]);
-    expect(here.deps.live.size).toBe(MAX_STREAMS_PER_ACCOUNT);
+    expect(here.deps.subscriptions.size).toBe(MAX_STREAMS_PER_ACCOUNT);
     expect(refused[0]!.headers.get('retry-after')).toBe('5');
     expect(await refused[0]!.next()).toMatchObject({ code: 'rate_limited' });
     // Neither another account nor the other gateway is full.
@@ -396,7 +396,7 @@ describe('how many are open', () => {
     await watch(there, BALANCE, { key: ann.key });
     const accepted = streams.filter(({ status }) => status === 200);
     for (const stream of accepted.slice(0, 3)) stream.abort();
-    await expect.poll(() => here.deps.live.size, PATIENCE).toBe(MAX_STREAMS_PER_ACCOUNT + 1 - 3);
+    await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(MAX_STREAMS_PER_ACCOUNT + 1 - 3);
     expect(statuses(await openAtOnce(5, BALANCE, { key: ann.key }))).toEqual([200, 200, 200, 429, 429]);
   });
 
@@ -422,7 +422,7 @@ describe('how many are open', () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     await (await watch(here, BALANCE, { key: renter.key })).next();
     for (const stream of open.splice(0)) stream.abort();
-    await expect.poll(() => here.deps.live.size, PATIENCE).toBe(0);
+    await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     const before = timers();
     for (let round = 0; round < 10; round += 1) {
       const gone = new AbortController();
@@ -430,11 +430,11 @@ describe('how many are open', () => {
       const early = Array.from({ length: 5 }, () =>
         subscribe(here.address, INSTANCES, { key: renter.key, signal: gone.signal }).catch(() => null),
       );
-      await expect.poll(() => here.deps.live.size, PATIENCE).toBeGreaterThan(5);
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBeGreaterThan(5);
       gone.abort();
       for (const stream of late) stream.abort();
       await Promise.all(early);
-      await expect.poll(() => here.deps.live.size, PATIENCE).toBe(0);
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     }
     // Each open stream has a timer for its comments; the pool's few come and go.
     await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
@@ -451,10 +451,10 @@ describe('how many are open', () => {
       const opening = Array.from({ length: 10 }, () =>
         subscribe(here.address, BALANCE, { key: renter.key, signal: gone.signal }).catch(() => null),
       );
-      await expect.poll(() => here.deps.live.size, PATIENCE).toBe(10);
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(10);
       gone.abort();
       await Promise.all(opening);
-      await expect.poll(() => here.deps.live.size, PATIENCE).toBe(0);
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     } finally {
       await blocker.query('rollback');
       blocker.release();
@@ -514,7 +514,7 @@ describe('a key that is no longer accepted', () => {
     await revokeApiKey(alone, owner.accountId, owner.keyId);
     await ended;
     expect(await changes.next()).toEqual({ done: true, value: undefined });
-    expect(alone.live.size).toBe(0);
+    expect(alone.subscriptions.size).toBe(0);
     await deps.close();
   });
 
@@ -523,7 +523,7 @@ describe('a key that is no longer accepted', () => {
     const owner = await ownerOf(deps, await deps.account());
     await revokeApiKey(deps, null, owner.keyId);
     await expect(balanceChanges(deps, owner, never())).rejects.toMatchObject({ code: 'unauthorized' });
-    expect(deps.live.size).toBe(0);
+    expect(deps.subscriptions.size).toBe(0);
     await deps.close();
   });
 });
@@ -604,7 +604,7 @@ describe('while notices are lost', () => {
     try {
       here.deps.db.notices.tell([{ table: 'catalogue' }]);
       expect(await stream.next()).toMatchObject({ code: 'internal', errors: [{ message: 'internal error' }] });
-      expect([await stream.next(), here.deps.live.size]).toEqual(['complete', 0]);
+      expect([await stream.next(), here.deps.subscriptions.size]).toEqual(['complete', 0]);
     } finally {
       // The class' own again.
       delete (inventory as Partial<typeof inventory>).current;
@@ -670,10 +670,10 @@ describe("GraphiQL's page", () => {
     const { value } = (await events.next()) as { value: { data: { offersChanged: object[] } } };
     expect(value.data.offersChanged).toHaveLength(5);
     const next = events.next();
-    expect(here.deps.live.size).toBe(1);
+    expect(here.deps.subscriptions.size).toBe(1);
     void events.return!();
     expect(await next).toEqual({ done: true, value: undefined });
-    await expect.poll(() => here.deps.live.size, PATIENCE).toBe(0);
+    await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     expect(await run('{ __typename }')).toEqual({ data: { __typename: 'Query' } });
     const refused = await run(BALANCE);
     expect(await refused.next()).toMatchObject({ value: { errors: [{ message: 'missing or unknown API key' }] } });
@@ -686,8 +686,8 @@ it('a reader that returns is gone at once, whatever it waits for', async () => {
   const changes = await instanceChanges(deps, await ownerOf(deps, await deps.account()), null, never());
   const next = changes.next();
   await sleep(0);
-  expect(deps.live.size).toBe(1);
+  expect(deps.subscriptions.size).toBe(1);
   await changes.return!();
-  expect([await next, deps.live.size]).toEqual([{ done: true, value: undefined }, 0]);
+  expect([await next, deps.subscriptions.size]).toEqual([{ done: true, value: undefined }, 0]);
   await deps.close();
 });

@@ -8,13 +8,19 @@ import {
   type OfferRange,
   type PricedModel,
 } from '../../src/domain/inventory/offer-index.js';
-import { checkFilter, type OfferSort, pageOf, positionOf, wantedBy } from '../../src/domain/inventory/offer-search.js';
+import {
+  checkFilter,
+  criteriaOf,
+  type OfferSort,
+  pageOf,
+  positionOf,
+} from '../../src/domain/inventory/offer-search.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 200);
 
 type Models = ReadonlyMap<string, PricedModel>;
 
-/** Few of each, so that machines share shelves and shelves share prices: two a are one b, and c costs what a does. */
+/** Few of each, so that machines share groups and groups share prices: two a are one b, and c costs what a does. */
 const MODELS: Models = new Map([
   ['a', { onDemandRate: 100_000n, tier: 'CONSUMER', vramGb: 24 }],
   ['b', { onDemandRate: 200_000n, tier: 'DATACENTER', vramGb: 80 }],
@@ -35,7 +41,7 @@ const machine: fc.Arbitrary<OfferedMachine> = fc
     region: fc.constantFrom(...REGIONS),
     numGpus: fc.integer({ min: 1, max: 2 }),
     reliability: fc.constantFrom(0.9, 0.95, 0.99),
-    // Mostly free: a dozen on a shelf have an order to keep.
+    // Mostly free: a dozen on a group have an order to keep.
     preemptible: fc.constantFrom(false, false, false, true),
     diskGb: fc.integer({ min: 50, max: 60 }),
     vcpus: fc.constantFrom(32, 64),
@@ -175,7 +181,7 @@ function expectSame(
   questions: readonly Question[],
 ): void {
   for (const { filter, priceMax, sort, limit, fromEnd, ...cursors } of questions) {
-    const wanted = wantedBy(checkFilter(filter));
+    const wanted = criteriaOf(checkFilter(filter));
     const byPrice = naive(machines.values(), models, filter, 'PRICE');
     const cheap = byPrice.filter(({ pricePerHour }) => priceMax === null || pricePerHour.onDemand <= priceMax);
     const found = index.cheapest(wanted, priceMax, limit);
@@ -203,7 +209,7 @@ function expectSame(
   }
 }
 
-describe('offers on shelves', () => {
+describe('offers on groups', () => {
   test('are those of a naive sort, however they were put in, moved and taken out', () => {
     fc.assert(
       fc.property(
@@ -234,7 +240,7 @@ describe('offers on shelves', () => {
   });
 
   test('of an index without machines are none', () => {
-    const everything = wantedBy(checkFilter({ includePreemptible: true }));
+    const everything = criteriaOf(checkFilter({ includePreemptible: true }));
     const index = new OfferIndex(MODELS);
     expect([index.cheapest(everything, null, 10), index.availableGpus('a')]).toEqual([[], 0]);
     index.remove('m-0');

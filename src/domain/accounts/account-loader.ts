@@ -17,7 +17,7 @@ const ACCOUNTS = {
   name: 'read-accounts',
   text: `select ${ACCOUNT_COLUMNS} from account where id = any($1::text[])`,
 };
-const LIVE = {
+const LIVE_INSTANCES = {
   name: 'read-live',
   text: `select ${INSTANCE_COLUMNS} from instance where account_id = any($1::text[]) and status <> 'DESTROYED'
          order by account_id, sequence desc`,
@@ -27,9 +27,9 @@ const LIVE = {
  * What every request with a key reads. What is asked for in one turn of the event loop, by whichever requests, is read
  * by one statement, sent after the last was asked: nobody gets what is older than his question, and nothing is kept.
  */
-export class AccountReads {
+export class AccountLoader {
   readonly #accounts: DataLoader<string, Readonly<Account> | null>;
-  readonly #live: DataLoader<string, readonly Readonly<Instance>[]>;
+  readonly #liveInstances: DataLoader<string, readonly Readonly<Instance>[]>;
 
   constructor(pool: pg.Pool) {
     this.#accounts = new DataLoader(async (ids) => {
@@ -37,8 +37,8 @@ export class AccountReads {
       const byId = new Map(rows.map((account) => [account.id, account]));
       return ids.map((id) => byId.get(id) ?? null);
     }, TOGETHER);
-    this.#live = new DataLoader(async (ids) => {
-      const { rows } = await pool.query<Instance>({ ...LIVE, values: [ids] });
+    this.#liveInstances = new DataLoader(async (ids) => {
+      const { rows } = await pool.query<Instance>({ ...LIVE_INSTANCES, values: [ids] });
       const byAccount = new Map<string, Instance[]>(ids.map((id) => [id, []]));
       for (const instance of rows) byAccount.get(instance.accountId)!.push(instance);
       return ids.map((id) => byAccount.get(id)!);
@@ -51,7 +51,7 @@ export class AccountReads {
   }
 
   /** The account's undestroyed instances as they stand, newest first. */
-  live(accountId: string): Promise<readonly Readonly<Instance>[]> {
-    return this.#live.load(accountId);
+  liveInstances(accountId: string): Promise<readonly Readonly<Instance>[]> {
+    return this.#liveInstances.load(accountId);
   }
 }

@@ -4,19 +4,19 @@ import type { SpendLine } from '../rules/accrual.js';
 import type { Account } from '../rules/lifecycle.js';
 
 /** The account of a live key, and what its rate limit depends on. */
-export interface Owner extends SpendLine {
+export interface KeyOwner extends SpendLine {
   accountId: string;
   keyId: string;
 }
 
-/** Live keys and accounts remembered at most: about 1 kB for a key with its account. */
+/** API keys and accounts remembered at most: about 1 kB for a key with its account. */
 const REMEMBERED = 20_000;
 
 /**
- * Live keys that were looked up, by hash, for as long as change notices come in: a revoked key or a suspended account
+ * API keys that were looked up, by hash, for as long as change notices come in: a revoked key or a suspended account
  * is told by one. Nothing is remembered of unknown keys.
  */
-export class Callers {
+export class ApiKeyCache {
   readonly #notices: Notices;
   readonly #keys = new LRUCache<string, { accountId: string; keyId: string }>({ max: REMEMBERED });
   readonly #lines = new LRUCache<string, SpendLine>({ max: REMEMBERED });
@@ -42,7 +42,7 @@ export class Callers {
   }
 
   /** The remembered owner, else the one that `read` finds in the database; null when there is none. */
-  async owner(hash: Buffer, read: () => Promise<Owner | null>): Promise<Owner | null> {
+  async owner(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);
     const line = key && this.#lines.get(key.accountId);

@@ -7,7 +7,7 @@ import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_K
 import { DomainError } from '../rules/errors.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { dateOf, formatInstant, type Instant } from '../rules/time.js';
-import type { Owner } from './api-key-cache.js';
+import type { KeyOwner } from './api-key-cache.js';
 
 const KEY_ID_BYTES = 8;
 const LISTED_KEYS = 200;
@@ -27,15 +27,15 @@ export interface Caller {
 export async function authenticate(deps: Deps, key: string): Promise<Caller | null> {
   const hash = hashApiKey(key);
   if (hash === null) return null;
-  const found = await deps.callers.owner(hash, () => readOwner(deps, hash));
+  const found = await deps.apiKeyCache.owner(hash, () => readOwner(deps, hash));
   if (found === null) return null;
   const spend = lifetimeSpendAt(found, deps.clock.now());
   const { accountId, keyId } = found;
   return { accountId, keyId, requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, spend) };
 }
 
-async function readOwner(deps: Deps, hash: Buffer): Promise<Owner | null> {
-  const { rows } = await deps.db.pool.query<Owner>({
+async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
+  const { rows } = await deps.db.pool.query<KeyOwner>({
     name: 'authenticate',
     text: `select api_key.account_id as "accountId", api_key.id as "keyId", spend_units as "spendUnits",
              burn_rate as "burnRate", settled_at as "settledAt"

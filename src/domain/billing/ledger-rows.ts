@@ -78,7 +78,7 @@ export interface MachineUnderLock {
   /** Published now, USD per GPU-hour on demand; null when the model has no price. */
   rate: Rate | null;
   /** The undestroyed instances on it, of any account. */
-  live: Instance[];
+  liveInstances: Instance[];
 }
 
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
@@ -99,9 +99,9 @@ export const LOCK_MACHINE: NamedStatement = {
          from machine where id = $1 for no key update`,
 };
 /** Instances need no lock of their own: only a holder of their account's lock changes them. */
-const LIVE_ON_MACHINE = instancesWhere('live-on-machine', `machine_id = $1 and status <> 'DESTROYED'`);
+const LIVE_INSTANCES_ON_MACHINE = instancesWhere('live-on-machine', `machine_id = $1 and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
-export const LIVE_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
+export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
 
 /** Of the model of machine `$1` in the newest snapshot: USD per GPU-hour on demand. */
 const PUBLISHED_RATE: NamedStatement = {
@@ -116,13 +116,16 @@ function instancesWhere(name: string, condition: string): NamedStatement {
 
 /** Locks a machine and then reads what a decision on it needs. */
 export function machineStatements(machineId: string): PreparedStatement[] {
-  return [LOCK_MACHINE, LIVE_ON_MACHINE, PUBLISHED_RATE].map((statement) => ({ ...statement, values: [machineId] }));
+  return [LOCK_MACHINE, LIVE_INSTANCES_ON_MACHINE, PUBLISHED_RATE].map((statement) => ({
+    ...statement,
+    values: [machineId],
+  }));
 }
 
 export function machineRows([machines, live, rates]: readonly object[][]) {
-  const machine = machines![0] as Omit<MachineUnderLock, 'live' | 'rate'> | undefined;
+  const machine = machines![0] as Omit<MachineUnderLock, 'liveInstances' | 'rate'> | undefined;
   const { rate = null } = (rates![0] ?? {}) as { rate?: Rate };
-  return { row: machine && { ...machine, rate }, live: live as Instance[] };
+  return { row: machine && { ...machine, rate }, liveInstances: live as Instance[] };
 }
 
 /** What writes the changes: nothing, or one statement, or for a settling of many rows one for each. */

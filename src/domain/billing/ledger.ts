@@ -1,4 +1,4 @@
-import { TELL_WITHIN } from '../../database/pool.js';
+import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
@@ -6,7 +6,7 @@ import { type Account, type Changes, type Instance, isDue, noChanges, type Step,
 import { type Instant, latest } from '../rules/time.js';
 import {
   INSTANCE_OF_ACCOUNT,
-  LIVE_OF_ACCOUNT,
+  LIVE_INSTANCES_OF_ACCOUNT,
   LOCK_ACCOUNTS,
   LOCK_MACHINE,
   type MachineUnderLock,
@@ -84,7 +84,7 @@ export async function write<T>(
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
   const work = async (transaction: Transaction): Promise<Outcome> => {
     // Afterwards nobody may be left to tell the others.
-    if (!deps.db.notices.isListening) transaction.later(TELL_WITHIN);
+    if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
     const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
     const current = await openWrite(deps, transaction, scope);
@@ -99,16 +99,16 @@ export async function write<T>(
       throw error;
     }
   };
-  const { pool, turns } = deps.db;
-  const outcome = await turns.take(scope.accountIds[0]!, () => inTransaction(pool, work));
+  const { pool, accountQueue } = deps.db;
+  const outcome = await accountQueue.run(scope.accountIds[0]!, () => inTransaction(pool, work));
   if (outcome.rows !== null) tell(deps, outcome.rows);
   if ('refusal' in outcome) throw outcome.refusal;
   return outcome.value;
 }
 
 /** Before the answer: what this process keeps must not be behind what it says. */
-function tell({ db, callers }: Deps, { written }: WriteRows): void {
-  for (const account of written.accounts) callers.noteAccount(account);
+function tell({ db, apiKeyCache }: Deps, { written }: WriteRows): void {
+  for (const account of written.accounts) apiKeyCache.noteAccount(account);
   db.notices.tell([
     ...Array.from(written.instances, ({ id, accountId, machineId }) => {
       return { table: 'instance' as const, id, account: accountId, machine: machineId };
@@ -174,10 +174,10 @@ class WriteRows implements Write {
     for (const row of accounts as Account[]) this.#accounts.set(row.id, row);
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
-    const { row, live } = machineRows(others);
+    const { row, liveInstances } = machineRows(others);
     // Taken by another between the look at the holder and the lock: its account must be locked before the machine.
-    if (!this.#isHolderLocked(live)) throw new StaleReadError();
-    if (row !== undefined) this.machine = { ...row, live: this.#known(live) };
+    if (!this.#isHolderLocked(liveInstances)) throw new StaleReadError();
+    if (row !== undefined) this.machine = { ...row, liveInstances: this.#known(liveInstances) };
   }
 
   /** Leaves `machine` undefined when what fits, if anything, is in the hands of others for the moment. */
@@ -199,11 +199,11 @@ class WriteRows implements Write {
     const isOurs = holderId === null || this.#accounts.has(holderId);
     const holder = isOurs ? undefined : await this.#tryAccount(holderId);
     if (!isOurs && holder === undefined) return 'busy';
-    const { row, live } = machineRows(await this.transaction.run(...machineStatements(machineId)));
-    const isHolderLocked = this.#isHolderLocked(live, holder);
+    const { row, liveInstances } = machineRows(await this.transaction.run(...machineStatements(machineId)));
+    const isHolderLocked = this.#isHolderLocked(liveInstances, holder);
     if (row === undefined || !isHolderLocked || !(await choice.stillFits(this.transaction, machineId))) return 'lost';
     if (holder !== undefined) this.#accounts.set(holder.id, holder);
-    this.machine = { ...row, live: this.#known(live) };
+    this.machine = { ...row, liveInstances: this.#known(liveInstances) };
     return 'taken';
   }
 
@@ -212,13 +212,13 @@ class WriteRows implements Write {
     return rows![0] as Account | undefined;
   }
 
-  #isHolderLocked(live: readonly Instance[], alsoLocked?: Account): boolean {
-    const holder = live.find((instance) => instance.status === 'RUNNING');
+  #isHolderLocked(liveInstances: readonly Instance[], alsoLocked?: Account): boolean {
+    const holder = liveInstances.find((instance) => instance.status === 'RUNNING');
     return holder === undefined || holder.accountId === alsoLocked?.id || this.#accounts.has(holder.accountId);
   }
 
   async liveInstancesOf(account: Account): Promise<Instance[]> {
-    const [rows] = await this.transaction.run({ ...LIVE_OF_ACCOUNT, values: [account.id] });
+    const [rows] = await this.transaction.run({ ...LIVE_INSTANCES_OF_ACCOUNT, values: [account.id] });
     return this.#known(rows as Instance[]);
   }
 

@@ -8,7 +8,7 @@ const SWEEP_BATCH = 200;
 
 /** The account with everything that fell due already written, so that no stored status is behind the money. */
 export async function settled(deps: Deps, accountId: string): Promise<Readonly<Account>> {
-  const account = await deps.reads.account(accountId);
+  const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
   return write(deps, { accountIds: [accountId] }, (current) => current.account(accountId)!);

@@ -73,7 +73,8 @@ export async function activeInstances(
 ): Promise<InstanceRow[]> {
   await settled(deps, accountId);
   // The list alone, as it is polled, costs half of what Prisma takes for it.
-  if (!('include' in query) && !('select' in query)) return (await deps.reads.live(accountId)).map(toRow);
+  if (!('include' in query) && !('select' in query))
+    return (await deps.accountLoader.liveInstances(accountId)).map(toRow);
   return deps.db.prisma.instance.findMany({
     ...query,
     where: { accountId, status: { not: 'DESTROYED' } },
@@ -302,14 +303,17 @@ export function renter(current: Write, accountId: string): Account {
 function claim(machine: MachineUnderLock, mode: PricingMode, code: ErrorCode): Instance | null {
   if (machine.state !== 'LISTED')
     throw refusal(code, `machine ${machine.id} is ${machine.state === 'OFFLINE' ? 'offline' : 'no longer listed'}`);
-  const holder = machine.live.find((instance) => instance.status === 'RUNNING');
+  const holder = machine.liveInstances.find((instance) => instance.status === 'RUNNING');
   if (holder === undefined) return null;
   if (holder.mode === 'INTERRUPTIBLE' && mode !== 'INTERRUPTIBLE') return holder;
   throw refusal(code, `machine ${machine.id} is taken`);
 }
 
 function checkDisk(machine: MachineUnderLock, diskGb: number): void {
-  const used = machine.live.reduce((sum, { status, diskGb: gb }) => (status === 'DESTROYED' ? sum : sum + gb), 0);
+  const used = machine.liveInstances.reduce(
+    (sum, { status, diskGb: gb }) => (status === 'DESTROYED' ? sum : sum + gb),
+    0,
+  );
   const left = Math.max(machine.diskGb - used, 0);
   if (diskGb > left)
     throw refusal(

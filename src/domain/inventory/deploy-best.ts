@@ -13,12 +13,12 @@ import {
   BY_PRICE,
   compareOffers,
   fits,
+  type OfferCriteria,
   type OfferOrder,
   type PricedModel,
   traitsOf,
-  type Wanted,
 } from './offer-index.js';
-import { checkFilter, checkList, type OfferSearchFilter, onlyOf, wantedBy } from './offer-search.js';
+import { checkFilter, checkList, criteriaOf, type OfferSearchFilter, onlyOf } from './offer-search.js';
 
 /** Times that a request waits for what others have in hand before it gives up; each time another got a machine. */
 const MAX_CLAIMS = 50;
@@ -41,7 +41,7 @@ type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
 
 /** What fits, and which of it is better. */
 interface Best {
-  wanted: Wanted;
+  wanted: OfferCriteria;
   order: OfferOrder;
 }
 
@@ -179,18 +179,18 @@ function brief(value: unknown): string {
 function bestOf({ filter, gpus, regions, maxRate, diskGb, mode }: CheckedDeployBest): Best {
   const includePreemptible = filter.includePreemptible && mode !== 'INTERRUPTIBLE';
   const diskGbMin = Math.max(filter.diskGbMin ?? 0, diskGb);
-  const wanted = wantedBy({ ...filter, includePreemptible, diskGbMin });
+  const wanted = criteriaOf({ ...filter, includePreemptible, diskGbMin });
   const [gpuRank, regionRank] = [rankIn(gpus), rankIn(regions)];
   return {
     wanted: {
       ...wanted,
       gpu: onlyOf(gpus) ?? wanted.gpu,
       region: onlyOf(regions) ?? wanted.region,
-      fitsShelf: (shelf) =>
-        gpuRank(shelf.gpu) !== undefined &&
-        regionRank(shelf.region) !== undefined &&
-        (maxRate === null || rateInMode(shelf.pricePerHour.onDemand, mode) <= maxRate) &&
-        wanted.fitsShelf(shelf),
+      fitsGroup: (group) =>
+        gpuRank(group.gpu) !== undefined &&
+        regionRank(group.region) !== undefined &&
+        (maxRate === null || rateInMode(group.pricePerHour.onDemand, mode) <= maxRate) &&
+        wanted.fitsGroup(group),
     },
     order: {
       ...BY_PRICE,

@@ -33,7 +33,7 @@ export interface PricedModel extends Pick<GpuModel, 'tier' | 'vramGb'> {
   onDemandRate: Rate;
 }
 
-/** What all offers of a shelf have in common. */
+/** What all offers of a group have in common. */
 export interface ShelfTraits extends Pick<Offer, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'> {
   tier: PricedModel['tier'];
   /** Of one GPU. */
@@ -45,7 +45,7 @@ export interface ShelfTraits extends Pick<Offer, 'gpu' | 'region' | 'numGpus' | 
 }
 
 /** Machines that differ in nothing that a price, or most of a filter, depends on. */
-interface Shelf {
+interface OfferGroup {
   traits: ShelfTraits;
   /** More reliable first, then by machine id. */
   offers: Offer[];
@@ -53,30 +53,30 @@ interface Shelf {
 
 /** Shelves in an order. */
 interface SortedShelves {
-  all: readonly Shelf[];
-  byGpu: ReadonlyMap<string, readonly Shelf[]>;
-  byRegion: ReadonlyMap<string, readonly Shelf[]>;
+  all: readonly OfferGroup[];
+  byGpu: ReadonlyMap<string, readonly OfferGroup[]>;
+  byRegion: ReadonlyMap<string, readonly OfferGroup[]>;
 }
 
 /** What fits. */
-export interface Wanted {
-  /** The only model that can fit, and the only region, where there is but one: shelves of others are not looked at. */
+export interface OfferCriteria {
+  /** The only model that can fit, and the only region, where there is but one: groups of others are not looked at. */
   gpu: string | null;
   region: string | null;
-  fitsShelf: (shelf: ShelfTraits) => boolean;
+  fitsGroup: (group: ShelfTraits) => boolean;
   reliabilityMin: number;
   /** What else is asked of each machine; null: nothing. */
   fitsMachine: ((machine: OfferedMachine) => boolean) | null;
 }
 
-/** Prices by which shelves are ordered, on demand. */
-export interface ShelfPrice {
+/** Prices by which groups are ordered, on demand. */
+export interface GroupPrice {
   pricePerGpu: Rate;
   pricePerHour: Pick<ModeRates, 'onDemand'>;
 }
 
 /** Where an offer stands in every order by price and reliability, whether or not it is there. */
-export interface OfferPosition extends ShelfPrice {
+export interface OfferPosition extends GroupPrice {
   reliability: number;
   machineId: string;
 }
@@ -84,24 +84,24 @@ export interface OfferPosition extends ShelfPrice {
 type Ranked = Pick<OfferPosition, 'reliability' | 'machineId'>;
 
 /**
- * An order of offers: by shelf (`first`), then more reliable first, then once more by shelf (`thenBy`), then by machine
- * id. All offers of a shelf come before those of one that `first` puts after it.
+ * An order of offers: by group (`first`), then more reliable first, then once more by group (`thenBy`), then by machine
+ * id. All offers of a group come before those of one that `first` puts after it.
  */
-export interface OfferOrder<Place extends ShelfPrice = ShelfTraits> {
+export interface OfferOrder<Place extends GroupPrice = ShelfTraits> {
   first: (one: Place, other: Place) => number;
   thenBy: (one: Place, other: Place) => number;
 }
 
 const asEqual = () => 0;
 /** Cheapest machine first. */
-export const BY_PRICE: OfferOrder<ShelfPrice> = { first: comparePrices, thenBy: asEqual };
+export const BY_PRICE: OfferOrder<GroupPrice> = { first: comparePrices, thenBy: asEqual };
 /** Cheapest GPU first, then as `BY_PRICE`. */
-export const BY_PRICE_PER_GPU: OfferOrder<ShelfPrice> = {
+export const BY_PRICE_PER_GPU: OfferOrder<GroupPrice> = {
   first: (one, other) => compare(one.pricePerGpu, other.pricePerGpu) || comparePrices(one, other),
   thenBy: asEqual,
 };
 /** Most reliable first, then as `BY_PRICE`. */
-export const BY_RELIABILITY: OfferOrder<ShelfPrice> = { first: asEqual, thenBy: comparePrices };
+export const BY_RELIABILITY: OfferOrder<GroupPrice> = { first: asEqual, thenBy: comparePrices };
 
 /** At most `limit` of the offers between two places, neither included; null: from the beginning, to the end. */
 export interface OfferRange {
@@ -112,24 +112,24 @@ export interface OfferRange {
   fromEnd: boolean;
 }
 
-/** The offers of a shelf from place `from` to before `to`, as far as they fit; walking along it moves its ends. */
+/** The offers of a group from place `from` to before `to`, as far as they fit; walking along it moves its ends. */
 interface Stretch {
-  shelf: Shelf;
+  group: OfferGroup;
   from: number;
   to: number;
 }
 
 /**
- * Offers on shelves. What a search costs depends on the shelves, models times sizes times places, of which there are a
+ * Offers on groups. What a search costs depends on the groups, models times sizes times places, of which there are a
  * thousand when there are a hundred thousand machines.
  */
 export class OfferIndex {
   readonly #models: ReadonlyMap<string, PricedModel>;
   readonly #offers = new Map<string, Offer>();
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #groups = new Map<string, OfferGroup>();
   readonly #availableGpus = new Map<string, number>();
-  /** Made when asked for: shelves are seldom new. */
-  readonly #sorted = new Map<OfferOrder<ShelfPrice>, SortedShelves>();
+  /** Made when asked for: groups are seldom new. */
+  readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedShelves>();
 
   /** GPUs of a model that can be deployed without stopping anything. */
   availableGpus(gpu: string): number {
@@ -139,7 +139,7 @@ export class OfferIndex {
   /** `models` by slug: a machine of another is no offer. */
   constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
     this.#models = models;
-    // Made shelf by shelf: what was made together lies together, and is looked through several times as fast.
+    // Made group by group: what was made together lies together, and is looked through several times as fast.
     for (const shelved of groupBy(machines, shelfKey).values()) {
       shelved.sort((one, other) => compareRanked(one, other));
       for (const machine of shelved) this.#add(machine, (offers) => offers.length);
@@ -155,25 +155,25 @@ export class OfferIndex {
   remove(machineId: string): void {
     const offer = this.#offers.get(machineId);
     if (offer === undefined) return;
-    const { offers } = this.#shelves.get(shelfKey(offer))!;
+    const { offers } = this.#groups.get(shelfKey(offer))!;
     offers.splice(placeOf(offers, offer), 1);
     this.#offers.delete(machineId);
     if (!offer.preemptible) this.#count(offer.gpu, -offer.numGpus);
   }
 
   /** The first by price of what fits and costs at most `priceMax`, the whole machine on demand. */
-  cheapest(wanted: Wanted, priceMax: Rate | null, limit: number): Offer[] {
-    const isWithin = ({ traits }: Shelf) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
-    const shelves = this.#shelvesBy(BY_PRICE, wanted);
-    const within = shelves.slice(0, countLeading(shelves, isWithin));
-    return firstOf(stretchesOf(within, wanted), wanted, BY_PRICE, { limit });
+  cheapest(criteria: OfferCriteria, priceMax: Rate | null, limit: number): Offer[] {
+    const isWithin = ({ traits }: OfferGroup) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
+    const groups = this.#shelvesBy(BY_PRICE, criteria);
+    const within = groups.slice(0, countLeading(groups, isWithin));
+    return firstOf(stretchesOf(within, criteria), criteria, BY_PRICE, { limit });
   }
 
   /** The first of what fits in any order, leaving out the `passed`. */
-  best(wanted: Wanted, order: OfferOrder, limit: number, passed: ReadonlySet<string>): Offer[] {
-    const stretches = [...stretchesOf(this.#shelvesBy(BY_PRICE, wanted), wanted)];
-    stretches.sort((one, other) => order.first(one.shelf.traits, other.shelf.traits));
-    return firstOf(stretches, wanted, order, { limit, passed });
+  best(criteria: OfferCriteria, order: OfferOrder, limit: number, passed: ReadonlySet<string>): Offer[] {
+    const stretches = [...stretchesOf(this.#shelvesBy(BY_PRICE, criteria), criteria)];
+    stretches.sort((one, other) => order.first(one.group.traits, other.group.traits));
+    return firstOf(stretches, criteria, order, { limit, passed });
   }
 
   /**
@@ -181,20 +181,20 @@ export class OfferIndex {
    * at one by one only when there is a `fitsMachine`: 100,000 in a few milliseconds. `order` is one of a few that are
    * kept.
    */
-  search(wanted: Wanted, order: OfferOrder<ShelfPrice>, { after, before, limit, fromEnd }: OfferRange) {
+  search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: Stretch[] = [];
     let [total, preceding] = [0, 0];
-    for (const { shelf, to: end } of stretchesOf(this.#shelvesBy(order, wanted), wanted)) {
-      const from = after === null ? 0 : countUpTo(after, shelf, end, order, true);
-      const to = before === null ? end : countUpTo(before, shelf, end, order, false);
+    for (const { group, to: end } of stretchesOf(this.#shelvesBy(order, criteria), criteria)) {
+      const from = after === null ? 0 : countUpTo(after, group, end, order, true);
+      const to = before === null ? end : countUpTo(before, group, end, order, false);
       const pageSide = fromEnd ? to : from;
-      const passed = countFitting(wanted, { shelf, from: 0, to: pageSide });
+      const passed = countFitting(criteria, { group, from: 0, to: pageSide });
       preceding += passed;
-      total += passed + countFitting(wanted, { shelf, from: pageSide, to: end });
-      if (from < to) between.push({ shelf, from, to });
+      total += passed + countFitting(criteria, { group, from: pageSide, to: end });
+      if (from < to) between.push({ group, from, to });
     }
-    if (!fromEnd) return { offers: firstOf(between, wanted, order, { limit }), total, preceding };
-    const offers = firstOf(between.reverse(), wanted, order, { limit, isBackwards: true }).reverse();
+    if (!fromEnd) return { offers: firstOf(between, criteria, order, { limit }), total, preceding };
+    const offers = firstOf(between.reverse(), criteria, order, { limit, isBackwards: true }).reverse();
     return { offers, total, preceding: preceding - offers.length };
   }
 
@@ -208,26 +208,26 @@ export class OfferIndex {
     if (!offer.preemptible) this.#count(offer.gpu, offer.numGpus);
   }
 
-  #shelfOf(machine: OfferedMachine, model: PricedModel): Shelf {
+  #shelfOf(machine: OfferedMachine, model: PricedModel): OfferGroup {
     const key = shelfKey(machine);
-    const known = this.#shelves.get(key);
+    const known = this.#groups.get(key);
     if (known !== undefined) return known;
-    const shelf = { traits: traitsOf(machine, model), offers: [] };
-    this.#shelves.set(key, shelf);
+    const group = { traits: traitsOf(machine, model), offers: [] };
+    this.#groups.set(key, group);
     this.#sorted.clear();
-    return shelf;
+    return group;
   }
 
   /** In order, all that can fit, and maybe others. */
-  #shelvesBy(order: OfferOrder<ShelfPrice>, { gpu, region }: Wanted): readonly Shelf[] {
+  #shelvesBy(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly OfferGroup[] {
     const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
     const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);
     const ofRegion = region === null ? all : (byRegion.get(region) ?? []);
     return ofGpu.length < ofRegion.length ? ofGpu : ofRegion;
   }
 
-  #sort(order: OfferOrder<ShelfPrice>): SortedShelves {
-    const all = [...this.#shelves.values()].sort((one, other) => order.first(one.traits, other.traits));
+  #sort(order: OfferOrder<GroupPrice>): SortedShelves {
+    const all = [...this.#groups.values()].sort((one, other) => order.first(one.traits, other.traits));
     const byGpu = groupBy(all, ({ traits }) => traits.gpu);
     const sorted = { all, byGpu, byRegion: groupBy(all, ({ traits }) => traits.region) };
     this.#sorted.set(order, sorted);
@@ -271,16 +271,19 @@ export function traitsOf(machine: OfferedMachine, { tier, vramGb, onDemandRate }
 }
 
 /** Judges an offer by itself, wherever it comes from. */
-export function fits({ fitsShelf, reliabilityMin, fitsMachine }: Wanted, offer: OfferedMachine & ShelfTraits): boolean {
-  return fitsShelf(offer) && offer.reliability >= reliabilityMin && (fitsMachine?.(offer) ?? true);
+export function fits(
+  { fitsGroup, reliabilityMin, fitsMachine }: OfferCriteria,
+  offer: OfferedMachine & ShelfTraits,
+): boolean {
+  return fitsGroup(offer) && offer.reliability >= reliabilityMin && (fitsMachine?.(offer) ?? true);
 }
 
-/** Of offers with the traits of their shelves. */
+/** Of offers with the traits of their groups. */
 export function compareOffers(order: OfferOrder, one: Ranked & ShelfTraits, other: Ranked & ShelfTraits): number {
   return order.first(one, other) || compareRanked(one, other, order.thenBy(one, other));
 }
 
-function comparePrices(one: ShelfPrice, other: ShelfPrice): number {
+function comparePrices(one: GroupPrice, other: GroupPrice): number {
   return compare(one.pricePerHour.onDemand, other.pricePerHour.onDemand);
 }
 
@@ -293,40 +296,40 @@ function shelfKey(offer: OfferedMachine): string {
   return JSON.stringify([offer.gpu, offer.region, offer.numGpus, offer.nvlink, offer.preemptible]);
 }
 
-/** `byShelf` is how their shelves stand to each other where both are as reliable; 0: it is the same one. */
+/** `byShelf` is how their groups stand to each other where both are as reliable; 0: it is the same one. */
 function compareRanked(one: Ranked, other: Ranked, byShelf = 0): number {
   return other.reliability - one.reliability || byShelf || compare(one.machineId, other.machineId);
 }
 
-/** Where an offer stands on a shelf, or would stand. */
+/** Where an offer stands on a group, or would stand. */
 function placeOf(offers: readonly Offer[], offer: Offer): number {
   return countLeading(offers, (other) => compareRanked(other, offer) < 0);
 }
 
-/** Of each shelf that fits, the offers that are reliable enough: its first. */
-function* stretchesOf(shelves: Iterable<Shelf>, { fitsShelf, reliabilityMin }: Wanted): Generator<Stretch> {
+/** Of each group that fits, the offers that are reliable enough: its first. */
+function* stretchesOf(groups: Iterable<OfferGroup>, { fitsGroup, reliabilityMin }: OfferCriteria): Generator<Stretch> {
   const isReliable = ({ reliability }: Offer) => reliability >= reliabilityMin;
-  for (const shelf of shelves) {
-    const { traits, offers } = shelf;
-    if (offers.length === 0 || !fitsShelf(traits)) continue;
+  for (const group of groups) {
+    const { traits, offers } = group;
+    if (offers.length === 0 || !fitsGroup(traits)) continue;
     const to = reliabilityMin === 0 ? offers.length : countLeading(offers, isReliable);
-    if (to > 0) yield { shelf, from: 0, to };
+    if (to > 0) yield { group, from: 0, to };
   }
 }
 
-function countFitting({ fitsMachine }: Wanted, { shelf, from, to }: Stretch): number {
+function countFitting({ fitsMachine }: OfferCriteria, { group, from, to }: Stretch): number {
   if (fitsMachine === null) return to - from;
   let count = 0;
-  for (let place = from; place < to; place += 1) if (fitsMachine(shelf.offers[place]!)) count += 1;
+  for (let place = from; place < to; place += 1) if (fitsMachine(group.offers[place]!)) count += 1;
   return count;
 }
 
-/** How many of the first `end` offers of a shelf come before a position, or stand right there if that `isIncluded`. */
+/** How many of the first `end` offers of a group come before a position, or stand right there if that `isIncluded`. */
 function countUpTo(
   position: OfferPosition,
-  { traits, offers }: Shelf,
+  { traits, offers }: OfferGroup,
   end: number,
-  order: OfferOrder<ShelfPrice>,
+  order: OfferOrder<GroupPrice>,
   isIncluded: boolean,
 ): number {
   const first = order.first(traits, position);
@@ -363,12 +366,12 @@ interface Taking {
  */
 function firstOf(
   stretches: Iterable<Stretch>,
-  { fitsMachine }: Wanted,
+  { fitsMachine }: OfferCriteria,
   order: OfferOrder,
   { limit, passed, isBackwards = false }: Taking,
 ): Offer[] {
   const taken: Offer[] = [];
-  const headOf = ({ shelf, from, to }: Stretch) => shelf.offers[isBackwards ? to - 1 : from]!;
+  const headOf = ({ group, from, to }: Stretch) => group.offers[isBackwards ? to - 1 : from]!;
   const behead = (stretch: Stretch) => {
     if (isBackwards) stretch.to -= 1;
     else stretch.from += 1;
@@ -381,7 +384,7 @@ function firstOf(
     return stretch.from < stretch.to;
   };
   const compareHeads = (one: Stretch, other: Stretch) => {
-    const thenBy = order.thenBy(one.shelf.traits, other.shelf.traits);
+    const thenBy = order.thenBy(one.group.traits, other.group.traits);
     return (isBackwards ? -1 : 1) * compareRanked(headOf(one), headOf(other), thenBy);
   };
   /** Of stretches that stand alike. */
@@ -398,7 +401,7 @@ function firstOf(
   };
   let alike: Stretch[] = [];
   for (const stretch of stretches) {
-    if (alike.length > 0 && order.first(alike[0]!.shelf.traits, stretch.shelf.traits) !== 0) {
+    if (alike.length > 0 && order.first(alike[0]!.group.traits, stretch.group.traits) !== 0) {
       takeFrom(alike);
       if (taken.length === limit) return taken;
       alike = [];

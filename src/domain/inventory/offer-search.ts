@@ -4,14 +4,14 @@ import {
   BY_PRICE,
   BY_PRICE_PER_GPU,
   BY_RELIABILITY,
+  type GroupPrice,
   type Offer,
+  type OfferCriteria,
   type OfferIndex,
   type OfferOrder,
   type OfferPosition,
   type OfferRange,
   type PricedModel,
-  type ShelfPrice,
-  type Wanted,
 } from './offer-index.js';
 
 /** What a machine must have. Null, left out and an empty list ask for nothing. */
@@ -35,7 +35,7 @@ export interface OfferSearchFilter {
 }
 
 /** A checked filter: the same wish is the same value, however it was written. */
-export type WantedOffer = ReturnType<typeof checkFilter>;
+export type CheckedOfferFilter = ReturnType<typeof checkFilter>;
 
 export type OfferSort = 'PRICE' | 'PRICE_PER_GPU' | 'RELIABILITY';
 
@@ -52,7 +52,7 @@ export interface OfferPage {
   hasNext: boolean;
 }
 
-const ORDERS: Record<OfferSort, OfferOrder<ShelfPrice>> = {
+const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
   PRICE: BY_PRICE,
   PRICE_PER_GPU: BY_PRICE_PER_GPU,
   RELIABILITY: BY_RELIABILITY,
@@ -60,14 +60,18 @@ const ORDERS: Record<OfferSort, OfferOrder<ShelfPrice>> = {
 
 /** One page of what fits, with the number of all of it. */
 export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
-  const wanted = wantedBy(checkFilter(search.filter));
+  const criteria = criteriaOf(checkFilter(search.filter));
   const { offers } = await deps.inventory.current();
-  return pageOf(offers, wanted, search);
+  return pageOf(offers, criteria, search);
 }
 
-/** The page of an index, of what is wanted. */
-export function pageOf(index: OfferIndex, wanted: Wanted, { sort, ...range }: Omit<OfferSearch, 'filter'>): OfferPage {
-  const { offers, total, preceding } = index.search(wanted, ORDERS[sort], range);
+/** The page of an index, of what fits the criteria. */
+export function pageOf(
+  index: OfferIndex,
+  criteria: OfferCriteria,
+  { sort, ...range }: Omit<OfferSearch, 'filter'>,
+): OfferPage {
+  const { offers, total, preceding } = index.search(criteria, ORDERS[sort], range);
   const isEmpty = offers.length === 0;
   return {
     offers,
@@ -82,22 +86,22 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
 }
 
 /** The one place that says what fits a filter. */
-export function wantedBy(filter: WantedOffer): Wanted {
+export function criteriaOf(filter: CheckedOfferFilter): OfferCriteria {
   const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = filter;
   const { vcpusMin, ramGbMin, diskGbMin } = filter;
   return {
     gpu: onlyOf(gpus),
     region: onlyOf(regions),
-    fitsShelf: (shelf) =>
-      (gpus === null || gpus.includes(shelf.gpu)) &&
-      (regions === null || regions.includes(shelf.region)) &&
-      (tiers === null || tiers.includes(shelf.tier)) &&
-      (vramGbMin === null || shelf.vramGb >= vramGbMin) &&
-      (nvlink === null || shelf.nvlink === nvlink) &&
-      shelf.numGpus >= numMin &&
-      (numMax === null || shelf.numGpus <= numMax) &&
-      (pricePerGpuMax === null || shelf.pricePerGpu <= pricePerGpuMax) &&
-      (includePreemptible || !shelf.preemptible),
+    fitsGroup: (group) =>
+      (gpus === null || gpus.includes(group.gpu)) &&
+      (regions === null || regions.includes(group.region)) &&
+      (tiers === null || tiers.includes(group.tier)) &&
+      (vramGbMin === null || group.vramGb >= vramGbMin) &&
+      (nvlink === null || group.nvlink === nvlink) &&
+      group.numGpus >= numMin &&
+      (numMax === null || group.numGpus <= numMax) &&
+      (pricePerGpuMax === null || group.pricePerGpu <= pricePerGpuMax) &&
+      (includePreemptible || !group.preemptible),
     reliabilityMin: filter.reliabilityMin ?? 0,
     fitsMachine:
       vcpusMin === null && ramGbMin === null && diskGbMin === null

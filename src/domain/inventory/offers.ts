@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import type { Offer } from './offer-index.js';
-import { checkFilter, wantedBy } from './offer-search.js';
+import { checkFilter, criteriaOf } from './offer-search.js';
 
 export type { Offer };
 
@@ -26,12 +26,12 @@ export async function findOffers(deps: Deps, filter: OfferFilter): Promise<Offer
   const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
   const limit = checkOptional('limit', fields.limit, filter.limit)!;
   const { offers } = await deps.inventory.current();
-  const wanted = wantedBy({
+  const criteria = criteriaOf({
     ...ANY_OFFER,
     gpus: gpu === undefined ? null : [gpu],
     regions: region === undefined ? null : [region],
     numMin,
     includePreemptible: filter.includePreemptible ?? false,
   });
-  return offers.cheapest(wanted, priceMax, limit);
+  return offers.cheapest(criteria, priceMax, limit);
 }

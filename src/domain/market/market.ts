@@ -4,7 +4,7 @@ import type { FileRecord } from '../import.js';
 import { DomainError } from '../rules/errors.js';
 import { type Micro, parseUsd, type Rate } from '../rules/money.js';
 import { type Listing, marketMedian, onDemandRate } from '../rules/price-rule.js';
-import { dateOf, type Instant } from '../rules/time.js';
+import { dateOf, dateOfDay, formatDay, type Instant } from '../rules/time.js';
 
 /** What a snapshot says of one model. */
 export interface MarketFigure {
@@ -147,7 +147,7 @@ export async function publishSnapshot(
   tx: Prisma.TransactionClient,
   snapshot: { date: string; publishedAt: Instant; figures: readonly MarketFigure[] },
 ): Promise<void> {
-  const snapshotDate = dayOf(snapshot.date);
+  const snapshotDate = dateOfDay(snapshot.date);
   const published = await lastPrices(tx);
   await tx.marketSnapshot.create({ data: { date: snapshotDate, publishedAt: dateOf(snapshot.publishedAt) } });
   await tx.gpuPrice.createMany({
@@ -197,21 +197,17 @@ function isJump({ oldRate, newRate }: ModelPlan, maxPercent: bigint): boolean {
 async function checkNewer(db: Prisma.TransactionClient, date: string): Promise<void> {
   if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
   const last = await db.marketSnapshot.findFirst({ orderBy: { date: 'desc' } });
-  if (last !== null && dayOf(date) <= last.date) {
+  if (last !== null && dateOfDay(date) <= last.date) {
     throw new NotNewer(
       'invalid_request',
-      `the snapshot of ${date} is not newer than the current one of ${last.date.toISOString().slice(0, 10)}`,
+      `the snapshot of ${date} is not newer than the current one of ${formatDay(last.date)}`,
     );
   }
 }
 
 /** JavaScript takes 31 February for 3 March. */
 function isDay(date: string): boolean {
-  return CALENDAR_DATE.test(date) && !Number.isNaN(Date.parse(date)) && dayOf(date).toISOString().startsWith(date);
-}
-
-function dayOf(date: string): Date {
-  return new Date(`${date}T00:00:00Z`);
+  return CALENDAR_DATE.test(date) && !Number.isNaN(Date.parse(date)) && dateOfDay(date).toISOString().startsWith(date);
 }
 
 function invalid(message: string): DomainError {

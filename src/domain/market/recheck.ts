@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import { alone } from '../../database/advisory-lock.js';
+import { withAdvisoryLock } from '../../database/advisory-lock.js';
 import type { Prisma } from '../../database/database.js';
 import { csvRecords } from '../csv.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
-import { dateOf, type Instant, instantOf, latest, SECONDS_PER_DAY } from '../rules/time.js';
+import { dateOf, dateOfDay, formatDay, type Instant, instantOf, latest, SECONDS_PER_DAY } from '../rules/time.js';
 import { LISTING_COLUMNS, listingRows, type MarketPlan, NotNewer, planSnapshot, publishPlan } from './market.js';
 import { readSource, SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
@@ -94,7 +94,7 @@ export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise
   const step = await stepNow(deps);
   if (step.kind === 'nothing') return null;
   if (step.kind === 'wait') return step.until;
-  const done = await alone(deps.db.pool, RECHECK_LOCK, async (lost) => {
+  const done = await withAdvisoryLock(deps.db.pool, RECHECK_LOCK, async (lost) => {
     // Anew: another process may have done it since.
     return { again: await takeStep(deps, await stepNow(deps), options, lost) };
   });
@@ -110,11 +110,11 @@ async function stepNow({ db, clock, settings }: Deps): Promise<RecheckStep> {
   const due = lastDue(settings.marketSchedule, now);
   return nextStep({
     now,
-    today: dayOf(dateOf(now)),
-    dueDay: due === null ? null : dayOf(dateOf(due)),
-    sheetDay: sheet && dayOf(sheet.date),
+    today: formatDay(dateOf(now)),
+    dueDay: due === null ? null : formatDay(dateOf(due)),
+    sheetDay: sheet && formatDay(sheet.date),
     last: last && {
-      day: dayOf(last.day),
+      day: formatDay(last.day),
       finished: last.status !== 'TRYING',
       attempts: last.attempts,
       nextAttemptAt: last.nextAttemptAt && instantOf(last.nextAttemptAt),
@@ -202,7 +202,7 @@ async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLim
   try {
     const bytes = readSource(deps.settings.marketSource!, AbortSignal.any([signal, planned.signal]), limits);
     const records = csvRecords('the source', Readable.from(bytes, { objectMode: false }), LISTING_COLUMNS);
-    const plan = await planSnapshot(deps, dayOf(dateOf(deps.clock.now())), listingRows(records));
+    const plan = await planSnapshot(deps, formatDay(dateOf(deps.clock.now())), listingRows(records));
     const [first] = plan.rejected;
     if (first !== undefined && plan.rejectedCount > plan.listings) {
       throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);
@@ -272,7 +272,7 @@ async function endAsCurrent(deps: Deps, day: string, { onEvent }: RecheckOptions
     skipDuplicates: true,
   });
   const { count } = await finish(deps.db.prisma, deps, day, 'CURRENT');
-  if (count > 0) onEvent({ kind: 'current', sheet: dayOf(date) });
+  if (count > 0) onEvent({ kind: 'current', sheet: formatDay(date) });
 }
 
 function finish(db: Prisma.TransactionClient, { clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
@@ -315,7 +315,7 @@ export async function recheckStatus(deps: Deps): Promise<RecheckStatus> {
   return {
     ...times,
     source: marketSource?.replace(/^(https?:\/\/)[^/?#]*@/i, '$1') ?? null,
-    sheet: sheet && dayOf(sheet.date),
+    sheet: sheet && formatDay(sheet.date),
     lastError: failed?.error ?? null,
   };
 }
@@ -337,13 +337,4 @@ async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
 /** The second after which another re-check may be due: now, or the last of the day that already has one. */
 function earliest(now: Instant, lastDay: Date | undefined): Instant {
   return lastDay === undefined ? now : latest(now, instantOf(lastDay) + SECONDS_PER_DAY - 1n);
-}
-
-/** A date's day in UTC, YYYY-MM-DD. */
-function dayOf(date: Date): string {
-  return date.toISOString().slice(0, 10);
-}
-
-function dateOfDay(day: string): Date {
-  return new Date(`${day}T00:00:00Z`);
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 export const API_KEY_PREFIX = 'gpu_live_';
 /** Random bytes in a key, written as 40 hex characters. */
 export const API_KEY_BYTES = 20;
-/** Live keys an account may hold. */
+/** API keys an account may hold. */
 export const MAX_LIVE_API_KEYS = 50;
 
 const API_KEY_PATTERN = new RegExp(`^${API_KEY_PREFIX}[0-9a-f]{${API_KEY_BYTES * 2}}$`);

@@ -24,6 +24,16 @@ export function formatInstant(instant: Instant): string {
   return dateOf(instant).toISOString().replace('.000Z', 'Z');
 }
 
+/** A date's UTC calendar day: 2026-11-20. */
+export function formatDay(date: Date): string {
+  return date.toISOString().slice(0, 10);
+}
+
+/** Midnight UTC of a calendar day written YYYY-MM-DD. */
+export function dateOfDay(day: string): Date {
+  return new Date(`${day}T00:00:00Z`);
+}
+
 export function latest(first: Instant, ...others: Instant[]): Instant {
   return others.reduce((a, b) => (b > a ? b : a), first);
 }

@@ -12,7 +12,7 @@ import { balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import type { Account } from '../rules/lifecycle.js';
 import { latest } from '../rules/time.js';
-import type { News, Owner, Stream, Subject } from './subscriptions.js';
+import type { News, Stream, Subject, Subscriber } from './subscriptions.js';
 
 /** While the database is away a stream looks again so often. */
 const LOOK_AGAIN_MS = 500;
@@ -23,11 +23,11 @@ const LOOK_AGAIN_MS = 500;
  */
 export async function instanceChanges(
   deps: Deps,
-  owner: Owner,
+  subscriber: Subscriber,
   id: string | null,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<InstanceRow>> {
-  const { accountId } = owner;
+  const { accountId } = subscriber;
   /** The state of undestroyed instances when last looked at, by id. */
   const seen = new Map<string, string>();
   /** The account's newest instance then. */
@@ -61,7 +61,7 @@ export async function instanceChanges(
     }
     return changed;
   };
-  return watch(deps, 'instances', owner, signal, look);
+  return watch(deps, 'instances', subscriber, signal, look);
 }
 
 /** Different in every state an instance is ever in. */
@@ -70,10 +70,14 @@ function stateOf({ status, gpuIntervals }: InstanceRow): string {
 }
 
 /** The balance now, and again whenever it is no longer what the one told last leads to: credit or burn changed. */
-export function balanceChanges(deps: Deps, owner: Owner, signal: AbortSignal): Promise<AsyncIterableIterator<Balance>> {
+export function balanceChanges(
+  deps: Deps,
+  subscriber: Subscriber,
+  signal: AbortSignal,
+): Promise<AsyncIterableIterator<Balance>> {
   let told: Account | null = null;
-  return watch(deps, 'balance', owner, signal, async () => {
-    const account = await settled(deps, owner.accountId);
+  return watch(deps, 'balance', subscriber, signal, async () => {
+    const account = await settled(deps, subscriber.accountId);
     if (told !== null && isSameLine(told, account)) return [];
     told = account;
     return [balanceOf(account, deps.clock.now())];
@@ -88,12 +92,12 @@ function isSameLine(told: Account, account: Account): boolean {
 /** The offers now, and again whenever they are others. Refuses a filter out of bounds. */
 export function offerChanges(
   deps: Deps,
-  owner: Owner | null,
+  subscriber: Subscriber | null,
   filter: OfferFilter,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Offer[]>> {
   let told: Offer[] | null = null;
-  return watch(deps, 'offers', owner, signal, async () => {
+  return watch(deps, 'offers', subscriber, signal, async () => {
     const offers = await findOffers(deps, filter);
     if (isDeepStrictEqual(told, offers)) return [];
     told = offers;
@@ -109,17 +113,17 @@ export function offerChanges(
 async function watch<T>(
   deps: Deps,
   subject: Subject,
-  owner: Owner | null,
+  subscriber: Subscriber | null,
   signal: AbortSignal,
   look: (news: News) => Promise<T[]>,
 ): Promise<AsyncIterableIterator<T>> {
-  const stream = deps.live.open(subject, owner);
+  const stream = deps.subscriptions.open(subject, subscriber);
   signal.addEventListener('abort', () => stream.close(), { once: true });
   if (signal.aborted) stream.close();
   const read = async (news: News): Promise<T[]> => {
     // What changes while no notices come in is not told: it is read once they do.
     await deps.db.notices.ready();
-    if (news.access && owner !== null && !(await isAccepted(deps, owner.keyId))) {
+    if (news.access && subscriber !== null && !(await isAccepted(deps, subscriber.keyId))) {
       throw new DomainError('unauthorized', 'the API key is no longer accepted');
     }
     return news.content ? look(news) : [];

@@ -15,7 +15,7 @@ const OFFERS_EVERY_MS = 1_000;
 const MAX_HEARD_INSTANCES = 1_000;
 
 /** Whose key opened a stream. */
-export interface Owner {
+export interface Subscriber {
   accountId: string;
   keyId: string;
 }
@@ -37,7 +37,7 @@ export interface News {
  * hears only that something changed, and reads it when its reader asks for more: however many changes a slow reader
  * misses, what is kept for it is bounded.
  */
-export class Live {
+export class SubscriptionRegistry {
   /** By account; those without a key under null. */
   readonly #streams = new Map<string | null, Set<Stream>>();
   readonly #offers = new Set<Stream>();
@@ -58,16 +58,16 @@ export class Live {
   }
 
   /** To be closed in any case. Refuses with rate_limited when too many are open. */
-  open(subject: Subject, owner: Owner | null): Stream {
+  open(subject: Subject, subscriber: Subscriber | null): Stream {
     if (this.#isClosed) {
       throw new DomainError('unavailable', 'the gateway is ending; connect again', {
         retryAfterSeconds: ENDING_RETRY_AFTER_SECONDS,
       });
     }
-    const name = owner?.accountId ?? null;
+    const name = subscriber?.accountId ?? null;
     const streams = this.#streams.get(name) ?? new Set();
-    checkRoom(owner, streams.size);
-    const stream = new Stream(subject, owner, () => {
+    checkRoom(subscriber, streams.size);
+    const stream = new Stream(subject, subscriber, () => {
       streams.delete(stream);
       this.#offers.delete(stream);
       if (streams.size === 0) this.#streams.delete(name);
@@ -90,7 +90,7 @@ export class Live {
   #hear(notice: Notice): void {
     const { table } = notice;
     if (table === 'api_key') {
-      for (const stream of this.#all()) if (stream.owner?.keyId === notice.id) stream.hear({ access: true });
+      for (const stream of this.#all()) if (stream.subscriber?.keyId === notice.id) stream.hear({ access: true });
     }
     if (table === 'account') {
       for (const stream of this.#streams.get(notice.id) ?? []) {
@@ -109,9 +109,9 @@ export class Live {
   }
 }
 
-function checkRoom(owner: Owner | null, open: number): void {
+function checkRoom(subscriber: Subscriber | null, open: number): void {
   const [most, whose] =
-    owner === null
+    subscriber === null
       ? [MAX_STREAMS_WITHOUT_KEY, 'the gateway holds at most %d open subscriptions without a key']
       : [MAX_STREAMS_PER_ACCOUNT, 'an account holds at most %d open subscriptions'];
   if (open < most) return;
@@ -121,7 +121,7 @@ function checkRoom(owner: Owner | null, open: number): void {
 /** One open subscription: what it has heard of and not yet looked at. */
 export class Stream {
   readonly subject: Subject;
-  readonly owner: Owner | null;
+  readonly subscriber: Subscriber | null;
   readonly #onClose: () => void;
   #access = true;
   #content = true;
@@ -132,9 +132,9 @@ export class Stream {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(subject: Subject, owner: Owner | null, onClose: () => void) {
+  constructor(subject: Subject, subscriber: Subscriber | null, onClose: () => void) {
     this.subject = subject;
-    this.owner = owner;
+    this.subscriber = subscriber;
     this.#onClose = onClose;
   }
 
