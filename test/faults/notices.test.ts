@@ -231,11 +231,11 @@ describe('a remembered key', () => {
 
   it('whose revocation is noticed while it is looked up is not remembered', async () => {
     const renter = await first.renter();
-    const { callers, db } = first.deps;
+    const { apiKeyCache, db } = first.deps;
     const hash = hashApiKey(renter.key)!;
     const [{ id }] = (await another.query('select id from api_key where account_id = $1', [renter.accountId])).rows;
     const owner = { accountId: renter.accountId, keyId: id, spendUnits: 0n, burnRate: 0n, settledAt: 0n };
-    await callers.owner(hash, async () => {
+    await apiKeyCache.owner(hash, async () => {
       await revoke(id);
       await db.notices.caughtUp();
       // What was read before the revocation.
@@ -434,11 +434,11 @@ describe('notices that are missed', () => {
 
   it('a key that is looked up while none come, and found after they do again, is not remembered', async () => {
     const renter = await first.renter();
-    const { callers, db } = first.deps;
+    const { apiKeyCache, db } = first.deps;
     const id = await keyOf(renter);
     wire.cutNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(false);
-    await callers.owner(hashApiKey(renter.key)!, async () => {
+    await apiKeyCache.owner(hashApiKey(renter.key)!, async () => {
       // Revoked after it was read, and before notices come again.
       await revoke(id);
       wire.mendNotices();
