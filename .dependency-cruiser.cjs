@@ -62,6 +62,12 @@ module.exports = {
       '^src/(cli|client)/|^src/package-root',
       "the renter's command line goes through the client alone",
     ),
+    only(
+      'agent-knows-the-protocol',
+      '^src/agent/',
+      '^src/agent/|^src/package-root',
+      'the host agent reaches the gateway by HTTP alone',
+    ),
     {
       name: 'prisma-client-has-two-users',
       comment: 'only database and domain touch the Prisma client (Pothos reads through it)',

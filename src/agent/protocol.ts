@@ -1,0 +1,125 @@
+import { z } from 'zod';
+
+/**
+ * What gateway and host agent say to each other under `/agent/v1`: JSON over HTTP, the agent always asks. This file is
+ * all that the two programs share. Unknown members are ignored on both sides, so that either may be newer.
+ */
+
+export const AGENT_PROTOCOL = 1;
+export const HOST_TOKEN_PREFIX = 'gpu_host_';
+/** How often an agent reports when nothing changes. */
+export const HEARTBEAT_SECONDS = 10;
+/** How long a request for desired state waits for news, at most. */
+export const MAX_WAIT_SECONDS = 25;
+/** Instances of one machine that a document or a report may name. */
+export const MAX_INSTANCES = 1_200;
+const MAX_GPUS = 64;
+const MAX_TEXT = 1_000;
+
+const instanceId = z.string().regex(/^i-[a-f0-9]{8}$/);
+const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const count = z.number().int().min(0).max(1_000_000_000);
+const text = z.string().max(MAX_TEXT);
+
+/** What the agent found on its host. */
+export const hardware = z.object({
+  hostname: text,
+  cpu: text,
+  vcpus: z.number().int().min(1).max(4_096),
+  ramGb: z.number().int().min(1).max(65_536),
+  /** What the host gives to instances, all together. */
+  diskGb: z.number().int().min(1).max(10_000_000),
+  /** How the size of an instance's disk is kept: by a quota of the storage driver, a file system of its own, or not at all. */
+  diskLimit: z.enum(['quota', 'volume', 'none']),
+  engine: z.object({ name: z.enum(['docker', 'podman']), version: text }),
+  driver: text.nullable(),
+  cudaMax: text.nullable(),
+  gpus: z
+    .array(
+      z.object({ index: z.number().int().min(0), uuid: text, name: text, vramMb: bytes, pcieGen: count.nullable() }),
+    )
+    .max(MAX_GPUS),
+  nvlink: z.boolean(),
+  /** True for GPUs that are pretended, to try the service without any. */
+  pretended: z.boolean(),
+});
+export type Hardware = z.infer<typeof hardware>;
+
+export const joinRequest = z.object({ protocol: z.literal(AGENT_PROTOCOL), code: text, hardware });
+export type JoinRequest = z.infer<typeof joinRequest>;
+
+export const joinAnswer = z.object({ machineId: z.string(), token: z.string(), gpu: z.string() });
+export type JoinAnswer = z.infer<typeof joinAnswer>;
+
+/** What ought to be of one instance. `absent`: container, volume and file are to be erased. */
+export const desiredInstance = z.object({
+  id: instanceId,
+  phase: z.enum(['running', 'stopped', 'absent']),
+  /** Counts the instance's starts from 1: a failure is told of one of them. */
+  start: z.number().int().min(1),
+  image: z.string(),
+  command: z.array(z.string()).nullable(),
+  env: z.record(z.string(), z.string()),
+  gpus: count,
+  vcpus: z.number().int().min(1),
+  memoryMb: z.number().int().min(1),
+  diskGb: z.number().int().min(1),
+  /** Container ports, the first is the instance's web port. */
+  ports: z.array(z.number().int().min(1).max(65_535)).max(100),
+});
+export type DesiredInstance = z.infer<typeof desiredInstance>;
+
+/** Everything that ought to be on a machine; a greater generation is newer. */
+export const desiredState = z.object({
+  generation: z.number().int().min(0),
+  instances: z.array(desiredInstance).max(MAX_INSTANCES),
+});
+export type DesiredState = z.infer<typeof desiredState>;
+
+export const OBSERVED_PHASES = [
+  'WAITING',
+  'PULLING',
+  'STARTING',
+  'RUNNING',
+  'STOPPING',
+  'STOPPED',
+  'FAILED',
+  'ERASED',
+] as const;
+
+export const observedInstance = z.object({
+  id: instanceId,
+  phase: z.enum(OBSERVED_PHASES),
+  /** Of which start this is told; 0 for a container whose start is not known. */
+  start: count,
+  pulledBytes: bytes.nullable(),
+  totalBytes: bytes.nullable(),
+  /** The engine's own words, for the renter. */
+  message: text.nullable(),
+  exitCode: z.number().int().min(-1).max(255).nullable(),
+  /** Times that the container ended by itself and was started again, in this start. */
+  restarts: count,
+});
+export type ObservedInstance = z.infer<typeof observedInstance>;
+
+/** A heartbeat, and what is on the machine. */
+export const report = z.object({
+  protocol: z.literal(AGENT_PROTOCOL),
+  /** Different each time the agent starts. */
+  session: z.string().min(1).max(64),
+  /** Counts the reports of a session: one that comes late is older than what is known. */
+  sequence: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+  /** Of the document that was last brought about or is being; 0 for none yet. */
+  generation: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+  instances: z.array(observedInstance).max(MAX_INSTANCES),
+  /** Labelled containers that no document names: stopped, kept, for the operator to judge. */
+  unknown: z.array(instanceId).max(MAX_INSTANCES),
+  engine: z.enum(['ok', 'away']),
+});
+export type Report = z.infer<typeof report>;
+
+export const reportAnswer = z.object({
+  /** Of the newest document: the agent asks for it when it is greater than its own. */
+  generation: z.number().int().min(0),
+});
+export type ReportAnswer = z.infer<typeof reportAnswer>;
