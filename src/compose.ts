@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
-import type { Config } from './config.js';
+import { type Config, domainSettings } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
 import type { NotifyMode } from './database/pool.js';
 import { startSweep } from './domain/billing/sweep.js';
-import { createDeps, type Deps, type Settings } from './domain/deps.js';
+import { createDeps, type Deps } from './domain/deps.js';
 import { startRecheck } from './domain/market/recheck.js';
 import type { Clock } from './domain/rules/time.js';
 import { createKeyUses } from './http/key-uses.js';
@@ -66,7 +66,7 @@ export async function openDomain(
     await db.pool.query('select 1');
     const applied = await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
-    return { deps: createDeps(db, clock, settingsOf(config)), close };
+    return { deps: createDeps(db, clock, { ...domainSettings(config), publicUrl: config.publicUrl ?? '' }), close };
   } catch (error) {
     await close();
     const setting = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
@@ -140,22 +140,6 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
 async function openRedis(url: string, log: Logger) {
   const { openRedisBuckets } = await import('./http/rate-limit/redis-buckets.js');
   return openRedisBuckets(url, log);
-}
-
-function settingsOf(config: Config): Settings {
-  const { diskRatePerGb, graceSeconds, coverSeconds, serviceDomain, rateLimitPerMinute } = config;
-  const { marketSource, marketSchedule, marketMaxJumpPercent } = config;
-  return {
-    diskRatePerGb,
-    graceSeconds,
-    coverSeconds,
-    serviceDomain,
-    rateLimitPerMinute,
-    marketSource,
-    marketSchedule,
-    marketMaxJumpPercent,
-    publicUrl: config.publicUrl ?? '',
-  };
 }
 
 function withPublicUrl(deps: Deps, publicUrl: string): Deps {

@@ -4,43 +4,201 @@ import { isAddress } from './domain/market/market-source.js';
 import { isSchedule } from './domain/market/schedule.js';
 import { parseUsd } from './domain/rules/money.js';
 
-/** Everything the environment decides; read nowhere else. */
-export interface Config {
-  port: number;
-  host: string;
-  dataDir: string;
-  /** Null: the embedded database. */
-  databaseUrl: string | null;
-  redisUrl: string | null;
-  serviceDomain: string;
-  /** Null: the address that is listened on. */
-  publicUrl: string | null;
-  corsOrigins: '*' | string[];
-  /** Proxies whose X-Forwarded-For is believed: none, so many in a row, or those of these addresses. */
-  trustProxy: false | number | string[];
-  introspection: boolean;
-  seed: 'demo' | 'catalogue' | 'none';
-  logLevel: string;
-  rateLimitPerMinute: number;
-  diskRatePerGb: bigint;
-  graceSeconds: bigint;
-  coverSeconds: bigint;
-  /** Null: prices change by import alone. */
-  marketSource: string | null;
-  marketSchedule: string;
-  marketMaxJumpPercent: number;
+interface Setting {
+  /** Heading it stands under in docs/configuration.md. */
+  group: 'Server' | 'Data' | 'Callers' | 'Log and limits' | 'Billing' | 'Market';
+  /** Its name in `Config`; the unit is that of the code, not of the variable. */
+  name: string;
+  /** What the variable takes; made by `text`. */
+  takes: z.ZodType<unknown, string>;
+  /** As written in the environment. A setting without a default is null, or what `unset` says. */
+  default?: string;
+  /** What happens while it is not set. */
+  unset?: string;
+  /** One sentence for operators. */
+  about: string;
+  /** The use cases of the domain read it: it is then part of their `Settings`. */
+  domain?: true;
 }
-
-/** A wrong setting; the message names each variable and what it takes, a line for each. */
-export class ConfigError extends Error {}
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
 const DOMAIN_NAME = /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const HAS_SCHEME = /^(https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
-const DEFAULT_DISK_MICRO_PER_GB_HOUR = 140n;
 const MAX_DISK_MICRO_PER_GB_HOUR = 1_000_000n;
+
+/**
+ * Every variable of the environment, in the order of .env.example and docs/configuration.md, which `npm run settings`
+ * writes from this table. `Config` and the domain's `Settings` follow from it too: a new setting is one more row.
+ */
+export const SETTINGS = {
+  PORT: {
+    group: 'Server',
+    name: 'port',
+    takes: whole(0, 65_535),
+    default: '4000',
+    about: 'Port of REST, GraphQL and GraphiQL; 0 picks a free port and prints it.',
+  },
+  HOST: {
+    group: 'Server',
+    name: 'host',
+    takes: anyText('a host name or IP address'),
+    default: '127.0.0.1',
+    about: 'Address to listen on; 0.0.0.0 for every network interface.',
+  },
+  DATA_DIR: {
+    group: 'Data',
+    name: 'dataDir',
+    takes: anyText('a folder'),
+    default: '.data',
+    about: 'Folder of the embedded PostgreSQL; without effect when DATABASE_URL is set.',
+  },
+  DATABASE_URL: {
+    group: 'Data',
+    name: 'databaseUrl',
+    takes: address(['postgresql:', 'postgres:'], 'postgresql://user:password@host:5432/database'),
+    unset: 'the embedded PostgreSQL in DATA_DIR',
+    about: 'Your own PostgreSQL, version 15 or newer.',
+  },
+  REDIS_URL: {
+    group: 'Data',
+    name: 'redisUrl',
+    takes: address(['redis:', 'rediss:'], 'redis://host:6379'),
+    unset: 'each process counts for itself',
+    about: 'Redis through which gateway processes share the rate limit.',
+  },
+  SERVICE_DOMAIN: {
+    group: 'Callers',
+    name: 'serviceDomain',
+    takes: text('a domain name in lower case', (given) => (DOMAIN_NAME.test(given) ? given : undefined)),
+    default: 'gpu.localhost',
+    about: "Domain of the instances' host names, which are <instance id>.<domain>.",
+    domain: true,
+  },
+  PUBLIC_URL: {
+    group: 'Callers',
+    name: 'publicUrl',
+    takes: address(['http:', 'https:'], 'https://api.example.com', (given) => given.replace(/\/+$/, '')),
+    unset: 'the address that is listened on',
+    about: 'Address at which callers reach the gateway, used in links.',
+  },
+  CORS_ORIGINS: {
+    group: 'Callers',
+    name: 'corsOrigins',
+    takes: text('* or origins separated by commas, such as https://console.example.com', readOrigins),
+    default: '*',
+    about: 'Web origins that browsers may call from, separated by commas, or * for all.',
+  },
+  TRUST_PROXY: {
+    group: 'Callers',
+    name: 'trustProxy',
+    takes: text('off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8', readProxies),
+    default: 'off',
+    about: 'Proxies whose X-Forwarded-For is believed, for the log: off, how many, or addresses and networks.',
+  },
+  INTROSPECTION: {
+    group: 'Callers',
+    name: 'introspection',
+    takes: text('on or off', (given) => (given === 'on' ? true : given === 'off' ? false : undefined)),
+    default: 'on',
+    about: 'Whether GraphQL shows its schema to callers and suggests names in error messages: on or off.',
+  },
+  SEED: {
+    group: 'Data',
+    name: 'seed',
+    takes: oneOf(['demo', 'catalogue', 'none'], 'demo, catalogue or none'),
+    unset: 'demo with the embedded PostgreSQL, else catalogue',
+    about: 'What the first start loads: demo, catalogue or none.',
+  },
+  LOG_LEVEL: {
+    group: 'Log and limits',
+    name: 'logLevel',
+    takes: oneOf(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`),
+    default: 'info',
+    about: 'Least severe log lines to write: fatal, error, warn, info, debug, trace or silent.',
+  },
+  RATE_LIMIT_PER_MINUTE: {
+    group: 'Log and limits',
+    name: 'rateLimitPerMinute',
+    takes: whole(0, 1_000_000),
+    default: '120',
+    about: 'Requests that an account of the lowest tier may make in any 60 seconds; 0 for no limit.',
+    domain: true,
+  },
+  DISK_USD_PER_GB_HOUR: {
+    group: 'Billing',
+    /** Micro-USD per GB and hour. */
+    name: 'diskRatePerGb',
+    takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readDiskRate),
+    default: '0.00014',
+    about: 'Price of disk in USD per GB and hour, locked when an instance is deployed.',
+    domain: true,
+  },
+  GRACE_DAYS: {
+    group: 'Billing',
+    name: 'graceSeconds',
+    takes: seconds(0, 365, SECONDS_PER_DAY),
+    default: '7',
+    about: "Days from the exhaustion of credit to the destruction of the account's instances.",
+    domain: true,
+  },
+  COVER_HOURS: {
+    group: 'Billing',
+    name: 'coverSeconds',
+    takes: seconds(0, 720, SECONDS_PER_HOUR),
+    default: '1',
+    about: 'Hours of every rate that a balance must cover to deploy or start.',
+    domain: true,
+  },
+  MARKET_SOURCE: {
+    group: 'Market',
+    name: 'marketSource',
+    takes: text('a file path or an address such as https://example.com/listings.csv', (given) =>
+      isAddress(given) || !HAS_SCHEME.test(given) ? given : undefined,
+    ),
+    unset: 'prices change by import alone',
+    about: 'CSV of market listings that is fetched on schedule.',
+    domain: true,
+  },
+  MARKET_SCHEDULE: {
+    group: 'Market',
+    name: 'marketSchedule',
+    takes: text('a cron pattern in UTC that comes due, such as 0 4 * * 1', (given) =>
+      isSchedule(given) ? given : undefined,
+    ),
+    default: '0 4 * * 1',
+    about: 'When MARKET_SOURCE is fetched, at most once a day; six fields begin with seconds.',
+    domain: true,
+  },
+  MARKET_MAX_JUMP_PERCENT: {
+    group: 'Market',
+    name: 'marketMaxJumpPercent',
+    takes: whole(0, 100_000),
+    default: '50',
+    about: 'Price change in per cent beyond which a sheet needs an import with --accept-jumps.',
+    domain: true,
+  },
+} as const satisfies Record<string, Setting>;
+
+type Rows = typeof SETTINGS;
+type Variable = keyof Rows;
+type Value<Row extends Setting> = z.output<Row['takes']> | (Row extends { default: string } ? never : null);
+type Seed = NonNullable<Value<Rows['SEED']>>;
+
+/** What the environment decides; null: not set. */
+export type Config = { -readonly [V in Variable as Rows[V]['name']]: V extends 'SEED' ? Seed : Value<Rows[V]> };
+
+type DomainVariable = { [V in Variable]: Rows[V] extends { domain: true } ? V : never }[Variable];
+type DomainConfig = Pick<Config, Rows[DomainVariable]['name']>;
+
+declare module './domain/deps.js' {
+  // The domain imports nothing of this file: the table adds its part to the domain's own interface.
+  interface Settings extends DomainConfig {}
+}
+
+/** A wrong setting; the message names each variable and what it takes, a line for each. */
+export class ConfigError extends Error {}
 
 /** Takes over what a .env file in the working directory sets and the environment doesn't; there need not be one. */
 export function loadEnvFile(): void {
@@ -52,6 +210,15 @@ export function loadEnvFile(): void {
   }
 }
 
+const environment = z.object(
+  Object.fromEntries(
+    Object.entries<Setting>(SETTINGS).map(([variable, row]) => [
+      variable,
+      row.default === undefined ? row.takes.optional() : row.takes.prefault(row.default),
+    ]),
+  ),
+);
+
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   // A variable set to nothing, as `PORT=` in a file, counts as not set.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
@@ -59,103 +226,79 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   if (!parsed.success) {
     throw new ConfigError(parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n'));
   }
-  const read = parsed.data;
-  return {
-    port: read.PORT,
-    host: read.HOST,
-    dataDir: read.DATA_DIR,
-    databaseUrl: read.DATABASE_URL ?? null,
-    redisUrl: read.REDIS_URL ?? null,
-    serviceDomain: read.SERVICE_DOMAIN,
-    publicUrl: read.PUBLIC_URL ?? null,
-    corsOrigins: read.CORS_ORIGINS,
-    trustProxy: read.TRUST_PROXY,
-    introspection: read.INTROSPECTION === 'on',
-    seed: read.SEED ?? (read.DATABASE_URL === undefined ? 'demo' : 'catalogue'),
-    logLevel: read.LOG_LEVEL,
-    rateLimitPerMinute: read.RATE_LIMIT_PER_MINUTE,
-    diskRatePerGb: read.DISK_USD_PER_GB_HOUR,
-    graceSeconds: BigInt(read.GRACE_DAYS * SECONDS_PER_DAY),
-    coverSeconds: BigInt(read.COVER_HOURS * SECONDS_PER_HOUR),
-    marketSource: read.MARKET_SOURCE ?? null,
-    marketSchedule: read.MARKET_SCHEDULE,
-    marketMaxJumpPercent: read.MARKET_MAX_JUMP_PERCENT,
-  };
+  const named = Object.entries<Setting>(SETTINGS).map(([variable, row]) => [row.name, parsed.data[variable] ?? null]);
+  const config: Config = Object.fromEntries(named);
+  return { ...config, seed: config.seed ?? (config.databaseUrl === null ? 'demo' : 'catalogue') };
 }
 
-const environment = z.object({
-  PORT: whole(0, 65_535).default(4000),
-  HOST: z.string().default('127.0.0.1'),
-  DATA_DIR: z.string().default('.data'),
-  DATABASE_URL: address(['postgresql:', 'postgres:'], 'postgresql://user:password@host:5432/database').optional(),
-  REDIS_URL: address(['redis:', 'rediss:'], 'redis://host:6379').optional(),
-  SERVICE_DOMAIN: z.string().regex(DOMAIN_NAME, 'must be a domain name in lower case').default('gpu.localhost'),
-  PUBLIC_URL: address(['http:', 'https:'], 'https://api.example.com')
-    .transform((url) => url.replace(/\/+$/, ''))
-    .optional(),
-  CORS_ORIGINS: z
+/** The part of the configuration that the domain's use cases read. */
+export function domainSettings(config: Config): DomainConfig {
+  const rows = Object.values<Setting>(SETTINGS).filter((row) => row.domain === true);
+  return Object.fromEntries(rows.map(({ name }) => [name, config[name as keyof Config]])) as unknown as DomainConfig;
+}
+
+/** A variable's text; `read` gives its value, or undefined for a text that is refused. */
+function text<T>(takes: string, read: (given: string) => T | undefined) {
+  return z
     .string()
-    .transform((text, context) => (text === '*' ? ('*' as const) : origins(text, context)))
-    .default('*'),
-  TRUST_PROXY: z
-    .string()
-    .transform((text, context) => (text === 'off' ? (false as const) : proxies(text, context)))
-    .default(false),
-  INTROSPECTION: z.enum(['on', 'off'], 'must be on or off').default('on'),
-  SEED: z.enum(['demo', 'catalogue', 'none'], 'must be demo, catalogue or none').optional(),
-  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
-  RATE_LIMIT_PER_MINUTE: whole(0, 1_000_000).default(120),
-  DISK_USD_PER_GB_HOUR: z
-    .string()
-    .transform((text, context) => {
-      const micro = parseUsd(text);
-      if (micro !== null && micro >= 0n && micro <= MAX_DISK_MICRO_PER_GB_HOUR) return micro;
-      return refuse(context, 'must be an amount in USD from 0 to 1 with at most 6 decimals');
+    .transform((given, context) => {
+      const value = read(given);
+      if (value !== undefined) return value;
+      context.addIssue({ code: 'custom', message: `must be ${takes}` });
+      return z.NEVER;
     })
-    .default(DEFAULT_DISK_MICRO_PER_GB_HOUR),
-  GRACE_DAYS: whole(0, 365).default(7),
-  COVER_HOURS: whole(0, 720).default(1),
-  MARKET_SOURCE: z
-    .string()
-    .refine(
-      (text) => isAddress(text) || !HAS_SCHEME.test(text),
-      'must be a file path or an address such as https://example.com/listings.csv',
-    )
-    .optional(),
-  MARKET_SCHEDULE: z
-    .string()
-    .refine(isSchedule, 'must be a cron pattern in UTC that comes due, such as 0 4 * * 1')
-    .default('0 4 * * 1'),
-  MARKET_MAX_JUMP_PERCENT: whole(0, 100_000).default(50),
-});
+    .describe(takes);
+}
+
+function anyText(takes: string) {
+  return text(takes, (given) => given);
+}
 
 function whole(min: number, max: number) {
-  return z.string().transform((text, context) => {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-    return value >= min && value <= max ? value : refuse(context, `must be a whole number from ${min} to ${max}`);
+  return text(`a whole number from ${min} to ${max}`, (given) => readWhole(given, min, max));
+}
+
+function seconds(min: number, max: number, secondsPerUnit: number) {
+  return text(`a whole number from ${min} to ${max}`, (given) => {
+    const units = readWhole(given, min, max);
+    return units === undefined ? undefined : BigInt(units * secondsPerUnit);
   });
 }
 
-function address(protocols: string[], example: string) {
-  return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-    message: `must be an address such as ${example}`,
-  });
+function oneOf<const T extends string>(words: readonly T[], takes: string) {
+  return text(takes, (given) => words.find((word) => word === given));
 }
 
-function origins(text: string, context: z.RefinementCtx): string[] {
-  const list = text.split(',').map((origin) => origin.trim());
-  // A star within an origin would match nothing.
-  const good = list.every(
-    (origin) => URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*'),
+function address(protocols: string[], example: string, tidy = (given: string) => given) {
+  return text(`an address such as ${example}`, (given) =>
+    URL.canParse(given) && protocols.includes(new URL(given).protocol) ? tidy(given) : undefined,
   );
-  return good ? list : refuse(context, 'must be * or origins separated by commas, such as https://console.example.com');
 }
 
-function proxies(text: string, context: z.RefinementCtx): number | string[] {
-  if (/^[1-9]$/.test(text)) return Number(text);
-  const list = text.split(',').map((proxy) => proxy.trim());
-  if (list.every(isProxy)) return list;
-  return refuse(context, 'must be off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8');
+function readWhole(given: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+  return value >= min && value <= max ? value : undefined;
+}
+
+function readDiskRate(given: string): bigint | undefined {
+  const micro = parseUsd(given);
+  return micro !== null && micro >= 0n && micro <= MAX_DISK_MICRO_PER_GB_HOUR ? micro : undefined;
+}
+
+function readOrigins(given: string): '*' | string[] | undefined {
+  if (given === '*') return '*';
+  const list = given.split(',').map((origin) => origin.trim());
+  // A star within an origin would match nothing.
+  const isOrigin = (origin: string) =>
+    URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*');
+  return list.every(isOrigin) ? list : undefined;
+}
+
+function readProxies(given: string): false | number | string[] | undefined {
+  if (given === 'off') return false;
+  if (/^[1-9]$/.test(given)) return Number(given);
+  const list = given.split(',').map((proxy) => proxy.trim());
+  return list.every(isProxy) ? list : undefined;
 }
 
 function isProxy(text: string): boolean {
@@ -163,9 +306,4 @@ function isProxy(text: string): boolean {
   const version = isIP(ip!);
   if (version === 0 || rest.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
-}
-
-function refuse(context: z.RefinementCtx, message: string): never {
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
 }

@@ -2,30 +2,16 @@ import type { Database } from '../database/database.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Inventory } from './inventory/inventory.js';
-import type { Rate } from './rules/money.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 
-/** What the operator decides, in the units of the rules. */
+/**
+ * What the operator decides, in the units of the rules. The table in src/config.ts adds to it each of its rows that is
+ * marked as the domain's.
+ */
 export interface Settings {
-  /** Micro-USD per GB and hour of a disk deployed from now on. */
-  diskRatePerGb: Rate;
-  /** Seconds from the exhaustion of credit to the destruction of the account's instances. */
-  graceSeconds: bigint;
-  /** Seconds of every rate that a balance must cover before a deploy or start. */
-  coverSeconds: bigint;
-  /** Instances are reached at `<instance id>.<serviceDomain>`. */
-  serviceDomain: string;
-  /** Where the service is reached, without a slash at the end. */
+  /** Where the service is reached, without a slash at the end; known once it listens. */
   publicUrl: string;
-  /** Requests in 60 s of an account without history; 0 for no limit. */
-  rateLimitPerMinute: number;
-  /** File path or http address that market listings are fetched from; null: from nowhere. */
-  marketSource: string | null;
-  /** Cron pattern in UTC of when they are. */
-  marketSchedule: string;
-  /** A price may move by so many per cent at once without being accepted by hand. */
-  marketMaxJumpPercent: number;
 }
 
 /** What every use case needs; made once by the composition root. */

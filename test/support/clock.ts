@@ -1,3 +1,4 @@
+import { domainSettings, readConfig } from '../../src/config.js';
 import type { Settings } from '../../src/domain/deps.js';
 import { type Clock, type Instant, instantOf } from '../../src/domain/rules/time.js';
 
@@ -25,15 +26,10 @@ export class TestClock implements Clock {
 
 export function testSettings(overrides: Partial<Settings> = {}): Settings {
   return {
-    diskRatePerGb: 140n,
-    graceSeconds: 7n * 86_400n,
-    coverSeconds: 3_600n,
+    ...domainSettings(readConfig({})),
     serviceDomain: 'gpu.test',
     publicUrl: 'http://gateway.test',
     rateLimitPerMinute: 0,
-    marketSource: null,
-    marketSchedule: '0 4 * * 1',
-    marketMaxJumpPercent: 50,
     ...overrides,
   };
 }

@@ -1,0 +1,50 @@
+// The built gateway on a new data folder, for scripts that try it as a newcomer would.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../dist/src/main.js', import.meta.url));
+const STARTS_WITHIN_MS = 60_000;
+const ENDS_WITHIN_MS = 15_000;
+
+/** Calls `work` with the address and the demo account's key of a gateway that is gone afterwards; it must end cleanly. */
+export async function withFreshGateway(work) {
+  const folder = await mkdtemp(join(tmpdir(), 'fresh-gateway-'));
+  // Its own folder and environment: the checkout may hold an .env file.
+  const { PATH } = process.env;
+  const env = { PATH, PORT: '0', DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'warn' };
+  const child = spawn(process.execPath, [MAIN], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  try {
+    const result = await work(await started(child));
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS);
+    const code = await ended;
+    clearTimeout(late);
+    if (code !== 0) throw new Error(`the gateway ended with ${code ?? 'a signal'}`);
+    return result;
+  } finally {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+function started(child) {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const late = setTimeout(() => reject(new Error(`no start within ${STARTS_WITHIN_MS} ms: ${said}`)), STARTS_WITHIN_MS);
+    child.once('error', reject);
+    child.once('close', (code) => reject(new Error(`the gateway ended with ${code} at its start: ${said}`)));
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      said += text;
+      const address = /REST +(http:\S+)\/v1/.exec(said)?.[1];
+      const key = /gpu_live_[0-9a-f]{40}/.exec(said)?.[0];
+      if (address === undefined || key === undefined) return;
+      clearTimeout(late);
+      resolve({ address, key });
+    });
+  });
+}
