@@ -2,18 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
+import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../../src/domain/rules/gpu-tier.js';
 
 /** Day of the market data in gpus.csv, UTC. */
 export const FIRST_SNAPSHOT_DATE = '2026-09-26';
 
 const MICRO_DECIMALS = 6;
-
-const GPU_TIERS = {
-  flagship: 'FLAGSHIP',
-  datacenter: 'DATACENTER',
-  'consumer-flagship': 'CONSUMER_FLAGSHIP',
-  consumer: 'CONSUMER',
-} as const;
 
 const slug = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'not a slug');
 const text = z.string().min(1, 'empty');
@@ -23,7 +17,7 @@ const integer = z
   .transform(Number);
 const count = integer.pipe(z.number().min(1));
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
-const tier = z.enum(['flagship', 'datacenter', 'consumer-flagship', 'consumer']).transform((value) => GPU_TIERS[value]);
+const tier = z.enum(GPU_TIER_SLUGS).transform(gpuTierOfSlug);
 const usd = z
   .string()
   .regex(/^\d{1,9}(\.\d{1,6})?$/, 'not an amount in USD')

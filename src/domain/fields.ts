@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DomainError, type ErrorCode } from './rules/errors.js';
+import { GPU_TIERS } from './rules/gpu-tier.js';
 import { microNotAbove } from './rules/money.js';
 
 /**
@@ -38,7 +39,7 @@ export const fields = {
   preferredGpus: list(slug, 'Slugs of the only GPU models to take, most wanted first; empty: any, the price decides.'),
   preferredRegions: list(slug, 'Codes of the only regions to take, most wanted first; empty: any, the price decides.'),
   tiers: {
-    schema: z.array(z.enum(['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP', 'CONSUMER'])).max(MAX_LIST),
+    schema: z.array(z.enum(GPU_TIERS)).max(MAX_LIST),
     must: `a list of at most ${MAX_LIST} GPU tiers`,
     description: 'Classes of GPU models, any of them; empty: all.',
   },

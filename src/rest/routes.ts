@@ -1,3 +1,5 @@
+import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
+
 /** One REST route: a prepared GraphQL document, where its variables come from, and the envelope of its answer. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
@@ -28,12 +30,7 @@ export type Envelope =
 
 /** How the values of GraphQL enums are spelled in answers. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  GpuTier: {
-    FLAGSHIP: 'flagship',
-    DATACENTER: 'datacenter',
-    CONSUMER_FLAGSHIP: 'consumer-flagship',
-    CONSUMER: 'consumer',
-  },
+  GpuTier: GPU_TIER_SLUGS,
   InstanceStatus: { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' },
   PricingMode: { ON_DEMAND: 'od', INTERRUPTIBLE: 'spot', RESERVED: 'res' },
 };

@@ -1,16 +1,13 @@
 import { GraphQLError } from 'graphql';
 import { parseUsd, usdNumber } from '../domain/rules/money.js';
-import { formatDay, formatInstant, instantOf } from '../domain/rules/time.js';
+import { formatDay, formatInstant, instantOf, isDay } from '../domain/rules/time.js';
 import { builder } from './builder.js';
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
-const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
+const FIRST_DAY = '1970-01-01';
 
-/** A day of the calendar from 1970 on. JavaScript takes 31 February for 3 March. */
-function isDay(text: string): boolean {
-  const date = CALENDAR_DATE.test(text) ? new Date(`${text}T00:00:00Z`) : null;
-  if (date === null || Number.isNaN(date.getTime()) || date.getTime() < 0) return false;
-  return date.toISOString().startsWith(text);
+function isAcceptedDay(text: string): boolean {
+  return text >= FIRST_DAY && isDay(text);
 }
 
 builder.scalarType('USD', {
@@ -28,7 +25,7 @@ builder.scalarType('DateTime', {
   serialize: (value) => formatInstant(value instanceof Date ? instantOf(value) : value),
   parseValue: (value) => {
     const date =
-      typeof value === 'string' && RFC_3339.test(value) && isDay(value.slice(0, 10)) ? new Date(value) : null;
+      typeof value === 'string' && RFC_3339.test(value) && isAcceptedDay(value.slice(0, 10)) ? new Date(value) : null;
     if (date === null || Number.isNaN(date.getTime()) || date.getTime() < 0) {
       throw new GraphQLError('DateTime must be RFC 3339 from 1970 on, such as 2026-11-20T09:43:00Z');
     }
@@ -40,7 +37,7 @@ builder.scalarType('Date', {
   description: 'A calendar date: 2026-11-20.',
   serialize: (value) => (value instanceof Date ? formatDay(value) : value),
   parseValue: (value) => {
-    if (typeof value !== 'string' || !isDay(value)) {
+    if (typeof value !== 'string' || !isAcceptedDay(value)) {
       throw new GraphQLError('Date must be YYYY-MM-DD, from 1970 on');
     }
     return value;

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Account as AccountRow } from '../../database/generated/client/client.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
+import { randomId } from '../random-id.js';
 import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import { type Account, credit, type LedgerKind, stop } from '../rules/lifecycle.js';
@@ -80,7 +80,7 @@ export async function createAccount(
 ): Promise<AccountState> {
   const name = check('name', fields.name, input.name);
   if (input.creditMicro !== undefined) checkCredit(input.creditMicro);
-  const id = `acc-${randomBytes(ID_BYTES).toString('hex')}`;
+  const id = randomId('acc', ID_BYTES);
   const now = dateOf(deps.clock.now());
   const creditUnits = unitsOfMicro(input.creditMicro ?? 0n);
   const entry = { id: entryId('CREDIT'), kind: 'CREDIT' as const, units: creditUnits, at: now, note: 'first credit' };
@@ -201,5 +201,5 @@ function noAccount(accountId: string): DomainError {
 }
 
 function entryId(kind: LedgerKind): string {
-  return `${kind.toLowerCase()}-${randomBytes(ID_BYTES).toString('hex')}`;
+  return randomId(kind.toLowerCase(), ID_BYTES);
 }

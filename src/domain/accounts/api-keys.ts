@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { randomId } from '../random-id.js';
 import { lifetimeSpendAt } from '../rules/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
 import { DomainError } from '../rules/errors.js';
@@ -75,7 +76,7 @@ export function listApiKeys(
 export async function createApiKey(deps: Deps, accountId: string): Promise<{ apiKey: ApiKey; secret: string }> {
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const createdAt = formatInstant(deps.clock.now());
-  const id = `key-${randomBytes(KEY_ID_BYTES).toString('hex')}`;
+  const id = randomId('key', KEY_ID_BYTES);
   const created = await inTransaction(deps.db.pool, async (transaction) => {
     // The account's row is locked before the count, so that two creations at once can't both be the fiftieth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Prisma } from '../../database/database.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
 import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
@@ -7,6 +6,7 @@ import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
+import { randomId } from '../random-id.js';
 import { balanceAt, balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError, type ErrorCode } from '../rules/errors.js';
 import {
@@ -152,7 +152,7 @@ export async function rent(
   checkCover(deps, current, account, gpuRate + diskRate, preempted, 'deploy_failed');
   await preempt(current, preempted);
   const instance: Instance = {
-    id: `i-${randomBytes(INSTANCE_ID_BYTES).toString('hex')}`,
+    id: randomId('i', INSTANCE_ID_BYTES),
     accountId: account.id,
     sequence: account.deployedInstances + 1,
     machineId: machine.id,

@@ -2,25 +2,18 @@ import { z } from 'zod';
 import type { Prisma } from '../../database/database.js';
 import type { Deps } from '../deps.js';
 import { DryRun, endOfDryRun, FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
+import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../rules/gpu-tier.js';
 import { parseUsd } from '../rules/money.js';
 import { onDemandRate } from '../rules/price-rule.js';
 
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const IMPORT_TIMEOUT_MS = 60_000;
-const TIERS = {
-  flagship: 'FLAGSHIP',
-  datacenter: 'DATACENTER',
-  'consumer-flagship': 'CONSUMER_FLAGSHIP',
-  consumer: 'CONSUMER',
-} as const;
 
 const modelRow = z.object({
   slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
   name: z.string().min(1, 'is missing').max(200, 'is longer than 200 characters'),
   vram_gb: whole(1, 10_000),
-  tier: z
-    .enum(Object.keys(TIERS) as (keyof typeof TIERS)[], `must be one of ${Object.keys(TIERS).join(', ')}`)
-    .transform((name) => TIERS[name]),
+  tier: z.enum(GPU_TIER_SLUGS, `must be one of ${Object.values(GPU_TIER_SLUGS).join(', ')}`).transform(gpuTierOfSlug),
   nvlink: z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true'),
   pcie_gen: whole(1, 10),
   reference_price_usd_hour: z.string().transform((text, context) => {

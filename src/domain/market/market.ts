@@ -4,7 +4,7 @@ import type { FileRecord } from '../import.js';
 import { DomainError } from '../rules/errors.js';
 import { type Micro, parseUsd, type Rate } from '../rules/money.js';
 import { type Listing, marketMedian, onDemandRate } from '../rules/price-rule.js';
-import { dateOf, dateOfDay, formatDay, type Instant } from '../rules/time.js';
+import { dateOf, dateOfDay, formatDay, type Instant, isDay } from '../rules/time.js';
 
 /** What a snapshot says of one model. */
 export interface MarketFigure {
@@ -52,7 +52,6 @@ const MAX_REJECTED_TOLD = 1_000;
 /** A listing of more GPUs or a higher price than this is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
-const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Serialises publications, so that each sees the last one. */
 const PUBLISH_LOCK = 4_207_002;
 
@@ -203,11 +202,6 @@ async function checkNewer(db: Prisma.TransactionClient, date: string): Promise<v
       `the snapshot of ${date} is not newer than the current one of ${formatDay(last.date)}`,
     );
   }
-}
-
-/** JavaScript takes 31 February for 3 March. */
-function isDay(date: string): boolean {
-  return CALENDAR_DATE.test(date) && !Number.isNaN(Date.parse(date)) && dateOfDay(date).toISOString().startsWith(date);
 }
 
 function invalid(message: string): DomainError {

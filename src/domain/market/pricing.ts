@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.js';
+import type { GpuTier } from '../rules/gpu-tier.js';
 import type { Micro, Rate } from '../rules/money.js';
 import { type ModeRates, modeRates } from '../rules/price-rule.js';
 
@@ -6,7 +7,7 @@ export interface GpuPrice {
   slug: string;
   name: string;
   vramGb: number;
-  tier: 'FLAGSHIP' | 'DATACENTER' | 'CONSUMER_FLAGSHIP' | 'CONSUMER';
+  tier: GpuTier;
   pricePerGpuHour: ModeRates;
   marketMedian: Micro | null;
   /** Listings that the median was made from. */

@@ -29,6 +29,12 @@ export function formatDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 
+/** True for a day of the calendar written YYYY-MM-DD. `Date` alone would take 31 February for 3 March. */
+export function isDay(text: string): boolean {
+  const midnight = /^\d{4}-\d{2}-\d{2}$/.test(text) ? dateOfDay(text) : null;
+  return midnight !== null && !Number.isNaN(midnight.getTime()) && formatDay(midnight) === text;
+}
+
 /** Midnight UTC of a calendar day written YYYY-MM-DD. */
 export function dateOfDay(day: string): Date {
   return new Date(`${day}T00:00:00Z`);
