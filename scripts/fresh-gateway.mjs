@@ -35,7 +35,10 @@ export async function withFreshGateway(work) {
 function started(child) {
   return new Promise((resolve, reject) => {
     let said = '';
-    const late = setTimeout(() => reject(new Error(`no start within ${STARTS_WITHIN_MS} ms: ${said}`)), STARTS_WITHIN_MS);
+    const late = setTimeout(
+      () => reject(new Error(`no start within ${STARTS_WITHIN_MS} ms: ${said}`)),
+      STARTS_WITHIN_MS,
+    );
     child.once('error', reject);
     child.once('close', (code) => reject(new Error(`the gateway ended with ${code} at its start: ${said}`)));
     child.stdout.setEncoding('utf8').on('data', (text) => {
