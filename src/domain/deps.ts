@@ -6,38 +6,38 @@ import type { Rate } from './rules/money.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 
-/** What the operator decides, in the units of the rules. */
+/** The operator's settings, in the units of the rules. */
 export interface Settings {
   /** Micro-USD per GB and hour of a disk deployed from now on. */
   diskRatePerGb: Rate;
   /** Seconds from the exhaustion of credit to the destruction of the account's instances. */
   graceSeconds: bigint;
-  /** Seconds of every rate that a balance must cover before a deploy or start. */
+  /** Seconds of the account's burn that its balance must cover before a deploy or start. */
   coverSeconds: bigint;
-  /** Instances are reached at `<instance id>.<serviceDomain>`. */
+  /** An instance's hostname is `<instance id>.<serviceDomain>`. */
   serviceDomain: string;
-  /** Where the service is reached, without a slash at the end. */
+  /** The public address of the service, without a trailing slash. */
   publicUrl: string;
-  /** Requests in 60 s of an account without history; 0 for no limit. */
+  /** Requests per 60 s for an account that has spent nothing yet; 0 for no limit. */
   rateLimitPerMinute: number;
-  /** File path or http address that market listings are fetched from; null: from nowhere. */
+  /** File path or http address of the market listings; null when they are not fetched. */
   marketSource: string | null;
-  /** Cron pattern in UTC of when they are. */
+  /** Cron pattern, in UTC, of when they are fetched. */
   marketSchedule: string;
-  /** A price may move by so many per cent at once without being accepted by hand. */
+  /** The most per cent that a price may move in one snapshot without the operator's consent. */
   marketMaxJumpPercent: number;
 }
 
-/** What every use case needs; made once by the composition root. */
+/** What every use case needs; created once by the composition root. */
 export interface Deps {
   db: Database;
-  /** The public data, kept in memory. */
+  /** The public data, cached in memory. */
   inventory: Inventory;
-  /** Owners of keys, remembered. */
+  /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
-  /** Accounts and their live instances, those asked for at once by one statement. */
+  /** Reads accounts and their live instances; concurrent loads share one statement. */
   accountLoader: AccountLoader;
-  /** Who is told of changes as they happen. */
+  /** The open change streams. */
   subscriptions: SubscriptionRegistry;
   clock: Clock;
   settings: Settings;

@@ -4,7 +4,7 @@ import { GPU_TIERS } from './rules/gpu-tier.js';
 import { microNotAbove } from './rules/money.js';
 
 /**
- * One definition of each input: validation, the GraphQL inputs (description, default) and OpenAPI are made from it.
+ * The one definition of each input: validation, GraphQL inputs (description, default) and OpenAPI derive from it.
  */
 export interface Field<T> {
   schema: z.ZodType<T>;
@@ -12,17 +12,17 @@ export interface Field<T> {
   must: string;
   description: string;
   default?: T;
-  /** The contract's own codes for a value that is left out and for one that doesn't fit; else invalid_request. */
+  /** The contract's own code for a missing value, and for one that is out of bounds; else invalid_request. */
   missing?: ErrorCode;
   refusal?: ErrorCode;
 }
 
 const MAX_PRICE_USD = 1_000_000;
-/** The syntax of an OCI image reference: optional registry, path, tag and digest. A template's slug fits it too. */
+/** The syntax of an OCI image reference: optional registry, path, tag and digest. A template's slug matches too. */
 const IMAGE_REFERENCE =
   /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[+._-][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** Letters, digits, spaces and signs, but no control characters (a NUL byte can't be stored). */
+/** No control characters: PostgreSQL can't store a NUL byte. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
 const MAX_LIST = 100;
@@ -96,14 +96,14 @@ export const fields = {
   reference: text(1, 200, 'Names a payment: the same reference twice moves money once.'),
 } satisfies Record<string, Field<unknown>>;
 
-/** The value when it fits the field; else a refusal that names the field and its bounds. */
+/** The value, if it is within the field's bounds; else a refusal that names the field and its bounds. */
 export function check<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new DomainError(field.refusal ?? 'invalid_request', `${name} must be ${field.must}`, { field: name });
 }
 
-/** As `check`, but null and undefined mean that the caller left it out. */
+/** As `check`, but null and undefined stand for a value that the caller left out. */
 export function checkOptional<T>(name: string, field: Field<T>, value: unknown): T | undefined {
   return value === null || value === undefined ? field.default : check(name, field, value);
 }
