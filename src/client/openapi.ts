@@ -183,9 +183,9 @@ export interface operations {
                             };
                             /** @description Market median in USD per GPU-hour at the snapshot date; null with fewer than 5 listings. */
                             market_median: number | null;
-                            /** @description GPUs in the model's offers right now. */
+                            /** @description GPUs in the model's offers now. */
                             available_gpus: number;
-                            /** @description Where the model's offers are. */
+                            /** @description Address of the model's offers. */
                             url: string;
                         }[];
                     };
@@ -224,7 +224,7 @@ export interface operations {
                         object: "offers";
                         count: number;
                         data: {
-                            /** @description What to give to deploy. */
+                            /** @description The machine id that deploy takes. */
                             machine_id: string;
                             /** @description Slug of the GPU model. */
                             gpu: string;
@@ -238,7 +238,7 @@ export interface operations {
                             vcpus: number;
                             /** @description Memory in GB. */
                             ram_gb: number;
-                            /** @description Disk in GB that is left for a new instance. */
+                            /** @description Disk in GB that is free for a new instance. */
                             disk_gb: number;
                             /** @description Network bandwidth. */
                             net_mbps: {
@@ -290,7 +290,7 @@ export interface operations {
                         object: "balance";
                         /** @description Always USD. */
                         currency: string;
-                        /** @description Credit left. Below zero only by the disks of stopped instances. */
+                        /** @description Credit left. Only the disks of stopped instances can take it below zero. */
                         balance: number;
                         /** @description Spend since the first of the UTC month. */
                         month_spend: number;
@@ -344,7 +344,7 @@ export interface operations {
                             type: "od" | "spot" | "res";
                             /** @description Locked rate of the whole machine in USD per hour, without disk. */
                             price_hr: number;
-                            /** @description Where it is reached. */
+                            /** @description The hostname of the instance. */
                             hostname: string;
                             /**
                              * Format: date-time
@@ -366,7 +366,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice. */
+                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -375,11 +375,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The machine to rent, taken from the offers. */
+                    /** @description The id of the machine to rent, from the offers. */
                     machine_id: string;
                     /** @description A template slug or an OCI image reference. It is recorded, not pulled. */
                     template?: string | null;
-                    /** @description Disk size in GB: from 1 to what the machine has left (the offer's disk). */
+                    /** @description Disk size in GB, from 1 to the machine's free disk (the offer's disk). */
                     disk_gb?: number | null;
                     /** @description How the instance is priced. */
                     type?: ("od" | "interruptible" | "res") | null;
@@ -420,7 +420,7 @@ export interface operations {
                         type: "od" | "spot" | "res";
                         /** @description Locked rate of the whole machine in USD per hour, without disk. */
                         price_hr: number;
-                        /** @description Where it is reached. */
+                        /** @description The hostname of the instance. */
                         hostname: string;
                         /**
                          * Format: date-time
@@ -482,7 +482,7 @@ export interface operations {
                         type: "od" | "spot" | "res";
                         /** @description Locked rate of the whole machine in USD per hour, without disk. */
                         price_hr: number;
-                        /** @description Where it is reached. */
+                        /** @description The hostname of the instance. */
                         hostname: string;
                         /**
                          * Format: date-time
@@ -503,7 +503,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice. */
+                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -539,7 +539,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice. */
+                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -593,7 +593,7 @@ export interface operations {
                         type: "od" | "spot" | "res";
                         /** @description Locked rate of the whole machine in USD per hour, without disk. */
                         price_hr: number;
-                        /** @description Where it is reached. */
+                        /** @description The hostname of the instance. */
                         hostname: string;
                         /**
                          * Format: date-time

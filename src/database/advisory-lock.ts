@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
 /**
- * Runs `work` unless another process holds the lock, and returns null then. The lock is the connection's, so it ends
- * with the process that holds it; `signal` is aborted when the connection is lost while `work` goes on.
+ * Runs `work` while this process holds the lock; returns null if another holds it. The lock belongs to the connection,
+ * so it ends with the process. `signal` is aborted when the connection breaks during `work`.
  */
 export async function withAdvisoryLock<T>(
   pool: pg.Pool,

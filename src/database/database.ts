@@ -8,13 +8,13 @@ import { createPool, type NotifyMode } from './pool.js';
 export type { Prisma } from './generated/client/client.js';
 export { PrismaClient } from './generated/client/client.js';
 
-/** Both ways to the one database: Prisma for reading the graph, the pool for the domain's own statements. */
+/** Both ways to the database: Prisma for reading the graph, the pool for the domain's own statements. */
 export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;
-  /** Takes writes of one account one after the other. */
+  /** Runs the writes of one account one after the other. */
   accountQueue: KeyedQueue;
-  /** What any process changes. */
+  /** Changes made by any process. */
   notices: Notices;
   close(): Promise<void>;
 }

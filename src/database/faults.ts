@@ -3,11 +3,11 @@ import { QueueTimeout } from './keyed-queue.js';
 /** SQLSTATE: serialization failure, deadlock, unique violation. */
 const CONFLICT_STATES = new Set(['40001', '40P01']);
 const UNIQUE_VIOLATION = '23505';
-/** Of an instance and of its first intervals: of what is written together, PostgreSQL says which it met first. */
+/** An instance and its first intervals are written together: PostgreSQL names whichever collision it meets first. */
 const ID_CONSTRAINTS = new Set(['instance_pkey', 'usage_interval_pkey']);
-/** Classes of SQLSTATE in which the database can't serve now: connection, resources, busy, operator, system. */
-const AWAY_CLASSES = ['08', '53', '55', '57', '58'];
-const AWAY_ERRNOS = new Set([
+/** SQLSTATE classes of a database that can't serve now: connection, resources, object in use, operator, system. */
+const UNAVAILABLE_CLASSES = ['08', '53', '55', '57', '58'];
+const UNAVAILABLE_ERRNOS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -17,9 +17,10 @@ const AWAY_ERRNOS = new Set([
   'ENOTFOUND',
 ]);
 /** Prisma: can't reach, timed out reaching, connection closed, no pool connection, no transaction in time. */
-const AWAY_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
-/** What pg says in words only. */
-const AWAY_MESSAGES = /connection terminated|timeout exceeded when trying to connect|connection error|server closed/i;
+const UNAVAILABLE_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
+/** Faults that pg reports by message only. */
+const UNAVAILABLE_MESSAGES =
+  /connection terminated|timeout exceeded when trying to connect|connection error|server closed/i;
 const MAX_CAUSES = 5;
 
 export function isConflict(error: unknown): boolean {
@@ -27,23 +28,23 @@ export function isConflict(error: unknown): boolean {
   return code !== undefined && (CONFLICT_STATES.has(code) || isIdCollision(error));
 }
 
-/** Two new instances drew one random id. */
+/** Two new instances drew the same random id. */
 function isIdCollision(error: unknown): boolean {
   return (
     sqlState(error) === UNIQUE_VIOLATION && ID_CONSTRAINTS.has((error as { constraint?: string }).constraint ?? '')
   );
 }
 
-/** True when the database is away or too busy: the caller may try again later. */
+/** True when the database is unreachable or too busy: the caller may try again later. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof QueueTimeout) return true;
   let fault = error;
   for (let depth = 0; depth < MAX_CAUSES && fault instanceof Object; depth += 1) {
     const { code, message, cause, originalError } = fault as Record<string, unknown>;
     const named = typeof code === 'string' || typeof code === 'number' ? String(code) : '';
-    if (AWAY_ERRNOS.has(named) || AWAY_PRISMA_CODES.has(named)) return true;
-    if (/^[0-9A-Z]{5}$/.test(named) && AWAY_CLASSES.includes(named.slice(0, 2))) return true;
-    if (typeof message === 'string' && AWAY_MESSAGES.test(message)) return true;
+    if (UNAVAILABLE_ERRNOS.has(named) || UNAVAILABLE_PRISMA_CODES.has(named)) return true;
+    if (/^[0-9A-Z]{5}$/.test(named) && UNAVAILABLE_CLASSES.includes(named.slice(0, 2))) return true;
+    if (typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message)) return true;
     fault = cause ?? originalError;
   }
   return false;

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 
 /** The advisory lock of Prisma's own engine. */
 const PRISMA_LOCK = 72707369;
-/** The longest wait for another start that migrates, or for a table in use. */
+/** The longest wait for another process that migrates, or for a table in use. */
 const LOCK_LIMIT = '60s';
 
 /** As Prisma's engine creates it. */
@@ -34,11 +34,11 @@ interface AppliedMigration {
 }
 
 /**
- * Applies what is new in `directory` (folders with a `migration.sql`, in the order of their names) and records it as
- * `prisma migrate deploy` does, which can go on from there. Two runs at once do no harm. Returns the names applied.
- * Each migration is one transaction: all of it and its record, or nothing; so none may hold what PostgreSQL refuses in
- * one (CREATE INDEX CONCURRENTLY), nor end it (COMMIT).
- * Throws an Error of one line when the record and the folder disagree or a migration fails.
+ * Applies the new migrations in `directory` (folders with a `migration.sql`, in the order of their names) and records
+ * them as `prisma migrate deploy` does, which can continue from there. Concurrent runs are safe. Returns the names applied.
+ * Each migration runs in one transaction with its record, so it must not contain statements that PostgreSQL refuses in a
+ * transaction (CREATE INDEX CONCURRENTLY) or that end one (COMMIT).
+ * Throws an Error with a one-line message when records and folder disagree or a migration fails.
  */
 export async function applyMigrations(connectionString: string, directory: string): Promise<string[]> {
   const migrations = await readMigrations(directory);
@@ -56,7 +56,7 @@ export async function applyMigrations(connectionString: string, directory: strin
     for (const migration of fresh) await apply(client, migration);
     return fresh.map(({ name }) => name);
   } finally {
-    // Ending the session also lets go of the lock.
+    // Ending the session also releases the lock.
     await client.end().catch(() => {});
   }
 }
@@ -80,7 +80,7 @@ async function lock(client: Client): Promise<void> {
   }
 }
 
-/** What is recorded and not rolled back; makes the table if missing. */
+/** The recorded migrations that are not rolled back; creates the table if it is missing. */
 async function readApplied(client: Client): Promise<AppliedMigration[]> {
   const found = await client.query<{ present: boolean }>(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`,
@@ -94,13 +94,14 @@ async function readApplied(client: Client): Promise<AppliedMigration[]> {
 }
 
 function refuseDisagreement(migrations: Migration[], applied: AppliedMigration[]): void {
-  const known = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
+  const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
   for (const { name, checksum, finished } of applied) {
-    const expected = known.get(name);
-    if (!finished) throw new Error(`Migration ${name} began and failed here; settle it with: prisma migrate resolve.`);
+    const expected = checksums.get(name);
+    if (!finished)
+      throw new Error(`Migration ${name} started here and failed; resolve it with: prisma migrate resolve.`);
     if (expected === undefined) {
       throw new Error(
-        `The database is newer than this version of the program: it has migration ${name}, unknown here.`,
+        `The database is newer than this version of the program: it has migration ${name}, which this version does not have.`,
       );
     }
     if (expected !== checksum) throw new Error(`Migration ${name} was changed after it had been applied here.`);
@@ -111,7 +112,7 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
   await client.query('BEGIN');
   try {
     const id = randomUUID();
-    // clock_timestamp: now() would put the end at the beginning of the transaction.
+    // clock_timestamp, because now() is the start of the transaction.
     const begin = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at)
                    VALUES ($1, $2, $3, clock_timestamp())`;
     await client.query(begin, [id, checksum, name]);

@@ -3,20 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { NotifyMode } from './pool.js';
 
-/** What changed, as the triggers of the migrations `change_notices` and `market_recheck` tell it. */
+/** A change, as the triggers of the migrations `change_notices` and `market_recheck` report it. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
   | { table: 'account'; id: string }
   | { table: 'api_key'; id: string }
-  /** Without `ids`: any. */
+  /** Without `ids`: any machine may have changed. */
   | { table: 'machine'; ids?: string[] }
   | { table: 'catalogue' }
   | { table: 'market_recheck' };
 
 export interface Listener {
-  /** `isOwn`: of a write of this process, in the order of its writes of one account; others come in any order. */
+  /** `isOwn`: this process made the change; its notices come in the order of its writes to one account, others in any order. */
   onNotice(notice: Notice, isOwn: boolean): void;
-  /** Changes may have been missed: what is kept must be read anew. */
+  /** Notices may have been missed: everything cached must be read again. */
   onLost?(): void;
 }
 
@@ -24,20 +24,20 @@ const CHANNEL = 'gateway';
 const APPLICATION_NAME = 'gpu-rental-gateway notices';
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_AFTER_MS = 200;
-/** A connection that is gone without a word is found out in the sum of both. */
+/** A connection that dies silently is detected within the sum of both. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
-/** What is committed meanwhile is told together: each notification is a commit of its own. */
-const TELL_PAUSE_MS = 100;
-/** More than this untold: one notice that anything may have changed says as much. */
-const MAX_UNTOLD = 1_000;
+/** Notices published during the pause are sent together: each notification is a commit of its own. */
+const SEND_PAUSE_MS = 100;
+/** Above this many unsent notices, a single one says that any machine may have changed. */
+const MAX_UNSENT = 1_000;
 
 /**
- * The change notices of the database, on a connection of their own. Opened by the first that needs them; when the
- * connection breaks it is made again, and meanwhile `isListening` is false.
+ * The change notices of the database, on a connection of their own, which opens at the first use. When the connection
+ * breaks it is reopened; until then `isListening` is false.
  *
- * A process that tells `after` its transactions may die between the two: the others see that its connection is gone and
- * read everything anew.
+ * A process that notifies `after` its transactions may die between the two. The others see that its connection is gone
+ * and read everything again.
  */
 export class Notices {
   readonly #connectionString: string;
@@ -46,13 +46,13 @@ export class Notices {
   readonly #listeners = new Set<Listener>();
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
-  #untold: Notice[] = [];
-  /** Runs while what is to be told waits for more. */
+  #unsent: Notice[] = [];
+  /** Set while unsent notices wait for more to join them. */
   #pause: NodeJS.Timeout | null = null;
   #probe: Promise<void> | null = null;
   /** One query at a time. */
   #last: Promise<unknown> = Promise.resolve();
-  #peers: number[] = [];
+  #peerPids: number[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -65,30 +65,30 @@ export class Notices {
     return this.#client !== null;
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** To be called with what a transaction of this process committed, before the request is answered. */
-  tell(notices: readonly Notice[]): void {
-    for (const notice of notices) this.#hand(notice, true);
+  /** Call with what a transaction of this process committed, before the request is answered. */
+  publish(notices: readonly Notice[]): void {
+    for (const notice of notices) this.#deliver(notice, true);
     if (this.#notifyMode === 'within' || notices.length === 0) return;
-    this.#untold = this.#untold.length < MAX_UNTOLD ? [...this.#untold, ...notices] : [{ table: 'machine' }];
-    if (this.#pause === null) void this.#tellOthers();
+    this.#unsent = this.#unsent.length < MAX_UNSENT ? [...this.#unsent, ...notices] : [{ table: 'machine' }];
+    if (this.#pause === null) void this.#sendPending();
   }
 
-  /** Resolves while notices come in; throws the fault when they can't. */
+  /** Resolves once notices are received; throws when the connection can't be opened. */
   async ready(): Promise<void> {
     if (this.#client === null) await this.#connect();
   }
 
-  /** Resolves once all that is to be told is told, and every notice that was told before has been handed on. */
+  /** Resolves once all unsent notices are sent and every notice sent before has been delivered to the listeners. */
   async caughtUp(): Promise<void> {
     await this.ready();
-    await this.#tellOthers();
-    // The server hands out waiting notices before it says that a query is done.
+    await this.#sendPending();
+    // The server delivers pending notices before it reports that a query is complete.
     await this.#query('select 1');
   }
 
@@ -114,45 +114,45 @@ export class Notices {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PROBE_TIMEOUT_MS,
       application_name: APPLICATION_NAME,
-      // A notice is worth no wait for the disk.
+      // Losing a notice in a crash costs nothing: it need not wait for the disk.
       options: '-c synchronous_commit=off',
     });
-    const lose = () => this.#lose(client);
-    client.on('error', lose).on('end', lose);
+    const onDisconnect = () => this.#onDisconnect(client);
+    client.on('error', onDisconnect).on('end', onDisconnect);
     client.on('notification', ({ payload }) => {
       const { sender, ...notice } = JSON.parse(payload!) as Notice & { sender?: string };
-      if (sender !== this.#sender) this.#hand(notice as Notice, false);
+      if (sender !== this.#sender) this.#deliver(notice as Notice, false);
     });
     try {
       await client.connect();
       await client.query(`listen ${CHANNEL}`);
-      this.#peers = await peersOf(client);
+      this.#peerPids = await peersOf(client);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
     }
     this.#client = client;
     this.#timer ??= setInterval(() => this.#check(), PROBE_EVERY_MS).unref();
-    void this.#tellOthers();
+    void this.#sendPending();
   }
 
-  #hand(notice: Notice, isOwn: boolean): void {
+  #deliver(notice: Notice, isOwn: boolean): void {
     for (const listener of this.#listeners) listener.onNotice(notice, isOwn);
   }
 
-  /** What is untold when the connection breaks is told on the next. */
-  async #tellOthers(): Promise<void> {
-    if (this.#untold.length === 0 || this.#client === null) return;
-    const told = this.#untold;
-    this.#untold = [];
+  /** Notices that are unsent when the connection breaks are sent on the next one. */
+  async #sendPending(): Promise<void> {
+    if (this.#unsent.length === 0 || this.#client === null) return;
+    const batch = this.#unsent;
+    this.#unsent = [];
     this.#pause ??= setTimeout(() => {
       this.#pause = null;
-      void this.#tellOthers();
-    }, TELL_PAUSE_MS).unref();
-    const payloads = told.map((notice) => JSON.stringify({ ...notice, sender: this.#sender }));
-    const tell = this.#query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
-    await tell.catch(() => {
-      this.#untold = [...told, ...this.#untold];
+      void this.#sendPending();
+    }, SEND_PAUSE_MS).unref();
+    const payloads = batch.map((notice) => JSON.stringify({ ...notice, sender: this.#sender }));
+    const sent = this.#query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
+    await sent.catch(() => {
+      this.#unsent = [...batch, ...this.#unsent];
     });
   }
 
@@ -162,37 +162,37 @@ export class Notices {
     return this.#last;
   }
 
-  /** Also a connection that only seems to stand ends here. */
+  /** Detects a dead connection, and other gateways that have gone. */
   #check(): void {
     const client = this.#client;
     if (client === null || this.#probe !== null) return;
-    const look = async () => {
+    const probe = async () => {
       await this.#last.catch(() => {});
       const peers = await peersOf(client);
-      const gone = this.#peers.some((pid) => !peers.includes(pid));
-      this.#peers = peers;
-      if (gone) this.#forgetAll();
+      const gone = this.#peerPids.some((pid) => !peers.includes(pid));
+      this.#peerPids = peers;
+      if (gone) this.#reportLoss();
     };
-    this.#last = look();
+    this.#last = probe();
     this.#probe = this.#last
       .then(
         () => {},
-        () => this.#lose(client),
+        () => this.#onDisconnect(client),
       )
       .finally(() => {
         this.#probe = null;
       });
   }
 
-  #lose(client: pg.Client): void {
+  #onDisconnect(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = null;
     client.end().catch(() => {});
-    this.#forgetAll();
+    this.#reportLoss();
     void this.#reconnect();
   }
 
-  #forgetAll(): void {
+  #reportLoss(): void {
     for (const listener of this.#listeners) listener.onLost?.();
   }
 
@@ -203,7 +203,7 @@ export class Notices {
   }
 }
 
-/** The server's processes for the notices of other gateways. */
+/** The server processes behind the notice connections of other gateways. */
 async function peersOf(client: pg.Client): Promise<number[]> {
   const { rows } = await client.query<{ pid: number }>({
     name: 'peers',

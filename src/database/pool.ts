@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Connections a gateway process keeps at most. */
+/** Most connections of one gateway process. */
 const MAX_CONNECTIONS = 20;
 /** How long a request waits for a free connection before it is answered 503. */
 const ACQUIRE_TIMEOUT_MS = 5_000;
@@ -12,7 +12,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 
-/** int8 as bigint and timestamptz as whole seconds since 1970 (bigint): what the domain's rules reckon in. */
+/** int8 as bigint and timestamptz as whole seconds since 1970 (bigint): the units of the domain's rules. */
 const domainTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === INT8) return BigInt;
@@ -22,19 +22,19 @@ const domainTypes: pg.CustomTypesConfig = {
 };
 
 /**
- * Whether the database tells of changed rentals `within` the transaction that changes them, or this process itself
- * `after` it, which spares commits to wait for each other (migration `change_notices`).
+ * Who sends the change notices of rentals: the database's triggers `within` the transaction, or this process `after` it,
+ * which saves commits from waiting for each other (migration `change_notices`, which calls the parameter `gateway.tells`).
  */
 export type NotifyMode = 'within' | 'after';
 
-/** For one transaction of a process that tells after others. */
+/** Lets the triggers notify within one transaction of a process whose mode is `after`. */
 export const NOTIFY_IN_TRANSACTION = {
-  name: 'tell-within',
+  name: 'notify-within',
   text: `select set_config('gateway.tells', '${'within' satisfies NotifyMode}', true)`,
   values: [],
 };
 
-/** The process' one pool, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
+/** The one pool of the process, shared by the domain's own SQL and by Prisma (which brings its own type parsers). */
 export function createPool(connectionString: string, notifyMode: NotifyMode): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
@@ -46,7 +46,7 @@ export function createPool(connectionString: string, notifyMode: NotifyMode): pg
     options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${notifyMode}`,
     types: domainTypes,
   });
-  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  // A broken idle connection is replaced at the next use; without a listener its error would end the process.
   pool.on('error', () => {});
   return pool;
 }

@@ -2,32 +2,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { isConflict } from './faults.js';
 
-/** Tries of one transaction that meets conflicts. */
+/** Most attempts of one transaction that meets conflicts. */
 const MAX_ATTEMPTS = 6;
 const BACKOFF_STEP_MS = 8;
 
-/** A write that lost against another and must be decided again from fresh rows. */
+/** A concurrent write won: decide again from fresh rows. */
 export class StaleReadError extends Error {}
 
-/** A statement that is prepared once on a connection, by its name; `null` text for null, lists as text[]. */
+/** A statement that is prepared once per connection, by name. Values are sent as literals; lists as text[]. */
 export interface PreparedStatement {
   name: string;
   text: string;
   values: readonly (string | number | bigint | null | readonly string[])[];
 }
 
-/** Names that are prepared on a connection. */
+/** The names prepared on each connection: as many as there are statements in the code, and gone with the connection. */
 const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
 
 /**
- * A READ COMMITTED transaction that takes few messages: statements that need not wait for an answer travel together, the
- * first with BEGIN and the last with COMMIT. Each is still executed by itself and sees what was committed before it
- * began, so that one that reads after one that locks reads what the lock protects.
+ * A READ COMMITTED transaction with few round trips: statements that need not wait for an answer are sent together, the
+ * first with BEGIN and the last with COMMIT. Each is still executed separately and sees what was committed before it
+ * began, so a read that follows a lock sees the rows that the lock protects.
  */
 export class Transaction {
   readonly #client: pg.PoolClient;
   #hasBegun = false;
-  #waiting: PreparedStatement[] = [];
+  #pending: PreparedStatement[] = [];
   /** Why the connection can't be used again. */
   fault: Error | undefined;
 
@@ -35,27 +35,27 @@ export class Transaction {
     this.#client = client;
   }
 
-  /** Executes what waits and then these, in one message. Gives the rows of each of these. */
+  /** Executes the pending statements and then these, in one message. Returns the rows of each of these. */
   async run(...statements: PreparedStatement[]): Promise<pg.QueryResultRow[][]> {
     return (await this.#send(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
   /** Executes them with the next message, at the latest with COMMIT. */
   later(...statements: PreparedStatement[]): void {
-    this.#waiting.push(...statements);
+    this.#pending.push(...statements);
   }
 
-  /** Executes a statement in a message of its own, after what waits. */
+  /** Executes a statement in a message of its own, after the pending ones. */
   async query<T extends pg.QueryResultRow>(
     query: string | pg.QueryConfig,
     values?: unknown[],
   ): Promise<pg.QueryResult<T>> {
-    if (!this.#hasBegun || this.#waiting.length > 0) await this.#send([]);
+    if (!this.#hasBegun || this.#pending.length > 0) await this.#send([]);
     return this.#client.query<T>(query, values);
   }
 
   async commit(): Promise<void> {
-    if (this.#hasBegun || this.#waiting.length > 0) await this.#send([], 'COMMIT');
+    if (this.#hasBegun || this.#pending.length > 0) await this.#send([], 'COMMIT');
   }
 
   async rollback(): Promise<void> {
@@ -63,14 +63,14 @@ export class Transaction {
   }
 
   async #send(statements: readonly PreparedStatement[], last?: string): Promise<pg.QueryResult[]> {
-    const sent = [...this.#waiting, ...statements];
-    this.#waiting = [];
+    const sent = [...this.#pending, ...statements];
+    this.#pending = [];
     await this.#prepare(sent);
-    // Planned once for all values: the statements find their rows by key, whatever the values.
+    // One plan serves all values: the statements find their rows by key.
     const begin = sent.length > 0 ? 'BEGIN; SET LOCAL plan_cache_mode = force_generic_plan' : 'BEGIN';
     const parts = [...(this.#hasBegun ? [] : [begin]), ...sent.map(execution), ...(last === undefined ? [] : [last])];
     this.#hasBegun = true;
-    // Several results where the message holds several statements, which the types don't know.
+    // pg returns an array when the message holds several statements; its types don't say so.
     const results = (await this.#client.query(parts.join('; '))) as pg.QueryResult | pg.QueryResult[];
     return Array.isArray(results) ? results : [results];
   }
@@ -83,7 +83,7 @@ export class Transaction {
     try {
       await this.#client.query(Array.from(missing, ([name, text]) => `PREPARE "${name}" AS ${text}`).join('; '));
     } catch (error) {
-      // Some may be prepared and some not.
+      // Some of them may be prepared and some not.
       this.fault = error as Error;
       throw error;
     }
@@ -92,8 +92,9 @@ export class Transaction {
 }
 
 /**
- * Runs `work` in one transaction and commits what it returns. Deadlocks, serialization failures, id collisions and
- * StaleReadError are tried again with jitter, at most `maxAttempts` times in all; everything else rolls back and is thrown.
+ * Runs `work` in one transaction and returns its result after the commit. Deadlocks, serialization failures, id
+ * collisions and StaleReadError are retried with jitter, at most `maxAttempts` attempts in all; any other error rolls
+ * back and is thrown.
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -114,7 +115,7 @@ async function attemptOnce<T>(pool: pg.Pool, work: (transaction: Transaction) =>
   const client = await pool.connect();
   const transaction = new Transaction(client);
   let broken: Error | undefined;
-  // A connection that ends while it is checked out says so by an event, which unheard would end the process.
+  // A connection that breaks while checked out emits an error, which would end the process without a listener.
   const onError = (error: Error) => {
     broken = error;
   };
@@ -138,7 +139,7 @@ function execution({ name, values }: PreparedStatement): string {
   return values.length === 0 ? `EXECUTE "${name}"` : `EXECUTE "${name}"(${values.map(literal).join(', ')})`;
 }
 
-/** Unlike a parameter, text in a statement ends at a zero byte, and what follows would be taken for another message. */
+/** Unlike a parameter, a statement ends at a zero byte: what follows would be read as another message. */
 function literal(value: PreparedStatement['values'][number]): string {
   if (value === null) return 'null';
   if (typeof value === 'object') return `ARRAY[${value.map(literal).join(', ')}]::text[]`;

@@ -3,7 +3,7 @@ import { CsvError, parse } from 'csv-parse';
 import type { FileRecord } from './import.js';
 import { DomainError } from './rules/errors.js';
 
-/** The records of a CSV with a header, streamed. `name` is what a refusal calls it. */
+/** Streams the records of a CSV file with a header. `name` stands for the file in refusals. */
 export async function* csvRecords(
   name: string,
   source: Readable,

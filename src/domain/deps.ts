@@ -14,16 +14,16 @@ export interface Settings {
   publicUrl: string;
 }
 
-/** What every use case needs; made once by the composition root. */
+/** What every use case needs; created once by the composition root. */
 export interface Deps {
   db: Database;
-  /** The public data, kept in memory. */
+  /** The public data, cached in memory. */
   inventory: Inventory;
-  /** Owners of keys, remembered. */
+  /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
-  /** Accounts and their live instances, those asked for at once by one statement. */
+  /** Reads accounts and their live instances; concurrent loads share one statement. */
   accountLoader: AccountLoader;
-  /** Who is told of changes as they happen. */
+  /** The open change streams. */
   subscriptions: SubscriptionRegistry;
   clock: Clock;
   settings: Settings;

@@ -4,7 +4,7 @@ import { GPU_TIERS } from './rules/gpu-tier.js';
 import { microNotAbove } from './rules/money.js';
 
 /**
- * One definition of each input: validation, the GraphQL inputs (description, default) and OpenAPI are made from it.
+ * The one definition of each input: validation, GraphQL inputs (description, default) and OpenAPI derive from it.
  */
 export interface Field<T> {
   schema: z.ZodType<T>;
@@ -12,17 +12,17 @@ export interface Field<T> {
   must: string;
   description: string;
   default?: T;
-  /** The contract's own codes for a value that is left out and for one that doesn't fit; else invalid_request. */
+  /** The contract's own code for a missing value, and for one that is out of bounds; else invalid_request. */
   missing?: ErrorCode;
   refusal?: ErrorCode;
 }
 
 const MAX_PRICE_USD = 1_000_000;
-/** The syntax of an OCI image reference: optional registry, path, tag and digest. A template's slug fits it too. */
+/** The syntax of an OCI image reference: optional registry, path, tag and digest. A template's slug matches too. */
 const IMAGE_REFERENCE =
   /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[+._-][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** Letters, digits, spaces and signs, but no control characters (a NUL byte can't be stored). */
+/** No control characters: PostgreSQL can't store a NUL byte. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
 const MAX_LIST = 100;
@@ -34,14 +34,20 @@ export const fields = {
   numMin: { ...wholeNumber(1, 8, 'Minimum number of GPUs in the machine.'), default: 1 },
   priceMax: price('Maximum on-demand price in USD per hour for the whole machine.'),
   limit: { ...wholeNumber(1, 100, 'Maximum number of offers returned.'), default: 25 },
-  gpus: list(slug, 'Slugs of GPU models, any of them; empty: all.'),
-  regions: list(slug, 'Region codes, any of them; empty: all.'),
-  preferredGpus: list(slug, 'Slugs of the only GPU models to take, most wanted first; empty: any, the price decides.'),
-  preferredRegions: list(slug, 'Codes of the only regions to take, most wanted first; empty: any, the price decides.'),
+  gpus: list(slug, 'Slugs of GPU models, any of which matches; empty for all.'),
+  regions: list(slug, 'Region codes, any of which matches; empty for all.'),
+  preferredGpus: list(
+    slug,
+    'Slugs of the only GPU models to take, in order of preference; empty for any, cheapest first.',
+  ),
+  preferredRegions: list(
+    slug,
+    'Codes of the only regions to take, in order of preference; empty for any, cheapest first.',
+  ),
   tiers: {
     schema: z.array(z.enum(GPU_TIERS)).max(MAX_LIST),
     must: `a list of at most ${MAX_LIST} GPU tiers`,
-    description: 'Classes of GPU models, any of them; empty: all.',
+    description: 'Classes of GPU models, any of which matches; empty for all.',
   },
   vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
   numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
@@ -52,10 +58,10 @@ export const fields = {
   },
   vcpusMin: wholeNumber(1, 100_000, 'Minimum number of virtual CPUs.'),
   ramGbMin: wholeNumber(1, 1_000_000, 'Minimum memory in GB.'),
-  diskGbMin: wholeNumber(1, 1_000_000, 'Minimum disk in GB that is left for a new instance.'),
-  pricePerGpuMax: price('Maximum on-demand price in USD per GPU-hour, whatever the mode.'),
+  diskGbMin: wholeNumber(1, 1_000_000, 'Minimum disk in GB that is free for a new instance.'),
+  pricePerGpuMax: price('Maximum on-demand price in USD per GPU-hour, in every mode.'),
   maxPricePerHour: price('Maximum price in USD per hour for the whole machine in the chosen mode, without disk.'),
-  machineId: { ...text(1, 64, 'The machine to rent, taken from the offers.'), missing: 'missing_machine' },
+  machineId: { ...text(1, 64, 'The id of the machine to rent, from the offers.'), missing: 'missing_machine' },
   mode: {
     schema: z.enum(['ON_DEMAND', 'INTERRUPTIBLE', 'RESERVED']),
     must: 'a pricing mode',
@@ -81,29 +87,29 @@ export const fields = {
     default: 'pytorch',
   },
   diskGb: {
-    ...wholeNumber(1, 1_000_000, "Disk size in GB: from 1 to what the machine has left (the offer's disk)."),
+    ...wholeNumber(1, 1_000_000, "Disk size in GB, from 1 to the machine's free disk (the offer's disk)."),
     default: 50,
   },
   idempotencyKey: {
     schema: z.string().min(1).max(255).regex(VISIBLE_ASCII),
     must: 'a text of 1 to 255 visible ASCII characters',
     description:
-      'Any text of your own that names this request: sent again within 24 hours with the same input, the first answer is repeated and nothing is done twice.',
+      'A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice.',
   },
-  page: wholeNumber(1, 100, 'Entries of a page.'),
-  name: text(1, 200, 'A name for people to recognise it by.'),
-  note: text(1, 1_000, 'Why money moved.'),
-  reference: text(1, 200, 'Names a payment: the same reference twice moves money once.'),
+  page: wholeNumber(1, 100, 'Entries on a page.'),
+  name: text(1, 200, 'A name for people.'),
+  note: text(1, 1_000, 'The reason for the movement.'),
+  reference: text(1, 200, 'Identifies a payment: the same reference twice moves money once.'),
 } satisfies Record<string, Field<unknown>>;
 
-/** The value when it fits the field; else a refusal that names the field and its bounds. */
+/** The value, if it is within the field's bounds; else a refusal that names the field and its bounds. */
 export function check<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new DomainError(field.refusal ?? 'invalid_request', `${name} must be ${field.must}`, { field: name });
 }
 
-/** As `check`, but null and undefined mean that the caller left it out. */
+/** As `check`, but null and undefined stand for a value that the caller left out. */
 export function checkOptional<T>(name: string, field: Field<T>, value: unknown): T | undefined {
   return value === null || value === undefined ? field.default : check(name, field, value);
 }

@@ -7,37 +7,37 @@ export interface FileRecord {
   fields: Record<string, unknown>;
 }
 
-/** What an import did, or would do. */
+/** What an import did, or would do in a dry run. */
 export interface ImportReport {
   created: number;
   updated: number;
 }
 
-const MAX_FAULTS_TOLD = 100;
+const MAX_LISTED_FAULTS = 100;
 const BATCH = 1_000;
 
-/** A file with faults: the message tells each on a line of its own. */
+/** A file with faults: the message has one line for each. */
 export class FileRefused extends DomainError {}
 
-/** Faults of a file by line. An import that met one changes nothing. */
+/** Collects the faults of a file by line. An import with a fault changes nothing. */
 export class FileFaults {
-  readonly #told: string[] = [];
+  readonly #listed: string[] = [];
   #count = 0;
 
   add(line: number, reason: string): void {
     this.#count += 1;
-    if (this.#told.length < MAX_FAULTS_TOLD) this.#told.push(`line ${line}: ${reason}`);
+    if (this.#listed.length < MAX_LISTED_FAULTS) this.#listed.push(`line ${line}: ${reason}`);
   }
 
   throwIfAny(): void {
     if (this.#count === 0) return;
-    const more = this.#count - this.#told.length;
+    const more = this.#count - this.#listed.length;
     const tail = more > 0 ? [`and ${more} more`] : [];
-    throw new FileRefused('invalid_request', ['nothing was changed:', ...this.#told, ...tail].join('\n'));
+    throw new FileRefused('invalid_request', ['nothing was changed:', ...this.#listed, ...tail].join('\n'));
   }
 }
 
-/** Reads records by their schema in batches, so that a file of any size takes the same memory. */
+/** Parses records in batches, so that a file of any size takes the same memory. */
 export async function* readBatches<T>(
   records: AsyncIterable<FileRecord>,
   schema: z.ZodType<T>,
@@ -55,7 +55,7 @@ export async function* readBatches<T>(
   if (batch.length > 0) yield batch;
 }
 
-/** Ends a transaction that was only tried. */
+/** Thrown to roll back the transaction of a dry run. */
 export class DryRun extends Error {}
 
 export function endOfDryRun(error: unknown): void {

@@ -5,18 +5,19 @@ import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
 const AccountLimits = builder.objectRef<AccountState>('AccountLimits').implement({
-  description: 'What the account may do at most.',
+  description: 'The limits of the account.',
   fields: (t) => ({
     requestsPerMinute: t.exposeInt('requestsPerMinute', {
-      description: 'Requests in any 60 s, REST and GraphQL together; grows with lifetime spend. 0 means no limit.',
+      description:
+        'Requests in any 60 s, REST and GraphQL together; the limit grows with lifetime spend. 0 means no limit.',
     }),
-    instances: t.int({ description: 'Undestroyed instances.', resolve: () => MAX_LIVE_INSTANCES }),
-    apiKeys: t.int({ description: 'Live API keys.', resolve: () => MAX_LIVE_API_KEYS }),
+    instances: t.int({ description: 'Live instances: running and stopped.', resolve: () => MAX_LIVE_INSTANCES }),
+    apiKeys: t.int({ description: 'Unrevoked API keys.', resolve: () => MAX_LIVE_API_KEYS }),
   }),
 });
 
 const Account = builder.objectRef<AccountState>('Account').implement({
-  description: 'Who pays.',
+  description: 'The account that pays for instances.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Account id.' }),
     name: t.exposeString('name', { description: 'Name.' }),
@@ -24,24 +25,24 @@ const Account = builder.objectRef<AccountState>('Account').implement({
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     balance: t.expose('balance', { type: 'USD', description: 'Credit left.' }),
     monthSpend: t.expose('monthSpend', { type: 'USD', description: 'Spend since the first of the UTC month.' }),
-    lifetimeSpend: t.expose('lifetimeSpend', { type: 'USD', description: 'All spend so far.' }),
+    lifetimeSpend: t.expose('lifetimeSpend', { type: 'USD', description: 'Total spend so far.' }),
     burnPerHour: t.expose('burnPerHour', {
       type: 'USD',
-      description: 'All GPU and disk rates being paid now, USD per hour.',
+      description: 'The sum of all GPU and disk rates paid now, in USD per hour.',
     }),
     exhaustsAt: t.expose('exhaustsAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When credit runs out at this burn, or ran out; everything running stops then. Null when it will not.',
+        'When credit runs out at the present burn, or ran out: all running instances stop then. Null when it never will.',
     }),
     diskDeleteAt: t.expose('diskDeleteAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When instances are destroyed unless credit comes before: the end of the grace period after exhaustsAt.',
+        'When instances are destroyed unless credit is added before: the end of the grace period after exhaustsAt.',
     }),
-    liveInstances: t.exposeInt('liveInstances', { description: 'Undestroyed instances.' }),
+    liveInstances: t.exposeInt('liveInstances', { description: 'Live instances: running and stopped.' }),
     limits: t.field({ type: AccountLimits, description: 'Limits.', resolve: (account) => account }),
   }),
 });
@@ -51,7 +52,7 @@ builder.queryFields((t) => ({
     type: Account,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The account of the API key. Needs one.',
+    description: 'The account that the API key belongs to. Needs an API key.',
     resolve: (_root, _args, context) => accountState(context.deps, accountOf(context)),
   }),
 }));

@@ -6,19 +6,29 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
   description: 'An API key, without its secret.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Key id.' }),
-    prefix: t.exposeString('prefix', { description: 'How every key begins.' }),
+    prefix: t.exposeString('prefix', { description: 'The first characters, the same for every key.' }),
     lastFour: t.exposeString('lastFour', { description: 'Its last four characters.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true, description: 'Last use, within a minute.' }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null while it is accepted.' }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Last use, accurate to a minute.',
+    }),
+    revokedAt: t.expose('revokedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was revoked; null while it is accepted.',
+    }),
   }),
 });
 
 const CreatedApiKey = builder.objectRef<{ apiKey: ApiKey; secret: string }>('CreatedApiKey').implement({
-  description: 'A new key and, this once, its secret.',
+  description: 'A new key with its secret, which is shown only once.',
   fields: (t) => ({
     apiKey: t.field({ type: ApiKeyType, description: 'The key.', resolve: ({ apiKey }) => apiKey }),
-    secret: t.exposeString('secret', { description: 'What to send as Bearer. Shown once: only a hash of it is kept.' }),
+    secret: t.exposeString('secret', {
+      description: 'The Bearer token. It is shown only once: the service stores only its hash.',
+    }),
   }),
 });
 
@@ -37,14 +47,14 @@ builder.mutationFields((t) => ({
     type: CreatedApiKey,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Creates a key of the account.',
+    description: 'Creates an API key for the account.',
     resolve: (_root, _args, context) => createApiKey(context.deps, accountOf(context)),
   }),
   revokeApiKey: t.field({
     type: ApiKeyType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Refuses a key from now on, also the one that asks.',
+    description: 'Revokes a key, which may be the key of this request: it is refused from now on.',
     args: { id: t.arg.id({ required: true, description: 'Key id.' }) },
     resolve: (_root, { id }, context) => revokeApiKey(context.deps, accountOf(context), id),
   }),

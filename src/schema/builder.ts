@@ -13,7 +13,7 @@ export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
   DefaultFieldNullability: false;
   Scalars: {
-    /** Micro-USD inside, a JSON number outside. */
+    /** Micro-USD internally, a JSON number in answers. */
     USD: { Input: bigint; Output: bigint };
     DateTime: { Input: Instant; Output: Instant | Date };
     Date: { Input: string; Output: string | Date };
@@ -34,18 +34,20 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
 });
 
-builder.queryType({ description: 'Reading. Prices, offers and the catalogue are public; the rest needs an API key.' });
-builder.mutationType({ description: 'Changing. Everything here needs an API key.' });
+builder.queryType({
+  description: 'Reads. Prices, offers and the catalogue are public; all other fields need an API key.',
+});
+builder.mutationType({ description: 'Writes. All fields need an API key.' });
 
 builder.subscriptionType({
   description:
-    'Changes as they happen, as server-sent events (Accept: text/event-stream). Offers are public; the rest needs an API key. A stream ends with an error when its key is revoked or its account suspended.',
+    'Changes as they happen, as server-sent events (Accept: text/event-stream). Offers are public; all other fields need an API key. A stream ends with an error when its key is revoked or its account is suspended.',
 });
 
 /** Marks a root field that needs an API key and counts against the account's rate limit. */
 export const NEEDS_KEY = { extensions: { needsKey: true } };
 
-/** Description, default and bounds of an argument from its one definition; REST and OpenAPI read them off the schema. */
+/** Description, default and bounds of an argument from its one definition; REST and OpenAPI read them from the schema. */
 export function fromField<T>(field: Field<T>) {
   return { description: field.description, defaultValue: field.default, extensions: { field } };
 }

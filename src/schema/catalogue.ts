@@ -4,7 +4,7 @@ import { builder } from './builder.js';
 export const GpuTier = builder.enumType('GpuTier', {
   description: 'The class of a GPU model.',
   values: {
-    FLAGSHIP: { description: 'Current training parts.' },
+    FLAGSHIP: { description: 'Current GPUs for training.' },
     DATACENTER: { description: 'Other server boards and all workstation boards.' },
     CONSUMER_FLAGSHIP: { description: 'The top consumer card of its generation.' },
     CONSUMER: { description: 'Other consumer cards.' },
@@ -29,17 +29,17 @@ export const RegionType = builder.prismaObject('Region', {
     code: t.exposeID('code', { description: 'Region code, used everywhere in the API.' }),
     name: t.exposeString('name', { description: 'City, and state or province where that is usual.' }),
     country: t.exposeString('country', { description: 'ISO 3166-1 alpha-2 country code.' }),
-    latitude: t.exposeFloat('latitude', { description: 'Degrees north of the city centre.' }),
-    longitude: t.exposeFloat('longitude', { description: 'Degrees east of the city centre.' }),
+    latitude: t.exposeFloat('latitude', { description: 'Latitude of the city centre in degrees, north positive.' }),
+    longitude: t.exposeFloat('longitude', { description: 'Longitude of the city centre in degrees, east positive.' }),
   }),
 });
 
 const TemplateType = builder.prismaObject('Template', {
   description: 'A container template that an instance can be deployed with.',
   fields: (t) => ({
-    slug: t.exposeID('slug', { description: "What to give as a deploy's template." }),
-    image: t.exposeString('image', { description: 'OCI image reference it stands for.' }),
-    description: t.exposeString('description', { description: 'What the image is good for.' }),
+    slug: t.exposeID('slug', { description: 'The value of the template input of a deploy.' }),
+    image: t.exposeString('image', { description: 'The OCI image reference that the slug stands for.' }),
+    description: t.exposeString('description', { description: 'What the image is for.' }),
   }),
 });
 

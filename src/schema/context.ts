@@ -2,14 +2,14 @@ import type { Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** What one request's resolvers know. Made by the HTTP layer for GraphQL and REST alike. */
+/** The context of one request's resolvers. The HTTP layer creates it, for GraphQL and REST alike. */
 export interface GatewayContext {
   deps: Deps;
   /** Null without a valid key. */
   caller: Caller | null;
-  /** Called when an answer is the kept one of an earlier, same request. */
+  /** Called when the answer repeats the stored one of an earlier request with the same idempotency key. */
   onReplayed(): void;
-  /** Aborted when whoever asks is gone, or has been answered. */
+  /** Aborted when the client has disconnected or has its answer. */
   untilGone(): AbortSignal;
 }
 
@@ -18,7 +18,7 @@ export function accountOf(context: GatewayContext): string {
   return callerOf(context).accountId;
 }
 
-/** Whose key the request has; refuses with unauthorized. */
+/** The caller that the request's key identifies; refuses with unauthorized. */
 export function callerOf({ caller }: GatewayContext): Caller {
   if (caller === null) throw new DomainError('unauthorized', 'missing or unknown API key');
   return caller;

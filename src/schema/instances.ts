@@ -31,9 +31,9 @@ const InstanceStatus = builder.enumType('InstanceStatus', {
 const InstanceActionKind = builder.enumType('InstanceActionKind', {
   description: 'What can be done to an instance.',
   values: {
-    START: { description: 'From STOPPED. Takes the machine back if it is free and the balance allows.' },
-    STOP: { description: 'From RUNNING. Ends GPU billing that second.' },
-    DESTROY: { description: 'From RUNNING or STOPPED. Ends all billing that second and erases the disk.' },
+    START: { description: 'From STOPPED. Starts it on its machine, if that is free and the balance covers it.' },
+    STOP: { description: 'From RUNNING. GPU billing ends that second.' },
+    DESTROY: { description: 'From RUNNING or STOPPED. All billing ends that second and the disk is erased.' },
   },
 });
 
@@ -57,12 +57,12 @@ const UsageResource = builder.enumType('UsageResource', {
 });
 
 const UsageInterval = builder.prismaObject('UsageInterval', {
-  description: 'Seconds from start to end, the end not counted, at a locked rate.',
+  description: 'Seconds billed at a locked rate, from the start up to, but not including, the end.',
   fields: (t) => ({
     resource: t.expose('resource', { type: UsageResource, description: 'What is billed.' }),
     ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'First second billed.' }),
-    endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'Null while it goes on.' }),
+    endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'Null while it is open.' }),
   }),
 });
 
@@ -73,8 +73,8 @@ const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
     diskSeconds: t.int({ description: 'Seconds its disk existed.', resolve: ({ diskSeconds }) => Number(diskSeconds) }),
     gpuCost: t.expose('gpuCost', { type: 'USD', description: 'Cost of the GPU seconds.' }),
     diskCost: t.expose('diskCost', { type: 'USD', description: 'Cost of the disk seconds.' }),
-    earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'Charged for leaving a reserved term early.' }),
-    total: t.expose('total', { type: 'USD', description: 'All of it.' }),
+    earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'The charge for leaving a reserved term early.' }),
+    total: t.expose('total', { type: 'USD', description: 'The sum of all parts.' }),
   }),
 });
 
@@ -95,7 +95,7 @@ export const InstanceType = builder.prismaObject('Instance', {
     }),
     diskPriceHr: t.expose('diskRate', { type: 'USD', description: 'Locked rate of the disk in USD per hour.' }),
     hostname: t.string({
-      description: 'Where it is reached.',
+      description: 'The hostname of the instance.',
       resolve: ({ id }, _args, { deps }) => `${id}.${deps.settings.serviceDomain}`,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First second billed.' }),
@@ -105,17 +105,18 @@ export const InstanceType = builder.prismaObject('Instance', {
     reservedUntil: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'End of the reserved term as it stands; stopped seconds move it back. Null in other modes.',
+      description:
+        'End of the reserved term; it moves later by every second that the instance is stopped. Null in other modes.',
       resolve: (instance, _args, { deps }) => reservedUntilOf(instance, deps.clock.now()),
     }),
     earlyExitCost: t.field({
       type: 'USD',
-      description: 'What destroying it now would cost beyond usage.',
+      description: 'What destroying it now would cost on top of usage.',
       resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, deps.clock.now()),
     }),
     usage: t.field({
       type: UsageType,
-      description: 'Used and charged so far, to this second.',
+      description: 'Usage and charges so far, to this second.',
       resolve: (instance, _args, { deps }) => usageOf(instance, deps.clock.now()),
     }),
     usageIntervals: t.relatedConnection(
@@ -124,13 +125,13 @@ export const InstanceType = builder.prismaObject('Instance', {
         type: UsageInterval,
         cursor: 'instanceId_resource_ordinal',
         maxSize: pageLimit(() => INTERVAL_CURSOR),
-        description: 'The intervals it was billed for, oldest first.',
+        description: 'The billed intervals, oldest first.',
         query: { orderBy: [{ startedAt: 'asc' }, { resource: 'asc' }, { ordinal: 'asc' }] },
       },
       { description: 'A page of usage intervals.' },
       { description: 'A usage interval on a page.' },
     ),
-    machine: t.relation('machine', { description: 'The host it is on.' }),
+    machine: t.relation('machine', { description: 'The machine that it is on.' }),
   }),
 });
 
@@ -157,7 +158,7 @@ builder.queryFields((t) => ({
     type: 'Instance',
     ...NEEDS_KEY,
     nullable: true,
-    description: 'One instance, also a destroyed one; null when the account has no such instance. Needs an API key.',
+    description: 'One instance, destroyed or not; null when the account has no such instance. Needs an API key.',
     args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
     resolve: (query, _root, { id }, context) => findInstance(context.deps, accountOf(context), id, query),
   }),
@@ -166,10 +167,10 @@ builder.queryFields((t) => ({
       type: 'Instance',
       ...NEEDS_KEY,
       cursor: 'accountId_sequence',
-      // Only of this account: a cursor of another's would tell where that one stands.
+      // This account's cursors only: another account's would disclose how many instances it has had.
       maxSize: pageLimit((context) => new RegExp(`^GPC:T:\\["S:${accountOf(context)}","N:\\d{1,9}"\\]$`)),
       nullable: true,
-      description: 'Every instance the account ever had, newest first. Needs an API key.',
+      description: 'Every instance of the account, destroyed ones included, newest first. Needs an API key.',
       resolve: (query, _root, _args, context) => instanceHistory(context.deps, accountOf(context), query),
     },
     { description: 'A page of instances.' },
@@ -191,7 +192,7 @@ builder.mutationFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Starts, stops or destroys an instance; answers with its new state.',
+    description: 'Starts, stops or destroys an instance and returns its new state.',
     args: {
       id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
       action: t.arg({ type: InstanceActionKind, required: true, ...fromField(fields.action) }),
@@ -206,8 +207,8 @@ builder.subscriptionFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     description:
-      "Each change of one of the account's instances: deployed, started, stopped (preempted or out of credit too), destroyed. The instance as it is by then: changes that follow at once may be one event. Begins with the first change: subscribe first, then read instances. Needs an API key.",
-    args: { id: t.arg.id({ description: 'This instance alone.', extensions: { field: fields.instanceId } }) },
+      "Every change to the account's instances: deployed, started, stopped (also by preemption or lack of credit), destroyed. An event holds the current state of the instance, so several quick changes may be one event. It begins with the first change: subscribe first, then read instances. Needs an API key.",
+    args: { id: t.arg.id({ description: 'Only changes to this instance.', extensions: { field: fields.instanceId } }) },
     subscribe: (_root, { id }, context) =>
       instanceChanges(context.deps, callerOf(context), id ?? null, context.untilGone()),
     resolve: (instance) => instance,

@@ -2,9 +2,9 @@ import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
 import { builder } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 
-// No relation leads from a machine to its instances: it would show one account what others run.
+// No relation leads from a machine to its instances: it would show one account the instances of others.
 builder.prismaObject('Machine', {
-  description: 'A physical host, rented whole.',
+  description: 'A physical host. It is only rented as a whole.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Machine id.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
@@ -13,7 +13,7 @@ builder.prismaObject('Machine', {
     cpu: t.exposeString('cpu', { description: 'CPU model.' }),
     vcpus: t.exposeInt('vcpus', { description: 'Virtual CPUs.' }),
     ramGb: t.exposeInt('ramGb', { description: 'Memory in GB.' }),
-    diskGb: t.exposeInt('diskGb', { description: 'Whole disk in GB, whoever uses it.' }),
+    diskGb: t.exposeInt('diskGb', { description: 'Size of the whole disk in GB, used or not.' }),
     netDownMbps: t.exposeInt('netDownMbps', { description: 'Bandwidth to the machine in Mbit/s.' }),
     netUpMbps: t.exposeInt('netUpMbps', { description: 'Bandwidth from the machine in Mbit/s.' }),
     ports: t.exposeInt('ports', { description: 'Number of ports that can be opened to the internet.' }),
@@ -22,7 +22,7 @@ builder.prismaObject('Machine', {
     cudaMax: t.exposeString('cudaMax', { description: 'Highest CUDA version its driver runs; empty for AMD.' }),
     reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
     demo: t.exposeBoolean('demo', {
-      description: 'True for generated demonstration inventory: no such machine exists.',
+      description: 'True for a generated machine of the demonstration inventory, which does not exist.',
     }),
     gpuModel: t.field({
       type: GpuModelType,

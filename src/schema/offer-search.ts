@@ -11,7 +11,8 @@ import { DEFAULT_PAGE, pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
 
 const OfferSort = builder.enumType('OfferSort', {
-  description: 'The order of offers. All prices are on demand. What is equal follows in the order of PRICE.',
+  description:
+    'The order of offers. All prices are on-demand prices. Offers that are equal follow in the order of PRICE.',
   values: {
     PRICE: { description: 'Cheapest machine first, then more reliable, then by machine id: the order of offers.' },
     PRICE_PER_GPU: { description: 'Cheapest GPU first.' },
@@ -20,13 +21,14 @@ const OfferSort = builder.enumType('OfferSort', {
 });
 
 const OfferFilterInput = builder.inputType('OfferFilterInput', {
-  description: 'What a machine must have, all of it. What is left out, null or an empty list asks for nothing.',
+  description:
+    'The requirements of a machine, all of which must be met. A field that is left out, null or an empty list requires nothing.',
   fields: (t) => ({
     gpus: t.stringList(fromField(fields.gpus)),
     regions: t.stringList(fromField(fields.regions)),
     tiers: t.field({ type: [GpuTier], ...fromField(fields.tiers) }),
     vramGbMin: t.int(fromField(fields.vramGbMin)),
-    nvlink: t.boolean({ description: 'Whether the GPUs must be linked by NVLink (true) or must not be (false).' }),
+    nvlink: t.boolean({ description: 'True: the GPUs must be linked by NVLink. False: they must not be.' }),
     reliabilityMin: t.float(fromField(fields.reliabilityMin)),
     vcpusMin: t.int(fromField(fields.vcpusMin)),
     ramGbMin: t.int(fromField(fields.ramGbMin)),
@@ -37,16 +39,16 @@ const OfferFilterInput = builder.inputType('OfferFilterInput', {
     includePreemptible: t.boolean({
       defaultValue: false,
       description:
-        'Also machines that only an interruptible instance holds. An interruptible deployBest never takes those.',
+        'Also machines that are held only by an interruptible instance. An interruptible deployBest never takes them.',
     }),
   }),
 });
 
 const DeployBestInput = builder.inputType('DeployBestInput', {
   description:
-    'What to rent the best of. Preferred models and regions are fallbacks in order: the first model in the first region, then in the next regions, then the next model.',
+    'What to rent. Preferred models and regions are tried in order: the first model in the first region, then in the next regions, then the next model.',
   fields: (t) => ({
-    filter: t.field({ type: OfferFilterInput, description: 'What the machine must have.' }),
+    filter: t.field({ type: OfferFilterInput, description: 'The requirements of the machine.' }),
     gpus: t.stringList(fromField(fields.preferredGpus)),
     regions: t.stringList(fromField(fields.preferredRegions)),
     maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
@@ -62,9 +64,9 @@ builder.queryFields((t) => ({
     {
       type: OfferType,
       description:
-        'Offers that fit a filter, page by page. A cursor names a place in the order: what is rented meanwhile is missing from the next page and nothing is shown twice, unless its price changed. Public.',
+        'Offers that match a filter, page by page. A cursor marks a position in the order, so machines rented meanwhile are missing from the next page, and no offer is shown twice unless its price changed. Public.',
       args: {
-        filter: t.arg({ type: OfferFilterInput, description: 'What the machines must have.' }),
+        filter: t.arg({ type: OfferFilterInput, description: 'The requirements of the machines.' }),
         sort: t.arg({ type: OfferSort, defaultValue: 'PRICE', description: 'The order.' }),
       },
       resolve: async (_root, { filter, sort: given, ...page }, context) => {
@@ -95,7 +97,7 @@ builder.queryFields((t) => ({
       description: 'A page of offers.',
       fields: (f) => ({
         totalCount: f.int({
-          description: 'Offers that fit, on all pages.',
+          description: 'Offers that match, on all pages.',
           resolve: ({ totalCount }) => totalCount,
         }),
       }),
@@ -110,14 +112,14 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Rents the cheapest machine that fits, chosen and taken in one step: refused with deploy_failed only while nothing that fits is free. The price is locked for the life of the instance.',
-    args: { input: t.arg({ type: DeployBestInput, required: true, description: 'What to rent the best of.' }) },
+      'Rents the cheapest machine that matches, chosen and taken in one step: refused with deploy_failed only if no matching machine is free. The price is locked for the life of the instance.',
+    args: { input: t.arg({ type: DeployBestInput, required: true, description: 'What to rent.' }) },
     resolve: async (_root, { input }, context) =>
       answer(context, await deployBest(context.deps, accountOf(context), input)),
   }),
 }));
 
-/** Sort, price per GPU, price, reliability, machine id: all that any sort needs to go on from an offer. */
+/** Sort, price per GPU, price, reliability, machine id: what any sort needs to continue from an offer. */
 function cursor(sort: OfferSortName, { pricePerGpu, pricePerHour, reliability, machineId }: OfferPosition): string {
   return Buffer.from(`${sort} ${pricePerGpu} ${pricePerHour.onDemand} ${reliability} ${machineId}`).toString('base64');
 }
@@ -126,7 +128,7 @@ function cursorForm(sort: OfferSortName): RegExp {
   return new RegExp(`^${sort} (\\d{1,18}) (\\d{1,18}) (\\d(?:\\.\\d{1,20})?(?:e-\\d{1,2})?) (\\P{Cc}{1,64})$`, 'u');
 }
 
-/** Of a cursor whose form was checked. */
+/** The position in a cursor whose form was checked; null without a cursor. */
 function positionAt(sort: OfferSortName, text: string | null | undefined): OfferPosition | null {
   const parts = text == null ? null : cursorForm(sort).exec(Buffer.from(text, 'base64').toString());
   if (parts === null) return null;

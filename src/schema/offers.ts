@@ -26,14 +26,14 @@ const OfferPrices = builder.objectRef<ModeRates>('OfferPrices').implement({
 export const OfferType = builder.objectRef<Offer>('Offer').implement({
   description: 'A machine that can be deployed now, with its price.',
   fields: (t) => ({
-    machineId: t.exposeID('machineId', { description: 'What to give to deploy.' }),
+    machineId: t.exposeID('machineId', { description: 'The machine id that deploy takes.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
     numGpus: t.exposeInt('numGpus', { description: 'GPUs in the machine, 1 to 8. It is rented whole.' }),
     region: t.exposeString('region', { description: 'Region code.' }),
     cpu: t.exposeString('cpu', { description: 'CPU model.' }),
     vcpus: t.exposeInt('vcpus', { description: 'Virtual CPUs.' }),
     ramGb: t.exposeInt('ramGb', { description: 'Memory in GB.' }),
-    diskGb: t.exposeInt('diskGb', { description: 'Disk in GB that is left for a new instance.' }),
+    diskGb: t.exposeInt('diskGb', { description: 'Disk in GB that is free for a new instance.' }),
     netMbps: t.expose('netMbps', { type: NetMbps, description: 'Network bandwidth.' }),
     ports: t.exposeInt('ports', { description: 'Number of ports that can be opened to the internet.' }),
     pcie: t.exposeInt('pcie', { description: 'PCIe generation.' }),
@@ -42,10 +42,10 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
     reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
     pricePerHour: t.expose('pricePerHour', { type: OfferPrices, description: 'Price of the whole machine.' }),
     preemptible: t.exposeBoolean('preemptible', {
-      description: 'True when an interruptible instance would be stopped by an on-demand or reserved deploy.',
+      description: 'True when an on-demand or reserved deploy would stop an interruptible instance.',
     }),
     demo: t.exposeBoolean('demo', {
-      description: 'True for generated demonstration inventory: no such machine exists.',
+      description: 'True for a generated machine of the demonstration inventory, which does not exist.',
     }),
     gpuModel: t.field({
       type: GpuModelType,
@@ -70,7 +70,7 @@ const offerArgs = builder.args((t) => ({
   limit: t.int(fromField(fields.limit)),
   includePreemptible: t.boolean({
     defaultValue: false,
-    description: 'Also machines that only an interruptible instance holds.',
+    description: 'Also machines that are held only by an interruptible instance.',
   }),
 }));
 
@@ -78,7 +78,7 @@ builder.queryFields((t) => ({
   offers: t.field({
     type: [OfferType],
     description:
-      'Machines that can be deployed now: cheapest first by on-demand price of the whole machine, then more reliable. Public.',
+      'Machines that can be deployed now: cheapest on-demand price of the whole machine first, then most reliable. Public.',
     args: offerArgs,
     resolve: (_root, args, { deps }) => findOffers(deps, args),
   }),
@@ -88,7 +88,7 @@ builder.subscriptionFields((t) => ({
   offersChanged: t.field({
     type: [OfferType],
     description:
-      'The list that offers gives for the same arguments: now, and again each time it is another, at most once a second. Public.',
+      'The list that the offers query returns for the same arguments: now, and again each time it changes, at most once a second. Public.',
     args: offerArgs,
     subscribe: (_root, args, { deps, caller, untilGone }) => offerChanges(deps, caller, args, untilGone()),
     resolve: (offers) => offers,

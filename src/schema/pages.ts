@@ -14,8 +14,8 @@ export const DEFAULT_PAGE = 25;
 export const MAX_PAGE = 100;
 
 /**
- * The page limit of a connection, as its `maxSize`: refuses a size out of bounds, and a cursor unlike those the
- * connection gives, before it can reach the database.
+ * The page limit of a connection, as its `maxSize`: refuses a size out of bounds, and a cursor that this
+ * connection did not make, before it reaches the database.
  */
 export function pageLimit(cursorForm: (context: GatewayContext) => RegExp) {
   return (args: PageArguments, context: GatewayContext): number => {
@@ -31,18 +31,18 @@ export function pageLimit(cursorForm: (context: GatewayContext) => RegExp) {
   };
 }
 
-/** What the relay plugin's own types and arguments say of themselves. */
+/** Descriptions of the relay plugin's own types and arguments. */
 export const PAGE_DESCRIPTIONS = {
-  pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
-  hasNextPageFieldOptions: { description: 'Whether entries follow.' },
-  hasPreviousPageFieldOptions: { description: 'Whether entries precede.' },
+  pageInfoTypeOptions: { description: 'The position of a page in its list.' },
+  hasNextPageFieldOptions: { description: 'True when entries follow.' },
+  hasPreviousPageFieldOptions: { description: 'True when entries precede.' },
   startCursorFieldOptions: { description: 'Cursor of the first entry; null on an empty page.' },
   endCursorFieldOptions: { description: 'Cursor of the last entry; null on an empty page.' },
   edgesFieldOptions: { description: 'The entries, each with its cursor.' },
-  pageInfoFieldOptions: { description: 'Where this page stands.' },
-  cursorFieldOptions: { description: 'Names this entry as the place to go on from.' },
+  pageInfoFieldOptions: { description: 'The position of this page in its list.' },
+  cursorFieldOptions: { description: 'Marks this entry: pass it as after or before to continue from here.' },
   nodeFieldOptions: { description: 'The entry.' },
-  firstArgOptions: { description: `Entries from the front, 1 to ${MAX_PAGE}; ${DEFAULT_PAGE} by default.` },
+  firstArgOptions: { description: `Entries from the start, 1 to ${MAX_PAGE}; ${DEFAULT_PAGE} by default.` },
   lastArgOptions: { description: `Entries from the end, 1 to ${MAX_PAGE}.` },
   afterArgOptions: { description: 'Cursor that the page begins after.' },
   beforeArgOptions: { description: 'Cursor that the page ends before.' },

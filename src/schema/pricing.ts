@@ -14,7 +14,8 @@ export const PricingMode = builder.enumType('PricingMode', {
       description: '50 % of on-demand. Stopped when an on-demand or reserved deploy or start takes its machine.',
     },
     RESERVED: {
-      description: '65 % of on-demand for a term of 3 months of running. Destroying it earlier returns the discount.',
+      description:
+        '65 % of on-demand for a term of 3 months of running. Destroying it earlier costs the discount received.',
     },
   },
 });
@@ -41,14 +42,14 @@ const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
       nullable: true,
       description: 'Market median in USD per GPU-hour at the snapshot date; null with fewer than 5 listings.',
     }),
-    listings: t.exposeInt('listings', { description: 'Listings that the median was made from.' }),
+    listings: t.exposeInt('listings', { description: 'Listings that the median was computed from.' }),
     snapshot: t.expose('snapshot', { type: 'Date', description: 'The date of the market data.' }),
     priceRule: t.string({
-      description: 'How the price was made: anyone can reckon it again from median and rule.',
+      description: 'How the price was computed: anyone can compute it again from the median and this rule.',
       resolve: () => PRICE_RULE,
     }),
-    availableGpus: t.exposeInt('availableGpus', { description: "GPUs in the model's offers right now." }),
-    url: t.exposeString('url', { description: "Where the model's offers are." }),
+    availableGpus: t.exposeInt('availableGpus', { description: "GPUs in the model's offers now." }),
+    url: t.exposeString('url', { description: "Address of the model's offers." }),
     gpuModel: t.field({
       type: GpuModelType,
       nullable: true,
@@ -59,23 +60,23 @@ const GpuPriceType = builder.objectRef<GpuPrice>('GpuPrice').implement({
 });
 
 const MarketRecheck = builder.objectRef<RecheckTimes>('MarketRecheck').implement({
-  description: 'How the service fetches market data by itself.',
+  description: 'How the service fetches market data on schedule.',
   fields: (t) => ({
     schedule: t.exposeString('schedule', { description: 'Cron pattern in UTC.' }),
     lastSucceededAt: t.expose('lastSucceededAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it last published a sheet; null: never.',
+      description: 'When it last published a sheet; null if never.',
     }),
     lastFailedAt: t.expose('lastFailedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When an attempt last failed, which leaves the sheet as it is; null: never.',
+      description: 'When an attempt last failed, which leaves the sheet unchanged; null if never.',
     }),
     nextAt: t.expose('nextAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it is next tried: by schedule, or again after a failed attempt.',
+      description: 'The time of the next attempt: by schedule, or after a failed attempt.',
     }),
   }),
 });
@@ -91,7 +92,7 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
     recheck: t.field({
       type: MarketRecheck,
       nullable: true,
-      description: 'The scheduled fetching of market data; null: sheets are published by hand.',
+      description: 'The scheduled fetching of market data; null when sheets are published by hand.',
       resolve: (_sheet, _args, { deps }) => recheckTimes(deps),
     }),
     data: t.field({ type: [GpuPriceType], description: 'One entry per GPU model.', resolve: ({ data }) => data }),
@@ -99,7 +100,7 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
 });
 
 const PastPriceType = builder.objectRef<PastPrice>('PastPrice').implement({
-  description: 'What a model cost from one snapshot on.',
+  description: 'The price of a model from one snapshot on.',
   fields: (t) => ({
     snapshot: t.expose('snapshot', { type: 'Date', description: 'The date of the market data.' }),
     onDemand: t.expose('onDemand', { type: 'USD', description: 'USD per GPU-hour on demand.' }),
@@ -108,7 +109,7 @@ const PastPriceType = builder.objectRef<PastPrice>('PastPrice').implement({
       nullable: true,
       description: 'Market median in USD per GPU-hour; null with fewer than 5 listings.',
     }),
-    listings: t.exposeInt('listings', { description: 'Listings that the median was made from.' }),
+    listings: t.exposeInt('listings', { description: 'Listings that the median was computed from.' }),
   }),
 });
 
@@ -117,8 +118,8 @@ builder.prismaObjectField('GpuModel', 'priceHistory', (t) =>
     type: [PastPriceType],
     description: 'Prices in past snapshots, oldest first; the newest 1,000 of the period.',
     args: {
-      from: t.arg({ type: 'Date', description: 'First day; left out: from the beginning.' }),
-      to: t.arg({ type: 'Date', description: 'Last day; left out: to the newest.' }),
+      from: t.arg({ type: 'Date', description: 'First day; by default the oldest.' }),
+      to: t.arg({ type: 'Date', description: 'Last day; by default the newest.' }),
     },
     resolve: ({ slug }, period, { deps }) => priceHistory(deps, slug, period),
   }),

@@ -2,7 +2,7 @@ import { type Statement, type StatementLine, type StatementMovement, statement }
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
-/** Lines of one answer at most; the operator's command has no such bound. */
+/** Most lines in one answer; the operator's command has no such bound. */
 const MAX_LINES = 5_000;
 
 const StatementLineKind = builder.enumType('StatementLineKind', {
@@ -15,12 +15,12 @@ const StatementLineKind = builder.enumType('StatementLineKind', {
 });
 
 const StatementMovementKind = builder.enumType('StatementMovementKind', {
-  description: 'How money came or went beside usage.',
+  description: 'How money moved other than by usage.',
   values: { CREDIT: { description: 'A payment.' }, ADJUSTMENT: { description: "The operator's correction." } },
 });
 
 const Line = builder.objectRef<StatementLine>('StatementLine').implement({
-  description: 'What one instance was charged for one thing within the period.',
+  description: 'What one instance was charged for one kind of usage within the period.',
   fields: (t) => ({
     instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
     kind: t.expose('kind', { type: StatementLineKind, description: 'What is charged.' }),
@@ -28,7 +28,7 @@ const Line = builder.objectRef<StatementLine>('StatementLine').implement({
     ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
     amount: t.expose('amount', {
       type: 'USD',
-      description: 'The rounded total after this line less the rounded total before it.',
+      description: 'The rounded total after this line minus the rounded total before it.',
     }),
     units: t.string({
       description: 'The exact charge in 1/3600 micro-USD: rate in micro-USD × seconds.',
@@ -43,9 +43,9 @@ const Movement = builder.objectRef<StatementMovement>('StatementMovement').imple
     id: t.exposeID('id', { description: 'Ledger entry id.' }),
     kind: t.expose('kind', { type: StatementMovementKind, description: 'Credit or adjustment.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When it was booked.' }),
-    amount: t.expose('amount', { type: 'USD', description: 'USD; below zero where it was taken.' }),
-    reference: t.exposeString('reference', { nullable: true, description: 'The payment it came by.' }),
-    note: t.exposeString('note', { nullable: true, description: 'Why.' }),
+    amount: t.expose('amount', { type: 'USD', description: 'USD; negative when money was taken.' }),
+    reference: t.exposeString('reference', { nullable: true, description: 'The reference of the payment.' }),
+    note: t.exposeString('note', { nullable: true, description: 'The reason.' }),
   }),
 });
 
@@ -55,12 +55,15 @@ const StatementType = builder.objectRef<Statement>('Statement').implement({
     from: t.expose('from', { type: 'DateTime', description: 'First second of the period.' }),
     to: t.expose('to', {
       type: 'DateTime',
-      description: 'End of the period, itself not counted; never in the future.',
+      description: 'End of the period, exclusive; never in the future.',
     }),
     currency: t.string({ description: 'Always USD.', resolve: () => 'USD' }),
     openingBalance: t.expose('openingBalance', { type: 'USD', description: 'Balance at from.' }),
     closingBalance: t.expose('closingBalance', { type: 'USD', description: 'Balance at to.' }),
-    movements: t.expose('movements', { type: [Movement], description: 'Credits and adjustments, in order of time.' }),
+    movements: t.expose('movements', {
+      type: [Movement],
+      description: 'Credits and adjustments in chronological order.',
+    }),
     lines: t.expose('lines', { type: [Line], description: 'Charges, by instance: GPU, disk, early exit.' }),
   }),
 });
@@ -75,7 +78,7 @@ builder.queryFields((t) => ({
       from: t.arg({ type: 'DateTime', required: true, description: 'First second of the period.' }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End of the period, itself not counted. Left out or in the future: up to this second.',
+        description: 'End of the period, exclusive. By default, and if it is in the future, now.',
       }),
     },
     resolve: (_root, { from, to }, context) =>

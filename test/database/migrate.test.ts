@@ -133,7 +133,7 @@ describe('refusing', () => {
   it('a database in which a migration failed, until that is settled', async () => {
     write('2_second', 'INSERT INTO t VALUES (1)');
     await query(url, `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', 'y', '2_second')`);
-    await expect(applyMigrations(url, directory)).rejects.toThrow(/^Migration 2_second began and failed here; .*$/);
+    await expect(applyMigrations(url, directory)).rejects.toThrow(/^Migration 2_second started here and failed; .*$/);
     await query(url, `UPDATE _prisma_migrations SET rolled_back_at = now() WHERE id = 'x'`);
     expect(await applyMigrations(url, directory)).toEqual(['2_second']);
   });
@@ -141,7 +141,7 @@ describe('refusing', () => {
   it('a database newer than the folder, before it changes anything', async () => {
     await query(url, `UPDATE _prisma_migrations SET migration_name = '9_later'`);
     const message =
-      /^The database is newer than this version of the program: it has migration 9_later, unknown here\.$/;
+      /^The database is newer than this version of the program: it has migration 9_later, which this version does not have\.$/;
     await expect(applyMigrations(url, directory)).rejects.toThrow(message);
     expect(await query(url, 'SELECT migration_name AS name FROM _prisma_migrations')).toEqual([{ name: '9_later' }]);
   });

@@ -235,7 +235,7 @@ describe('a remembered key', () => {
     const hash = hashApiKey(renter.key)!;
     const [{ id }] = (await another.query('select id from api_key where account_id = $1', [renter.accountId])).rows;
     const owner = { accountId: renter.accountId, keyId: id, spendUnits: 0n, burnRate: 0n, settledAt: 0n };
-    await apiKeyCache.owner(hash, async () => {
+    await apiKeyCache.get(hash, async () => {
       await revoke(id);
       await db.notices.caughtUp();
       // What was read before the revocation.
@@ -438,7 +438,7 @@ describe('notices that are missed', () => {
     const id = await keyOf(renter);
     wire.cutNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(false);
-    await apiKeyCache.owner(hashApiKey(renter.key)!, async () => {
+    await apiKeyCache.get(hashApiKey(renter.key)!, async () => {
       // Revoked after it was read, and before notices come again.
       await revoke(id);
       wire.mendNotices();
@@ -454,9 +454,9 @@ describe('notices that are missed', () => {
     expect(await offered(first, changed)).toBe(true);
     // One reading is under way, and another waits for it, when the connection is lost.
     const held = holdQuery(db.pool, 'offered-some');
-    db.notices.tell([{ table: 'machine', ids: [one] }]);
+    db.notices.publish([{ table: 'machine', ids: [one] }]);
     await held.reached;
-    db.notices.tell([{ table: 'machine', ids: [two] }]);
+    db.notices.publish([{ table: 'machine', ids: [two] }]);
     wire.cutNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(false);
     held.release();

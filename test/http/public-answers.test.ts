@@ -29,7 +29,7 @@ afterEach(() => void vi.restoreAllMocks());
 /** From now on nothing is kept of what was: a machine that nobody has may have changed. */
 async function forget(): Promise<void> {
   const all = [service, narrow];
-  for (const { deps } of all) deps.db.notices.tell([{ table: 'machine', ids: ['m-nobody'] }]);
+  for (const { deps } of all) deps.db.notices.publish([{ table: 'machine', ids: ['m-nobody'] }]);
   await heardByAll(all);
   for (const { deps } of all) await deps.inventory.current();
 }

@@ -588,7 +588,7 @@ describe('while notices are lost', () => {
       return Promise.reject(new Error('Connection terminated unexpectedly'));
     }) as never;
     const next = changes.next();
-    deps.db.notices.tell([{ table: 'account', id: accountId }]);
+    deps.db.notices.publish([{ table: 'account', id: accountId }]);
     await expect.poll(() => faults, PATIENCE).toBeGreaterThan(1);
     pool.query = read;
     await creditAccount(deps, accountId, { amountMicro: 1_000_000n });
@@ -602,7 +602,7 @@ describe('while notices are lost', () => {
     const { inventory } = here.deps;
     inventory.current = () => Promise.reject(new Error('a fault of ours'));
     try {
-      here.deps.db.notices.tell([{ table: 'catalogue' }]);
+      here.deps.db.notices.publish([{ table: 'catalogue' }]);
       expect(await stream.next()).toMatchObject({ code: 'internal', errors: [{ message: 'internal error' }] });
       expect([await stream.next(), here.deps.subscriptions.size]).toEqual(['complete', 0]);
     } finally {

@@ -3,13 +3,13 @@ import type pg from 'pg';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 
-/** Accounts that one statement reads at most. */
-const MAX_TOGETHER = 50;
+/** Most accounts that one statement reads. */
+const MAX_BATCH = 50;
 
-/** Of one turn of the event loop. */
-const TOGETHER = {
+/** A batch holds what is requested in one turn of the event loop. */
+const BATCHING = {
   cache: false,
-  maxBatchSize: MAX_TOGETHER,
+  maxBatchSize: MAX_BATCH,
   batchScheduleFn: (send: () => void) => setImmediate(send),
 };
 
@@ -24,8 +24,8 @@ const LIVE_INSTANCES = {
 };
 
 /**
- * What every request with a key reads. What is asked for in one turn of the event loop, by whichever requests, is read
- * by one statement, sent after the last was asked: nobody gets what is older than his question, and nothing is kept.
+ * Reads what every request with a key needs. All loads of one turn of the event loop, from any request, share one
+ * statement, which is sent after the last of them: no caller gets rows older than its call, and nothing is cached.
  */
 export class AccountLoader {
   readonly #accounts: DataLoader<string, Readonly<Account> | null>;
@@ -36,21 +36,21 @@ export class AccountLoader {
       const { rows } = await pool.query<Account>({ ...ACCOUNTS, values: [ids] });
       const byId = new Map(rows.map((account) => [account.id, account]));
       return ids.map((id) => byId.get(id) ?? null);
-    }, TOGETHER);
+    }, BATCHING);
     this.#liveInstances = new DataLoader(async (ids) => {
       const { rows } = await pool.query<Instance>({ ...LIVE_INSTANCES, values: [ids] });
       const byAccount = new Map<string, Instance[]>(ids.map((id) => [id, []]));
       for (const instance of rows) byAccount.get(instance.accountId)!.push(instance);
       return ids.map((id) => byAccount.get(id)!);
-    }, TOGETHER);
+    }, BATCHING);
   }
 
-  /** The account as it stands, unsettled; null when there is none. */
+  /** The account as stored, unsettled; null when there is none. */
   account(id: string): Promise<Readonly<Account> | null> {
     return this.#accounts.load(id);
   }
 
-  /** The account's undestroyed instances as they stand, newest first. */
+  /** The account's live (not destroyed) instances as stored, newest first. */
   liveInstances(accountId: string): Promise<readonly Readonly<Instance>[]> {
     return this.#liveInstances.load(accountId);
   }

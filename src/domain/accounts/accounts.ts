@@ -13,11 +13,11 @@ import { dateOf, type Instant, instantOf, latest } from '../rules/time.js';
 
 const ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
-/** 1 million USD: amounts of one credit and of all together stay far within 64 bits of units. */
+/** 1 million USD: a single credit and the sum of all credits stay far within 64 bits of units. */
 export const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
-const LISTED_ACCOUNTS = 10_000;
+const MAX_LISTED_ACCOUNTS = 10_000;
 
-/** An account as it stands at a second, with what its burn leads to. */
+/** An account at one second, and what its burn leads to. */
 export interface AccountState {
   id: string;
   name: string;
@@ -29,16 +29,16 @@ export interface AccountState {
   lifetimeSpend: Micro;
   /** All GPU and disk rates it is paying now, micro-USD per hour. */
   burnPerHour: Micro;
-  /** When credit runs out at this burn, or ran out; null when it won't. */
+  /** When credit runs out at the present burn, or ran out; null when it never will. */
   exhaustsAt: Instant | null;
-  /** When instances are destroyed if no credit comes: the end of the grace period that runs, or that would follow. */
+  /** When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come. */
   diskDeleteAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
 }
 
 export async function accountState(deps: Deps, accountId: string): Promise<AccountState> {
-  const account = await settled(deps, known(accountId));
+  const account = await settled(deps, checkedId(accountId));
   const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } });
   return stateOf(deps, account, row);
 }
@@ -46,7 +46,7 @@ export async function accountState(deps: Deps, accountId: string): Promise<Accou
 /** Every account, settled, in order of creation; at most 10,000. */
 export async function listAccounts(deps: Deps): Promise<AccountState[]> {
   const order = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
-  const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: LISTED_ACCOUNTS });
+  const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: MAX_LISTED_ACCOUNTS });
   const states: AccountState[] = [];
   for (const row of rows) states.push(stateOf(deps, await settled(deps, row.id), row));
   return states;
@@ -73,7 +73,7 @@ function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
   };
 }
 
-/** A new account, with its first credit where one is given. */
+/** Creates an account, with a first credit if one is given. */
 export async function createAccount(
   deps: Deps,
   input: { name: string; creditMicro?: Micro; demo?: boolean },
@@ -101,17 +101,17 @@ export async function createAccount(
 export interface Movement {
   amountMicro: Micro;
   note?: string | null;
-  /** The same reference twice moves money once. */
+  /** Names the movement: sent twice, it moves money once. */
   reference?: string | null;
 }
 
-/** Adds credit; a balance lifted above zero ends the grace period. Nothing that stopped is started by it. */
+/** Adds credit; a balance that rises above zero ends the grace period. Stopped instances stay stopped. */
 export async function creditAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
   checkCredit(movement.amountMicro);
   return move(deps, accountId, 'CREDIT', movement);
 }
 
-/** Books a correction of either sign. It counts as credit, not as spend; nothing in the ledger is ever changed. */
+/** Books a correction of either sign. It counts as credit, not as spend; existing ledger entries never change. */
 export async function adjustAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
   const size = movement.amountMicro < 0n ? -movement.amountMicro : movement.amountMicro;
   if (size === 0n || size > MAX_CREDIT_MICRO) {
@@ -141,7 +141,7 @@ async function move(deps: Deps, accountId: string, kind: LedgerKind, movement: M
   });
 }
 
-/** Whether the reference has moved money already; refuses one that moved another amount. */
+/** True when the reference has already moved this amount; refuses one that moved another amount. */
 async function isBooked(current: Write, accountId: string, reference: string | null, units: bigint): Promise<boolean> {
   if (reference === null) return false;
   const { rows } = await current.transaction.query<{ units: bigint }>(
@@ -152,7 +152,7 @@ async function isBooked(current: Write, accountId: string, reference: string | n
   throw new DomainError('invalid_request', 'reference was used for another amount', { field: 'reference' });
 }
 
-/** Refuses the account's keys and stops what it runs. */
+/** Refuses the account's keys and stops its running instances. */
 export function suspendAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     if (account.suspendedAt !== null) return;
@@ -164,7 +164,7 @@ export function suspendAccount(deps: Deps, accountId: string): Promise<AccountSt
   });
 }
 
-/** Accepts the account's keys again. What was stopped stays stopped. */
+/** Accepts the account's keys again. Its stopped instances stay stopped. */
 export function resumeAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     account.suspendedAt = null;
@@ -172,13 +172,13 @@ export function resumeAccount(deps: Deps, accountId: string): Promise<AccountSta
   });
 }
 
-/** Decides on the locked account, and gives it as it is then. Refuses with not_found. */
+/** Runs `decide` on the locked account and returns the account's new state. Refuses with not_found. */
 export async function changeAccount(
   deps: Deps,
   accountId: string,
   decide: (current: Write, account: Account) => Promise<void>,
 ): Promise<AccountState> {
-  await write(deps, { accountIds: [known(accountId)] }, async (current) => {
+  await write(deps, { accountIds: [checkedId(accountId)] }, async (current) => {
     const account = current.account(accountId);
     if (account === undefined) throw noAccount(accountId);
     await decide(current, account);
@@ -191,7 +191,7 @@ function checkCredit(amountMicro: Micro): void {
   throw new DomainError('invalid_request', 'amount must be from 0.000001 to 1000000 USD', { field: 'amount' });
 }
 
-function known(accountId: string): string {
+function checkedId(accountId: string): string {
   if (!ACCOUNT_ID.test(accountId)) throw noAccount(accountId);
   return accountId;
 }

@@ -11,24 +11,24 @@ import { dateOf, formatInstant, type Instant } from '../rules/time.js';
 import type { KeyOwner } from './api-key-cache.js';
 
 const KEY_ID_BYTES = 8;
-const LISTED_KEYS = 200;
+const MAX_LISTED_KEYS = 200;
 const KEY_ID = /^key-[0-9a-f]{16}$/;
 
 export type { ApiKey };
 
-/** Who a request acts for. */
+/** The account and key that a request acts for. */
 export interface Caller {
   accountId: string;
   keyId: string;
-  /** Requests in 60 s that its lifetime spend allows; 0 for no limit. */
+  /** Requests per 60 s that the account's lifetime spend allows; 0 for no limit. */
   requestsPerMinute: number;
 }
 
-/** The owner of a live key of an account that is not suspended; null for any other text. */
+/** The caller, if the key is unrevoked and its account not suspended; null for any other text. */
 export async function authenticate(deps: Deps, key: string): Promise<Caller | null> {
   const hash = hashApiKey(key);
   if (hash === null) return null;
-  const found = await deps.apiKeyCache.owner(hash, () => readOwner(deps, hash));
+  const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
   if (found === null) return null;
   const spend = lifetimeSpendAt(found, deps.clock.now());
   const { accountId, keyId } = found;
@@ -47,7 +47,7 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** Whether the key is still live and its account not suspended. */
+/** True while the key is unrevoked and its account not suspended. */
 export async function isAccepted(deps: Deps, keyId: string): Promise<boolean> {
   const { rowCount } = await deps.db.pool.query({
     name: 'is-accepted',
@@ -58,7 +58,7 @@ export async function isAccepted(deps: Deps, keyId: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** Newest first; revoked ones too, 200 in all. */
+/** Newest first, revoked ones included; at most 200. */
 export function listApiKeys(
   deps: Deps,
   accountId: string,
@@ -68,17 +68,17 @@ export function listApiKeys(
     ...query,
     where: { accountId },
     orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
-    take: LISTED_KEYS,
+    take: MAX_LISTED_KEYS,
   });
 }
 
-/** The key in clear is in this answer alone: only its hash is stored. Refuses more than 50 live keys. */
+/** Only the hash of the key is stored: this answer alone holds the key itself. Refuses more than 50 unrevoked keys. */
 export async function createApiKey(deps: Deps, accountId: string): Promise<{ apiKey: ApiKey; secret: string }> {
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const createdAt = formatInstant(deps.clock.now());
   const id = randomId('key', KEY_ID_BYTES);
   const created = await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so that two creations at once can't both be the fiftieth.
+    // The account's row is locked before the count, so two concurrent creations can't both be the fiftieth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     const { rowCount } = await transaction.query(
       `insert into api_key (id, account_id, hash, prefix, last_four, created_at)
@@ -92,7 +92,7 @@ export async function createApiKey(deps: Deps, accountId: string): Promise<{ api
   return { apiKey: await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** From now on the key is refused. Revoking it again changes nothing. `accountId` null is the operator: any account's key. */
+/** Refuses the key from now on. Revoking it again changes nothing. With `accountId` null, any account's key (operator). */
 export async function revokeApiKey(deps: Deps, accountId: string | null, id: string): Promise<ApiKey> {
   const owned = accountId === null ? { id } : { id, accountId };
   const found = KEY_ID.test(id) ? await deps.db.prisma.apiKey.findFirst({ where: owned }) : null;
@@ -101,14 +101,14 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
     where: { id, revokedAt: null },
     data: { revokedAt: dateOf(deps.clock.now()) },
   });
-  deps.db.notices.tell([{ table: 'api_key', id }]);
+  deps.db.notices.publish([{ table: 'api_key', id }]);
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }
 
-/** Notes when keys were last used: many uses at once, since a write for each request would cost more than the request. */
+/** Records when keys were last used, in batches: a write for each request would cost more than the request. */
 export async function noteKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
-    // Locked in one order: two gateways that note the same keys at once must not wait for each other.
+    // Locked in one order, so that two gateways that record the same keys at once can't deadlock.
     `update api_key set last_used_at = to_timestamp(used.at)
      from (select api_key.id, at from api_key join unnest($1::text[], $2::bigint[]) as used(id, at) using (id)
            order by api_key.id for no key update of api_key) used

@@ -108,8 +108,8 @@ export async function write<T>(
 
 /** Before the answer: what this process keeps must not be behind what it says. */
 function tell({ db, apiKeyCache }: Deps, { written }: WriteRows): void {
-  for (const account of written.accounts) apiKeyCache.noteAccount(account);
-  db.notices.tell([
+  for (const account of written.accounts) apiKeyCache.updateAccount(account);
+  db.notices.publish([
     ...Array.from(written.instances, ({ id, accountId, machineId }) => {
       return { table: 'instance' as const, id, account: accountId, machine: machineId };
     }),

@@ -2,13 +2,13 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 
-/** The market source is away or wrong; the message says why in one line, and never names its address. */
+/** The market source can't be reached or used; the message says why in one line and never contains its address. */
 export class SourceFault extends Error {}
 
 export interface SourceLimits {
-  /** For the whole of it, from the first connection to the last byte. */
+  /** For the whole transfer, from the first connection to the last byte. */
   timeoutMs: number;
-  /** Of the content, unpacked. */
+  /** Of the content, decompressed. */
   maxBytes: number;
 }
 
@@ -18,7 +18,7 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const WEB = ['http:', 'https:'];
 
-/** True for what is fetched rather than read from a file. */
+/** True for an http address, false for a file path. */
 export function isAddress(source: string): boolean {
   return URL.canParse(source) && WEB.includes(new URL(source).protocol);
 }
@@ -61,14 +61,14 @@ async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint
     const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
     if (target === null || !WEB.includes(target.protocol))
       throw new SourceFault('the source redirects to no http address');
-    // Credentials are for the host they were given for.
+    // Credentials are sent only to the origin they were given for.
     if (target.origin !== url.origin) authorization = null;
     url = target;
   }
   throw new SourceFault(`the source redirects more than ${MAX_REDIRECTS} times`);
 }
 
-/** `fetch` refuses credentials within an address: they travel in a header. */
+/** `fetch` refuses credentials in a URL: they are sent in a header. */
 function withoutCredentials(address: URL): [url: URL, authorization: string | null] {
   const { username, password } = address;
   if (username === '' && password === '') return [address, null];
@@ -79,7 +79,7 @@ function withoutCredentials(address: URL): [url: URL, authorization: string | nu
   return [url, `Basic ${Buffer.from(pair).toString('base64')}`];
 }
 
-/** "fetch failed" tells nothing; its cause does. */
+/** The message "fetch failed" says nothing; its cause does. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;

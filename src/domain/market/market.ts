@@ -6,16 +6,16 @@ import { type Micro, parseUsd, type Rate } from '../rules/money.js';
 import { type Listing, marketMedian, onDemandRate } from '../rules/price-rule.js';
 import { dateOf, dateOfDay, formatDay, type Instant, isDay } from '../rules/time.js';
 
-/** What a snapshot says of one model. */
+/** The figures of one model in a snapshot. */
 export interface MarketFigure {
   gpu: string;
   medianMicro: Micro | null;
   listings: number;
-  /** What a model starts from that has no median and was never published. */
+  /** Prices a model that has no median and was never published. */
   referencePriceMicro: Micro;
 }
 
-/** One row of a market file as text, with its line for people. */
+/** One row of a market file as text, with its line number for messages. */
 export interface ListingRow {
   line: number;
   gpuSlug: string;
@@ -27,9 +27,9 @@ export interface ListingRow {
 export interface MarketPlan {
   date: string;
   listings: number;
-  /** One for each model of the catalogue, in its order. */
+  /** One for each model, in catalogue order. */
   models: ModelPlan[];
-  /** Slugs that the catalogue does not know, with the number of their rows. */
+  /** Slugs that are not in the catalogue, each with the number of its rows. */
   unknownSlugs: Map<string, number>;
   /** Rows that could not be read; the first 1,000 of them. */
   rejected: { line: number; reason: string }[];
@@ -48,14 +48,14 @@ export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd
 
 const MAX_LISTINGS = 2_000_000;
 const PROGRESS_EVERY_ROWS = 1_000;
-const MAX_REJECTED_TOLD = 1_000;
-/** A listing of more GPUs or a higher price than this is a fault of the file. */
+const MAX_REJECTED_LISTED = 1_000;
+/** A listing with more GPUs or a higher price than this is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
 /** Serialises publications, so that each sees the last one. */
 const PUBLISH_LOCK = 4_207_002;
 
-/** A snapshot that is not newer than the current one. */
+/** Refuses a snapshot that is not newer than the current one. */
 export class NotNewer extends DomainError {}
 
 /** The rows of a market file as text. */
@@ -67,8 +67,8 @@ export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGen
 }
 
 /**
- * Reads listings one by one and reckons medians and prices by the rule. Changes nothing. Refuses a date that isn't
- * newer. `onProgress` is told now and then how many rows were read.
+ * Reads listings one by one and computes medians and prices by the rule. Changes nothing. Refuses a date that isn't
+ * newer. `onProgress` receives the number of rows read so far, every 1,000 rows.
  */
 export async function planSnapshot(
   deps: Deps,
@@ -84,12 +84,12 @@ export async function planSnapshot(
   for await (const row of rows) {
     read += 1;
     if (read % PROGRESS_EVERY_ROWS === 0) onProgress?.(read);
-    const known = listings.get(row.gpuSlug);
+    const ofModel = listings.get(row.gpuSlug);
     const listing = readListing(row);
     if (typeof listing === 'string') reject(plan, row.line, listing);
-    else if (known === undefined) plan.unknownSlugs.set(row.gpuSlug, (plan.unknownSlugs.get(row.gpuSlug) ?? 0) + 1);
+    else if (ofModel === undefined) plan.unknownSlugs.set(row.gpuSlug, (plan.unknownSlugs.get(row.gpuSlug) ?? 0) + 1);
     else {
-      known.push(listing);
+      ofModel.push(listing);
       plan.listings += 1;
       if (plan.listings > MAX_LISTINGS) throw invalid(`a market file may hold ${MAX_LISTINGS} listings at most`);
     }
@@ -119,8 +119,8 @@ export function percentOf({ oldRate, newRate }: ModelPlan): bigint {
 }
 
 /**
- * Publishes a plan whole, and in the same transaction what `alongside` writes. Refuses prices that move by more than
- * `maxJumpPercent`, and a date that is no longer newer.
+ * Publishes a plan and, in the same transaction, what `alongside` writes. Refuses prices that move by more than
+ * `maxJumpPercent` (null: no limit), and a date that is no longer newer.
  */
 export async function publishPlan(
   deps: Deps,
@@ -141,7 +141,7 @@ export async function publishPlan(
   });
 }
 
-/** Publishes a snapshot whole, within the caller's transaction. A null median keeps the last published price. */
+/** Publishes a snapshot within the caller's transaction. A null median keeps the last published price. */
 export async function publishSnapshot(
   tx: Prisma.TransactionClient,
   snapshot: { date: string; publishedAt: Instant; figures: readonly MarketFigure[] },
@@ -170,7 +170,7 @@ async function lastPrices(db: Prisma.TransactionClient) {
   return new Map(prices.map((price) => [price.gpu, price]));
 }
 
-/** The listing, or why the row is none. */
+/** The listing, or the reason why the row is rejected. */
 function readListing({ gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
   if (gpuSlug === '') return 'gpu_slug is empty';
   const gpus = /^\d{1,4}$/.test(numGpus) ? Number(numGpus) : 0;
@@ -184,7 +184,7 @@ function readListing({ gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | 
 
 function reject(plan: MarketPlan, line: number, reason: string): void {
   plan.rejectedCount += 1;
-  if (plan.rejected.length < MAX_REJECTED_TOLD) plan.rejected.push({ line, reason });
+  if (plan.rejected.length < MAX_REJECTED_LISTED) plan.rejected.push({ line, reason });
 }
 
 function isJump({ oldRate, newRate }: ModelPlan, maxPercent: bigint): boolean {

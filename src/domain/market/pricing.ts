@@ -10,7 +10,7 @@ export interface GpuPrice {
   tier: GpuTier;
   pricePerGpuHour: ModeRates;
   marketMedian: Micro | null;
-  /** Listings that the median was made from. */
+  /** Listings that the median was computed from. */
   listings: number;
   /** The snapshot's date, YYYY-MM-DD. */
   snapshot: string;
@@ -20,12 +20,12 @@ export interface GpuPrice {
 }
 
 export interface PriceSheet {
-  /** YYYY-MM-DD; 1970-01-01 while no market data was ever published. */
+  /** YYYY-MM-DD; 1970-01-01 until market data is published. */
   marketSnapshot: string;
   data: GpuPrice[];
 }
 
-/** The newest snapshot's prices in catalogue order, with what can be deployed now. */
+/** The newest snapshot's prices in catalogue order, with the GPUs that can be deployed now. */
 export async function priceSheet(deps: Deps): Promise<PriceSheet> {
   const { catalogue, offers } = await deps.inventory.current();
   const data = catalogue.gpuModels.flatMap(({ slug, name, vramGb, tier }): GpuPrice[] => {
@@ -50,7 +50,7 @@ export async function priceSheet(deps: Deps): Promise<PriceSheet> {
   return { marketSnapshot: catalogue.marketSnapshot, data };
 }
 
-/** What a model cost from one snapshot on. */
+/** The price of a model from one snapshot on. */
 export interface PastPrice {
   snapshot: string;
   onDemand: Rate;

@@ -10,13 +10,13 @@ import { LISTING_COLUMNS, listingRows, type MarketPlan, NotNewer, planSnapshot, 
 import { readSource, SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
 
-/** What happened, for the log. */
+/** What a re-check did, for the log. */
 export type RecheckEvent =
   | { kind: 'started'; attempt: number; attempts: number }
   | { kind: 'succeeded'; sheet: string; listings: number; leftOut: number; models: number; changedPrices: number }
-  /** Nothing to do: there is a sheet that is as new already. */
+  /** Nothing to do: the current sheet is as new already. */
   | { kind: 'current'; sheet: string }
-  /** `fault` is set when the source is not to blame. `nextAttemptAt` is null after the last attempt. */
+  /** `fault` is set for an error of the gateway itself. `nextAttemptAt` is null after the last attempt. */
   | {
       kind: 'failed';
       attempt: number;
@@ -28,18 +28,18 @@ export type RecheckEvent =
 
 export interface RecheckOptions {
   onEvent(event: RecheckEvent): void;
-  /** Ends an attempt in flight. */
+  /** Aborts an attempt in progress. */
   signal: AbortSignal;
   limits?: SourceLimits;
 }
 
-/** Held by the process that tries, while it does. */
+/** Held by the process that makes an attempt, while it does. */
 const RECHECK_LOCK = 4_207_003;
-/** While a re-check is under way every process looks this often: the one that tries may die. */
-const LOOK_AGAIN_SECONDS = 60n;
+/** While a re-check is in progress, every process checks this often, because the one that tries may die. */
+const POLL_SECONDS = 60n;
 const MAX_REASON = 1_000;
 
-/** Fetches the market on schedule, and at once when a time of the schedule was missed. Without MARKET_SOURCE: never. */
+/** Fetches the market on schedule, and at once if a scheduled time was missed; never without MARKET_SOURCE. */
 export function startRecheck(
   deps: Deps,
   onEvent: (event: RecheckEvent) => void,
@@ -48,30 +48,30 @@ export function startRecheck(
   if (deps.settings.marketSource === null) return { stop: async () => {} };
   const ending = new AbortController();
   let running: Promise<void> | undefined;
-  let wanted = false;
+  let isRequested = false;
   let timer: NodeJS.Timeout | undefined;
-  const look = async () => {
+  const checkOnce = async () => {
     const again = await recheckIfDue(deps, { onEvent, signal: ending.signal }).catch((error: unknown) => {
       onFault(error);
-      return deps.clock.now() + LOOK_AGAIN_SECONDS;
+      return deps.clock.now() + POLL_SECONDS;
     });
     if (again === null || ending.signal.aborted) return;
     const seconds = again - deps.clock.now();
-    // Never later: clocks may be set, and another process may die.
-    const bounded = seconds < LOOK_AGAIN_SECONDS ? seconds : LOOK_AGAIN_SECONDS;
+    // Never later: the clock may be set, and another process may die.
+    const bounded = seconds < POLL_SECONDS ? seconds : POLL_SECONDS;
     timer = setTimeout(wake, Math.max(Number(bounded), 1) * 1000).unref();
   };
   const wake = () => {
-    wanted = true;
-    running ??= lookWhileWanted().finally(() => {
+    isRequested = true;
+    running ??= checkWhileRequested().finally(() => {
       running = undefined;
     });
   };
-  const lookWhileWanted = async () => {
-    while (wanted && !ending.signal.aborted) {
-      wanted = false;
+  const checkWhileRequested = async () => {
+    while (isRequested && !ending.signal.aborted) {
+      isRequested = false;
       clearTimeout(timer);
-      await look();
+      await checkOnce();
     }
   };
   const job = onSchedule(deps.settings.marketSchedule, wake);
@@ -87,18 +87,18 @@ export function startRecheck(
 }
 
 /**
- * Tries a re-check that is due, if no other process does. Returns when to look again; null when there is nothing more
- * to do until the schedule's next time.
+ * Attempts a re-check that is due, unless another process does. Returns when to check again; null when there is nothing
+ * to do until the next scheduled time.
  */
 export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise<Instant | null> {
   const step = await stepNow(deps);
   if (step.kind === 'nothing') return null;
   if (step.kind === 'wait') return step.until;
   const done = await withAdvisoryLock(deps.db.pool, RECHECK_LOCK, async (lost) => {
-    // Anew: another process may have done it since.
+    // Read again: another process may have finished it since.
     return { again: await takeStep(deps, await stepNow(deps), options, lost) };
   });
-  return done === null ? deps.clock.now() + LOOK_AGAIN_SECONDS : done.again;
+  return done === null ? deps.clock.now() + POLL_SECONDS : done.again;
 }
 
 async function stepNow({ db, clock, settings }: Deps): Promise<RecheckStep> {
@@ -149,9 +149,9 @@ async function takeStep(
 }
 
 interface Attempt {
-  /** Of the re-check: the day it was begun. */
+  /** The day on which the re-check began. */
   day: string;
-  /** From 1. */
+  /** Counted from 1. */
   attempt: number;
 }
 
@@ -162,21 +162,21 @@ async function attempt(
   lost: AbortSignal,
 ): Promise<Instant | null> {
   const { onEvent, limits = SOURCE_LIMITS } = options;
-  const cut = AbortSignal.any([options.signal, lost]);
+  const abort = AbortSignal.any([options.signal, lost]);
   await begin(deps, { day, attempt });
   onEvent({ kind: 'started', attempt, attempts: RECHECK_ATTEMPTS });
   try {
-    const plan = await planFromSource(deps, cut, limits);
-    cut.throwIfAborted();
-    // In one transaction: a process that dies here has done both or neither.
+    const plan = await planFromSource(deps, abort, limits);
+    abort.throwIfAborted();
+    // One transaction: a process that dies here has written both or neither.
     await publishPlan(deps, plan, deps.settings.marketMaxJumpPercent, (tx) => finish(tx, deps, day, 'PUBLISHED'));
     onEvent(successOf(plan));
     return null;
   } catch (error) {
-    if (cut.aborted) {
-      // An attempt that this gateway's own end cut short is none. Without the lock others may be at it.
-      if (!lost.aborted) await giveBack(deps, { day, attempt });
-      return deps.clock.now() + LOOK_AGAIN_SECONDS;
+    if (abort.aborted) {
+      // An attempt cut short by this gateway's shutdown doesn't count. Without the lock, another process may be trying.
+      if (!lost.aborted) await uncountAttempt(deps, { day, attempt });
+      return deps.clock.now() + POLL_SECONDS;
     }
     if (error instanceof NotNewer) {
       await endAsCurrent(deps, day, options);
@@ -186,7 +186,7 @@ async function attempt(
   }
 }
 
-/** Counted before it is tried, and open to others from now on: whoever holds the lock may go on when this process dies. */
+/** Counts the attempt before it is made: if this process dies, the next holder of the lock continues from here. */
 async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<void> {
   const now = dateOf(clock.now());
   await db.prisma.marketRecheck.upsert({
@@ -209,7 +209,7 @@ async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLim
     }
     return plan;
   } finally {
-    // A plan that was refused halfway leaves no download behind.
+    // Ends the download of a plan that was refused halfway.
     planned.abort();
   }
 }
@@ -244,7 +244,7 @@ async function fail(
         ? { ...failure, status: 'FAILED', finishedAt: dateOf(now), nextAttemptAt: null }
         : { ...failure, nextAttemptAt: dateOf(nextAttemptAt) },
   });
-  // None: another process has gone on meanwhile.
+  // No row: another process has continued meanwhile.
   if (count === 0) return null;
   onEvent({
     kind: 'failed',
@@ -257,7 +257,7 @@ async function fail(
   return nextAttemptAt;
 }
 
-async function giveBack({ db }: Deps, { day, attempt }: Attempt): Promise<void> {
+async function uncountAttempt({ db }: Deps, { day, attempt }: Attempt): Promise<void> {
   await db.prisma.marketRecheck.updateMany({
     where: { day: dateOfDay(day), status: 'TRYING', attempts: attempt },
     data: { attempts: attempt - 1 },
@@ -287,7 +287,7 @@ export interface RecheckTimes {
   schedule: string;
   lastSucceededAt: Instant | null;
   lastFailedAt: Instant | null;
-  /** The next time of the schedule on a day that has had none, or the next attempt while one is due. */
+  /** The next scheduled time on a day without a re-check, or the next attempt of the present one. */
   nextAt: Instant | null;
 }
 
@@ -296,11 +296,11 @@ export async function recheckTimes(deps: Deps): Promise<RecheckTimes | null> {
   return deps.settings.marketSource === null ? null : timesOf(deps);
 }
 
-/** For the operator alone. */
+/** For the operator only. */
 export interface RecheckStatus extends RecheckTimes {
-  /** Without credentials; null: there is none. */
+  /** Without credentials; null when there is no source. */
   source: string | null;
-  /** Day of the current sheet; null: there is none. */
+  /** Day of the current sheet; null when there is none. */
   sheet: string | null;
   lastError: string | null;
 }
@@ -334,7 +334,7 @@ async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
   };
 }
 
-/** The second after which another re-check may be due: now, or the last of the day that already has one. */
+/** The second after which another re-check may be due: now, or the end of the day that already had one. */
 function earliest(now: Instant, lastDay: Date | undefined): Instant {
   return lastDay === undefined ? now : latest(now, instantOf(lastDay) + SECONDS_PER_DAY - 1n);
 }

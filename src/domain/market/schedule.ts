@@ -3,7 +3,7 @@ import { dateOf, type Instant, instantOf } from '../rules/time.js';
 
 const FIELDS = /^\S+(\s+\S+){4,5}$/;
 
-/** True for a cron pattern of five fields, or six with seconds first, that comes due at some time. */
+/** True for a cron pattern of five fields, or six with seconds first, that is due at some time in the future. */
 export function isSchedule(pattern: string): boolean {
   try {
     return FIELDS.test(pattern) && cronOf(pattern).nextRun(new Date(0)) !== null;
@@ -24,7 +24,7 @@ export function nextDue(pattern: string, now: Instant): Instant | null {
   return due === null ? null : instantOf(due);
 }
 
-/** Calls `wake` whenever the pattern is due in UTC by the machine's own clock, until it is stopped. */
+/** Calls `wake` whenever the pattern is due in UTC by the system clock, until it is stopped. */
 export function onSchedule(pattern: string, wake: () => void): { stop(): void } {
   return new Cron(pattern, { ...OPTIONS, paused: false, unref: true }, wake);
 }

@@ -12,14 +12,14 @@ import { balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import type { Account } from '../rules/lifecycle.js';
 import { latest } from '../rules/time.js';
-import type { News, Stream, Subject, Subscriber } from './subscriptions.js';
+import type { Changes, Stream, Subscriber, Topic } from './subscriptions.js';
 
-/** While the database is away a stream looks again so often. */
-const LOOK_AGAIN_MS = 500;
+/** The pause between two reads of a stream while the database is unavailable. */
+const RETRY_MS = 500;
 
 /**
- * Each change of one of the account's instances, or of one of them alone: the instance as it is when the event is made,
- * so that several changes at once may be one event. Begins with the first change; refuses an unknown id with not_found.
+ * Every change to the account's instances, or to one of them. An event holds the instance as it is when the event is
+ * made, so several quick changes may be one event. Begins with the first change; refuses an unknown id with not_found.
  */
 export async function instanceChanges(
   deps: Deps,
@@ -28,9 +28,9 @@ export async function instanceChanges(
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<InstanceRow>> {
   const { accountId } = subscriber;
-  /** The state of undestroyed instances when last looked at, by id. */
+  /** The last known state of each live instance, by id. */
   const seen = new Map<string, string>();
-  /** The account's newest instance then. */
+  /** The sequence number of the account's newest instance at that time. */
   let newest: number | null = null;
 
   const begin = async () => {
@@ -42,12 +42,12 @@ export async function instanceChanges(
     for (const row of await deps.db.prisma.instance.findMany({ where })) seen.set(row.id, stateOf(row));
     return [];
   };
-  const look = async ({ instances }: News): Promise<InstanceRow[]> => {
+  const readEvents = async ({ instances }: Changes): Promise<InstanceRow[]> => {
     if (newest === null) return begin();
     const before = newest;
     await settled(deps, accountId);
     const ids = [...(instances ?? seen.keys())];
-    // Whatever was not told is among what was alive and what is new.
+    // A change not sent yet concerns a live instance or a new one.
     const rows = await deps.db.prisma.instance.findMany({
       where: { accountId, ...(id !== null && { id }), OR: [{ id: { in: ids } }, { sequence: { gt: before } }] },
       orderBy: { sequence: 'asc' },
@@ -61,94 +61,98 @@ export async function instanceChanges(
     }
     return changed;
   };
-  return watch(deps, 'instances', subscriber, signal, look);
+  return watch(deps, 'instances', subscriber, signal, readEvents);
 }
 
-/** Different in every state an instance is ever in. */
+/** Distinguishes every state that an instance passes through. */
 function stateOf({ status, gpuIntervals }: InstanceRow): string {
   return `${status} ${gpuIntervals}`;
 }
 
-/** The balance now, and again whenever it is no longer what the one told last leads to: credit or burn changed. */
+/** The balance now, and again whenever it departs from what the last one sent predicts: credit or burn has changed. */
 export function balanceChanges(
   deps: Deps,
   subscriber: Subscriber,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Balance>> {
-  let told: Account | null = null;
+  let lastSent: Account | null = null;
   return watch(deps, 'balance', subscriber, signal, async () => {
     const account = await settled(deps, subscriber.accountId);
-    if (told !== null && isSameLine(told, account)) return [];
-    told = account;
+    if (lastSent !== null && isSameCourse(lastSent, account)) return [];
+    lastSent = account;
     return [balanceOf(account, deps.clock.now())];
   });
 }
 
-function isSameLine(told: Account, account: Account): boolean {
-  const at = latest(told.settledAt, account.settledAt);
-  return told.burnRate === account.burnRate && balanceUnitsAt(told, at) === balanceUnitsAt(account, at);
+function isSameCourse(lastSent: Account, account: Account): boolean {
+  const at = latest(lastSent.settledAt, account.settledAt);
+  return lastSent.burnRate === account.burnRate && balanceUnitsAt(lastSent, at) === balanceUnitsAt(account, at);
 }
 
-/** The offers now, and again whenever they are others. Refuses a filter out of bounds. */
+/** The offers now, and again whenever the list differs. Refuses a filter out of bounds. */
 export function offerChanges(
   deps: Deps,
   subscriber: Subscriber | null,
   filter: OfferFilter,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Offer[]>> {
-  let told: Offer[] | null = null;
+  let lastSent: Offer[] | null = null;
   return watch(deps, 'offers', subscriber, signal, async () => {
     const offers = await findOffers(deps, filter);
-    if (isDeepStrictEqual(told, offers)) return [];
-    told = offers;
+    if (isDeepStrictEqual(lastSent, offers)) return [];
+    lastSent = offers;
     return [offers];
   });
 }
 
 /**
- * Opens a stream, until `signal` or its reader ends it. `look` gives the events that the news makes; the first look is
- * over, and its refusal is told, before this resolves. The key is looked at first: once it is refused the stream ends
- * with unauthorized.
+ * Opens a stream, which `signal` or its reader ends. `readEvents` turns changes into events; its first call completes
+ * before this resolves, and its refusal rejects. The key is checked before each read: once it is refused, the stream
+ * ends with unauthorized.
  */
 async function watch<T>(
   deps: Deps,
-  subject: Subject,
+  topic: Topic,
   subscriber: Subscriber | null,
   signal: AbortSignal,
-  look: (news: News) => Promise<T[]>,
+  readEvents: (changes: Changes) => Promise<T[]>,
 ): Promise<AsyncIterableIterator<T>> {
-  const stream = deps.subscriptions.open(subject, subscriber);
+  const stream = deps.subscriptions.open(topic, subscriber);
   signal.addEventListener('abort', () => stream.close(), { once: true });
   if (signal.aborted) stream.close();
-  const read = async (news: News): Promise<T[]> => {
-    // What changes while no notices come in is not told: it is read once they do.
+  const checkAndRead = async (changes: Changes): Promise<T[]> => {
+    // Without notices a change would go unnoticed: read once they are received again.
     await deps.db.notices.ready();
-    if (news.access && subscriber !== null && !(await isAccepted(deps, subscriber.keyId))) {
+    if (changes.access && subscriber !== null && !(await isAccepted(deps, subscriber.keyId))) {
       throw new DomainError('unauthorized', 'the API key is no longer accepted');
     }
-    return news.content ? look(news) : [];
+    return changes.content ? readEvents(changes) : [];
   };
   try {
-    const news = await stream.news();
-    const first = news === null ? [] : await read(news);
-    return closable(eventsOf(stream, first, read), stream);
+    const changes = await stream.nextChanges();
+    const first = changes === null ? [] : await checkAndRead(changes);
+    return closable(eventsOf(stream, first, checkAndRead), stream);
   } catch (error) {
     stream.close();
     throw error;
   }
 }
 
-async function* eventsOf<T>(stream: Stream, first: T[], read: (news: News) => Promise<T[]>): AsyncGenerator<T, void> {
+async function* eventsOf<T>(
+  stream: Stream,
+  first: T[],
+  read: (changes: Changes) => Promise<T[]>,
+): AsyncGenerator<T, void> {
   try {
     let events = first;
     for (;;) {
       for (const event of events) if (!stream.isClosed) yield event;
-      const news = await stream.news();
-      if (news === null) return;
-      events = await read(news).catch(async (error) => {
+      const changes = await stream.nextChanges();
+      if (changes === null) return;
+      events = await read(changes).catch(async (error) => {
         if (!isUnavailable(error)) throw error;
-        await sleep(LOOK_AGAIN_MS, undefined, { ref: false });
-        stream.hearOfAnything();
+        await sleep(RETRY_MS, undefined, { ref: false });
+        stream.markAllChanged();
         return [];
       });
     }
@@ -157,7 +161,7 @@ async function* eventsOf<T>(stream: Stream, first: T[], read: (news: News) => Pr
   }
 }
 
-/** A generator that waits can't be returned from: the stream is closed, which ends the wait. */
+/** `return` has no effect on a generator that awaits, so it closes the stream, which ends the wait. */
 function closable<T>(events: AsyncGenerator<T, void>, stream: Stream): AsyncIterableIterator<T> {
   return {
     next: () => events.next(),

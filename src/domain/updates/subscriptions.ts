@@ -2,82 +2,81 @@ import { performance } from 'node:perf_hooks';
 import type { Notice, Notices } from '../../database/notices.js';
 import { DomainError } from '../rules/errors.js';
 
-/** Streams of one account open at once in this process: several pages of one console, no more. */
+/** Most open streams of one account in this process: enough for several pages of one console. */
 export const MAX_STREAMS_PER_ACCOUNT = 10;
-/** Streams without a key open at once in this process: a change of the offers is work for each of them. */
+/** Most open streams without a key in this process: each of them costs work whenever the offers change. */
 export const MAX_STREAMS_WITHOUT_KEY = 200;
-/** Nobody knows when a place is free; a page that was closed frees one at once. */
+/** A guess: a stream ends whenever its reader closes the page. */
 const RETRY_AFTER_SECONDS = 5;
-const ENDING_RETRY_AFTER_SECONDS = 1;
-/** Offers change with every rental of anybody: a stream of them looks no more often than this. */
-const OFFERS_EVERY_MS = 1_000;
-/** A reader that is slow hears of more than this: then any instance may have changed. */
-const MAX_HEARD_INSTANCES = 1_000;
+const SHUTDOWN_RETRY_AFTER_SECONDS = 1;
+/** Every rental by any account changes the offers: a stream reads them no more often than this. */
+const OFFERS_INTERVAL_MS = 1_000;
+/** Above this many, the ids are dropped: any instance may have changed. */
+const MAX_CHANGED_INSTANCES = 1_000;
 
-/** Whose key opened a stream. */
+/** The account and key that opened a stream. */
 export interface Subscriber {
   accountId: string;
   keyId: string;
 }
 
-export type Subject = 'instances' | 'balance' | 'offers';
+export type Topic = 'instances' | 'balance' | 'offers';
 
-/** What may have changed since a stream last looked. */
-export interface News {
-  /** Whether the key is accepted. */
+/** What may have changed since a stream's last read. */
+export interface Changes {
+  /** Whether the key is still accepted. */
   access: boolean;
-  /** What the stream shows. */
+  /** The data that the stream shows. */
   content: boolean;
-  /** Of the content, the instances; null for any. */
+  /** The ids of the changed instances; null when any may have changed. */
   instances: ReadonlySet<string> | null;
 }
 
 /**
- * The open streams of this process, which hear of changes by the change notices, whichever process made them. A stream
- * hears only that something changed, and reads it when its reader asks for more: however many changes a slow reader
- * misses, what is kept for it is bounded.
+ * The open streams of this process. Change notices, from whichever process, mark a stream as changed; the stream reads
+ * the new state when its reader asks for more. So a slow reader takes bounded memory, however many changes it misses.
  */
 export class SubscriptionRegistry {
-  /** By account; those without a key under null. */
+  /** By account; streams without a key are under null. */
   readonly #streams = new Map<string | null, Set<Stream>>();
   readonly #offers = new Set<Stream>();
   #isClosed = false;
 
   constructor(notices: Notices) {
     notices.subscribe({
-      onNotice: (notice) => this.#hear(notice),
+      onNotice: (notice) => this.#dispatch(notice),
       onLost: () => {
-        for (const stream of this.#all()) stream.hearOfAnything();
+        for (const stream of this.#all()) stream.markAllChanged();
       },
     });
   }
 
-  /** Streams that are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#all().length;
   }
 
-  /** To be closed in any case. Refuses with rate_limited when too many are open. */
-  open(subject: Subject, subscriber: Subscriber | null): Stream {
+  /** The caller must close the stream. Refuses with rate_limited when too many are open. */
+  open(topic: Topic, subscriber: Subscriber | null): Stream {
     if (this.#isClosed) {
-      throw new DomainError('unavailable', 'the gateway is ending; connect again', {
-        retryAfterSeconds: ENDING_RETRY_AFTER_SECONDS,
+      throw new DomainError('unavailable', 'the gateway is shutting down; connect again', {
+        retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS,
       });
     }
-    const name = subscriber?.accountId ?? null;
-    const streams = this.#streams.get(name) ?? new Set();
+    const account = subscriber?.accountId ?? null;
+    const streams = this.#streams.get(account) ?? new Set();
     checkRoom(subscriber, streams.size);
-    const stream = new Stream(subject, subscriber, () => {
+    const stream = new Stream(topic, subscriber, () => {
       streams.delete(stream);
       this.#offers.delete(stream);
-      if (streams.size === 0) this.#streams.delete(name);
+      if (streams.size === 0) this.#streams.delete(account);
     });
-    this.#streams.set(name, streams.add(stream));
-    if (subject === 'offers') this.#offers.add(stream);
+    this.#streams.set(account, streams.add(stream));
+    if (topic === 'offers') this.#offers.add(stream);
     return stream;
   }
 
-  /** Ends all streams, and refuses new ones. */
+  /** Closes all streams and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#all()) stream.close();
@@ -87,24 +86,26 @@ export class SubscriptionRegistry {
     return [...this.#streams.values()].flatMap((streams) => [...streams]);
   }
 
-  #hear(notice: Notice): void {
+  #dispatch(notice: Notice): void {
     const { table } = notice;
     if (table === 'api_key') {
-      for (const stream of this.#all()) if (stream.subscriber?.keyId === notice.id) stream.hear({ access: true });
+      for (const stream of this.#all())
+        if (stream.subscriber?.keyId === notice.id) stream.markChanged({ access: true });
     }
     if (table === 'account') {
       for (const stream of this.#streams.get(notice.id) ?? []) {
-        stream.hear({ access: true, content: stream.subject === 'balance' });
+        stream.markChanged({ access: true, content: stream.topic === 'balance' });
       }
     }
     if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        // A balance too: what leaving a reserved term costs need not change the burn, which is all an account tells.
-        if (stream.subject !== 'offers') stream.hear({ content: true, instance: notice.id });
+        // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of burn,
+        // credit or suspension makes an account notice.
+        if (stream.topic !== 'offers') stream.markChanged({ content: true, instance: notice.id });
       }
     }
     if (table === 'instance' || table === 'machine' || table === 'catalogue') {
-      for (const stream of this.#offers) stream.hear({ content: true });
+      for (const stream of this.#offers) stream.markChanged({ content: true });
     }
   }
 }
@@ -118,22 +119,22 @@ function checkRoom(subscriber: Subscriber | null, open: number): void {
   throw new DomainError('rate_limited', whose.replace('%d', String(most)), { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** One open subscription: what it has heard of and not yet looked at. */
+/** One open subscription: what has changed and is not yet read. */
 export class Stream {
-  readonly subject: Subject;
+  readonly topic: Topic;
   readonly subscriber: Subscriber | null;
   readonly #onClose: () => void;
   #access = true;
   #content = true;
   #instances: Set<string> | null = null;
-  #wake: (() => void) | null = null;
-  /** By the monotonic clock: content heard of earlier waits until then. */
-  #quietUntilMs = 0;
+  #resume: (() => void) | null = null;
+  /** Changed content waits until then (monotonic clock). */
+  #nextContentMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(subject: Subject, subscriber: Subscriber | null, onClose: () => void) {
-    this.subject = subject;
+  constructor(topic: Topic, subscriber: Subscriber | null, onClose: () => void) {
+    this.topic = topic;
     this.subscriber = subscriber;
     this.#onClose = onClose;
   }
@@ -142,7 +143,7 @@ export class Stream {
     return this.#isClosed;
   }
 
-  hear({
+  markChanged({
     access = false,
     content = false,
     instance,
@@ -153,62 +154,62 @@ export class Stream {
   }): void {
     this.#access ||= access;
     if (content && instance === undefined) this.#instances = null;
-    // Already any, or none before.
+    // Collects ids only from the first change on; null already stands for any instance.
     if (instance !== undefined && !this.#content) this.#instances = new Set();
     if (instance !== undefined) this.#instances?.add(instance);
-    if (this.#instances !== null && this.#instances.size > MAX_HEARD_INSTANCES) this.#instances = null;
+    if (this.#instances !== null && this.#instances.size > MAX_CHANGED_INSTANCES) this.#instances = null;
     this.#content ||= content;
-    this.#rouse();
+    this.#wakeReader();
   }
 
-  hearOfAnything(): void {
-    this.hear({ access: true, content: true });
+  markAllChanged(): void {
+    this.markChanged({ access: true, content: true });
   }
 
-  /** Resolves as soon as there is news, which is then taken; null once the stream is closed. */
-  async news(): Promise<News | null> {
+  /** Resolves to the changes as soon as there are any, and clears them; null once the stream is closed. */
+  async nextChanges(): Promise<Changes | null> {
     while (!this.#isClosed && !this.#access && !this.#isContentDue) {
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-        this.#rouse();
+        this.#resume = resolve;
+        this.#wakeReader();
       });
     }
     if (this.#isClosed) return null;
     const isContent = this.#isContentDue;
-    const news = { access: this.#access, content: isContent, instances: this.#instances };
+    const changes = { access: this.#access, content: isContent, instances: this.#instances };
     this.#access = false;
     if (isContent) {
       this.#content = false;
       this.#instances = null;
-      if (this.subject === 'offers') this.#quietUntilMs = performance.now() + OFFERS_EVERY_MS;
+      if (this.topic === 'offers') this.#nextContentMs = performance.now() + OFFERS_INTERVAL_MS;
     }
-    return news;
+    return changes;
   }
 
-  /** A reader that waits is told that there is no more. Again: nothing happens. */
+  /** Ends the wait of the reader. Closing again does nothing. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#onClose();
-    this.#wake?.();
+    this.#resume?.();
   }
 
   get #isContentDue(): boolean {
-    return this.#content && performance.now() >= this.#quietUntilMs;
+    return this.#content && performance.now() >= this.#nextContentMs;
   }
 
-  #rouse(): void {
-    if (this.#wake === null || this.#isClosed) return;
+  #wakeReader(): void {
+    if (this.#resume === null || this.#isClosed) return;
     if (this.#access || this.#isContentDue) {
-      this.#wake();
-      this.#wake = null;
+      this.#resume();
+      this.#resume = null;
     } else if (this.#content && this.#timer === undefined) {
       const later = () => {
         this.#timer = undefined;
-        this.#rouse();
+        this.#wakeReader();
       };
-      this.#timer = setTimeout(later, Math.ceil(this.#quietUntilMs - performance.now()));
+      this.#timer = setTimeout(later, Math.ceil(this.#nextContentMs - performance.now()));
     }
   }
 }
