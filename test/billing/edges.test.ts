@@ -130,6 +130,24 @@ describe('month spend', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
   });
 
+  test("what is booked in a month's first second is of the new month", async () => {
+    domain.clock.set('2027-04-30T22:00:00Z');
+    const account = await domain.account();
+    const id = await rent(account, { mode: 'RESERVED' });
+    domain.clock.set('2027-05-01T00:00:00Z');
+    const { instance } = await destroy(account, id);
+    const usage = ((RATE_4090 * 65n) / 100n + RATE_DISK) * 7_200n;
+    const monthSpend = (usage + instance.earlyExitUnits) / 3_600n - usage / 3_600n;
+    expect(monthSpend).toBeGreaterThan(0n);
+    expect((await readBalance(domain, account)).monthSpend).toBe(monthSpend);
+    const other = await rent(account, { gpu: 'p4' });
+    domain.clock.advance(3_600);
+    const later = (usage + instance.earlyExitUnits + (10_000n + RATE_DISK) * 3_600n) / 3_600n - usage / 3_600n;
+    expect((await readBalance(domain, account)).monthSpend).toBe(later);
+    await stop(account, other);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
   test('months nobody looked at are not counted in the present one', async () => {
     domain.clock.set('2027-01-15T00:00:00Z');
     const account = await domain.account();
@@ -304,6 +322,69 @@ describe('reserved term', () => {
     expect(gone.status).toBe('DESTROYED');
     expect(gone.earlyExitUnits).toBe(DISCOUNT * gone.gpuSeconds);
     expect(gone.gpuSeconds).toBe((450_000n * 3_600n + 286_139n) / 286_140n);
+  });
+});
+
+describe('a write', () => {
+  /** Locks the account's row until the returned is called, as another write under way does. */
+  async function hold(account: string): Promise<() => Promise<void>> {
+    const client = await domain.db.pool.connect();
+    await client.query('begin');
+    await client.query('select 1 from account where id = $1 for no key update', [account]);
+    return async () => {
+      await client.query('rollback');
+      client.release();
+    };
+  }
+
+  const waiting = async () =>
+    (
+      await domain.db.pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+    ).rowCount;
+
+  test.each([
+    ['a stop', stop],
+    ['a destroy', destroy],
+  ])('happens in the second in which it gets its locks, not in that in which it was asked for: %s', async (_, end) => {
+    const account = await domain.account();
+    const id = await rent(account);
+    const from = domain.clock.now();
+    domain.clock.advance(10);
+    const release = await hold(account);
+    const ending = end(account, id);
+    await expect.poll(waiting).toBe(1);
+    domain.clock.advance(50);
+    await release();
+    const { instance } = await ending;
+    expect(instantOf(instance.stoppedAt!)).toBe(from + 60n);
+    expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
+  });
+
+  test('finds the machine free whose holder ran out of credit, though nobody has looked since', async () => {
+    const machineId = await domain.machine();
+    const ann = await domain.account();
+    const annRents = async () => (await deploy(domain, ann, { machineId, diskGb: 1 })).instance.id;
+    for (const take of ['deploy', 'start'] as const) {
+      const stopped = await annRents();
+      await stop(ann, stopped);
+      domain.clock.advance(1);
+      const bob = await domain.account('0.5');
+      const bobs = (await deploy(domain, bob, { machineId, diskGb: 1 })).instance.id;
+      const { exhaustsAt } = await accountState(domain, bob);
+      domain.clock.set(exhaustsAt!);
+      // In the very second a credit may still come.
+      await expect(annRents()).rejects.toMatchObject({ code: 'deploy_failed' });
+      domain.clock.advance(3_600);
+      const taken = take === 'deploy' ? await annRents() : (await start(ann, stopped)).instance.id;
+      const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: bobs } });
+      expect(row).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
+      expect(instantOf(row.stoppedAt!)).toBe(exhaustsAt);
+      await destroy(ann, taken);
+      domain.clock.advance(1);
+    }
+    expect((await audit(domain)).findings).toEqual([]);
   });
 });
 

@@ -153,6 +153,16 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
     await deployed(renter, machine, { disk_gb: 60 });
   });
 
+  it("a disk over what stopped instances leave, the account's own or another's", async () => {
+    const [first, second] = [await service.renter(), await service.renter()];
+    const machine = await service.machine({ diskGb: 1000 });
+    for (const renter of [first, second]) await act(renter, await deployed(renter, machine, { disk_gb: 300 }), 'stop');
+    const message = `machine ${machine} has 400 GB of disk left, less than the 401 asked for`;
+    await expectRefused(first, machine, message, { disk_gb: 401 });
+    await expectRefused(await service.renter(), machine, message, { disk_gb: 401 });
+    await deployed(second, machine, { disk_gb: 400 });
+  });
+
   it('a balance short of an hour by a millionth; an hour exactly is enough', async () => {
     const machine = await service.machine();
     const short = await service.renter('2.196999');
@@ -323,6 +333,87 @@ describe('interruptible instances', () => {
     const id = await deployed(spot, machine, { type: 'interruptible' });
     expect((await deploy(poor, machine)).body.error.message).toMatch(/^balance too small/);
     expect(await stateOf(spot, id)).toBe('running');
+  });
+});
+
+describe('whoever sends a stranger away', () => {
+  it('has an hour of it covered whole: what the stranger pays is no help', async () => {
+    const stranger = await service.renter();
+    const machine = await service.machine();
+    const id = await deployed(stranger, machine, { type: 'interruptible' });
+    const short = await service.renter('2.196999');
+    const refused = await deploy(short, machine);
+    expect(refused.body.error).toEqual({
+      code: 'deploy_failed',
+      message: 'balance too small: 2.196999 USD does not cover 1 h of all instances, 2.197 USD',
+    });
+    expect(await stateOf(stranger, id)).toBe('running');
+    await deployed(await service.renter('2.197'), machine);
+    expect(await stateOf(stranger, id)).toBe('stopped');
+  });
+
+  it('by a start too', async () => {
+    const [renter, stranger] = [await service.renter('2.3'), await service.renter()];
+    const machine = await service.machine();
+    const id = await deployed(renter, machine);
+    service.clock.advance(600);
+    await act(renter, id, 'stop');
+    service.clock.advance(1);
+    const held = await deployed(stranger, machine, { type: 'interruptible' });
+    expect(await act(renter, id, 'start')).toMatchObject({
+      code: 'action_failed',
+      message: expect.stringMatching(
+        /^balance too small: 1\.93\d+ USD does not cover 1 h of all instances, 2\.197 USD$/,
+      ),
+    });
+    expect([await stateOf(renter, id), await stateOf(stranger, held)]).toEqual(['stopped', 'running']);
+  });
+});
+
+describe('a suspended account', () => {
+  /** As another gateway suspends it, before its notice has come: the key is still remembered as accepted. */
+  async function suspendUntold(renter: Renter): Promise<void> {
+    const client = await service.deps.db.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('set local session_replication_role = replica');
+      await client.query('update account set suspended_at = settled_at where id = $1', [renter.accountId]);
+      await client.query('commit');
+    } finally {
+      client.release();
+    }
+    expect((await renter.rest('GET', '/balance')).status).toBe(200);
+  }
+
+  it('rents, starts, stops and destroys nothing with a key that is remembered', async () => {
+    const renter = await service.renter();
+    const [running, stopped] = [
+      await deployed(renter, await service.machine()),
+      await deployed(renter, await service.machine()),
+    ];
+    await act(renter, stopped, 'stop');
+    const free = await service.machine();
+    await suspendUntold(renter);
+    const refused = { status: 401, code: 'unauthorized' };
+    const answer = await deploy(renter, free);
+    expect([answer.status, answer.body.error.code]).toEqual([401, 'unauthorized']);
+    for (const surface of ['POST actions', 'GraphQL']) {
+      expect(await SURFACES[surface]!(renter, stopped, 'start')).toMatchObject(refused);
+      expect(await SURFACES[surface]!(renter, running, 'stop')).toMatchObject(refused);
+    }
+    expect(await SURFACES.DELETE!(renter, running, 'destroy')).toMatchObject(refused);
+    const best = 'mutation { deployBest(input: { filter: { numMin: 1 } }) { id } }';
+    for (const query of [best, `mutation { deploy(input: { machineId: "${free}" }) { id } }`]) {
+      const { body } = await renter.graphql(query);
+      expect(body.errors?.[0].extensions).toEqual({ code: 'unauthorized', status: 401 });
+    }
+    const rows = await service.sql('select id, status from instance where account_id = $1', [renter.accountId]);
+    expect(new Map(rows.map(({ id, status }) => [id, status]))).toEqual(
+      new Map([
+        [running, 'RUNNING'],
+        [stopped, 'STOPPED'],
+      ]),
+    );
   });
 });
 

@@ -227,6 +227,27 @@ describe('a GraphQL request counts one for each authenticated root field', () =>
     expect(answer.headers.get('ratelimit-remaining')).toBe(String(LIMIT - 1));
   });
 
+  it.each([
+    ['after a public one', '{ pricing { count } }'],
+    ['after a small one', '{ balance { balance } }'],
+    ['after a mutation', 'mutation'],
+  ])('of the operation that is named, wherever it stands: %s', async (_name, first) => {
+    const renter = await service.renter();
+    const before = first === 'mutation' ? 'mutation first { createApiKey { secret } }' : `query first ${first}`;
+    const query = `${before} query second { ${aliases(5)} }`;
+    const send = (text: string) =>
+      fetch(`${service.address}/graphql`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${renter.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ query: text, operationName: 'second' }),
+      });
+    const answer = await send(query);
+    expect([answer.status, answer.headers.get('ratelimit-remaining')]).toEqual([200, String(LIMIT - 5)]);
+    expect((await send(query)).headers.get('ratelimit-remaining')).toBe(String(LIMIT - 10));
+    expect((await send(query)).status).toBe(429);
+    expect(remaining(await renter.rest('GET', '/balance'))).toBe(LIMIT - 11);
+  });
+
   it('sent by GET too', async () => {
     const renter = await service.renter();
     const query = encodeURIComponent(`{ ${aliases(3)} }`);

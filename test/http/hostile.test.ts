@@ -400,15 +400,51 @@ describe('CORS', () => {
   });
 });
 
+/** A stream for a log, and the lines that came. */
+function logInto(lines: string[]): Writable {
+  return new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+}
+
+describe('the log', () => {
+  it('has a line for each request, and neither a key nor a query string in any', async () => {
+    const lines: string[] = [];
+    const config = { ...readConfig({ SEED: 'none' }), port: 0, databaseUrl: service.databaseUrl };
+    const gateway = await openGateway(config, new TestClock(), pino({ level: 'trace' }, logInto(lines)));
+    const { key } = renter;
+    const headers = { authorization: `Bearer ${key}`, accept: 'application/json' };
+    const paths = [
+      `/v1/instances/${key}`,
+      `/v1/${key}/x`,
+      `/${key}`,
+      `/v1/instances/i-00000000${key}`,
+      `/v1/offers?gpu=${key}`,
+      `/v1/balance?key=${key}&secret=open-sesame`,
+      `/graphql?query=${encodeURIComponent(`{ instance(id: "${key}") { id } }`)}&note=open-sesame`,
+      `/healthz?open-sesame`,
+      `/?api_key=${key}`,
+      `/graphiql/${key}?open-sesame`,
+    ];
+    for (const path of paths) await fetch(gateway.address + path, { headers, redirect: 'manual' });
+    await fetch(`${gateway.address}/v1/instances/${key}/actions?open-sesame`, { method: 'POST', headers, body: '{' });
+    await gateway.close();
+    const requests = lines.map((line) => JSON.parse(line)).filter(({ req }) => req?.path !== undefined);
+    expect(requests).toHaveLength(paths.length + 1);
+    const log = lines.join('');
+    expect(log).not.toContain(key.slice('gpu_live_'.length, -20));
+    expect(log).not.toContain(key.slice(-20));
+    expect(log).not.toContain('open-sesame');
+  });
+});
+
 describe('TRUST_PROXY', () => {
   async function loggedAddress(trust: string, forwarded: string, isBelieved: boolean): Promise<unknown> {
     const lines: string[] = [];
-    const stream = new Writable({
-      write: (chunk, _encoding, done) => {
-        lines.push(String(chunk));
-        done();
-      },
-    });
+    const stream = logInto(lines);
     const config = { ...readConfig({ TRUST_PROXY: trust, SEED: 'none' }), port: 0, databaseUrl: service.databaseUrl };
     const gateway = await openGateway(config, new TestClock(), pino(stream));
     const headers = { 'x-forwarded-for': forwarded, 'x-forwarded-proto': '][' };

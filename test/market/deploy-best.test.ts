@@ -339,6 +339,32 @@ describe('deployBest', () => {
       expect(await best()).toBe('b');
       expect(taken).toBe(true);
     });
+
+    it('never rents above the cap, though the price rises for a moment between its choice and its rent', async () => {
+      await offer({ id: 'a' });
+      const set = (rate: number) =>
+        domain.db.pool.query(`update gpu_price set on_demand_rate = $1 where gpu = 'rtx-4090'`, [rate]);
+      const connect = domain.db.pool.connect.bind(domain.db.pool) as (callback?: unknown) => Promise<pg.PoolClient>;
+      let rises = 0;
+      vi.spyOn(domain.db.pool, 'connect').mockImplementation((async (callback?: unknown) => {
+        if (callback !== undefined) return connect(callback);
+        const client = await connect();
+        const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
+        client.query = (async (...args: unknown[]) => {
+          // The price is read under the machine's lock, once the choice is made by the price of before.
+          if (rises > 0 || typeof args[0] !== 'string' || !args[0].includes('EXECUTE "lock-machine"'))
+            return query(...args);
+          rises += 1;
+          await set(900_000);
+          const rows = await query(...args);
+          await set(440_000);
+          return rows;
+        }) as typeof client.query;
+        return client;
+      }) as typeof domain.db.pool.connect);
+      const { instance } = await deployBest(domain, ann, { diskGb: 10, maxPricePerHour: 0.44 });
+      expect([instance.machineId, instance.gpuRate, rises]).toEqual([named('a'), 440_000n, 1]);
+    });
   });
 });
 

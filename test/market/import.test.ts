@@ -153,6 +153,12 @@ bad-3,rtx-4090,1,free,us`;
       `${MARKET_HEADER}a,rtx-9090,1,2,us`,
       /no listing of a known model/,
     ],
+    [
+      'falls',
+      ['--date', '2027-03-01'],
+      market(listings('l4', '0.05')),
+      /prices would move by more than 50 %: l4 -[5-9]\d %/,
+    ],
     ['jumps', ['--date', '2027-03-01'], market(listings('l4', '9')), /prices would move by more than 50 %: l4 8\d\d %/],
   ])('a file that %s is refused and changes nothing', async (_name, options, text, message) => {
     const before = await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2');

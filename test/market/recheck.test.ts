@@ -302,6 +302,7 @@ describe('the source', () => {
       /^most rows of the source can't be read, the first in line 357/,
     ],
     ['jumps', csv(market(listings('l4', '9'))), /^prices would move by more than 50 %: l4 \d+ %$/],
+    ['falls', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
   ])(
     'that %s leaves the sheet as it is, and is tried again until it is well',
     async (_name, answer, reason, limits) => {
