@@ -13,6 +13,7 @@ import { startSweep } from './domain/billing/sweep.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import { startRecheck } from './domain/market/recheck.js';
 import type { Clock } from './domain/rules/time.js';
+import { sendError } from './http/error-envelope.js';
 import { createKeyUses } from './http/key-uses.js';
 import { createMessages } from './http/messages.js';
 import { createRateLimiter } from './http/rate-limit/rate-limit.js';
@@ -80,8 +81,8 @@ function reasonOf(error: unknown): string {
   return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
 }
 
-/** The whole gateway, listening. */
-export async function openGateway(config: Config, clock: Clock, log: Logger): Promise<Gateway> {
+/** The whole gateway, listening. `requestLog` takes the line of each request. */
+export async function openGateway(config: Config, clock: Clock, log: Logger, requestLog = log): Promise<Gateway> {
   // Loaded while the database opens; operator commands do without it.
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
   const domain = await openDomain(config, clock, log, 'after');
@@ -108,6 +109,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger): Pr
       redisState: redis?.state ?? null,
       keyUses,
       log,
+      requestLog,
       corsOrigins: config.corsOrigins,
       introspection: config.introspection,
       trustProxy: config.trustProxy,
@@ -147,8 +149,7 @@ function withPublicUrl(deps: Deps, publicUrl: string): Deps {
 }
 
 const answerStarting: RequestListener = (_request, response) => {
-  response.writeHead(503, { 'Content-Type': 'application/json; charset=utf-8', 'Retry-After': '1' });
-  response.end('{"error":{"code":"unavailable","message":"the gateway is starting"}}');
+  sendError(response, { status: 503, code: 'unavailable', message: 'the gateway is starting', retryAfterSeconds: 1 });
 };
 
 function listen(server: Server, { port, host }: Config): Promise<string> {

@@ -1,30 +1,37 @@
-import './v8-settings.js';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
+import { openLog } from './log.js';
 import { systemClock } from './system-clock.js';
 
-/** The whole of an end may take this long; then the process ends as it is. */
+/** A shutdown may take this long; then the process exits as it is. */
 const END_WITHIN_MS = 9_500;
-/** How long readiness says no before requests are turned away. */
+/** How long readiness says no before requests are refused. */
 const NOTICE_MS = 1_000;
 
 async function start(): Promise<void> {
   loadEnvFile();
   const config = readConfig(process.env);
-  // The log goes to stderr: stdout is for people, and the demo key printed there must never be in a log.
-  const log = pino({ level: config.logLevel }, pino.destination(2));
-  // Node would write them to stderr too, and not as JSON.
-  process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
-  const opening = openGateway(config, systemClock, log);
+  const { log, requestLog } = openLog(config.logLevel);
+  logProcessEvents(log);
+  const opening = openGateway(config, systemClock, log, requestLog);
   endOnSignal(opening, log);
   const gateway = await opening;
   process.stdout.write(welcome(gateway));
   log.info({ address: gateway.address }, 'listening');
 }
 
-/** Also while it is still opening: what was begun, a database server of its own above all, is then closed in order. */
+/** Node would write these to stderr too, but not as JSON. A process in an unknown state must not go on. */
+function logProcessEvents(log: Logger): void {
+  process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'crashed');
+    process.exit(1);
+  });
+}
+
+/** Works while the gateway is still opening too: it is then closed in order, its own database server above all. */
 function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
   let ending = false;
   const end = async (signal: NodeJS.Signals) => {
@@ -33,7 +40,7 @@ function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
     log.info({ signal }, 'ending');
     setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
     const gateway = await opening;
-    // Whoever presses Ctrl-C waits for no load balancer.
+    // Ctrl-C needs no notice to a load balancer.
     await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
       () => process.exit(0),
       (error) => {
@@ -73,7 +80,7 @@ start().catch((error: unknown) => {
   process.exit(1);
 });
 
-/** One clear line for what an operator can mend; the whole error for what only we can. */
+/** One clear line for what an operator can fix; the whole error for a fault of the program. */
 function explain(error: unknown): string {
   const known = [ConfigError, DatabaseUnusable, EmbeddedPostgresUnavailable].some((type) => error instanceof type);
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
 
-/** Of hexadecimal digits: 128 bits, as many as in a UUID. */
+/** Hexadecimal digits of an id: 128 random bits, as in a UUID. */
 const LENGTH = 32;
-/** Ids that are drawn at once: asking for random bytes takes longer than all else about an id. */
-const DRAWN = 256;
+/** Ids drawn at once: a call for random bytes costs more than the rest of an id. */
+const BATCH = 256;
 
-let drawn = '';
-let used = 0;
+/** Gives each request an id of 32 random hexadecimal digits. */
+export type RequestIds = () => string;
 
-/** A name for a request, of 32 random hexadecimal digits. */
-export function createRequestId(): string {
-  if (used === drawn.length) {
-    drawn = randomBytes((DRAWN * LENGTH) / 2).toString('hex');
-    used = 0;
-  }
-  used += LENGTH;
-  return drawn.slice(used - LENGTH, used);
+export function createRequestIds(): RequestIds {
+  let digits = '';
+  let used = 0;
+  return () => {
+    if (used === digits.length) {
+      digits = randomBytes((BATCH * LENGTH) / 2).toString('hex');
+      used = 0;
+    }
+    used += LENGTH;
+    return digits.slice(used - LENGTH, used);
+  };
 }

@@ -3,26 +3,64 @@ import { authenticate, type Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import type { GatewayContext } from '../schema/context.js';
 import type { KeyUses } from './key-uses.js';
+import type { Ticket } from './public-answers/public-answers.js';
+
+/** What the gateway learns about a request on its way; the pipeline creates it, the log line is made from it. */
+export interface RequestState {
+  /** X-Request-Id of the answer. */
+  id: string;
+  /** Template of the route, such as /v1/instances/{id}. */
+  route: string;
+  /** The lookup of the caller's key; null before it is asked for. */
+  caller: Promise<Caller | null> | null;
+  /** Null without a valid key. */
+  accountId: string | null;
+  /** The GraphQL operation that ran; null for REST and for requests refused before. */
+  operation: RunOperation | null;
+  /** Keeps the answer being made, if it turns out to be public; null when it must not be kept. */
+  ticket: Ticket | null;
+}
+
+export interface RunOperation {
+  /** Null for an anonymous operation and for a name that must not be logged. */
+  name: string | null;
+  /** A query whose fields are all public: its answer is the same for everybody. */
+  isPublicQuery: boolean;
+  /** What it takes from the rate limit. */
+  cost: number;
+}
+
+/** The route of a request that matches none. A path may hold anything, an API key too: it is never logged. */
+export const UNKNOWN_ROUTE = 'unknown';
+
+declare module 'http' {
+  interface IncomingMessage {
+    state: RequestState;
+  }
+}
+
+export type Identify = (request: IncomingMessage) => Promise<Caller | null>;
 
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
-/** The caller that a request's key belongs to, looked up once a request; null without a valid key. */
-export function createIdentify(deps: Deps, keyUses: KeyUses): (request: IncomingMessage) => Promise<Caller | null> {
-  const callers = new WeakMap<IncomingMessage, Promise<Caller | null>>();
-  return (request) => {
-    const known = callers.get(request);
-    if (known !== undefined) return known;
-    const caller = lookUp(request);
-    callers.set(request, caller);
+export function createRequestState(id: string): RequestState {
+  return { id, route: UNKNOWN_ROUTE, caller: null, accountId: null, operation: null, ticket: null };
+}
+
+/** Finds the caller a request's key belongs to, once a request; null without a valid key. */
+export function createIdentify(deps: Deps, keyUses: KeyUses): Identify {
+  const lookUp = async ({ headers, state }: IncomingMessage): Promise<Caller | null> => {
+    const key = BEARER.exec(headers.authorization ?? '')?.[1];
+    const caller = key === undefined ? null : await authenticate(deps, key);
+    if (caller === null) return null;
+    keyUses.note(caller.keyId);
+    state.accountId = caller.accountId;
     return caller;
   };
-
-  async function lookUp(request: IncomingMessage): Promise<Caller | null> {
-    const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-    const caller = key === undefined ? null : await authenticate(deps, key);
-    if (caller !== null) keyUses.note(caller.keyId);
-    return caller;
-  }
+  return (request) => {
+    request.state.caller ??= lookUp(request);
+    return request.state.caller;
+  };
 }
 
 export function resolverContext(deps: Deps, caller: Caller | null, response: ServerResponse): GatewayContext {
@@ -30,13 +68,13 @@ export function resolverContext(deps: Deps, caller: Caller | null, response: Ser
     deps,
     caller,
     onReplayed: () => response.setHeader('Idempotent-Replayed', 'true'),
-    untilGone: () => signalOf(response),
+    untilGone: () => closeSignal(response),
   };
 }
 
-function signalOf(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  if (response.destroyed) gone.abort();
-  return gone.signal;
+function closeSignal(response: ServerResponse): AbortSignal {
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  if (response.destroyed) closed.abort();
+  return closed.signal;
 }

@@ -1,16 +1,15 @@
 import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../domain/rules/errors.js';
+import { errorBody, JSON_TYPE, type Refusal, sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
-import { createRequestId } from './request-id.js';
-import { JSON_TYPE } from './send-json.js';
+import { createRequestIds } from './request-id.js';
 
 export interface Timeouts {
   /** From the first byte of a request, or from its connection, to the end of its head. */
   headersMs: number;
   /** To the end of its body. */
   requestMs: number;
-  /** How often connections are looked at: a cut comes so much later at most. */
+  /** Interval of the check: a connection is cut so much later at most. */
   checkEveryMs: number;
 }
 
@@ -18,17 +17,8 @@ const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs:
 /** Of the request line and all headers together. */
 const MAX_HEADER_BYTES = 16_384;
 
-const lastAnswer = Symbol('the last answer begun on a connection');
-type Answered = Duplex & { [lastAnswer]?: ServerResponse };
-
-interface Refusal {
-  status: number;
-  code: ErrorCode;
-  message: string;
-}
-
 const MALFORMED: Refusal = { status: 400, code: 'invalid_request', message: 'this is not valid HTTP' };
-/** What Node's parser refuses otherwise than with 400. */
+/** Errors of Node's parser that are not answered with 400. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'invalid_request', message: 'the request took too long to arrive' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
@@ -44,51 +34,52 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 };
 const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
 
-/** A server that answers in JSON also what never becomes a request: malformed, too slow, too large a head. */
+/** A server that answers in JSON even what never becomes a request: malformed, too slow, or with too large a head. */
 export function createHttpServer(messages: Messages, listener: RequestListener, timeouts = TIMEOUTS): Server {
+  const requestIds = createRequestIds();
+  /** The newest response on each open connection. */
+  const newestResponses = new WeakMap<Duplex, ServerResponse>();
   const server = createServer({
     ...messages,
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: timeouts.checkEveryMs,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Node's own refusal has no body; the app refuses instead.
+    // Node's own refusal has no body; the pipeline refuses instead.
     requireHostHeader: false,
   });
   server.on('request', (request, response) => {
-    (request.socket as Answered)[lastAnswer] = response;
+    newestResponses.set(request.socket, response);
     listener(request, response);
   });
   server.on('checkExpectation', (_request, response) => {
-    response.writeHead(UNMET_EXPECTATION.status, headersOf(UNMET_EXPECTATION)).end(bodyOf(UNMET_EXPECTATION));
+    sendError(response, UNMET_EXPECTATION, lastHeaders(requestIds()));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const answer = (socket as Answered)[lastAnswer];
-    const isOwed = answer !== undefined && !answer.writableFinished;
-    const tell = () => socket.end(rawAnswer(REFUSALS[error.code ?? ''] ?? MALFORMED));
+    const response = newestResponses.get(socket);
+    const isPending = response !== undefined && !response.writableFinished;
+    const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    // A whole request came before: it runs, and what is told it must not be taken for its answer.
-    else if (isOwed && answer.req.complete) answer.once('finish', tell);
-    else if (isOwed && answer.headersSent) socket.destroy();
-    else tell();
+    // A complete request came before: it runs, and the refusal must not be taken for its answer.
+    else if (isPending && response.req.complete) response.once('finish', refuse);
+    else if (isPending && response.headersSent) socket.destroy();
+    else refuse();
   });
   return server;
 }
 
-function rawAnswer(refusal: Refusal): string {
-  const head = Object.entries(headersOf(refusal)).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${bodyOf(refusal)}`;
+function lastHeaders(requestId: string): Record<string, string> {
+  return { 'X-Request-Id': requestId, Connection: 'close' };
 }
 
-function headersOf(refusal: Refusal): Record<string, string | number> {
-  return {
+/** For a connection that has no response object to write to. */
+function rawResponse(refusal: Refusal, requestId: string): string {
+  const body = errorBody(refusal);
+  const headers = {
     'Content-Type': JSON_TYPE,
-    'Content-Length': Buffer.byteLength(bodyOf(refusal)),
-    'X-Request-Id': createRequestId(),
-    Connection: 'close',
+    'Content-Length': Buffer.byteLength(body),
+    ...lastHeaders(requestId),
   };
-}
-
-function bodyOf({ code, message }: Refusal): string {
-  return JSON.stringify({ error: { code, message } });
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`;
 }

@@ -4,7 +4,7 @@ import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
 import { routes } from './routes.js';
 
-/** A refusal of the REST surface itself; the HTTP layer knows the status of its code. */
+/** A refusal of the REST surface itself; the HTTP layer maps its code to a status. */
 export class RestRefusal extends Error {
   readonly code: string;
 
@@ -14,15 +14,18 @@ export class RestRefusal extends Error {
   }
 }
 
-/** What the HTTP layer lends to the routes: run in this order, before the input is read. */
+/** What the HTTP layer does for the routes. */
 export interface RestHooks {
+  /** Called with the path template of the matched route, before its handlers. */
+  matched(request: Request, path: string): void;
+  /** Checks of the request, in this order, before its input is read. */
   key: RequestHandler;
   rateLimit: RequestHandler;
   readBody: RequestHandler;
-  /** The same context that GraphQL requests get. */
+  /** The same context as for a GraphQL request. */
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
-  /** Answers 200 with what anyone may have. */
+  /** Sends 200 with an answer that is the same for everybody. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
 
@@ -33,16 +36,23 @@ export function prepareRoutes(schema: GraphQLSchema): PreparedRoute[] {
   return routes.map((route) => prepare(schema, route));
 }
 
-/** The `/v1` routes: each runs its document against the schema, and refuses other methods of its path. */
+/** The `/v1` routes: each runs its document against the schema; other methods of a known path are refused. */
 export function createRest(schema: GraphQLSchema, prepared: readonly PreparedRoute[], hooks: RestHooks): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const paths = new Set(prepared.map((route) => route.path));
+  for (const path of paths) {
+    router.all(expressPath(path), (request, _response, next) => {
+      hooks.matched(request, path);
+      next();
+    });
+  }
   for (const route of prepared) {
     const guards = route.needsKey ? [hooks.key, hooks.rateLimit] : [];
     const body = route.inputs.some((input) => input.in === 'body') ? [hooks.readBody] : [];
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'delete';
     router[verb](expressPath(route.path), ...guards, ...body, runner(schema, route, hooks));
   }
-  for (const path of new Set(prepared.map((route) => route.path))) {
+  for (const path of paths) {
     const methods = prepared.filter((route) => route.path === path).map((route) => route.method);
     const allowed = [...(methods.includes('GET') ? ['HEAD'] : []), ...methods, 'OPTIONS'].sort().join(', ');
     router.all(expressPath(path), (request, response) => {
@@ -93,7 +103,7 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
   return variables;
 }
 
-/** The variable's value, or undefined when it is left out; null is as if absent. */
+/** The variable's value, or undefined when it is left out; null counts as absent. */
 function readInput(input: PreparedInput, raw: unknown): unknown {
   const { field, name } = input;
   if (raw === undefined || raw === null || (raw === '' && field.missing !== undefined)) {
@@ -114,7 +124,7 @@ function readSpelled({ name, field }: PreparedInput, values: Readonly<Record<str
   throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be one of ${list}`);
 }
 
-/** A number where the text is one; else the text, which the bounds then refuse. */
+/** The number a text stands for; any other text as it is, to be refused by the bounds. */
 function fromText({ type }: PreparedInput, text: string): unknown {
   const pattern = { Int: WHOLE, Float: DECIMAL }[type];
   return pattern?.test(text) ? Number(text) : text;

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { basename, extname, join, posix } from 'node:path';
+import { parse as parseQuery } from 'node:querystring';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
+import Negotiator from 'negotiator';
 import { GRAPHIQL_EXAMPLES } from './examples.js';
 
 export interface GraphiqlOptions {
@@ -10,6 +13,9 @@ export interface GraphiqlOptions {
   /** Where scripts/build-graphiql.mjs wrote them. */
   assetsDir: string;
 }
+
+/** Preferred first: a client that accepts anything wants no page. */
+const ANSWER_TYPES = ['application/graphql-response+json', 'application/json', 'text/html'];
 
 const TITLE = 'GPU rental gateway – GraphiQL';
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="24" height="24" fill="none" stroke="#0c8f6f" stroke-width="2" stroke-linecap="round"><rect x="5" y="5" width="14" height="14" rx="2"/><rect x="9.5" y="9.5" width="5" height="5" fill="#0c8f6f"/><path d="M9 1.5v2M15 1.5v2M9 20.5v2M15 20.5v2M1.5 9h2M1.5 15h2M20.5 9h2M20.5 15h2"/></svg>`;
@@ -129,7 +135,7 @@ export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router
 
   router.get(endpoint, (req, res, next) => {
     res.vary('Accept');
-    if (!asksForPage(req)) return next();
+    if (!asksForGraphiql(req)) return next();
     if (page === null) return void res.status(503).type('text').send('GraphiQL is not built: run npm run build.\n');
     res.set({
       'Cache-Control': 'no-cache',
@@ -155,9 +161,12 @@ function builtVersion(assetsDir: string): string | null {
   }
 }
 
-function asksForPage(req: Request): boolean {
-  const accepted = req.accepts(['application/graphql-response+json', 'application/json', 'text/html']);
-  return accepted === 'text/html' && req.query.query === undefined;
+/** Whether a request to the endpoint is a browser's that opens the page; with a query in the address it is an operation. */
+export function asksForGraphiql(request: IncomingMessage): boolean {
+  const { method, url = '', headers } = request;
+  if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;
+  if (new Negotiator(request).mediaType(ANSWER_TYPES) !== 'text/html') return false;
+  return parseQuery(url.split('?')[1] ?? '').query === undefined;
 }
 
 const ASSET_OPTIONS: Parameters<typeof express.static>[1] = {

@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type ExecutionArgs,
   type FieldNode,
   type GraphQLField,
   type GraphQLNamedType,
@@ -22,11 +23,11 @@ import {
 } from 'graphql';
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
-/** Arguments that say how long a list may be, and what the schema allows at most: it refuses more by itself. */
+/** Arguments for the length of a list. The schema itself refuses more than the maximum. */
 const SIZE_ARGUMENTS = ['limit', 'first', 'last'];
 const MAX_PAGE = 100;
 const DEFAULT_PAGE = 25;
-/** What a list is taken for that nobody gives a size: an account's, the catalogue's, or the schema's own. */
+/** Assumed length of lists that take no size: an account's, the catalogue's, and the schema's own. */
 const LIST_SIZE = 100;
 const INTROSPECTION_LIST_SIZE = 8;
 
@@ -36,22 +37,41 @@ interface Scope {
   schema: GraphQLSchema;
   fragments: Fragments;
   variables: Readonly<Record<string, unknown>>;
-  /** Of the fragments met so far, by name and page. */
+  /** Of the fragments visited so far, by name and page. */
   known: Map<string, number>;
 }
 
+/** What decides how much an answer may hold. */
+type SizedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
+
 /**
- * How many values the answer to a valid document may hold, if every page is as long as was asked for. Fields that are
- * skipped count too.
+ * Tells whether the answer to a valid document may hold more than `most` values, if every page is as long as it was asked
+ * to be. Fields left out by @skip and @include count too.
  */
-export function answerValues(
+export function createAnswerLimit(schema: GraphQLSchema): (args: SizedOperation, most: number) => boolean {
+  /** With variables that ask for the longest pages. Has no more entries than the cache of parsed documents. */
+  const greatest = new WeakMap<OperationDefinitionNode, number>();
+  const greatestOf = (document: DocumentNode, operation: OperationDefinitionNode): number => {
+    const known = greatest.get(operation);
+    if (known !== undefined) return known;
+    const variables = (operation.variableDefinitions ?? []).map(({ variable }) => [variable.name.value, MAX_PAGE]);
+    const values = answerValues(schema, document, operation, Object.fromEntries(variables));
+    greatest.set(operation, values);
+    return values;
+  };
+  return ({ document, operationName, variableValues }, most) => {
+    const operation = getOperationAST(document, operationName);
+    if (operation == null || greatestOf(document, operation) <= most) return false;
+    return answerValues(schema, document, operation, variableValues ?? {}) > most;
+  };
+}
+
+function answerValues(
   schema: GraphQLSchema,
   document: DocumentNode,
-  operationName: string | null | undefined,
+  operation: OperationDefinitionNode,
   variables: Readonly<Record<string, unknown>>,
 ): number {
-  const operation = getOperationAST(document, operationName);
-  if (operation == null) return 0;
   const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
     defaultValue === undefined ? [] : [[variable.name.value, valueFromASTUntyped(defaultValue)]],
   );
@@ -64,25 +84,7 @@ export function answerValues(
   return valuesOf(operation.selectionSet, schema.getRootType(operation.operation)!, null, scope);
 }
 
-const mostValues = new WeakMap<OperationDefinitionNode, number>();
-
-/** As `answerValues`, with variables that ask for as much as any may: reckoned once, for a document that comes again. */
-export function mostAnswerValues(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | null | undefined,
-): number {
-  const operation = getOperationAST(document, operationName);
-  if (operation == null) return 0;
-  const known = mostValues.get(operation);
-  if (known !== undefined) return known;
-  const variables = (operation.variableDefinitions ?? []).map(({ variable }) => [variable.name.value, MAX_PAGE]);
-  const most = answerValues(schema, document, operationName, Object.fromEntries(variables));
-  mostValues.set(operation, most);
-  return most;
-}
-
-/** `page` is the length that a field gave to the list below it, as a connection does to its edges. */
+/** `page` is the length that a field gives to the list below it, as a connection does to its edges. */
 function valuesOf(selectionSet: SelectionSetNode, type: GraphQLNamedType, page: number | null, scope: Scope): number {
   return selectionSet.selections.reduce((sum, node) => sum + nodeValues(node, type, page, scope), 0);
 }
@@ -119,7 +121,7 @@ function fieldOf(parent: GraphQLNamedType, name: string): GraphQLField<unknown, 
   return fields[name] ?? META_FIELDS.find((field) => field.name === name)!;
 }
 
-/** The page length that the field's arguments give; null when it takes none. */
+/** The page length asked for by the field's arguments; null when it takes none. */
 function givenPage(node: FieldNode, field: GraphQLField<unknown, unknown>, { variables }: Scope): number | null {
   if (!field.args.some(({ name }) => SIZE_ARGUMENTS.includes(name))) return null;
   const sizes = (node.arguments ?? [])

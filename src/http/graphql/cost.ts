@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type ExecutionArgs,
   type GraphQLField,
   GraphQLIncludeDirective,
   type GraphQLObjectType,
@@ -16,48 +17,41 @@ import {
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
 type Variables = Record<string, unknown>;
-/** Whether a root field counts; one of introspection is undefined. */
+/** What decides the cost of a request. */
+export type CostedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
+/** Whether a root field counts; introspection fields are undefined. */
 type Counts = (field: GraphQLField<unknown, unknown> | undefined) => boolean;
 
 /**
- * What a GraphQL request counts as: one per root field that needs a key, each alias on its own, fields of fragments
- * as often as they are spread, fields left out by @skip and @include not at all.
+ * Finds what a GraphQL request counts as: one for each root field that needs a key, each alias on its own, the fields of
+ * a fragment as often as it is spread, fields left out by @skip and @include not at all.
  */
-export function requestCost(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | null | undefined,
-  variables: Variables,
-): number {
-  const operation = getOperationAST(document, operationName);
-  if (operation == null || isPublic(schema, document, operation)) return 0;
-  return rootFields(schema, document, operationName, variables, needsKey) ?? 0;
+export function createRequestCost(schema: GraphQLSchema): (operation: CostedOperation) => number {
+  /** Whether no field counts, whatever the variables. Has no more entries than the cache of parsed documents. */
+  const publicOperations = new WeakMap<OperationDefinitionNode, boolean>();
+  const isPublic = (document: DocumentNode, operation: OperationDefinitionNode): boolean => {
+    const known = publicOperations.get(operation);
+    if (known !== undefined) return known;
+    const found = costOf(operation.selectionSet, scopeOf(schema, document, operation, null, needsKey)) === 0;
+    publicOperations.set(operation, found);
+    return found;
+  };
+  return (args) => {
+    const operation = getOperationAST(args.document, args.operationName);
+    if (operation == null || isPublic(args.document, operation)) return 0;
+    return rootFields(schema, args, needsKey) ?? 0;
+  };
 }
 
 const needsKey: Counts = (field) => field?.extensions.needsKey === true;
-const publicOperations = new WeakMap<OperationDefinitionNode, boolean>();
 
-/** Whether no field counts, whatever the variables: reckoned once, for a document that comes again. */
-function isPublic(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): boolean {
-  const known = publicOperations.get(operation);
-  if (known !== undefined) return known;
-  const found = costOf(operation.selectionSet, scopeOf(schema, document, operation, null, needsKey)) === 0;
-  publicOperations.set(operation, found);
-  return found;
-}
-
-/** Root fields that count; null for variables that do not fit. */
-export function rootFields(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | null | undefined,
-  variables: Variables,
-  counts: Counts,
-): number | null {
+/** Root fields that count; null when the variables do not fit, and then nothing runs. */
+export function rootFields(schema: GraphQLSchema, args: CostedOperation, counts: Counts): number | null {
+  const { document, operationName, variableValues } = args;
   const operation = getOperationAST(document, operationName);
   if (operation == null) return null;
-  // With the defaults that the operation gives its variables. Variables that do not fit are refused before anything runs.
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  // With the defaults that the operation gives its variables.
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
   if (coerced === undefined) return null;
   return costOf(operation.selectionSet, scopeOf(schema, document, operation, coerced, counts));
 }
@@ -77,13 +71,13 @@ interface Scope {
   root: GraphQLObjectType;
   counts: Counts;
   fragments: Fragments;
-  /** Null: nothing is left out. */
+  /** Null: unknown, so that nothing is left out. */
   variables: Variables | null;
-  /** Of the fragments met so far: each is reckoned once, however often fragments spread each other. */
+  /** Of the fragments visited so far: each is counted once, however often fragments spread each other. */
   costs: Map<string, number>;
 }
 
-/** Validation has refused fragments that spread themselves. */
+/** Ends: validation has refused fragments that spread themselves. */
 function costOf(selectionSet: SelectionSetNode, scope: Scope): number {
   return selectionSet.selections.reduce((sum, node) => sum + (isLeftOut(node, scope) ? 0 : nodeCost(node, scope)), 0);
 }

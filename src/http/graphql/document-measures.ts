@@ -21,7 +21,7 @@ export function fragmentsOf(document: DocumentNode): Fragments {
 const OPENING: readonly TokenKind[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const CLOSING: readonly TokenKind[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
 
-/** How deep brackets of any kind lie within brackets, in the first `maxTokens`. */
+/** How deep brackets of any kind are nested, in the first `maxTokens` tokens. */
 export function nestingOf(text: string, maxTokens: number): number {
   const lexer = new Lexer(new Source(text));
   let [depth, deepest] = [0, 0];
@@ -35,7 +35,7 @@ export function nestingOf(text: string, maxTokens: number): number {
   return deepest;
 }
 
-/** How deep fields lie within fields. */
+/** How deep fields are nested. */
 export function depthOf(selectionSet: SelectionSetNode, fragments: Fragments): number {
   const fold: Fold = {
     fragments,
@@ -46,7 +46,7 @@ export function depthOf(selectionSet: SelectionSetNode, fragments: Fragments): n
   return folded(selectionSet, fold);
 }
 
-/** Fields at the top, those of fragments as often as they are spread. */
+/** Root fields, those of a fragment as often as it is spread. */
 export function rootFieldsOf(selectionSet: SelectionSetNode, fragments: Fragments): number {
   return folded(selectionSet, {
     fragments,
@@ -68,7 +68,7 @@ export function directivesOf(document: DocumentNode): number {
 
 interface Fold {
   fragments: Fragments;
-  /** Of the fragments met so far: each is reckoned once, however often fragments spread each other. */
+  /** Of the fragments visited so far: each is measured once, however often fragments spread each other. */
   known: Map<string, number>;
   ofField(field: FieldNode): number;
   combine(one: number, other: number): number;
@@ -84,7 +84,7 @@ function ofNode(node: SelectionNode, fold: Fold): number {
   return ofFragment(node.name.value, fold);
 }
 
-/** Validation comes later: a fragment may be unknown, or spread itself. */
+/** This runs before validation: a fragment may be unknown, or spread itself. */
 function ofFragment(name: string, fold: Fold): number {
   const known = fold.known.get(name);
   if (known !== undefined) return known;

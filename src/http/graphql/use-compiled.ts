@@ -8,24 +8,24 @@ import {
   Kind,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import type { Plugin } from './plugin.js';
 
-/** Compiling takes as long as running some hundred times: it is done for what comes again. */
+/** Compiling an operation takes as long as some hundred runs: worth it only for one that returns. */
 const COMPILED_AT_USE = 3;
 const MAX_COMPILED = 100;
-/** Of a document's text: the code takes many times that. */
+/** Length of a document's text: its compiled code takes many times as much memory. */
 const MAX_CHARACTERS = 4_000;
 
 type Execute = (args: ExecutionArgs) => unknown;
 
-/** Queries and mutations that come again and again run as compiled code instead of being interpreted. */
+/** Runs queries and mutations that are sent repeatedly as compiled code. */
 export function useCompiled(schema: GraphQLSchema): Plugin {
   const uses = new WeakMap<object, number>();
   const compiled = new LRUCache<object, Map<string, CompiledQuery | null>>({ max: MAX_COMPILED });
   return {
     onExecute({ args, executeFn, setExecuteFn }) {
-      // Yoga gives the same document for the same text, as long as it remembers it.
+      // The same text gives the same document for as long as Yoga's cache holds it.
       const count = (uses.get(args.document) ?? 0) + 1;
       uses.set(args.document, count);
       if (count < COMPILED_AT_USE) return;
@@ -39,10 +39,10 @@ export function useCompiled(schema: GraphQLSchema): Plugin {
   };
 }
 
-/** Null for what compiled code would answer otherwise than the interpreter. */
+/** Null for operations that compiled code answers otherwise than the interpreter. */
 function compile(schema: GraphQLSchema, { document, operationName }: ExecutionArgs): CompiledQuery | null {
   const operation = getOperationAST(document, operationName);
-  // A null for such a variable passes validation; only the interpreter refuses it where an argument may not be null.
+  // Null for such a variable passes validation; only the interpreter refuses it for a non-null argument.
   const mayBeNull = operation?.variableDefinitions?.some(
     ({ type, defaultValue }) => type.kind !== Kind.NON_NULL_TYPE && defaultValue !== undefined,
   );
@@ -56,10 +56,10 @@ function compile(schema: GraphQLSchema, { document, operationName }: ExecutionAr
 function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   return (args) => {
     const then = (result: ExecutionResult) => {
-      // Nothing ran: the variables do not fit, which is told in the same words always.
+      // Nothing ran because the variables do not fit; the interpreter's message is always the same.
       if (!('data' in result)) return interpret(args);
       const { errors, data } = result;
-      // Errors stand first, as the interpreter has them.
+      // Errors come first, as in the interpreter's results.
       return errors === undefined ? result : { errors: errors.map((error) => located(error, args.document)), data };
     };
     const result = query(args.rootValue, args.contextValue, args.variableValues) as
@@ -69,7 +69,7 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   };
 }
 
-/** Compiled code tells lines and columns alone, from which no error can be made again. */
+/** Compiled code reports lines and columns only, but masking an error needs its positions in the source. */
 function located({ message, locations, path, originalError, extensions }: GraphQLError, document: DocumentNode) {
   const source = document.loc!.source;
   const starts = [0, ...Array.from(source.body.matchAll(/\r\n|[\n\r]/g), ({ 0: end, index }) => index + end.length)];

@@ -1,10 +1,10 @@
 import { type GraphQLError, NoSchemaIntrospectionCustomRule } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import type { Plugin } from './plugin.js';
 
-/** Where GraphQL's messages begin to guess; the guess is always at their end. */
+/** Suggestions of names stand at the end of GraphQL's messages. */
 const SUGGESTION = / ?Did you mean .*$/s;
 
-/** Switched off, the schema is not described: neither when it is asked for, nor by guesses in messages. */
+/** Switched off, the schema is described neither by introspection nor by suggestions in messages. */
 export function useIntrospection(allowed: boolean): Plugin {
   if (allowed) return {};
   return {

@@ -7,26 +7,28 @@ import Negotiator from 'negotiator';
 import type { Inventory } from '../../domain/inventory/inventory.js';
 import type { Headers } from '../cors.js';
 
-/** In the order that they are preferred in when a caller likes them alike. */
+/** Preferred first when a caller gives them the same weight. */
 const ENCODINGS = ['br', 'gzip', 'identity'];
-/** Good for a body that is made once for each change and sent many times. */
+/** Suits a body that is compressed once for each change and sent many times. */
 const BROTLI_QUALITY = 5;
 const GZIP_LEVEL = 6;
-/** Smaller bodies fit one packet as they are. */
+/** Smaller bodies fit into one packet uncompressed. */
 const COMPRESSED_FROM_BYTES = 1_000;
 const MAX_ANSWERS = 2_000;
 const MAX_BYTES = 16_000_000;
+/** The answer to a longer operation is not kept. */
+const MAX_OPERATION_CHARACTERS = 8_000;
 const MAX_ASKED = 2_000;
 const MAX_ASKED_CHARACTERS = 1_000_000;
 const MAX_KNOWN_HEADERS = 200;
-/** A CDN may answer of its copy for a second, as long as another gateway may take to hear of a change; all others ask. */
+/** A CDN may reuse its copy for a second, as long as another gateway may take to learn of a change; others revalidate. */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
 export const VARY = 'Accept-Encoding';
 
 /** What the published types leave out. */
 type Preferring = Negotiator & { encoding(available: string[], options: { preferred: string[] }): string | undefined };
 
-/** What is to be sent beside the headers of every answer and `Vary`. */
+/** An answer to GET or HEAD, without `Vary` and the headers common to every answer. */
 export interface Reply {
   status: number;
   headers: Headers;
@@ -41,16 +43,41 @@ interface Representation {
   notModified: Reply;
 }
 
-/** The ready bytes of one public answer. */
-export interface PublicAnswer {
-  body: Buffer;
+/** What an answer is kept with: the log line of a later request is made of it. */
+export interface Source {
   type: string;
+  route: string;
+  /** Name of the GraphQL operation. */
+  operation: string | null;
+}
+
+/** The bytes of one public answer, ready to be sent. */
+export interface PublicAnswer extends Source {
+  body: Buffer;
   representations: Map<string, Representation>;
 }
 
+/** Entitles one request to keep its answer, if nothing has changed since the ticket was drawn. */
+export class Ticket {
+  readonly #answers: PublicAnswers;
+  readonly #key: string;
+  readonly #version: number;
+
+  constructor(answers: PublicAnswers, key: string, version: number) {
+    this.#answers = answers;
+    this.#key = key;
+    this.#version = version;
+  }
+
+  /** To be called for an answer that is the same for everybody, and for no other. */
+  keep(body: string, source: Source): PublicAnswer {
+    return this.#answers.keep(this.#key, this.#version, body, source);
+  }
+}
+
 /**
- * Public answers as ready bytes. One is right until the inventory changes, which throws all of them away; it holds
- * nothing of any account.
+ * Public answers, kept as bytes ready to be sent until the inventory changes. It holds nothing of any account. A lookup
+ * gives the kept answer or a ticket to keep the one that is made instead.
  */
 export class PublicAnswers {
   readonly #inventory: Inventory;
@@ -59,13 +86,13 @@ export class PublicAnswers {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, key) => body.length + key.length + 1,
   });
-  /** Keys met before, whatever was answered then. */
+  /** Keys of operations asked before; they outlive a change. */
   readonly #asked = new LRUCache<string, true>({
     max: MAX_ASKED,
     maxSize: MAX_ASKED_CHARACTERS,
     sizeCalculation: (_true, key) => key.length + 1,
   });
-  /** Of Accept-Encoding headers met before. */
+  /** Negotiated encodings by Accept-Encoding header. */
   readonly #encodings = new LRUCache<string, string>({ max: MAX_KNOWN_HEADERS });
   #version = 0;
 
@@ -73,31 +100,48 @@ export class PublicAnswers {
     this.#inventory = inventory;
   }
 
-  /** To be read before an answer is made that is to be kept. */
-  get version(): number {
-    return this.#inventory.version;
+  /** For GET and HEAD of a path with its query. */
+  lookupPath(path: string): PublicAnswer | Ticket {
+    return this.#find(path) ?? this.#ticket(path);
   }
 
-  /** Undefined also while the inventory is behind. */
-  find(key: string): PublicAnswer | undefined {
-    return this.#isCurrent() ? this.#answers.get(key) : undefined;
-  }
-
-  /** False at the first asking: most questions with variables come but once, and their answers need not be kept. */
-  isAskedAgain(key: string): boolean {
-    if (this.#asked.get(key) === true) return true;
+  /**
+   * For a GraphQL operation that comes without a key and is answered as `type`. Null for one that is not to be kept: too
+   * long, or asked for the first time, as most operations with variables are asked once only.
+   */
+  lookupOperation(type: string, parameters: object): PublicAnswer | Ticket | null {
+    const key = `POST ${type} ${JSON.stringify(parameters)}`;
+    if (key.length > MAX_OPERATION_CHARACTERS) return null;
+    const answer = this.#find(key);
+    if (answer !== undefined) return answer;
+    if (this.#asked.get(key) === true) return this.#ticket(key);
     this.#asked.set(key, true);
-    return false;
+    return null;
   }
 
-  /** Keeps an answer, unless something has changed since `version`. */
-  keep(key: string, version: number, body: string, type: string): PublicAnswer {
-    const answer = { body: Buffer.from(body), type, representations: new Map() };
+  /** Called by tickets. `version` is the inventory's from before the answer was made. */
+  keep(key: string, version: number, body: string, source: Source): PublicAnswer {
+    const answer = { ...source, body: Buffer.from(body), representations: new Map() };
     if (this.#isCurrent() && this.#version === version) this.#answers.set(key, answer);
     return answer;
   }
 
-  /** Whether what is kept now is right; throws away what was made before a change. */
+  /** The reply to a GET or HEAD in the encoding its sender prefers; 304 for a sender that holds these very bytes. */
+  replyTo(request: IncomingMessage, answer: PublicAnswer): Reply {
+    const { whole, head, notModified, etag } = this.#representation(request.headers['accept-encoding'], answer);
+    if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) return notModified;
+    return request.method === 'HEAD' ? head : whole;
+  }
+
+  #find(key: string): PublicAnswer | undefined {
+    return this.#isCurrent() ? this.#answers.get(key) : undefined;
+  }
+
+  #ticket(key: string): Ticket {
+    return new Ticket(this, key, this.#inventory.version);
+  }
+
+  /** Whether what is kept is right now; drops what was made before a change. */
   #isCurrent(): boolean {
     if (!this.#inventory.isCurrent) return false;
     if (this.#version !== this.#inventory.version) {
@@ -105,13 +149,6 @@ export class PublicAnswers {
       this.#version = this.#inventory.version;
     }
     return true;
-  }
-
-  /** To a GET or HEAD, in the encoding that is liked best: 200, or 304 to whoever has these very bytes. */
-  replyTo(request: IncomingMessage, answer: PublicAnswer): Reply {
-    const { whole, head, notModified, etag } = this.#representation(request.headers['accept-encoding'], answer);
-    if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) return notModified;
-    return request.method === 'HEAD' ? head : whole;
   }
 
   #encodingOf(accepted: string | undefined, { body }: PublicAnswer): string {

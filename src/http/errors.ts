@@ -1,34 +1,36 @@
 import { PothosValidationError } from '@pothos/core';
+import type { ErrorRequestHandler } from 'express';
 import { GraphQLError } from 'graphql';
+import type { Logger } from 'pino';
 import { isUnavailable } from '../database/faults.js';
 import { DomainError, type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
 import { RestRefusal } from '../rest/adapter.js';
+import { type Refusal, sendError } from './error-envelope.js';
+import { bodyFault } from './read-json.js';
 
-/** What a caller is told of a fault, whichever way in it took. */
-export interface Fault {
-  code: ErrorCode;
-  status: number;
-  message: string;
+/** What a caller is told about an error, on either surface. */
+export interface Fault extends Refusal {
+  /** The input at fault, where there is one. */
   field?: string;
-  retryAfterSeconds?: number;
-  /** True when it is ours: nothing about it leaves the log. */
+  /** True for a fault of the gateway itself: its cause is logged and never sent. */
   unexpected: boolean;
 }
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
 const MAX_CAUSES = 4;
 
-/** Refusals keep their words; a database that is away is `unavailable`; anything else is `internal` and says no more. */
+/** Refusals keep their message; an unreachable database is `unavailable`; anything else is `internal`, without details. */
 export function describeFault(error: unknown): Fault {
   const cause = rootCause(error);
   if (cause instanceof DomainError) {
     const { code, message, field, retryAfterSeconds } = cause;
     return fault(code, message, { ...(field && { field }), ...(retryAfterSeconds && { retryAfterSeconds }) });
   }
-  // What the relay arguments of a page can't be together: negative, or from both ends.
+  // Relay arguments that contradict each other: a negative page, or a page from both ends.
   if (cause instanceof PothosValidationError) return fault('invalid_request', cause.message);
-  // A variable that may be null, given to an argument that may not: found out only when the field is run.
+  // A null variable for a non-null argument: GraphQL finds it only when the field runs.
   if (cause instanceof GraphQLError && cause.nodes !== undefined) return fault('invalid_request', cause.message);
+  // REST knows codes only as text: they come from the schema's own definitions.
   if (cause instanceof RestRefusal) return fault(cause.code as ErrorCode, cause.message);
   if (isUnavailable(cause)) {
     return fault('unavailable', 'the service is busy or its database is away; try again', {
@@ -36,6 +38,16 @@ export function describeFault(error: unknown): Fault {
     });
   }
   return { ...fault('internal', 'internal error'), unexpected: true };
+}
+
+/** The last handler of the Express app: answers every error in the envelope and logs the unexpected ones. */
+export function answerErrors(log: Logger): ErrorRequestHandler {
+  return (error, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const fault = describeFault(bodyFault(error) ?? error);
+    if (fault.unexpected) log.error({ err: error, id: request.state.id }, 'unexpected error');
+    sendError(response, fault);
+  };
 }
 
 function fault(code: ErrorCode, message: string, details: Partial<Fault> = {}): Fault {

@@ -1,0 +1,33 @@
+import type { ServerResponse } from 'node:http';
+import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** A refusal as the REST surface words it. */
+export interface Refusal {
+  status: number;
+  code: ErrorCode;
+  message: string;
+  /** Whole seconds, sent as Retry-After. */
+  retryAfterSeconds?: number;
+}
+
+/** The error envelope: the body of every refusal outside GraphQL (contract section 7). */
+export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>): string {
+  return JSON.stringify({ error: { code, message } });
+}
+
+/** Sends the envelope with the headers its status asks for, in addition to those already set on the response. */
+export function sendError(response: ServerResponse, refusal: Refusal, headers: Record<string, string> = {}): void {
+  const { status, retryAfterSeconds } = refusal;
+  const body = errorBody(refusal);
+  response
+    .writeHead(status, {
+      ...headers,
+      ...(status === STATUS_OF.unauthorized && { 'WWW-Authenticate': 'Bearer' }),
+      ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+      'Content-Type': JSON_TYPE,
+      'Content-Length': String(Buffer.byteLength(body)),
+    })
+    .end(body);
+}

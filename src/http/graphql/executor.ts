@@ -1,0 +1,77 @@
+import type { GraphQLSchema } from 'graphql';
+import { createYoga, type FetchAPI, type GraphQLParams } from 'graphql-yoga';
+import type { Logger } from 'pino';
+import type { Deps } from '../../domain/deps.js';
+import type { GatewayContext } from '../../schema/context.js';
+import type { RateLimiter } from '../rate-limit/rate-limit.js';
+import { type Identify, resolverContext } from '../request-state.js';
+import { createErrorMask } from './graphql-errors.js';
+import type { Plugin, ServerContext } from './plugin.js';
+import type { Results } from './send-result.js';
+import { useCompiled } from './use-compiled.js';
+import { useIntrospection } from './use-introspection.js';
+import { boundedCaches, useLimits } from './use-limits.js';
+import { useOperation } from './use-operation.js';
+import { useRateLimit } from './use-rate-limit.js';
+import { useStatus } from './use-status.js';
+import { useSubscriptions } from './use-subscriptions.js';
+
+export interface ExecutorOptions {
+  deps: Deps;
+  schema: GraphQLSchema;
+  limiter: RateLimiter;
+  identify: Identify;
+  introspection: boolean;
+  log: Logger;
+}
+
+export interface Executor {
+  /** Never rejects: what fails is a result with masked errors. */
+  execute(context: ServerContext, parameters: GraphQLParams): Promise<Results>;
+  fetchAPI: FetchAPI;
+}
+
+/** Yoga with the plugins of the service, from the parameters of a request to its result. */
+export function createExecutor(options: ExecutorOptions): Executor {
+  const { deps, schema, limiter, identify, introspection, log } = options;
+  const maskError = createErrorMask(log);
+  const plugins: Plugin[] = [
+    useIntrospection(introspection),
+    useSubscriptions(schema),
+    useLimits(schema),
+    useCompiled(schema),
+    useOperation(schema),
+    useRateLimit(limiter, log),
+    useStatus(),
+  ];
+  const yoga = createYoga<ServerContext, GatewayContext>({
+    schema,
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    batching: false,
+    multipart: false,
+    logging: false,
+    fetchAPI: { Response, ReadableStream },
+    parserAndValidationCache: boundedCaches(),
+    maskedErrors: { maskError },
+    context: async ({ req, res }) => resolverContext(deps, await identify(req), res),
+    plugins,
+  });
+  // Of a request Yoga's own plugins read the method alone: a mutation must come by POST. FIGURE
+  const requests: Record<string, Request> = {};
+  for (const method of ['GET', 'POST']) requests[method] = new Request('http://gateway/graphql', { method });
+
+  return {
+    fetchAPI: yoga.fetchAPI,
+    execute: async (context, params) => {
+      try {
+        const result = await yoga.getResultForParams({ params, request: requests[context.req.method!]! }, context);
+        if (result === undefined) throw new Error('Yoga gave no result');
+        return result;
+      } catch (error) {
+        return { errors: [maskError(error)] };
+      }
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { Logger } from 'pino';
+import { type ErrorCode, STATUS_OF } from '../../domain/rules/errors.js';
+import { describeFault, type Fault } from '../errors.js';
+
+/** The `http` member of an error's extensions: status and headers of the answer. It is not sent in the body. */
+export interface HttpExtension {
+  status: number;
+  headers: Record<string, string>;
+  /** The status is sent only where the answer's type has one for errors; application/json then stays 200. */
+  spec?: boolean;
+}
+
+/** Codes that set the status when no field could be answered for that one reason; any other refusal stays 200. */
+const STATUS_CODES: ReadonlySet<string> = new Set(['unauthorized', 'unavailable', 'internal']);
+/** A subscription is also refused when too many are open. */
+const SUBSCRIPTION_STATUS_CODES: ReadonlySet<string> = new Set([...STATUS_CODES, 'rate_limited']);
+
+const YOGAS_CODE = 'BAD_USER_INPUT';
+
+/** Refuses a whole request, before anything of it runs. */
+export function refusal(
+  message: string,
+  { status = STATUS_OF.invalid_request as number, code = 'invalid_request' as ErrorCode, spec = false } = {},
+): GraphQLError {
+  const http: HttpExtension = { status, headers: {}, ...(spec && { spec }) };
+  return new GraphQLError(message, { extensions: { code, status, http } });
+}
+
+/** Makes any error one that may be sent: with the service's code and status, and without what belongs in the log alone. */
+export function createErrorMask(log: Logger): (error: unknown) => Error {
+  return (error) => {
+    if (isRequestError(error)) {
+      // Yoga gives every request error a code but those of variables, and has its own for those of a subscription.
+      const { code = YOGAS_CODE } = error.extensions;
+      if (code === YOGAS_CODE) error.extensions.code = 'invalid_request' satisfies ErrorCode;
+      return error;
+    }
+    const masked = toGraphqlError(error, log);
+    // Thrown before anything ran, as when the key can't be looked up: no result carries the status.
+    if (masked.path === undefined) masked.extensions.http = httpOf(masked);
+    return masked;
+  };
+}
+
+/** Syntax, validation and variables: refused by GraphQL before anything runs, in its own words. */
+function isRequestError(error: unknown): error is GraphQLError {
+  if (!(error instanceof GraphQLError) || error.path !== undefined) return false;
+  return error.originalError == null || error.originalError instanceof GraphQLError;
+}
+
+/** A fault as a GraphQL error: code and REST status in its extensions. */
+export function toGraphqlError(error: unknown, log: Logger): GraphQLError {
+  const { unexpected, code, status, message, field, retryAfterSeconds } = describeFault(error);
+  if (unexpected) log.error({ err: error }, 'unexpected error in a resolver');
+  const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
+  return new GraphQLError(message, {
+    ...(nodes && { nodes }),
+    ...(source && { source }),
+    ...(positions && { positions }),
+    ...(path && { path }),
+    extensions: { code, status, ...(field && { field }), ...(retryAfterSeconds && { retryAfterSeconds }) },
+  });
+}
+
+export function httpOf({ extensions }: GraphQLError): HttpExtension {
+  const { code, status, retryAfterSeconds } = extensions as unknown as Fault;
+  return httpExtension(status, code, retryAfterSeconds);
+}
+
+/** The status of a result without any answered field; null where it stays 200. */
+export function statusOf({ data, errors }: ExecutionResult): HttpExtension | null {
+  if (errors === undefined || data === undefined) return null;
+  if (data !== null && Object.values(data).some((value) => value !== null)) return null;
+  return sharedStatus(errors, STATUS_CODES);
+}
+
+/** The same for a subscription that was refused when it was opened. */
+export function subscriptionStatusOf({ errors }: ExecutionResult): HttpExtension | null {
+  return errors === undefined ? null : sharedStatus(errors, SUBSCRIPTION_STATUS_CODES);
+}
+
+function sharedStatus(errors: readonly GraphQLError[], codes: ReadonlySet<string>): HttpExtension | null {
+  const [first, ...others] = errors.map((error) => describeFault(error));
+  if (first === undefined || !codes.has(first.code) || others.some(({ code }) => code !== first.code)) return null;
+  return httpExtension(first.status, first.code, first.retryAfterSeconds);
+}
+
+function httpExtension(status: number, code: string, retryAfterSeconds: number | undefined): HttpExtension {
+  return {
+    status,
+    headers: {
+      ...(code === 'unauthorized' && { 'WWW-Authenticate': 'Bearer' }),
+      ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExecutionArgs, ExecutionResult } from 'graphql';
+import type { Plugin as YogaPlugin } from 'graphql-yoga';
+import type { GatewayContext } from '../../schema/context.js';
+
+/** What Yoga is given with a request. */
+export interface ServerContext {
+  req: IncomingMessage;
+  res: ServerResponse;
+  /** The negotiated type of the answer. */
+  type: string;
+}
+
+/** What a plugin finds in `contextValue`. */
+export type PluginContext = GatewayContext & ServerContext;
+
+export type Plugin = YogaPlugin<PluginContext, ServerContext>;
+
+/** An operation that is about to run; a subscription starts once, when it is opened. */
+export interface StartingOperation {
+  args: ExecutionArgs;
+  setResultAndStopExecution(result: ExecutionResult): void;
+}

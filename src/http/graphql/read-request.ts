@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parse as parseQuery } from 'node:querystring';
+import { GraphQLError } from 'graphql';
+import type { GraphQLParams } from 'graphql-yoga';
+import { LRUCache } from 'lru-cache';
+import Negotiator from 'negotiator';
+import { createJsonReader } from '../read-json.js';
+import { type HttpExtension, refusal } from './graphql-errors.js';
+
+export const GRAPHQL_PATH = '/graphql';
+export const JSON_ANSWER = 'application/json';
+/** Has a status of its own for every refusal (GraphQL over HTTP). */
+export const RESPONSE_ANSWER = 'application/graphql-response+json';
+export const STREAM_ANSWER = 'text/event-stream';
+/** What an answer may be, preferred first. */
+const ANSWER_TYPES = [JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER];
+const TEXT_PARAMETERS = ['query', 'operationName'];
+const JSON_PARAMETERS = ['variables', 'extensions'];
+
+const MAX_KNOWN_HEADERS = 200;
+const BAD_REQUEST = 400;
+const METHOD_NOT_ALLOWED = 405;
+const NOT_ACCEPTABLE = 406;
+const UNSUPPORTED_MEDIA_TYPE = 415;
+
+export function isGraphql({ url = '' }: IncomingMessage): boolean {
+  if (url.startsWith(GRAPHQL_PATH))
+    return url.length === GRAPHQL_PATH.length || '?#'.includes(url[GRAPHQL_PATH.length]!);
+  // A request target may be a whole URL (RFC 9112, 3.2.2).
+  return !url.startsWith('/') && URL.canParse(url) && new URL(url).pathname === GRAPHQL_PATH;
+}
+
+/** Finds the type an Accept header prefers; undefined when none will do. */
+export function createAnswerTypes(): (accept: string | undefined) => string | undefined {
+  const known = new LRUCache<string, { type: string | undefined }>({ max: MAX_KNOWN_HEADERS });
+  return (accept = '*/*') => {
+    const found = known.get(accept);
+    if (found !== undefined) return found.type;
+    const type = new Negotiator({ headers: { accept } }).mediaType(ANSWER_TYPES);
+    known.set(accept, { type });
+    return type;
+  };
+}
+
+/** Refuses a request whose answer its sender could not read: a mutation must not run unseen. */
+export function notAcceptable(): GraphQLError {
+  return refusal(`answers are ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
+}
+
+const readJson = createJsonReader();
+
+/**
+ * The parameters of an operation: from the query string of a GET or the JSON body of a POST, and from nothing else.
+ * A browser sends the form of any site without asking, so forms are refused.
+ */
+export async function readParameters(request: IncomingMessage, response: ServerResponse): Promise<GraphQLParams> {
+  if (request.method === 'GET') return checked(fromQueryString(request.url!));
+  if (request.method === 'POST') return checked(await fromBody(request, response));
+  throw methodNotAllowed();
+}
+
+function methodNotAllowed(): GraphQLError {
+  const http: HttpExtension = { status: METHOD_NOT_ALLOWED, headers: { Allow: 'GET, POST' } };
+  // The code that Yoga gives to mistakes of this kind.
+  const extensions = { code: 'BAD_REQUEST', http };
+  return new GraphQLError('GraphQL only supports GET and POST requests.', { extensions });
+}
+
+function checked(parameters: unknown): GraphQLParams {
+  const isObject = typeof parameters === 'object' && parameters !== null && !Array.isArray(parameters);
+  if (!isObject) throw badRequest('the body must be one JSON object: one operation');
+  const { query } = parameters as { query?: unknown };
+  if (typeof query !== 'string') throw badRequest('query is required: the text of a GraphQL document');
+  return parameters;
+}
+
+async function fromBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  const { 'content-length': length, 'transfer-encoding': coding, 'content-type': type = '' } = request.headers;
+  if (length === undefined && coding === undefined) throw badRequest('a body is required');
+  if (type.split(';')[0]!.trim().toLowerCase() !== JSON_ANSWER) {
+    throw refusal(`the body must be ${JSON_ANSWER}`, { status: UNSUPPORTED_MEDIA_TYPE });
+  }
+  await new Promise<void>((resolve, reject) => {
+    readJson(request, response, (error) => (error === undefined ? resolve() : reject(error)));
+  });
+  return request.body;
+}
+
+function fromQueryString(url: string): Record<string, unknown> {
+  const start = url.indexOf('?');
+  const given = parseQuery(start < 0 ? '' : url.slice(start + 1).split('#')[0]!);
+  const parameters: Record<string, unknown> = {};
+  for (const name of [...TEXT_PARAMETERS, ...JSON_PARAMETERS]) {
+    const text = given[name];
+    if (Array.isArray(text)) throw badRequest(`${name} may be given once`);
+    if (text === undefined || text === '') continue;
+    parameters[name] = JSON_PARAMETERS.includes(name) ? fromJson(name, text) : text;
+  }
+  return parameters;
+}
+
+function fromJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refusal(`${name} is not JSON`, { status: BAD_REQUEST, code: 'invalid_json' });
+  }
+}
+
+function badRequest(message: string): GraphQLError {
+  return refusal(message, { status: BAD_REQUEST });
+}

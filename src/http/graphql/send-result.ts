@@ -1,0 +1,55 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import type { ExecutionResult } from 'graphql';
+import { type FetchAPI, getSSEProcessor, processRegularResult } from 'graphql-yoga';
+import { sendJson } from '../send-json.js';
+import { JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER } from './read-request.js';
+
+/** Errors are masked by now. */
+export type Result = Pick<ExecutionResult, 'data' | 'extensions'> & { errors?: readonly Error[] };
+export type Results = Result | AsyncIterable<Result>;
+
+/** Sends results as Yoga's processors word them: JSON, or server-sent events. */
+export function createSendResult(
+  fetchAPI: FetchAPI,
+): (response: ServerResponse, type: string, result: Results) => Promise<void> {
+  const toEvents = getSSEProcessor();
+  return async (response, type, result) => {
+    if (isPlain(result) && type !== STREAM_ANSWER)
+      return sendJson(response, 200, contentType(type), JSON.stringify(result));
+    // Yoga's processors take streams too, which their type leaves out.
+    const processed = result as ExecutionResult;
+    if (type === STREAM_ANSWER) return sendEvents(response, await toEvents(processed, fetchAPI, type));
+    return sendWithStatus(response, processRegularResult(processed, fetchAPI, type));
+  };
+}
+
+/** Nothing but data: no error or extension decides over the status. */
+export function isPlain(result: Results): result is Result {
+  return !(Symbol.asyncIterator in result) && result.errors === undefined && result.extensions === undefined;
+}
+
+/** The type of a refusal to a request whose answer would have been of `type`: a stream is refused before it begins. */
+export function refusalType(type = JSON_ANSWER): string {
+  return type === STREAM_ANSWER ? RESPONSE_ANSWER : type;
+}
+
+export function contentType(type: string): string {
+  return `${type}; charset=utf-8`;
+}
+
+async function sendWithStatus(response: ServerResponse, answer: Response): Promise<void> {
+  const { 'content-type': type, ...headers } = Object.fromEntries(answer.headers);
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  sendJson(response, answer.status, type!, await answer.text());
+}
+
+/** Ends when either side does: a client that goes away cancels the subscription. */
+async function sendEvents(response: ServerResponse, answer: Response): Promise<void> {
+  const { 'content-encoding': _notACoding, ...headers } = Object.fromEntries(answer.headers);
+  // Proxies must not collect events before they pass them on.
+  response.writeHead(answer.status, { ...headers, 'X-Accel-Buffering': 'no' });
+  await pipeline(Readable.fromWeb(answer.body as ReadableStream), response).catch(() => {});
+}

@@ -1,0 +1,26 @@
+import { type ExecutionArgs, type GraphQLSchema, getOperationAST } from 'graphql';
+import { createRequestCost } from './cost.js';
+import type { Plugin, PluginContext } from './plugin.js';
+
+/** Of an operation's name in the log. */
+const MAX_NAME_CHARACTERS = 64;
+/** An API key has the form of a name too. */
+const KEY_IN_NAME = 'gpu_live_';
+
+/** Notes what runs in the request's state, for the rate limit, the kept public answers and the log. */
+export function useOperation(schema: GraphQLSchema): Plugin {
+  const costOf = createRequestCost(schema);
+  const note = ({ args }: { args: ExecutionArgs }) => {
+    const { req } = args.contextValue as PluginContext;
+    const operation = getOperationAST(args.document, args.operationName);
+    const cost = costOf(args);
+    const isPublicQuery = operation?.operation === 'query' && cost === 0;
+    req.state.operation = { name: loggedName(operation?.name?.value), cost, isPublicQuery };
+  };
+  return { onExecute: note, onSubscribe: note };
+}
+
+/** GraphQL allows letters, digits and underscores in a name, and any length. */
+function loggedName(name: string | undefined): string | null {
+  return name === undefined || name.includes(KEY_IN_NAME) ? null : name.slice(0, MAX_NAME_CHARACTERS);
+}

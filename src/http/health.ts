@@ -1,0 +1,43 @@
+import type { RequestHandler } from 'express';
+import { databaseState } from '../domain/database-state.js';
+import type { Deps } from '../domain/deps.js';
+import { recheckTimes } from '../domain/market/recheck.js';
+import { formatInstant, type Instant } from '../domain/rules/time.js';
+import type { RedisState } from './rate-limit/redis-buckets.js';
+
+export interface HealthOptions {
+  deps: Deps;
+  /** Null when no Redis is used. */
+  redisState: (() => RedisState) | null;
+  /** False once the process is asked to end. */
+  isServing(): boolean;
+}
+
+/** GET /healthz: the process is alive. */
+export const liveness: RequestHandler = (_request, response) => void response.json({ status: 'ok' });
+
+/** GET /readyz. Redis does not decide: without it each process limits requests for itself. */
+export function createReadiness({ deps, redisState, isServing }: HealthOptions): RequestHandler {
+  return async (_request, response) => {
+    const database = await databaseState(deps);
+    const ready = database === 'ok' && isServing();
+    response.status(ready ? 200 : 503).json({
+      status: ready ? 'ready' : 'not ready',
+      database,
+      ...(redisState !== null && { redis: redisState() }),
+      ...(deps.settings.marketSource !== null && { market: await marketState(deps) }),
+    });
+  };
+}
+
+/** For operators: a failed market re-check does not make a gateway unready. Null while the database is away. */
+async function marketState(deps: Deps): Promise<object | null> {
+  const times = await recheckTimes(deps).catch(() => null);
+  if (times === null) return null;
+  const shown = (at: Instant | null) => (at === null ? null : formatInstant(at));
+  return {
+    lastSucceededAt: shown(times.lastSucceededAt),
+    lastFailedAt: shown(times.lastFailedAt),
+    nextAt: shown(times.nextAt),
+  };
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { HeadFault } from './check-head.js';
+import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
+import { sendError } from './error-envelope.js';
+import { type PublicAnswer, type PublicAnswers, Ticket, VARY } from './public-answers/public-answers.js';
+import type { RequestIds } from './request-id.js';
+import type { LogRequest } from './request-log.js';
+import { createRequestState } from './request-state.js';
+
+export interface PipelineOptions {
+  requestIds: RequestIds;
+  /** Null when requests are not logged. */
+  logRequest: LogRequest | null;
+  checkHead(request: IncomingMessage): HeadFault | null;
+  cors(origin: string | undefined): Headers;
+  answers: PublicAnswers;
+  graphql: RequestListener;
+  isGraphql(request: IncomingMessage): boolean;
+  /** Every other route. */
+  app: RequestListener;
+}
+
+/** What every request passes, in order: its state and log line, the check of its head, CORS, and then one of three ways. */
+export function createPipeline(options: PipelineOptions): RequestListener {
+  const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app } = options;
+  return (request, response) => {
+    const id = requestIds();
+    request.state = createRequestState(id);
+    logRequest?.(request, response);
+    const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
+    const fault = checkHead(request);
+    if (fault !== null) {
+      setHeaders(response, headers);
+      sendError(response, fault, fault.closes ? { Connection: 'close' } : {});
+    } else if (request.method === 'OPTIONS') {
+      response.writeHead(204, [...headers, ...PREFLIGHT_HEADERS]).end();
+    } else if (isGraphql(request)) {
+      setHeaders(response, headers);
+      graphql(request, response);
+    } else {
+      const kept = lookup(request, answers);
+      if (kept !== null) sendKept(request, response, headers, kept);
+      else {
+        setHeaders(response, headers);
+        app(request, response);
+      }
+    }
+  };
+
+  function sendKept(request: IncomingMessage, response: ServerResponse, headers: Headers, answer: PublicAnswer): void {
+    request.state.route = answer.route;
+    const reply = answers.replyTo(request, answer);
+    response.writeHead(reply.status, [...headers, 'Vary', VARY, ...reply.headers]).end(reply.body);
+  }
+}
+
+/** The kept answer to a GET or HEAD; null when there is none, and then the route may keep the one it makes. */
+function lookup({ method, url, state }: IncomingMessage, answers: PublicAnswers): PublicAnswer | null {
+  if (method !== 'GET' && method !== 'HEAD') return null;
+  const found = answers.lookupPath(url!);
+  if (!(found instanceof Ticket)) return found;
+  state.ticket = found;
+  return null;
+}
+
+function setHeaders(response: ServerResponse, headers: Headers): void {
+  for (let index = 0; index < headers.length; index += 2) response.setHeader(headers[index]!, headers[index + 1]!);
+}

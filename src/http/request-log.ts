@@ -1,0 +1,52 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import proxyAddr from 'proxy-addr';
+import type { IsTrusted } from './trust-proxy.js';
+
+export type LogRequest = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * One line for each request, written when its answer has been sent or its connection is lost. It holds neither path,
+ * query, headers nor body: any of them may contain a key. Null when the level leaves such lines out.
+ */
+export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest | null {
+  if (!log.isLevelEnabled('info')) return null;
+  /** Bytes already attributed to answers, of each open connection. Answers leave a connection in order. */
+  const attributed = new WeakMap<Socket, number>();
+
+  return (request, response) => {
+    const { socket } = request;
+    const startedAt = performance.now();
+    // Unknown once the connection is closed.
+    const address = proxyAddr(request, isTrusted);
+    let isLogged = false;
+    const write = (isAborted: boolean) => {
+      if (isLogged) return;
+      isLogged = true;
+      const { id, route, accountId, operation } = request.state;
+      const { bytesWritten } = socket;
+      const bytes = bytesWritten - (attributed.get(socket) ?? 0);
+      attributed.set(socket, bytesWritten);
+      log.info(
+        {
+          id,
+          method: request.method,
+          route,
+          status: response.headersSent ? response.statusCode : null,
+          ms: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
+          bytes,
+          account: accountId,
+          operation: operation?.name ?? null,
+          address,
+          ...(isAborted && { aborted: true }),
+        },
+        'request',
+      );
+    };
+    // Before Node hands the connection to the answer of a pipelined request.
+    response.prependListener('finish', () => write(false));
+    response.on('close', () => write(true));
+  };
+}

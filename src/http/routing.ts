@@ -1,0 +1,32 @@
+import type { RequestHandler } from 'express';
+import { DomainError } from '../domain/rules/errors.js';
+
+/** Names the route of a request for its log line. */
+export function named(route: string): RequestHandler {
+  return (request, _response, next) => {
+    request.state.route = route;
+    next();
+  };
+}
+
+/** Takes a path that is not valid percent-encoding literally: an unknown id or route instead of a fault of the router. */
+export const acceptAnyPath: RequestHandler = (request, _response, next) => {
+  try {
+    decodeURIComponent(request.path);
+  } catch {
+    const [path, ...query] = request.url.split('?');
+    request.url = [path!.replaceAll('%', '%25'), ...query].join('?');
+  }
+  next();
+};
+
+/** For paths that only GET serves. */
+export const refuseMethod: RequestHandler = (request, response) => {
+  const allowed = 'GET, HEAD, OPTIONS';
+  response.setHeader('Allow', allowed);
+  throw new DomainError('method_not_allowed', `${request.method} is not allowed here; allowed: ${allowed}`);
+};
+
+export const refuseUnknownRoute: RequestHandler = (request) => {
+  throw new DomainError('no_route', `no such endpoint: ${request.method} ${request.path}`);
+};
