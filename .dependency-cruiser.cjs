@@ -1,4 +1,4 @@
-// The house: imports run one way (README "Layout").
+// The house: imports run one way (docs/architecture.md).
 const only = (name, from, allowed, comment) => ({
   name,
   comment,
