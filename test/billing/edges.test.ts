@@ -3,16 +3,20 @@ import { accountState, adjustAccount, creditAccount } from '../../src/domain/acc
 import { audit, rebuildAccount } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { settleDue } from '../../src/domain/billing/settlement.js';
+import { statement } from '../../src/domain/billing/statement.js';
 import {
   act,
+  activeInstances,
   deploy,
   earlyExitCostOf,
   findInstance,
+  instanceHistory,
+  listInstances,
   reservedUntilOf,
   usageOf,
 } from '../../src/domain/instances/instances.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
-import { formatInstant, instantOf } from '../../src/domain/rules/time.js';
+import { dateOf, formatInstant, instantOf } from '../../src/domain/rules/time.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 const DAY = 86_400n;
@@ -253,6 +257,29 @@ describe('running dry', () => {
     expect(saved.exhaustsAt).toBeGreaterThan(domain.clock.now());
   });
 
+  test.each<[string, (accountId: string, id: string) => Promise<unknown>]>([
+    ['the instance', look],
+    ['the active instances', async (account) => (await activeInstances(domain, account))[0]],
+    ['the history', async (account) => (await instanceHistory(domain, account, { take: 1 }))[0]],
+    ['the operator', async (account) => (await listInstances(domain, account))[0]],
+    ['the operator, of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
+  ])('is seen by the first who reads: %s', async (_name, read) => {
+    const { account, id, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 100n);
+    const row = { status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED', stoppedAt: dateOf(exhaustsAt) };
+    expect(await read(account, id)).toMatchObject(row);
+  });
+
+  test('is seen by a statement, though nobody has read anything since', async () => {
+    const { account, from, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 3_600n);
+    const { lines } = await statement(domain, account, { from, to: null });
+    expect(lines.map(({ kind, seconds }) => [kind, seconds])).toEqual([
+      ['GPU', exhaustsAt - from],
+      ['DISK', exhaustsAt + 3_600n - from],
+    ]);
+  });
+
   test('stops everything that runs, on any number of machines, and starts nothing again', async () => {
     const account = await domain.account('2');
     const running = [await rent(account), await rent(account), await rent(account, { gpu: 'p4' })];
@@ -337,6 +364,20 @@ describe('a write', () => {
     };
   }
 
+  async function isFree(account: string): Promise<boolean> {
+    const client = await domain.db.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('select 1 from account where id = $1 for no key update nowait', [account]);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  }
+
   const waiting = async () =>
     (
       await domain.db.pool.query(
@@ -360,6 +401,43 @@ describe('a write', () => {
     const { instance } = await ending;
     expect(instantOf(instance.stoppedAt!)).toBe(from + 60n);
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
+  });
+
+  test('locks accounts in the order of their ids, whoever asks: two that take from each other never deadlock', async () => {
+    const [low, high] = [await domain.account(), await domain.account()].sort() as [string, string];
+    for (const [asking, holder] of [
+      [low, high],
+      [high, low],
+    ] as const) {
+      const machineId = await domain.machine();
+      await deploy(domain, holder, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+      const release = await hold(low);
+      const taking = deploy(domain, asking, { machineId, diskGb: 1 });
+      await expect.poll(waiting).toBe(1);
+      expect(await isFree(high)).toBe(true);
+      await release();
+      expect((await taking).instance.status).toBe('RUNNING');
+    }
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('decides anew when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
+    const machineId = await domain.machine();
+    const [ann, bob] = [await domain.account(), await domain.account()];
+    const client = await domain.db.pool.connect();
+    await client.query('begin');
+    await client.query('select 1 from machine where id = $1 for no key update', [machineId]);
+    const bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+    await expect.poll(waiting).toBe(1);
+    // Nobody holds the machine when Ann's deploy looks who does.
+    const anns = deploy(domain, ann, { machineId, diskGb: 1 });
+    await expect.poll(waiting).toBe(2);
+    await client.query('rollback');
+    client.release();
+    const [{ instance: lost }, { instance: won }] = await Promise.all([bobs, anns]);
+    expect(won.status).toBe('RUNNING');
+    expect(await look(bob, lost.id)).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
+    expect((await audit(domain)).findings).toEqual([]);
   });
 
   test('finds the machine free whose holder ran out of credit, though nobody has looked since', async () => {
