@@ -353,37 +353,31 @@ describe('reserved term', () => {
 });
 
 describe('a write', () => {
-  /** Locks the account's row until the returned is called, as another write under way does. */
-  async function hold(account: string): Promise<() => Promise<void>> {
-    const client = await domain.db.pool.connect();
-    await client.query('begin');
-    await client.query('select 1 from account where id = $1 for no key update', [account]);
-    return async () => {
-      await client.query('rollback');
-      client.release();
-    };
-  }
-
-  async function isFree(account: string): Promise<boolean> {
+  /** Locks a row while `work` lasts, as another write under way does. */
+  async function whileLocked(table: 'account' | 'machine', id: string, work: () => Promise<void>): Promise<void> {
     const client = await domain.db.pool.connect();
     try {
       await client.query('begin');
-      await client.query('select 1 from account where id = $1 for no key update nowait', [account]);
-      return true;
-    } catch {
-      return false;
+      await client.query(`select 1 from ${table} where id = $1 for no key update`, [id]);
+      await work();
     } finally {
       await client.query('rollback');
       client.release();
     }
   }
 
-  const waiting = async () =>
-    (
-      await domain.db.pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-    ).rowCount;
+  async function isLocked(account: string): Promise<boolean> {
+    const free = `select 1 from account where id = $1 for no key update skip locked`;
+    return (await domain.db.pool.query(free, [account])).rowCount === 0;
+  }
+
+  /** Writes of this database that wait for a lock. */
+  async function waiting(): Promise<number> {
+    const { rows } = await domain.db.pool.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0]!.n;
+  }
 
   test.each([
     ['a stop', stop],
@@ -393,12 +387,13 @@ describe('a write', () => {
     const id = await rent(account);
     const from = domain.clock.now();
     domain.clock.advance(10);
-    const release = await hold(account);
-    const ending = end(account, id);
-    await expect.poll(waiting).toBe(1);
-    domain.clock.advance(50);
-    await release();
-    const { instance } = await ending;
+    let ending: ReturnType<typeof end> | undefined;
+    await whileLocked('account', account, async () => {
+      ending = end(account, id);
+      await expect.poll(waiting).toBe(1);
+      domain.clock.advance(50);
+    });
+    const { instance } = (await ending)!;
     expect(instantOf(instance.stoppedAt!)).toBe(from + 60n);
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
   });
@@ -411,12 +406,13 @@ describe('a write', () => {
     ] as const) {
       const machineId = await domain.machine();
       await deploy(domain, holder, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
-      const release = await hold(low);
-      const taking = deploy(domain, asking, { machineId, diskGb: 1 });
-      await expect.poll(waiting).toBe(1);
-      expect(await isFree(high)).toBe(true);
-      await release();
-      expect((await taking).instance.status).toBe('RUNNING');
+      let taking: ReturnType<typeof deploy> | undefined;
+      await whileLocked('account', low, async () => {
+        taking = deploy(domain, asking, { machineId, diskGb: 1 });
+        await expect.poll(waiting).toBe(1);
+        expect(await isLocked(high)).toBe(false);
+      });
+      expect((await taking)!.instance.status).toBe('RUNNING');
     }
     expect((await audit(domain)).findings).toEqual([]);
   });
@@ -424,18 +420,16 @@ describe('a write', () => {
   test('decides anew when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
-    const client = await domain.db.pool.connect();
-    await client.query('begin');
-    await client.query('select 1 from machine where id = $1 for no key update', [machineId]);
-    const bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
-    await expect.poll(waiting).toBe(1);
-    // Nobody holds the machine when Ann's deploy looks who does.
-    const anns = deploy(domain, ann, { machineId, diskGb: 1 });
-    await expect.poll(waiting).toBe(2);
-    await client.query('rollback');
-    client.release();
-    const [{ instance: lost }, { instance: won }] = await Promise.all([bobs, anns]);
-    expect(won.status).toBe('RUNNING');
+    let [bobs, anns]: (ReturnType<typeof deploy> | undefined)[] = [];
+    await whileLocked('machine', machineId, async () => {
+      bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+      await expect.poll(waiting).toBe(1);
+      // Nobody holds the machine when Ann's deploy looks who does.
+      anns = deploy(domain, ann, { machineId, diskGb: 1 });
+      await expect.poll(waiting).toBe(2);
+    });
+    const lost = (await bobs)!.instance;
+    expect((await anns)!.instance.status).toBe('RUNNING');
     expect(await look(bob, lost.id)).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
     expect((await audit(domain)).findings).toEqual([]);
   });
