@@ -354,12 +354,12 @@ describe('reserved term', () => {
 
 describe('a write', () => {
   /** Locks a row while `work` lasts, as another write under way does. */
-  async function whileLocked(table: 'account' | 'machine', id: string, work: () => Promise<void>): Promise<void> {
+  async function whileLocked<T>(table: 'account' | 'machine', id: string, work: () => Promise<T>): Promise<T> {
     const client = await domain.db.pool.connect();
     try {
       await client.query('begin');
       await client.query(`select 1 from ${table} where id = $1 for no key update`, [id]);
-      await work();
+      return await work();
     } finally {
       await client.query('rollback');
       client.release();
@@ -387,13 +387,13 @@ describe('a write', () => {
     const id = await rent(account);
     const from = domain.clock.now();
     domain.clock.advance(10);
-    let ending: ReturnType<typeof end> | undefined;
-    await whileLocked('account', account, async () => {
-      ending = end(account, id);
+    const { ending } = await whileLocked('account', account, async () => {
+      const ending = end(account, id);
       await expect.poll(waiting).toBe(1);
       domain.clock.advance(50);
+      return { ending };
     });
-    const { instance } = (await ending)!;
+    const { instance } = await ending;
     expect(instantOf(instance.stoppedAt!)).toBe(from + 60n);
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
   });
@@ -406,13 +406,13 @@ describe('a write', () => {
     ] as const) {
       const machineId = await domain.machine();
       await deploy(domain, holder, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
-      let taking: ReturnType<typeof deploy> | undefined;
-      await whileLocked('account', low, async () => {
-        taking = deploy(domain, asking, { machineId, diskGb: 1 });
+      const { taking } = await whileLocked('account', low, async () => {
+        const taking = deploy(domain, asking, { machineId, diskGb: 1 });
         await expect.poll(waiting).toBe(1);
         expect(await isLocked(high)).toBe(false);
+        return { taking };
       });
-      expect((await taking)!.instance.status).toBe('RUNNING');
+      expect((await taking).instance.status).toBe('RUNNING');
     }
     expect((await audit(domain)).findings).toEqual([]);
   });
@@ -420,16 +420,16 @@ describe('a write', () => {
   test('decides anew when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
-    let [bobs, anns]: (ReturnType<typeof deploy> | undefined)[] = [];
-    await whileLocked('machine', machineId, async () => {
-      bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+    const { bobs, anns } = await whileLocked('machine', machineId, async () => {
+      const bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
       await expect.poll(waiting).toBe(1);
       // Nobody holds the machine when Ann's deploy looks who does.
-      anns = deploy(domain, ann, { machineId, diskGb: 1 });
+      const anns = deploy(domain, ann, { machineId, diskGb: 1 });
       await expect.poll(waiting).toBe(2);
+      return { bobs, anns };
     });
-    const lost = (await bobs)!.instance;
-    expect((await anns)!.instance.status).toBe('RUNNING');
+    const lost = (await bobs).instance;
+    expect((await anns).instance.status).toBe('RUNNING');
     expect(await look(bob, lost.id)).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
     expect((await audit(domain)).findings).toEqual([]);
   });
