@@ -3,16 +3,20 @@ import { accountState, adjustAccount, creditAccount } from '../../src/domain/acc
 import { audit, rebuildAccount } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { settleDue } from '../../src/domain/billing/settlement.js';
+import { statement } from '../../src/domain/billing/statement.js';
 import {
   act,
+  activeInstances,
   deploy,
   earlyExitCostOf,
   findInstance,
+  instanceHistory,
+  listInstances,
   reservedUntilOf,
   usageOf,
 } from '../../src/domain/instances/instances.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
-import { formatInstant, instantOf } from '../../src/domain/rules/time.js';
+import { dateOf, formatInstant, instantOf } from '../../src/domain/rules/time.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 const DAY = 86_400n;
@@ -253,6 +257,29 @@ describe('running dry', () => {
     expect(saved.exhaustsAt).toBeGreaterThan(domain.clock.now());
   });
 
+  test.each<[string, (accountId: string, id: string) => Promise<unknown>]>([
+    ['the instance', look],
+    ['the active instances', async (account) => (await activeInstances(domain, account))[0]],
+    ['the history', async (account) => (await instanceHistory(domain, account, { take: 1 }))[0]],
+    ['the operator', async (account) => (await listInstances(domain, account))[0]],
+    ['the operator, of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
+  ])('is seen by the first who reads: %s', async (_name, read) => {
+    const { account, id, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 100n);
+    const row = { status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED', stoppedAt: dateOf(exhaustsAt) };
+    expect(await read(account, id)).toMatchObject(row);
+  });
+
+  test('is seen by a statement, though nobody has read anything since', async () => {
+    const { account, from, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 3_600n);
+    const { lines } = await statement(domain, account, { from, to: null });
+    expect(lines.map(({ kind, seconds }) => [kind, seconds])).toEqual([
+      ['GPU', exhaustsAt - from],
+      ['DISK', exhaustsAt + 3_600n - from],
+    ]);
+  });
+
   test('stops everything that runs, on any number of machines, and starts nothing again', async () => {
     const account = await domain.account('2');
     const running = [await rent(account), await rent(account), await rent(account, { gpu: 'p4' })];
@@ -326,23 +353,31 @@ describe('reserved term', () => {
 });
 
 describe('a write', () => {
-  /** Locks the account's row until the returned is called, as another write under way does. */
-  async function hold(account: string): Promise<() => Promise<void>> {
+  /** Locks a row while `work` lasts, as another write under way does. */
+  async function whileLocked<T>(table: 'account' | 'machine', id: string, work: () => Promise<T>): Promise<T> {
     const client = await domain.db.pool.connect();
-    await client.query('begin');
-    await client.query('select 1 from account where id = $1 for no key update', [account]);
-    return async () => {
+    try {
+      await client.query('begin');
+      await client.query(`select 1 from ${table} where id = $1 for no key update`, [id]);
+      return await work();
+    } finally {
       await client.query('rollback');
       client.release();
-    };
+    }
   }
 
-  const waiting = async () =>
-    (
-      await domain.db.pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-    ).rowCount;
+  async function isLocked(account: string): Promise<boolean> {
+    const free = `select 1 from account where id = $1 for no key update skip locked`;
+    return (await domain.db.pool.query(free, [account])).rowCount === 0;
+  }
+
+  /** Writes of this database that wait for a lock. */
+  async function waiting(): Promise<number> {
+    const { rows } = await domain.db.pool.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0]!.n;
+  }
 
   test.each([
     ['a stop', stop],
@@ -352,14 +387,51 @@ describe('a write', () => {
     const id = await rent(account);
     const from = domain.clock.now();
     domain.clock.advance(10);
-    const release = await hold(account);
-    const ending = end(account, id);
-    await expect.poll(waiting).toBe(1);
-    domain.clock.advance(50);
-    await release();
+    const { ending } = await whileLocked('account', account, async () => {
+      const ending = end(account, id);
+      await expect.poll(waiting).toBe(1);
+      domain.clock.advance(50);
+      return { ending };
+    });
     const { instance } = await ending;
     expect(instantOf(instance.stoppedAt!)).toBe(from + 60n);
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
+  });
+
+  test('locks accounts in the order of their ids, whoever asks: two that take from each other never deadlock', async () => {
+    const [low, high] = [await domain.account(), await domain.account()].sort() as [string, string];
+    for (const [asking, holder] of [
+      [low, high],
+      [high, low],
+    ] as const) {
+      const machineId = await domain.machine();
+      await deploy(domain, holder, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+      const { taking } = await whileLocked('account', low, async () => {
+        const taking = deploy(domain, asking, { machineId, diskGb: 1 });
+        await expect.poll(waiting).toBe(1);
+        expect(await isLocked(high)).toBe(false);
+        return { taking };
+      });
+      expect((await taking).instance.status).toBe('RUNNING');
+    }
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('decides anew when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
+    const machineId = await domain.machine();
+    const [ann, bob] = [await domain.account(), await domain.account()];
+    const { bobs, anns } = await whileLocked('machine', machineId, async () => {
+      const bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+      await expect.poll(waiting).toBe(1);
+      // Nobody holds the machine when Ann's deploy looks who does.
+      const anns = deploy(domain, ann, { machineId, diskGb: 1 });
+      await expect.poll(waiting).toBe(2);
+      return { bobs, anns };
+    });
+    const lost = (await bobs).instance;
+    expect((await anns).instance.status).toBe('RUNNING');
+    expect(await look(bob, lost.id)).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
+    expect((await audit(domain)).findings).toEqual([]);
   });
 
   test('finds the machine free whose holder ran out of credit, though nobody has looked since', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgetOldAnswers } from '../../src/domain/billing/idempotency.js';
 import type { Answer, Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -222,6 +223,20 @@ describe('a key', () => {
     service.clock.advance(1);
     const other = await act(renter, key, body.id, 'start');
     expect([other.status, replayed(other), other.body.status]).toEqual([200, null, 'running']);
+  });
+
+  it('is forgotten after these 24 hours and no second before, by a sweep', async () => {
+    const own = await service.renter();
+    const { body } = await deploy(own, newKey(), { machine_id: await service.machine({ gpu: 'p4' }) });
+    const key = newKey();
+    await act(own, key, body.id, 'stop');
+    const kept = async () => (await service.sql('select 1 from idempotency_key where key = $1', [key])).length;
+    service.clock.advance(86_399);
+    await forgetOldAnswers(service.deps);
+    expect([await kept(), replayed(await act(own, key, body.id, 'stop'))]).toEqual([1, 'true']);
+    service.clock.advance(1);
+    await forgetOldAnswers(service.deps);
+    expect(await kept()).toBe(0);
   });
 
   it('under way makes a second wait: at most 5 s, then 409 idempotency_in_progress with Retry-After', async () => {

@@ -156,7 +156,10 @@ describe('deploy is refused with 409 deploy_failed that says why', () => {
   it("a disk over what stopped instances leave, the account's own or another's", async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const machine = await service.machine({ diskGb: 1000 });
-    for (const renter of [first, second]) await act(renter, await deployed(renter, machine, { disk_gb: 300 }), 'stop');
+    for (const renter of [first, second]) {
+      await act(renter, await deployed(renter, machine, { disk_gb: 300 }), 'stop');
+      service.clock.advance(10);
+    }
     const message = `machine ${machine} has 400 GB of disk left, less than the 401 asked for`;
     await expectRefused(first, machine, message, { disk_gb: 401 });
     await expectRefused(await service.renter(), machine, message, { disk_gb: 401 });
@@ -341,6 +344,7 @@ describe('whoever sends a stranger away', () => {
     const stranger = await service.renter();
     const machine = await service.machine();
     const id = await deployed(stranger, machine, { type: 'interruptible' });
+    service.clock.advance(10);
     const short = await service.renter('2.196999');
     const refused = await deploy(short, machine);
     expect(refused.body.error).toEqual({
@@ -382,7 +386,6 @@ describe('a suspended account', () => {
     } finally {
       client.release();
     }
-    expect((await renter.rest('GET', '/balance')).status).toBe(200);
   }
 
   it('rents, starts, stops and destroys nothing with a key that is remembered', async () => {

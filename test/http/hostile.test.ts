@@ -432,7 +432,7 @@ describe('the log', () => {
     for (const path of paths) await fetch(gateway.address + path, { headers, redirect: 'manual' });
     await fetch(`${gateway.address}/v1/instances/${key}/actions?open-sesame`, { method: 'POST', headers, body: '{' });
     await gateway.close();
-    const requests = lines.map((line) => JSON.parse(line)).filter(({ req }) => req?.path !== undefined);
+    const requests = lines.map((line) => JSON.parse(line)).filter(({ responseTime }) => responseTime !== undefined);
     expect(requests).toHaveLength(paths.length + 1);
     const log = lines.join('');
     expect(log).not.toContain(key.slice('gpu_live_'.length, -20));

@@ -142,6 +142,12 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100 })).toBe('a');
   });
 
+  it('takes one with room for the disk it is asked for, also where the filter asks for less', async () => {
+    await offer({ id: 'a', diskGb: 300 }, { id: 'b', diskGb: 500 }, { id: 'c', diskGb: 900 });
+    expect(await best({ diskGb: 400, filter: { diskGbMin: 100 } })).toBe('b');
+    expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
+  });
+
   it('stops an interruptible instance only when asked, when nothing free is as cheap, and never for another one', async () => {
     await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
     const bob = await domain.account();

@@ -395,6 +395,49 @@ describe('the source', () => {
   });
 });
 
+describe('what a source says', () => {
+  const next = async (text: string) => {
+    deps.clock.advance(WEEK);
+    weeks += 1;
+    source.answers(csv(text));
+    await look();
+    const { price } = await sheet();
+    return [events.at(-1)!.kind, price('rtx-4090').pricePerGpuHour.onDemand];
+  };
+
+  test('may move a price by exactly what is allowed, up and down, and by not a cent more', async () => {
+    await look();
+    expect((await sheet()).price('rtx-4090').pricePerGpuHour.onDemand).toBe(440_000n);
+    expect(await next(market(listings('rtx-4090', '0.958')))).toEqual(['failed', 440_000n]);
+    expect(events.at(-1)).toMatchObject({ reason: 'prices would move by more than 50 %: rtx-4090 52 %' });
+    expect(await next(market(listings('rtx-4090', '0.943')))).toEqual(['succeeded', 660_000n]);
+    expect(await next(market(listings('rtx-4090', '0.471')))).toEqual(['failed', 660_000n]);
+    expect(events.at(-1)).toMatchObject({ reason: 'prices would move by more than 50 %: rtx-4090 -51 %' });
+    expect(await next(market(listings('rtx-4090', '0.472')))).toEqual(['succeeded', 330_000n]);
+    expect(await next(market())).toEqual(['succeeded', 440_000n]);
+  });
+
+  test('counts to the bounds of a listing and no further', async () => {
+    const rows = [
+      'gb200,1024,100',
+      'gb200,1,1000000',
+      'gb200,1,0.000001',
+      // From here on left out.
+      'gb200,1025,100',
+      'gb200,0,100',
+      'gb200,1.5,100',
+      'gb200,1,1000000.000001',
+      'gb200,1,0',
+      'gb200,1,-1',
+      'gb200,1,0.0000001',
+      ',1,100',
+    ];
+    source.answers(csv(`${market()}\n${rows.map((row, index) => `y-${index},${row},us`).join('\n')}`));
+    await look();
+    expect(events.at(-1)).toMatchObject({ kind: 'succeeded', listings: 355 + 3, leftOut: 8 });
+  });
+});
+
 describe('an attempt in the middle', () => {
   const lockHolders = () =>
     rows(

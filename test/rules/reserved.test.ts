@@ -58,6 +58,9 @@ describe('the reserved term', () => {
       expect(reservedUntilFrom(other, CREATED)).toBeNull();
       expect(reservedUntilAt(other, CREATED)).toBeNull();
       expect(earlyExitUnitsAt(other, CREATED + 3600n)).toBe(0n);
+      const stopped = term({ mode, reservedUntil: null, runningSince: null, gpuSeconds: 10n });
+      expect(reservedUntilAt(stopped, CREATED + 3600n)).toBeNull();
+      expect(earlyExitUnitsAt(stopped, CREATED + 3600n)).toBe(0n);
     }
   });
 });
