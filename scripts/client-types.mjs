@@ -1,6 +1,6 @@
-// Writes the client's types from the OpenAPI document that the built code makes; with --check it only tells whether the
-// file is as it would be written. Left out is what the client has no use for: headers, and the bodies of refusals, which
-// are all of one form.
+// Writes the client's types from the OpenAPI document that the built code makes; with --check it only checks that the
+// file is up to date. It leaves out what the client does not use: headers, and the bodies of refusals, which all have
+// the same shape.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import openapiTypes, { astToString } from 'openapi-typescript';
@@ -31,7 +31,7 @@ async function printTypes() {
     path,
     Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, successesOnly(operation)])),
   ]);
-  // A field with a default may be left out of a request all the same.
+  // A request may still omit a field that has a default.
   const types = await openapiTypes({ ...document, paths: Object.fromEntries(paths) }, { defaultNonNullable: false });
   return HEAD + astToString(types);
 }
@@ -39,6 +39,6 @@ async function printTypes() {
 const printed = await printTypes();
 if (!process.argv.includes('--check')) await writeFile(file, printed);
 else if ((await readFile(file, 'utf8').catch(() => '')) !== printed) {
-  console.error('src/client/openapi.ts is not what the code says: run `npm run schema`');
+  console.error('src/client/openapi.ts is out of date: run `npm run schema`');
   process.exitCode = 1;
 }

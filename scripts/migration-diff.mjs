@@ -1,8 +1,8 @@
 // node scripts/migration-diff.mjs           prints the SQL from an empty database to prisma/schema.prisma
 // node scripts/migration-diff.mjs --check   exit code 1, with the SQL that is missing, when prisma/migrations
 //                                           (or the folder named next) does not lead there
-// Prisma's own engine compares. What its schema cannot say (triggers, check constraints, the condition of a partial
-// index) it does not see, so the check neither asks for it nor complains of it.
+// Prisma's own engine compares. It ignores what its schema can't express (triggers, check constraints, the condition of
+// a partial index), so the check neither requires nor rejects that.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const schemaPath = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.
 const migrationsPath = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
 const noFilters = { externalTables: [], externalEnums: [] };
 
-/** Its bindings hold one instance for the whole process. */
+/** The engine's bindings hold one instance for the whole process. */
 let bindings;
 
 async function loadEngine() {
@@ -36,8 +36,8 @@ async function loadEngine() {
 
 /**
  * Prisma's schema engine on the database of `url`, to which it connects even for a diff from empty.
- * The adapter has no word for PostgreSQL's "char", which the engine reads in the catalogue and expects as a Character:
- * so such a column passes through the adapter under a type the catalogue never holds, TIME.
+ * The adapter does not support PostgreSQL's "char", which the engine reads from the system catalogue and expects as a
+ * Character. So such a column passes through the adapter as TIME, a type that the catalogue never contains.
  */
 export async function schemaEngine(url, datamodels) {
   bindings ??= loadEngine();
@@ -65,7 +65,7 @@ export async function schemaEngine(url, datamodels) {
   return { engine, end: () => pool.end() };
 }
 
-/** The folder of migrations as the engine wants it told. */
+/** The migrations folder in the form that the engine expects. */
 export async function listMigrations(directory) {
   const entries = await readdir(directory, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
@@ -95,7 +95,7 @@ async function difference(url, from, schema) {
   }
 }
 
-/** Calls `work` with the address of an empty database that is gone afterwards. */
+/** Calls `work` with the address of an empty database, which is removed afterwards. */
 async function withEmptyDatabase(work) {
   const { openEmbeddedPostgres } = await import('../src/database/embedded/embedded-postgres.ts');
   const dataDir = await mkdtemp(join(tmpdir(), 'migration-diff-'));
@@ -116,7 +116,7 @@ async function check(url, schema, directory) {
   await applyMigrations(url, directory);
   const missing = await difference(url, { tag: 'schemaDatasource' }, schema);
   if (missing === undefined) return;
-  process.stderr.write(`${directory} does not lead to prisma/schema.prisma; what is missing:\n\n${missing}`);
+  process.stderr.write(`${directory} does not lead to prisma/schema.prisma; missing SQL:\n\n${missing}`);
   process.exitCode = 1;
 }
 

@@ -160,19 +160,19 @@ function refuseRepeats<T>(rows: readonly Row<T>[], keyOf: (value: T) => string):
   const seen = new Set<string>();
   for (const { at, value } of rows) {
     const key = keyOf(value);
-    if (seen.has(key)) throw new Error(`${at}: ${key} is there twice`);
+    if (seen.has(key)) throw new Error(`${at}: ${key} occurs twice`);
     seen.add(key);
   }
   return seen;
 }
 
-/** Exact: the digits are moved, never divided. */
+/** Exact: shifts the decimal point in the text, without division. */
 function microFromDecimal(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(MICRO_DECIMALS, '0'));
 }
 
-/** The csv files stay in the source tree, so the compiled module looks for them from the package root. */
+/** The CSV files stay in the source tree, so the compiled module finds them from the package root. */
 function seedDirectory(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, 'package.json'))) {

@@ -22,7 +22,7 @@ export interface MachineSeed {
   readonly reliability: number;
 }
 
-/** What a board is plugged into. A host is only ever borrowed by models of the same platform. */
+/** What a board is plugged into. A model only uses host shapes of its own platform. */
 type Platform = 'SXM' | 'OAM' | 'GRACE_HOPPER' | 'GRACE_BLACKWELL' | 'SERVER' | 'WORKSTATION' | 'DESKTOP';
 
 interface Host {
@@ -73,7 +73,7 @@ const SMALL_BOARD_VRAM_GB = 16;
 /** A desktop mainboard listed with one card takes a second. */
 const DESKTOP_CARDS = 2;
 const NEAREST_HOSTS = 2;
-/** A host this many times as far off as the nearest is no alternative to it. */
+/** A host more than this many times as distant as the nearest is no alternative to it. */
 const NEAR_ENOUGH = 1.5;
 const WEIGHT_SCALE = 1000;
 const PCIE_GAP_DISTANCE = 2;
@@ -209,7 +209,7 @@ function graceBlackwellTray(gh200: ShapeSeed): ShapeSeed {
 }
 
 /**
- * The hosts a machine may be on. Its own model's, where one has GPUs enough: the less of the host it uses, the rarer. Else the two
+ * The hosts a machine may be on: its own model's if one has enough GPUs (the less of the host it uses, the rarer), else the two
  * nearest of the same platform (one for an old board), by gap in PCIe generation, ratio of the models' reference prices (a cheap
  * board sits in a cheap host) and GPUs of the host left unused.
  */

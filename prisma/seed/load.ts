@@ -12,20 +12,20 @@ export type Seed = 'demo' | 'catalogue' | 'none';
 
 /** Serialises first starts on one database. */
 const SEED_LOCK = 4_207_001;
-/** Loading takes a second, yet longer on a database far away. */
+/** Loading takes about a second, and longer on a remote database. */
 const LOAD_LIMIT_MS = 60_000;
 /** The date of the empty sheet of an installation that starts without a catalogue. */
 const NO_MARKET_DATE = '1970-01-01';
 const DEMO_CREDIT_MICRO = 100n * MICRO_PER_USD;
 
 /**
- * Fills an empty database, once: the first start decides what is loaded, later ones keep what is there. Returns the
- * demo account's key when this call made it; it can't be had again.
+ * Fills an empty database once: the first start decides what is loaded, later starts leave it unchanged. Returns the
+ * demo account's key if this call created it; it can't be read again.
  */
 export async function seedDatabase(deps: Deps, seed: Seed): Promise<{ demoKey: string | null }> {
   const lock = await deps.db.pool.connect();
   try {
-    // Another first start is waited for as long as loading may take.
+    // Waits for another first start as long as loading may take.
     await lock.query(`set lock_timeout = ${LOAD_LIMIT_MS}; set statement_timeout = ${LOAD_LIMIT_MS}`);
     await lock.query('select pg_advisory_lock($1)', [SEED_LOCK]);
     if ((await deps.db.prisma.installation.count()) > 0) return { demoKey: null };
@@ -34,12 +34,12 @@ export async function seedDatabase(deps: Deps, seed: Seed): Promise<{ demoKey: s
     await deps.db.prisma.installation.create({ data: { seed, createdAt: dateOf(deps.clock.now()) } });
     return { demoKey };
   } finally {
-    // Closing the connection lets go of the lock.
+    // Closing the connection releases the lock.
     lock.release(true);
   }
 }
 
-/** All or nothing; what an interrupted first start already loaded is kept. */
+/** Loads all or nothing; does nothing if an interrupted first start has already loaded the tables. */
 async function loadTables(deps: Deps, seed: Seed): Promise<void> {
   const { prisma } = deps.db;
   if ((await prisma.marketSnapshot.count()) > 0) return;
@@ -81,7 +81,7 @@ function figuresOf(catalogue: Catalogue) {
 }
 
 async function createDemoAccount(deps: Deps): Promise<string> {
-  const known = await deps.db.prisma.account.findFirst({ where: { demo: true } });
-  const { id } = known ?? (await createAccount(deps, { name: 'Demo', creditMicro: DEMO_CREDIT_MICRO, demo: true }));
+  const existing = await deps.db.prisma.account.findFirst({ where: { demo: true } });
+  const { id } = existing ?? (await createAccount(deps, { name: 'Demo', creditMicro: DEMO_CREDIT_MICRO, demo: true }));
   return (await createApiKey(deps, id)).secret;
 }

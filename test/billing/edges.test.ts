@@ -230,7 +230,7 @@ describe('running dry', () => {
     const gone = await look(account, id);
     expect(gone).toMatchObject({ status: 'DESTROYED' });
     expect(instantOf(gone.destroyedAt!)).toBe(exhaustsAt + 7n * DAY);
-    expect(row.exhaustedAt).not.toBeNull();
+    expect(instantOf(row.exhaustedAt!)).toBe(exhaustsAt);
     // The debt stays, and stands still.
     const debt = await readBalance(domain, account);
     domain.clock.advance(40n * DAY);

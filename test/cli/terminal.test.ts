@@ -136,7 +136,7 @@ describe.skipIf(!says('util-linux', 'script', '--version'))('in a terminal (scri
     await program.says(/stopped/);
     await program.says(/unavailable: shown is what was last known/);
     program.stdin.write('\u0003');
-    expect((await program.ended).code).not.toBe(0);
+    expect((await program.ended).code).toBe(130);
     const frames = program.stdout().split(`${ESCAPE}[H`);
     expect(frames[0]).toBe(`${ESCAPE}[2J`);
     expect(program.stdout().split(`${ESCAPE}[2J`)).toHaveLength(2);

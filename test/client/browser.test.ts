@@ -55,5 +55,6 @@ describe.skipIf(!existsSync(CHROMIUM))('in a browser', () => {
     expect(outcome).toMatchObject({ status: 'running', name: 'GpuRefusal', code: 'rate_limited' });
     expect(outcome.requestId).toMatch(/^[0-9a-f]{32}$/);
     expect(outcome.retryAfter).toBeGreaterThanOrEqual(1);
+    expect(outcome.retryAfter).toBeLessThanOrEqual(60);
   });
 });

@@ -92,6 +92,10 @@ describe('a whole rental', () => {
 
   it('finds every filter of the offers', async () => {
     const client = createClient({ baseUrl, ...ONCE });
+    const [matching] = await service.sql(
+      `select count(*) from machine where gpu = 'h100-sxm' and region = 'us-tx' and num_gpus >= 2
+         and num_gpus * 219 <= 3000`,
+    );
     const { data } = await client.offers.list({
       gpu: 'h100-sxm',
       region: 'us-tx',
@@ -99,7 +103,7 @@ describe('a whole rental', () => {
       price_max: 30,
       limit: 100,
     });
-    expect(data.length).toBeGreaterThan(0);
+    expect(data).toHaveLength(Number(matching?.count));
     for (const offer of data) {
       expect([offer.gpu, offer.region]).toEqual(['h100-sxm', 'us-tx']);
       expect(offer.num_gpus).toBeGreaterThanOrEqual(2);

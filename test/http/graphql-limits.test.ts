@@ -174,7 +174,7 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
 
   it('refuses null for an argument that may not be null, also when a variable seemed to have a default', async () => {
     const query = 'query ($slug: ID = "h100-sxm") { gpuModel(slug: $slug) { name } }';
-    expect((await service.anyone.graphql(query)).body.data.gpuModel.name).toBeTruthy();
+    expect((await service.anyone.graphql(query)).body.data.gpuModel).toEqual({ name: 'NVIDIA H100 SXM5' });
     const { status, body } = await service.anyone.graphql(query, { slug: null });
     expect([status, body.errors[0].extensions]).toEqual([200, { code: 'invalid_request', status: 422 }]);
   });
@@ -286,7 +286,7 @@ describe('INTROSPECTION=off', () => {
     // Twice: the second answer comes from a cache.
     for (const _turn of [1, 2]) {
       const { body } = await closed.anyone.graphql(query, variables as Record<string, unknown>);
-      expect(body.errors.length).toBeGreaterThan(0);
+      expect(body.errors).toHaveLength(open.body.errors.length);
       expect(JSON.stringify(body)).not.toMatch(guess);
       for (const { message } of body.errors) expect(message).toMatch(/[.;"]$/);
     }

@@ -35,7 +35,7 @@ class ARental(unittest.TestCase):
         offer = offers[0]
         self.assertIsInstance(offer, Offer)
         self.assertEqual(offer.price_per_hour.on_demand, offer.num_gpus * model.price_per_gpu_hour.on_demand)
-        self.assertGreater(offer.net_mbps.down, 0)
+        self.assertGreaterEqual(min(offer.net_mbps.down, offer.net_mbps.up), 1)
         self.assertIs(type(offer.reliability), float)
 
         deployed = client.instances.deploy(offer.machine_id, template="pytorch", disk_gb=100, type="od")
@@ -94,7 +94,8 @@ class ARental(unittest.TestCase):
 
     def test_prices_and_offers_need_no_key(self) -> None:
         anyone = Client(base_url=GATEWAY_URL + "/")
-        self.assertGreater(anyone.offers.list(gpu=anyone.gpus.pricing()[0].slug).count, -1)
+        self.assertEqual(len(anyone.gpus.pricing()), 83)
+        self.assertEqual(anyone.offers.list(gpu="rtx-4090", limit=3).count, 3)
 
     def test_destroying_by_action_returns_the_instance(self) -> None:
         client = renter().client

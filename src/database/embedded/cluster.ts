@@ -10,7 +10,7 @@ export const CLUSTER_USER = 'gateway';
 const ATTEMPT_PREFIX = 'postgres.new-';
 const INITDB_LIMIT_MS = 120_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
-/** A server writes its pid file within microseconds of creating it; one still empty after this long was never finished. */
+/** A server writes its pid file within microseconds of creating it; one still empty after this long never will be. */
 const UNFINISHED_PID_FILE_MS = 3_000;
 
 export function isCluster(directory: string): boolean {
@@ -18,8 +18,8 @@ export function isCluster(directory: string): boolean {
 }
 
 /**
- * Makes `<dataDir>/postgres`, whole or not at all: initdb works in a folder beside it, and a rename puts the result,
- * password included, in place. Of two first starts at once one finds the place taken and uses what is there.
+ * Creates `<dataDir>/postgres` atomically: initdb works in a folder beside it, and a rename puts the result, password
+ * included, in place. Of two concurrent first starts, one finds the folder there and uses it.
  */
 export async function createCluster(dataDir: string, binaries: Binaries, launcher: Launcher): Promise<void> {
   const attempt = await mkdtemp(join(dataDir, ATTEMPT_PREFIX));
@@ -48,8 +48,8 @@ export async function readPassword(directory: string): Promise<string> {
 }
 
 /**
- * Removes what killed first starts left. Only age tells that nobody works in it any more: an initdb lives on when the
- * process that began it is killed.
+ * Removes the leftovers of killed first starts. Only their age shows that they are abandoned: initdb keeps running when
+ * the process that started it is killed.
  */
 export async function removeAbandonedAttempts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
@@ -103,9 +103,9 @@ export interface Postmaster {
 }
 
 /**
- * The running server of a cluster, or undefined when none runs. A file left by a server that was killed is removed
- * where PostgreSQL itself would refuse to start because of it: its test, kill(pid, 0), says yes to a zombie and to
- * whatever process the number was given to since.
+ * The running server of a cluster, or undefined. A pid file left by a killed server is removed where PostgreSQL itself
+ * would refuse to start because of it: its test, kill(pid, 0), succeeds for a zombie and for an unrelated process that
+ * got the same pid since.
  */
 export async function findPostmaster(directory: string): Promise<Postmaster | undefined> {
   const file = join(directory, 'postmaster.pid');
@@ -142,7 +142,7 @@ function worksIn(pid: number, argv: string[], directory: string): boolean {
   try {
     return isSameFile(`/proc/${pid}/cwd`, directory);
   } catch {
-    // Another user's process, whose working directory one may not see.
+    // Another user's process, whose working directory is not visible.
     return argv.includes(directory);
   }
 }

@@ -27,11 +27,11 @@ export interface EmbeddedPostgres {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Made if missing. The cluster lies in its folder `postgres`, the server's log beside that in `postgres.log`. */
+  /** Created if missing. Holds the cluster in `postgres` and the server's log in `postgres.log`. */
   dataDir: string;
-  /** Made if missing. Default: gateway. */
+  /** Created if missing. Default: gateway. */
   database?: string;
-  /** Told, in one line each, what an operator may want to know. */
+  /** Receives one-line messages for the operator. */
   onNote?: (message: string) => void;
 }
 
@@ -39,11 +39,11 @@ export interface EmbeddedPostgresOptions {
 const OPEN_LIMIT_MS = 20_000;
 const RECOVERY_LIMIT_MS = 60_000;
 const QUERY_LIMIT_MS = 10_000;
-/** How long a server that is brought back waits for its port. */
+/** How long a restarted server waits for its former port. */
 const PORT_PATIENCE_MS = 5_000;
 const POLL_MS = 20;
 const RETRY_MS = 100;
-/** Every user of a server holds this advisory lock, shared; who holds it alone may stop the server. */
+/** Every process that uses a server holds this advisory lock in shared mode; one that gets it exclusively may stop it. */
 const LIFETIME_LOCK = '1735421303, 1';
 
 /** A connection that holds the lifetime lock, and the server it is connected to. */
@@ -53,9 +53,9 @@ interface Session {
 }
 
 /**
- * Opens the PostgreSQL of `dataDir`: made at the first start, started when it does not run, else shared with the
- * processes that use it already. It goes on when a user is killed, and the next one finds it.
- * Until its release it keeps the process alive. One host only: processes on two machines, or in two containers, must
+ * Opens the PostgreSQL of `dataDir`: creates it at the first start, starts it when it is not running, and else shares it
+ * with the processes that already use it. The server keeps running when such a process is killed; the next one finds it.
+ * The connection keeps this process alive until `release`. One host only: processes on two machines, or in two containers, must
  * not share a `dataDir`.
  * Throws EmbeddedPostgresUnavailable, after about 20 s at most (a minute while the server replays its log).
  */
@@ -83,7 +83,7 @@ async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
     return chosen;
   };
   if (existsSync(directory)) await refuseForeignCluster(directory);
-  // Not worth failing for.
+  // A failure to clean up must not prevent a start.
   await removeAbandonedAttempts(dataDir).catch(() => {});
   if (!isCluster(directory)) {
     const { binaries, launcher } = await tools();
@@ -146,8 +146,8 @@ async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | s
     await client.connect();
     const text = `SELECT pg_try_advisory_lock_shared(${LIFETIME_LOCK}) AS locked, current_setting('data_directory') AS directory`;
     const row = (await client.query<{ locked: boolean; directory: string }>(text)).rows[0]!;
-    // Whoever stops the server lets go of the lock as it goes down: only a server that is ready still, read after the
-    // lock was taken, is one that nobody will stop. PostgreSQL notes that it stops before it ends the first session.
+    // The process that stops the server loses its lock as the server goes down. So check, with the lock held, that the
+    // server is still ready: PostgreSQL records that it is stopping before it ends the first session.
     const now = await findPostmaster(site.directory);
     if (!isSameFile(row.directory, site.directory)) reason = `port ${postmaster.port} is that of ${row.directory}`;
     else if (!row.locked || now?.pid !== postmaster.pid || now.status !== 'ready') reason = 'it is being stopped';
@@ -168,12 +168,12 @@ async function ensureDatabase(client: Client, name: string): Promise<void> {
   try {
     await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)} TEMPLATE template0`);
   } catch (error) {
-    // Another process made it in between (the second code: within the same instant).
+    // Another process created it in between (the second code: at the same instant).
     if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
   }
 }
 
-/** Keeps the lock until the release, through restarts of the server, and brings a server back that was killed. */
+/** Holds the lock until the release, across restarts of the server, and restarts a server that was killed. */
 function use(site: Site, first: Session): EmbeddedPostgres {
   let session: Session | undefined = first;
   let repair = Promise.resolve();
@@ -217,14 +217,16 @@ function use(site: Site, first: Session): EmbeddedPostgres {
 }
 
 /**
- * Of several that leave at once, the last to ask finds no other holder: each lets go of its shared lock before it asks
- * for the exclusive one, so one of them gets it. While it is held, newcomers wait for the end and start a new server.
+ * Each leaving process releases its shared lock before it asks for the exclusive one, so of several that leave at once
+ * the last to ask gets it. While it is held, newcomers wait until the server has stopped and start a new one.
  */
 async function leave(site: Site, { client, postmaster }: Session): Promise<void> {
   try {
     await client.query(`SELECT pg_advisory_unlock_shared(${LIFETIME_LOCK})`);
-    const answer = await client.query<{ alone: boolean }>(`SELECT pg_try_advisory_lock(${LIFETIME_LOCK}) AS alone`);
-    if (answer.rows[0]!.alone) await stopServer(site, postmaster.pid);
+    const answer = await client.query<{ exclusive: boolean }>(
+      `SELECT pg_try_advisory_lock(${LIFETIME_LOCK}) AS exclusive`,
+    );
+    if (answer.rows[0]!.exclusive) await stopServer(site, postmaster.pid);
   } catch (error) {
     site.note(`The built-in PostgreSQL was gone before it was released: ${(error as Error).message}`);
   } finally {

@@ -19,7 +19,7 @@ const SETTINGS = {
   shared_buffers: '128MB',
   fsync: 'on',
   synchronous_commit: 'on',
-  // What statements do wrong is told to those who send them; the log, truncated at each start, must not grow by it.
+  // Statement errors go to the client; the log, truncated only at a start, must not grow by them.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
@@ -32,18 +32,18 @@ export interface Site {
   directory: string;
   database: string;
   password: string;
-  /** What starting needs and adopting does not. */
+  /** Needed to start a server, not to use one that runs. */
   tools(): Promise<{ binaries: Binaries; launcher: Launcher }>;
   note(message: string): void;
 }
 
 export interface ServerStart {
   hasEnded(): boolean;
-  /** Why it ended, when trying again can help; else throws EmbeddedPostgresUnavailable. */
+  /** Why it ended, if a retry can help; else throws EmbeddedPostgresUnavailable. */
   temporaryFailure(): Promise<string>;
 }
 
-/** Two at once are harmless: PostgreSQL lets one server onto a cluster. */
+/** Concurrent starts are harmless: PostgreSQL allows one server per cluster. */
 export async function startServer(site: Site, port: number): Promise<ServerStart> {
   const { binaries, launcher } = await site.tools();
   await giveTo(site.directory, launcher.ownerUid);
@@ -63,18 +63,18 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
   return {
     hasEnded: () => spawnError !== undefined || child.exitCode !== null || child.signalCode !== null,
     temporaryFailure: async () => {
-      // Ended in order, or by a signal: somebody stopped it.
+      // It exited cleanly or by a signal: it was stopped.
       if (spawnError === undefined && (child.exitCode === 0 || child.exitCode === null))
         return 'its server was stopped';
       const reason = spawnError?.message ?? complaint(await readFile(logFile, 'utf8'), child.pid!);
-      // Nothing there: another start truncated the log. The next try tells.
+      // Empty: another start truncated the log. The next attempt will show.
       if (reason === '' || TEMPORARY.test(reason)) return reason;
       throw new EmbeddedPostgresUnavailable(`its server does not start: ${reason}`);
     },
   };
 }
 
-/** What process `pid`, or the launcher before it, said last in a log that it may share with another start. */
+/** The last errors of process `pid`, or of its launcher, in a log that another start may share. */
 function complaint(log: string, pid: number): string {
   const lines = log.split('\n').filter((line) => line.includes(`[${pid}] `) || !/ \[\d+\] /.test(line));
   const relevant = lines.filter((line) => /FATAL|DETAIL|LOG: {2}could not|error|^\w+: /.test(line));
