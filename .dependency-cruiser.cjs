@@ -7,6 +7,15 @@ const only = (name, from, allowed, comment) => ({
   to: { path: '^(src|prisma)/', pathNot: allowed },
 });
 
+/** A folder of the domain: beside its own files it imports the rules, the files all areas share, and these other areas. */
+const area = (name, others, comment) =>
+  only(
+    `domain-area-${name}`,
+    `^src/domain/${name}/`,
+    `^src/database/|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    comment,
+  );
+
 module.exports = {
   forbidden: [
     only('rules-know-only-rules', '^src/domain/rules/', '^src/domain/rules/', 'rules import nothing but each other'),
@@ -23,6 +32,12 @@ module.exports = {
       '^src/(domain|database)/',
       'domain imports rules and the database',
     ),
+    area('billing', [], 'the ledger and what reads it'),
+    area('accounts', ['billing'], 'who pays, and their keys'),
+    area('instances', ['billing'], 'rentals'),
+    area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
+    area('market', [], 'prices and where they come from'),
+    area('updates', ['accounts', 'billing', 'instances', 'inventory', 'market'], 'what is told as it changes'),
     only('database-knows-itself', '^src/database/', '^src/database/', 'the database layer knows no domain'),
     only(
       'schema-knows-domain',

@@ -5,10 +5,10 @@ import {
   createAccount,
   creditAccount,
   listAccounts,
+  rebuildAccount,
   resumeAccount,
   suspendAccount,
 } from '../domain/accounts/accounts.js';
-import { rebuildAccount } from '../domain/billing/audit.js';
 import type { Deps } from '../domain/deps.js';
 import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';

@@ -4,11 +4,11 @@ import {
   listingRows,
   type MarketPlan,
   type ModelPlan,
-  percentOf,
   planSnapshot,
   publishPlan,
 } from '../domain/market/market.js';
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
+import { percentOf } from '../domain/rules/market-snapshot.js';
 import { usdNumber } from '../domain/rules/money.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';

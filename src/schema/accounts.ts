@@ -1,6 +1,6 @@
 import { type AccountState, accountState } from '../domain/accounts/accounts.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
-import { MAX_LIVE_INSTANCES } from '../domain/rules/lifecycle.js';
+import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 

@@ -1,7 +1,7 @@
 import { fields } from '../domain/fields.js';
 import { deployBest } from '../domain/inventory/deploy-best.js';
-import type { OfferPosition } from '../domain/inventory/offer-index.js';
 import { type OfferSort as OfferSortName, positionOf, searchOffers } from '../domain/inventory/offer-search.js';
+import type { OfferPosition } from '../domain/rules/offer-order.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { accountOf } from './context.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accountState, suspendAccount } from '../../src/domain/accounts/accounts.js';
-import { audit, rebuildAccount } from '../../src/domain/billing/audit.js';
+import { accountState, rebuildAccount, suspendAccount } from '../../src/domain/accounts/accounts.js';
+import { audit } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { act, deploy, operatorAct } from '../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { accountState, adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
-import { audit, rebuildAccount } from '../../src/domain/billing/audit.js';
+import { accountState, adjustAccount, creditAccount, rebuildAccount } from '../../src/domain/accounts/accounts.js';
+import { audit } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { settleDue } from '../../src/domain/billing/settlement.js';
 import { statement } from '../../src/domain/billing/statement.js';

@@ -1,20 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  BY_PRICE,
-  type OfferedMachine,
-  OfferIndex,
-  type OfferPosition,
-  type OfferRange,
-  type PricedModel,
-} from '../../src/domain/inventory/offer-index.js';
-import {
-  checkFilter,
-  criteriaOf,
-  type OfferSort,
-  pageOf,
-  positionOf,
-} from '../../src/domain/inventory/offer-search.js';
+import { OfferIndex, type OfferRange } from '../../src/domain/inventory/offer-index.js';
+import { checkFilter, type OfferSort, pageOf, positionOf } from '../../src/domain/inventory/offer-search.js';
+import type { OfferedMachine, PricedModel } from '../../src/domain/rules/offer.js';
+import { criteriaOf } from '../../src/domain/rules/offer-filter.js';
+import { BY_PRICE, type OfferPosition } from '../../src/domain/rules/offer-order.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 200);
 

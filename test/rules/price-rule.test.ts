@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { modeRates, onDemandRate, PRICE_RULE, rateInMode } from '../../src/domain/rules/price-rule.js';
+import {
+  lockedRates,
+  modeRates,
+  onDemandRate,
+  PRICE_RULE,
+  publishedRate,
+  rateInMode,
+} from '../../src/domain/rules/price-rule.js';
 
 describe('price rule', () => {
   it.each([
@@ -41,6 +48,22 @@ describe('price rule', () => {
     expect(rateInMode(100n, 'ON_DEMAND')).toBe(100n);
     expect(rateInMode(100n, 'INTERRUPTIBLE')).toBe(50n);
     expect(rateInMode(100n, 'RESERVED')).toBe(65n);
+  });
+
+  it('locks the rates of the whole machine in the mode, and of the disk', () => {
+    const machine = { numGpus: 4, ratePerGpu: 1_000_000n };
+    const locked = (mode: 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED') =>
+      lockedRates(machine, { mode, diskGb: 50 }, 140n);
+    expect(locked('ON_DEMAND')).toEqual({ gpuRate: 4_000_000n, diskRate: 7_000n, onDemandRate: 4_000_000n });
+    expect(locked('INTERRUPTIBLE')).toMatchObject({ gpuRate: 2_000_000n, onDemandRate: 4_000_000n });
+    expect(locked('RESERVED')).toMatchObject({ gpuRate: 2_600_000n, onDemandRate: 4_000_000n });
+  });
+
+  it('publishes by the median; without one the last rate stays, and a new model starts from its reference', () => {
+    const reference = { referencePriceMicro: 1_000_000n };
+    expect(publishedRate({ ...reference, medianMicro: 2_000_000n }, 500_000n)).toBe(1_400_000n);
+    expect(publishedRate({ ...reference, medianMicro: null }, 500_000n)).toBe(500_000n);
+    expect(publishedRate({ ...reference, medianMicro: null }, null)).toBe(700_000n);
   });
 
   it('is published in the words of the contract', () => {

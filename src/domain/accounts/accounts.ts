@@ -6,10 +6,10 @@ import { check, checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
-import { type Account, credit, type LedgerKind, stop } from '../rules/lifecycle.js';
+import { type Account, credit, type LedgerKind, resume, suspend } from '../rules/lifecycle.js';
 import { type Micro, unitsOfMicro } from '../rules/money.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
-import { dateOf, type Instant, instantOf, latest } from '../rules/time.js';
+import { type Instant, instantOf, latest } from '../rules/time.js';
 
 const ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
@@ -81,19 +81,9 @@ export async function createAccount(
   const name = check('name', fields.name, input.name);
   if (input.creditMicro !== undefined) checkCredit(input.creditMicro);
   const id = randomId('acc', ID_BYTES);
-  const now = dateOf(deps.clock.now());
-  const creditUnits = unitsOfMicro(input.creditMicro ?? 0n);
-  const entry = { id: entryId('CREDIT'), kind: 'CREDIT' as const, units: creditUnits, at: now, note: 'first credit' };
-  await deps.db.prisma.account.create({
-    data: {
-      id,
-      name,
-      demo: input.demo ?? false,
-      createdAt: now,
-      settledAt: now,
-      creditUnits,
-      ...(creditUnits > 0n && { ledgerEntries: { create: entry } }),
-    },
+  await write(deps, { accountIds: [id], newAccount: { id, name, demo: input.demo ?? false } }, (current) => {
+    if (input.creditMicro === undefined) return;
+    book(current, current.account(id)!, 'CREDIT', input.creditMicro, { note: 'first credit', reference: null });
   });
   return accountState(deps, id);
 }
@@ -128,16 +118,26 @@ async function move(deps: Deps, accountId: string, kind: LedgerKind, movement: M
   const reference = checkOptional('reference', fields.reference, movement.reference) ?? null;
   return changeAccount(deps, accountId, async (current, account) => {
     if (await isBooked(current, accountId, reference, unitsOfMicro(amountMicro))) return;
-    credit(current.step(account), {
-      id: entryId(kind),
-      accountId,
-      kind,
-      units: unitsOfMicro(amountMicro),
-      at: current.at,
-      instanceId: null,
-      reference,
-      note,
-    });
+    book(current, account, kind, amountMicro, { note, reference });
+  });
+}
+
+function book(
+  current: Write,
+  account: Account,
+  kind: LedgerKind,
+  amountMicro: Micro,
+  { note, reference }: { note: string | null; reference: string | null },
+): void {
+  credit(current.step(account), {
+    id: randomId(kind.toLowerCase(), ID_BYTES),
+    accountId: account.id,
+    kind,
+    units: unitsOfMicro(amountMicro),
+    at: current.at,
+    instanceId: null,
+    reference,
+    note,
   });
 }
 
@@ -155,25 +155,24 @@ async function isBooked(current: Write, accountId: string, reference: string | n
 /** Refuses the account's keys and stops its running instances. */
 export function suspendAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
-    if (account.suspendedAt !== null) return;
-    account.suspendedAt = current.at;
-    current.changes.accounts.add(account);
-    for (const instance of await current.liveInstancesOf(account)) {
-      if (instance.status === 'RUNNING') stop(current.step(account), instance, 'ACCOUNT_SUSPENDED');
-    }
+    suspend(current.step(account), await current.liveInstancesOf(account));
   });
 }
 
 /** Accepts the account's keys again. Its stopped instances stay stopped. */
 export function resumeAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
-    account.suspendedAt = null;
-    current.changes.accounts.add(account);
+    resume(current.step(account));
   });
 }
 
+/** Replaces the account's running totals by what its ledger entries and usage intervals add up to. */
+export function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
+  return changeAccount(deps, accountId, (current, account) => current.recomputeTotals(account));
+}
+
 /** Runs `decide` on the locked account and returns the account's new state. Refuses with not_found. */
-export async function changeAccount(
+async function changeAccount(
   deps: Deps,
   accountId: string,
   decide: (current: Write, account: Account) => Promise<void>,
@@ -198,8 +197,4 @@ function checkedId(accountId: string): string {
 
 function noAccount(accountId: string): DomainError {
   return new DomainError('not_found', `no account ${accountId}`);
-}
-
-function entryId(kind: LedgerKind): string {
-  return randomId(kind.toLowerCase(), ID_BYTES);
 }

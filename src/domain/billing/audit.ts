@@ -1,5 +1,4 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import { type AccountState, changeAccount } from '../accounts/accounts.js';
 import type { Deps } from '../deps.js';
 import { DUE_AT, recomputed } from './recompute.js';
 
@@ -49,20 +48,6 @@ async function findingsOf(transaction: Transaction, check: string, sql: string):
     `select account_id as "accountId", subject, detail from (${sql}) as found limit ${MAX_FINDINGS}`,
   );
   return rows.map((row) => ({ check, ...row }));
-}
-
-/** Makes the account's running totals anew from its ledger and usage intervals. */
-export function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
-  return changeAccount(deps, accountId, async ({ transaction }) => {
-    await transaction.query(
-      `with fresh as (${recomputed('(select * from account where id = $1)')})
-       update account set credit_units = fresh.credit_units, spend_units = fresh.spend_units, burn_rate = fresh.burn_rate,
-         month_start_spend_units = fresh.month_start_spend_units, live_instances = fresh.live_instances,
-         deployed_instances = fresh.deployed_instances, due_at = (select ${DUE_AT} from (select fresh.*) as due)
-       from fresh where account.id = fresh.id`,
-      [accountId],
-    );
-  });
 }
 
 /** Each check selects what breaks it, as account_id, subject, detail. */

@@ -1,9 +1,11 @@
 import type { PreparedStatement } from '../../database/transaction.js';
 import type { Account, Changes, Instance, LedgerEntry, UsageInterval } from '../rules/lifecycle.js';
+import type { MachineState } from '../rules/machine-state.js';
 import type { Rate } from '../rules/money.js';
 import { formatInstant } from '../rules/time.js';
+import { DUE_AT, recomputed } from './recompute.js';
 
-/** The rows that the ledger locks, reads and writes, as SQL. */
+/** SQL of the rows that the ledger locks, reads and writes; only ledger.ts executes what writes. */
 
 const ACCOUNT_FIELDS = [
   'id',
@@ -20,7 +22,7 @@ const ACCOUNT_FIELDS = [
   'dueAt',
 ] as const satisfies (keyof Account)[];
 
-/** What may change of an instance after it began. */
+/** What may change of an instance after its deploy. */
 const INSTANCE_UPDATES = [
   'status',
   'runningSince',
@@ -61,7 +63,7 @@ const INTERVAL_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
-/** What may change of an account after it began. */
+/** What may change of an account after it was created. */
 const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
 
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
@@ -74,9 +76,9 @@ export interface MachineUnderLock {
   numGpus: number;
   region: string;
   diskGb: number;
-  state: 'LISTED' | 'DRAINED' | 'OFFLINE' | 'RETIRED';
-  /** Published now, USD per GPU-hour on demand; null when the model has no price. */
-  rate: Rate | null;
+  state: MachineState;
+  /** Published now, per GPU-hour on demand; null when the model has no price. */
+  ratePerGpu: Rate | null;
   /** The undestroyed instances on it, of any account. */
   liveInstances: Instance[];
 }
@@ -88,6 +90,19 @@ export const LOCK_ACCOUNTS: NamedStatement = {
   text: `select ${ACCOUNT_COLUMNS} from account
          where id = any($1::text[] || array(select account_id from instance where machine_id = $2 and status = 'RUNNING'))
          order by id for no key update`,
+};
+/** Without credit: money only ever moves by ledger entries. */
+export const INSERT_ACCOUNT: NamedStatement = {
+  name: 'insert-account',
+  text: 'insert into account (id, name, demo, created_at, settled_at) values ($1, $2, $3, $4, $4)',
+};
+/** The running totals of a locked account, computed from its ledger entries and usage intervals. */
+export const RECOMPUTE_TOTALS: NamedStatement = {
+  name: 'recompute-totals',
+  text: `select credit_units as "creditUnits", spend_units as "spendUnits", burn_rate as "burnRate",
+           month_start_spend_units as "monthStartSpendUnits", live_instances as "liveInstances",
+           deployed_instances as "deployedInstances", ${DUE_AT} as "dueAt"
+         from (${recomputed('(select * from account where id = $1)')}) fresh`,
 };
 export const TRY_ACCOUNT: NamedStatement = {
   name: 'try-account',
@@ -103,7 +118,7 @@ const LIVE_INSTANCES_ON_MACHINE = instancesWhere('live-on-machine', `machine_id 
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
 
-/** Of the model of machine `$1` in the newest snapshot: USD per GPU-hour on demand. */
+/** The rate of the model of machine `$1` in the newest snapshot, per GPU-hour on demand. */
 const PUBLISHED_RATE: NamedStatement = {
   name: 'published-rate',
   text: `select on_demand_rate as rate from gpu_price where gpu = (select gpu from machine where id = $1)
@@ -123,9 +138,9 @@ export function machineStatements(machineId: string): PreparedStatement[] {
 }
 
 export function machineRows([machines, live, rates]: readonly object[][]) {
-  const machine = machines![0] as Omit<MachineUnderLock, 'liveInstances' | 'rate'> | undefined;
-  const { rate = null } = (rates![0] ?? {}) as { rate?: Rate };
-  return { row: machine && { ...machine, rate }, liveInstances: live as Instance[] };
+  const machine = machines![0] as Omit<MachineUnderLock, 'liveInstances' | 'ratePerGpu'> | undefined;
+  const { rate: ratePerGpu = null } = (rates![0] ?? {}) as { rate?: Rate };
+  return { row: machine && { ...machine, ratePerGpu }, liveInstances: live as Instance[] };
 }
 
 /** What writes the changes: nothing, or one statement, or for a settling of many rows one for each. */

@@ -2,9 +2,11 @@ import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
-import { type Account, type Changes, type Instance, isDue, noChanges, type Step, settle } from '../rules/lifecycle.js';
-import { type Instant, latest } from '../rules/time.js';
+import { runningOf } from '../rules/free-machine.js';
+import { type Account, type Instance, isDue, noChanges, type Step, settle } from '../rules/lifecycle.js';
+import { formatInstant, type Instant, latest } from '../rules/time.js';
 import {
+  INSERT_ACCOUNT,
   INSTANCE_OF_ACCOUNT,
   LIVE_INSTANCES_OF_ACCOUNT,
   LOCK_ACCOUNTS,
@@ -12,46 +14,57 @@ import {
   type MachineUnderLock,
   machineRows,
   machineStatements,
+  RECOMPUTE_TOTALS,
   TRY_ACCOUNT,
   writesOf,
 } from './ledger-rows.js';
 
 /**
- * The one place that writes accounts, instances, usage intervals and ledger entries. A write locks the accounts
- * concerned (by id), then the machine, then reads the time, settles what is due, decides by the rules, and commits
- * everything it changed at once. Whoever locks in another order may deadlock.
+ * The one place that writes the tables account, instance, usage_interval and ledger_entry: every write goes through
+ * `write`, with the statements of ledger-rows.ts. A write locks the accounts concerned (by id), then the machine, then
+ * reads the time, settles what is due, decides by the rules, and commits everything it changed at once. Whoever locks in
+ * another order may deadlock. A test refuses statements on these tables anywhere else.
  */
 
-/** Machines a choice tries to take before it is told that others have all of them in hand. */
-const MAX_CHOICES = 20;
+/** Candidates a picker tries to lock before it gives up on this transaction. */
+const MAX_CANDIDATES = 20;
+
+/** An account that begins with this write, without credit: what credits it is a step like any other. */
+export interface NewAccount {
+  id: string;
+  name: string;
+  demo: boolean;
+}
 
 /** What a write names before it begins. */
 export interface Scope {
   accountIds: readonly string[];
+  /** The account of `accountIds` that is yet to be created. */
+  newAccount?: NewAccount;
   /** The machine to be judged; whoever holds it is locked and settled too. */
   machineId?: string;
   /** Instead of `machineId`. */
-  choice?: Choice;
+  picker?: MachinePicker;
   /** An instance of the first account. */
   instanceId?: string;
 }
 
 /**
- * A machine that is chosen rather than named. Choosing locks only what no other transaction has locked and waits for
- * nothing, so that it may lock the holder's account after its own whatever their ids.
+ * Picks the machine of a write that names none. It skips what other transactions have locked and never waits, so it may
+ * lock the holder's account after the renter's, whatever their ids.
  */
-export interface Choice {
-  /** The machine to wait for before choosing, and whoever holds it, both in the order of all writes. */
-  awaited: string | null;
-  /** Locks the best machine that fits and nobody has locked, leaving out those that one of `busyAccounts` holds. */
-  lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Chosen | undefined>;
-  /** Judged anew: what was read before the lock may be over. */
+export interface MachinePicker {
+  /** A machine to wait for before picking; it and its holder are locked in the order of all writes. */
+  waitFor: string | null;
+  /** Locks the best machine that fits and is not locked, leaving out those that one of `busyAccounts` holds. */
+  lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Candidate | undefined>;
+  /** Asked again under the lock: what was read before it may have changed. */
   stillFits(transaction: Transaction, machineId: string): Promise<boolean>;
 }
 
-export interface Chosen {
+export interface Candidate {
   machineId: string;
-  /** The account whose instance runs on it, and would have to leave. */
+  /** The account whose instance runs on it, and would have to yield. */
   holderId: string | null;
 }
 
@@ -59,7 +72,6 @@ export interface Chosen {
 export interface Write {
   transaction: Transaction;
   at: Instant;
-  readonly changes: Changes;
   account(id: string): Account | undefined;
   instance(id: string): Instance | undefined;
   machine: MachineUnderLock | undefined;
@@ -67,7 +79,9 @@ export interface Write {
   step(account: Account): Step;
   /** The undestroyed instances of an account, loaded and locked. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
-  /** Writes what changed so far, before what changes next. A refusal must not follow: it would undo nothing of it. */
+  /** Replaces the account's running totals by what ledger entries and usage intervals add up to. */
+  recomputeTotals(account: Account): Promise<void>;
+  /** Writes what changed so far, before what changes next. A refusal after it would not undo what it wrote. */
   flush(): void;
 }
 
@@ -119,9 +133,10 @@ function tell({ db, apiKeyCache }: Deps, { written }: WriteRows): void {
 
 async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Promise<WriteRows> {
   const rows = new WriteRows(transaction);
+  if (scope.newAccount !== undefined) rows.create(scope.newAccount, deps.clock.now());
   await rows.lock(scope);
-  if (scope.choice !== undefined) await rows.chooseMachine(scope.choice);
-  // Taken after the locks: a waiter must not act in a second before that of the one it waited for.
+  if (scope.picker !== undefined) await rows.pickMachine(scope.picker);
+  // Read after the locks: a write that waited must not act in an earlier second than the one it waited for.
   rows.at = latest(deps.clock.now(), ...rows.accounts().map((account) => account.settledAt));
   return rows;
 }
@@ -164,10 +179,14 @@ class WriteRows implements Write {
     return { account, at: this.at, changes: this.changes };
   }
 
+  create({ id, name, demo }: NewAccount, at: Instant): void {
+    this.transaction.later({ ...INSERT_ACCOUNT, values: [id, name, String(demo), formatInstant(at)] });
+  }
+
   /** In one message: each statement reads only after those before it have their locks. */
-  async lock({ accountIds, machineId, choice, instanceId }: Scope): Promise<void> {
+  async lock({ accountIds, machineId, picker, instanceId }: Scope): Promise<void> {
     const [accounts, ...others] = await this.transaction.run(
-      { ...LOCK_ACCOUNTS, values: [accountIds, machineId ?? choice?.awaited ?? null] },
+      { ...LOCK_ACCOUNTS, values: [accountIds, machineId ?? picker?.waitFor ?? null] },
       ...(machineId === undefined ? [] : machineStatements(machineId)),
       ...(instanceId === undefined ? [] : [{ ...INSTANCE_OF_ACCOUNT, values: [accountIds[0]!, instanceId] }]),
     );
@@ -175,36 +194,37 @@ class WriteRows implements Write {
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
-    // Taken by another between the look at the holder and the lock: its account must be locked before the machine.
+    // Another account rented it before the lock on the machine; that account has to be locked first.
     if (!this.#isHolderLocked(liveInstances)) throw new StaleReadError();
     if (row !== undefined) this.machine = { ...row, liveInstances: this.#known(liveInstances) };
   }
 
-  /** Leaves `machine` undefined when what fits, if anything, is in the hands of others for the moment. */
-  async chooseMachine(choice: Choice): Promise<void> {
-    if (choice.awaited !== null) await this.transaction.run({ ...LOCK_MACHINE, values: [choice.awaited] });
+  /** Leaves `machine` undefined when nothing fits, or all that fits is locked by others. */
+  async pickMachine(picker: MachinePicker): Promise<void> {
+    if (picker.waitFor !== null) await this.transaction.run({ ...LOCK_MACHINE, values: [picker.waitFor] });
     const busyAccounts: string[] = [];
-    for (let tries = 0; tries < MAX_CHOICES && this.machine === undefined; tries += 1) {
-      // Going back to it gives free what was locked for nothing.
-      await this.transaction.query('savepoint choice');
-      const chosen = await choice.lockBest(this.transaction, busyAccounts);
-      if (chosen === undefined) return;
-      const outcome = await this.#take(choice, chosen);
-      if (outcome === 'busy') busyAccounts.push(chosen.holderId!);
-      if (outcome !== 'taken') await this.transaction.query('rollback to savepoint choice');
+    for (let tries = 0; tries < MAX_CANDIDATES && this.machine === undefined; tries += 1) {
+      // Rolling back to it releases the locks on a rejected candidate.
+      await this.transaction.query('savepoint candidate');
+      const candidate = await picker.lockBest(this.transaction, busyAccounts);
+      if (candidate === undefined) return;
+      const outcome = await this.#accept(picker, candidate);
+      if (outcome === 'busy') busyAccounts.push(candidate.holderId!);
+      if (outcome !== 'accepted') await this.transaction.query('rollback to savepoint candidate');
     }
   }
 
-  async #take(choice: Choice, { machineId, holderId }: Chosen): Promise<'taken' | 'lost' | 'busy'> {
+  /** `busy`: its holder's account is locked by another transaction. `stale`: it no longer is what was picked. */
+  async #accept(picker: MachinePicker, { machineId, holderId }: Candidate): Promise<'accepted' | 'stale' | 'busy'> {
     const isOurs = holderId === null || this.#accounts.has(holderId);
     const holder = isOurs ? undefined : await this.#tryAccount(holderId);
     if (!isOurs && holder === undefined) return 'busy';
     const { row, liveInstances } = machineRows(await this.transaction.run(...machineStatements(machineId)));
     const isHolderLocked = this.#isHolderLocked(liveInstances, holder);
-    if (row === undefined || !isHolderLocked || !(await choice.stillFits(this.transaction, machineId))) return 'lost';
+    if (row === undefined || !isHolderLocked || !(await picker.stillFits(this.transaction, machineId))) return 'stale';
     if (holder !== undefined) this.#accounts.set(holder.id, holder);
     this.machine = { ...row, liveInstances: this.#known(liveInstances) };
-    return 'taken';
+    return 'accepted';
   }
 
   async #tryAccount(id: string): Promise<Account | undefined> {
@@ -213,8 +233,8 @@ class WriteRows implements Write {
   }
 
   #isHolderLocked(liveInstances: readonly Instance[], alsoLocked?: Account): boolean {
-    const holder = liveInstances.find((instance) => instance.status === 'RUNNING');
-    return holder === undefined || holder.accountId === alsoLocked?.id || this.#accounts.has(holder.accountId);
+    const holder = runningOf(liveInstances);
+    return holder === null || holder.accountId === alsoLocked?.id || this.#accounts.has(holder.accountId);
   }
 
   async liveInstancesOf(account: Account): Promise<Instance[]> {
@@ -222,12 +242,18 @@ class WriteRows implements Write {
     return this.#known(rows as Instance[]);
   }
 
+  async recomputeTotals(account: Account): Promise<void> {
+    const [rows] = await this.transaction.run({ ...RECOMPUTE_TOTALS, values: [account.id] });
+    Object.assign(account, rows![0]);
+    this.changes.accounts.add(account);
+  }
+
   flush(): void {
     const { accounts, created, updated, opened, closed, entries } = this.changes;
     this.transaction.later(...writesOf(this.changes));
     for (const account of accounts) this.written.accounts.add(account);
     for (const instance of [...created, ...updated]) this.written.instances.add(instance);
-    // Emptied in place: a step of the rules made before this goes on noting what it changes here.
+    // Emptied in place: steps made before this go on noting their changes here.
     for (const noted of [accounts, created, updated]) noted.clear();
     for (const noted of [opened, closed, entries]) noted.length = 0;
   }

@@ -7,32 +7,37 @@ import { settleDue, settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
-import { balanceAt, balanceUnitsAt } from '../rules/accrual.js';
-import { DomainError, type ErrorCode } from '../rules/errors.js';
+import { checkCover } from '../rules/cover.js';
+import { checkDisk } from '../rules/disk.js';
+import { checkEarlyExit } from '../rules/early-exit.js';
+import { DomainError } from '../rules/errors.js';
+import { claim } from '../rules/free-machine.js';
+import { checkInstanceLimit, MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
+import * as lifecycle from '../rules/lifecycle.js';
 import {
   type Account,
-  begin,
+  checkAllowed,
   destroy,
   type Instance,
   type InstanceActionKind,
-  isAllowed,
-  MAX_LIVE_INSTANCES,
   type StopReason,
   start,
   stop,
 } from '../rules/lifecycle.js';
-import { formatUsd, type Micro, type Rate, shownSpend, type Units, unitsOfUsage } from '../rules/money.js';
-import { type PricingMode, rateInMode } from '../rules/price-rule.js';
-import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilAt } from '../rules/reserved.js';
-import { type Instant, latest } from '../rules/time.js';
+import type { Micro, Rate } from '../rules/money.js';
+import { lockedRates, type PricingMode } from '../rules/price-rule.js';
+import type { Instant } from '../rules/time.js';
+import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
+
+export type { Usage };
 
 /** `i-` and 8 hex characters (contract section 2.3). */
 const INSTANCE_ID = /^i-[a-f0-9]{8}$/;
 const INSTANCE_ID_BYTES = 4;
 const LISTED_INSTANCES = 10_000;
 
-/** What every rental is asked with. */
+/** What every rental is asked for with. */
 export interface TermsInput {
   template?: string | null;
   diskGb?: number | null;
@@ -123,61 +128,35 @@ export async function deploy(deps: Deps, accountId: string, input: DeployInput):
   const wanted = checkDeploy(input);
   const { machineId, template, diskGb, mode } = wanted;
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', [machineId, template, diskGb, mode]);
-  return writeOnce(deps, { accountIds: [accountId], machineId }, request, async (current) => {
+  return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
     const account = renter(current, accountId);
-    if (current.machine === undefined) throw refusal('deploy_failed', `no machine ${machineId} is offered`);
+    if (current.machine === undefined) throw new DomainError('deploy_failed', `no machine ${machineId} is offered`);
     return rent(deps, current, account, current.machine, wanted);
   });
 }
 
-/** The one way to an instance, however its machine was found. */
-export async function rent(
+/** Rents the machine, however it was found. */
+export function rent(
   deps: Deps,
   current: Write,
   account: Account,
   machine: MachineUnderLock,
   { template, diskGb, mode, maxRate = null }: RentalTerms,
-): Promise<Instance> {
+): Instance {
   const preempted = claim(machine, mode, 'deploy_failed');
   checkDisk(machine, diskGb);
-  if (account.liveInstances >= MAX_LIVE_INSTANCES) {
-    throw refusal('deploy_failed', `an account holds at most ${MAX_LIVE_INSTANCES} undestroyed instances`);
-  }
-  if (machine.rate === null) throw new Error(`model ${machine.gpu} has no price`);
-  const onDemandRate = machine.rate * BigInt(machine.numGpus);
-  const gpuRate = rateInMode(onDemandRate, mode);
-  // A new price came out since the machine was chosen.
-  if (maxRate !== null && gpuRate > maxRate) throw new StaleReadError();
-  const diskRate = deps.settings.diskRatePerGb * BigInt(diskGb);
-  checkCover(deps, current, account, gpuRate + diskRate, preempted, 'deploy_failed');
-  await preempt(current, preempted);
-  const instance: Instance = {
-    id: randomId('i', INSTANCE_ID_BYTES),
-    accountId: account.id,
-    sequence: account.deployedInstances + 1,
-    machineId: machine.id,
-    status: 'RUNNING',
-    gpu: machine.gpu,
-    numGpus: machine.numGpus,
-    region: machine.region,
-    template,
-    diskGb,
-    mode,
-    gpuRate,
-    diskRate,
-    onDemandRate,
-    createdAt: current.at,
-    runningSince: current.at,
-    stoppedAt: null,
-    destroyedAt: null,
-    stopReason: null,
-    gpuSeconds: 0n,
-    gpuIntervals: 1,
-    reservedUntil: null,
-    earlyExitUnits: 0n,
-  };
-  begin(current.step(account), instance);
-  return instance;
+  checkInstanceLimit(account);
+  const { ratePerGpu } = machine;
+  if (ratePerGpu === null) throw new Error(`model ${machine.gpu} has no price`);
+  const rates = lockedRates({ ...machine, ratePerGpu }, { mode, diskGb }, deps.settings.diskRatePerGb);
+  // A new price was published since the machine was picked.
+  if (maxRate !== null && rates.gpuRate > maxRate) throw new StaleReadError();
+  const { coverSeconds } = deps.settings;
+  const addedRate = rates.gpuRate + rates.diskRate;
+  checkCover(account, current.at, { addedRate, preempted, coverSeconds }, 'deploy_failed');
+  preempt(current, preempted);
+  const id = randomId('i', INSTANCE_ID_BYTES);
+  return lifecycle.deploy(current.step(account), { id, machine, template, diskGb, mode, ...rates });
 }
 
 /** Starts, stops or destroys an instance of the account. Refuses with not_found and action_failed. */
@@ -197,83 +176,57 @@ export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DEST
   const found = INSTANCE_ID.test(id) ? await deps.db.prisma.instance.findUnique({ where: { id } }) : null;
   if (found === null) throw notFound();
   const scope: Scope = { accountIds: [found.accountId], instanceId: id };
-  return write(deps, scope, async (current) => {
+  return write(deps, scope, (current) => {
     const account = current.account(found.accountId)!;
-    return toRow(await actOn(deps, current, account, id, action, 'OPERATOR'));
+    return toRow(actOn(deps, current, account, id, action, 'OPERATOR'));
   });
 }
 
-async function actOn(
+function actOn(
   deps: Deps,
   current: Write,
   account: Account,
   id: string,
   action: InstanceActionKind,
   reason: StopReason,
-): Promise<Instance> {
+): Instance {
   const instance = current.instance(id);
   if (instance === undefined || instance.accountId !== account.id) throw notFound();
-  if (!isAllowed(action, instance.status)) {
-    throw refusal(
-      'action_failed',
-      `${action.toLowerCase()} is not allowed while the instance is ${instance.status.toLowerCase()}`,
-    );
-  }
+  checkAllowed(action, instance.status);
   const step = current.step(account);
-  if (action === 'STOP') stop(step, instance, reason);
-  if (action === 'DESTROY') {
-    if (reason === 'USER') checkEarlyExit(current, account, instance);
-    destroy(step, instance, reason);
-  }
-  if (action === 'START') {
-    const preempted = claim(current.machine!, instance.mode, 'action_failed');
-    checkCover(deps, current, account, instance.gpuRate, preempted, 'action_failed');
-    await preempt(current, preempted);
-    start(step, instance);
+  switch (action) {
+    case 'STOP':
+      stop(step, instance, reason);
+      break;
+    case 'DESTROY':
+      // The operator may destroy it even when the balance can't pay the early exit.
+      if (reason === 'USER') checkEarlyExit(account, instance, current.at);
+      destroy(step, instance, reason);
+      break;
+    case 'START': {
+      const preempted = claim(current.machine!, instance.mode, 'action_failed');
+      const { coverSeconds } = deps.settings;
+      checkCover(account, current.at, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
+      preempt(current, preempted);
+      start(step, instance);
+    }
   }
   return instance;
 }
 
-/** The account's own view of one instance at a second: what it used and what leaving would cost. */
-export interface Usage {
-  gpuSeconds: bigint;
-  diskSeconds: bigint;
-  gpuCost: Micro;
-  diskCost: Micro;
-  earlyExit: Micro;
-  total: Micro;
-}
-
-/** Each part is the rounded total after it less the rounded total before it, so that the parts add up. */
+/** What it has used and cost up to now. */
 export function usageOf(row: InstanceRow, now: Instant): Usage {
-  const instance = fromRow(row);
-  const at = seenAt(instance, now);
-  const gpuSeconds = gpuSecondsAt(instance, at);
-  const diskSeconds = at - instance.createdAt;
-  const gpuUnits = unitsOfUsage(instance.gpuRate, gpuSeconds);
-  const usageUnits = gpuUnits + unitsOfUsage(instance.diskRate, diskSeconds);
-  const gpuCost = shownSpend(gpuUnits);
-  const usage = shownSpend(usageUnits);
-  const total = shownSpend(usageUnits + instance.earlyExitUnits);
-  return { gpuSeconds, diskSeconds, gpuCost, diskCost: usage - gpuCost, earlyExit: total - usage, total };
+  return usageAt(fromRow(row), now);
 }
 
 /** The end of the reserved term as it stands now; null for other modes. */
 export function reservedUntilOf(row: InstanceRow, now: Instant): Instant | null {
-  const instance = fromRow(row);
-  return reservedUntilAt(instance, seenAt(instance, now));
+  return termEndAt(fromRow(row), now);
 }
 
-/** What destroying now would cost beyond usage, rounded up to the micro-USD. */
+/** What destroying it now would cost beyond usage. */
 export function earlyExitCostOf(row: InstanceRow, now: Instant): Micro {
-  const instance = fromRow(row);
-  return roundedUp(earlyExitUnitsAt(instance, seenAt(instance, now)));
-}
-
-/** A destroyed instance is seen as it ended; no instance is seen before its last change. */
-function seenAt(instance: Instance, now: Instant): Instant {
-  if (instance.destroyedAt !== null) return instance.destroyedAt;
-  return latest(now, instance.createdAt, instance.runningSince ?? 0n, instance.stoppedAt ?? 0n);
+  return earlyExitCostAt(fromRow(row), now);
 }
 
 function checkDeploy(input: DeployInput) {
@@ -299,59 +252,8 @@ export function renter(current: Write, accountId: string): Account {
   return account;
 }
 
-/** The instance that must yield for this mode to take the machine, if any; refuses when it can't be had. */
-function claim(machine: MachineUnderLock, mode: PricingMode, code: ErrorCode): Instance | null {
-  if (machine.state !== 'LISTED')
-    throw refusal(code, `machine ${machine.id} is ${machine.state === 'OFFLINE' ? 'offline' : 'no longer listed'}`);
-  const holder = machine.liveInstances.find((instance) => instance.status === 'RUNNING');
-  if (holder === undefined) return null;
-  if (holder.mode === 'INTERRUPTIBLE' && mode !== 'INTERRUPTIBLE') return holder;
-  throw refusal(code, `machine ${machine.id} is taken`);
-}
-
-function checkDisk(machine: MachineUnderLock, diskGb: number): void {
-  const used = machine.liveInstances.reduce(
-    (sum, { status, diskGb: gb }) => (status === 'DESTROYED' ? sum : sum + gb),
-    0,
-  );
-  const left = Math.max(machine.diskGb - used, 0);
-  if (diskGb > left)
-    throw refusal(
-      'deploy_failed',
-      `machine ${machine.id} has ${left} GB of disk left, less than the ${diskGb} asked for`,
-    );
-}
-
-/** The balance must cover every rate the account would then be paying for the cover time. */
-function checkCover(
-  deps: Deps,
-  current: Write,
-  account: Account,
-  addedRate: Rate,
-  preempted: Instance | null,
-  code: ErrorCode,
-): void {
-  const freed = preempted?.accountId === account.id ? preempted.gpuRate : 0n;
-  const needed = unitsOfUsage(account.burnRate + addedRate - freed, deps.settings.coverSeconds);
-  if (balanceUnitsAt(account, current.at) >= needed) return;
-  const hours = Number(deps.settings.coverSeconds) / 3600;
-  throw refusal(
-    code,
-    `balance too small: ${formatUsd(balanceAt(account, current.at))} USD does not cover ${hours} h of all instances, ${formatUsd(roundedUp(needed))} USD`,
-  );
-}
-
-function checkEarlyExit(current: Write, account: Account, instance: Instance): void {
-  const cost = earlyExitUnitsAt(instance, current.at);
-  if (cost === 0n || balanceUnitsAt(account, current.at) >= cost) return;
-  throw refusal(
-    'action_failed',
-    `leaving the reserved term early costs ${formatUsd(roundedUp(cost))} USD, more than the balance`,
-  );
-}
-
-/** The holder stops in this very second. Written at once: the database lets a machine have one running instance. */
-async function preempt(current: Write, holder: Instance | null): Promise<void> {
+/** Stops the holder in this very second. Written at once: the database lets a machine have one running instance. */
+function preempt(current: Write, holder: Instance | null): void {
   if (holder === null) return;
   stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
   current.flush();
@@ -361,7 +263,7 @@ export async function writeOnce(
   deps: Deps,
   scope: Scope,
   request: IdempotentRequest | null,
-  decide: (current: Write) => Promise<Instance>,
+  decide: (current: Write) => Promise<Instance> | Instance,
 ): Promise<Outcome> {
   if (request === null) {
     const instance = await write(deps, scope, decide);
@@ -384,14 +286,6 @@ async function machineOf(deps: Deps, accountId: string, id: string): Promise<str
   const row = await deps.db.prisma.instance.findFirst({ where: { id, accountId }, select: { machineId: true } });
   if (row === null) throw notFound();
   return row.machineId;
-}
-
-function roundedUp(units: Units): Micro {
-  return -shownSpend(-units);
-}
-
-function refusal(code: ErrorCode, message: string): DomainError {
-  return new DomainError(code, message);
 }
 
 function notFound(): DomainError {

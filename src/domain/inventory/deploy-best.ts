@@ -1,29 +1,23 @@
 import type { Transaction } from '../../database/transaction.js';
 import { idempotentRequest } from '../billing/idempotency.js';
-import type { Choice, Chosen } from '../billing/ledger.js';
+import type { Candidate, MachinePicker } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import { checkTerms, type Outcome, rent, renter, type TermsInput, writeOnce } from '../instances/instances.js';
+import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { formatUsd } from '../rules/money.js';
-import { rateInMode } from '../rules/price-rule.js';
-import { CURRENT_PRICES, type MachineRow, OFFERED_COLUMNS, OFFERED_MACHINES, toMachine } from './inventory.js';
-import {
-  BY_PRICE,
-  compareOffers,
-  fits,
-  type OfferCriteria,
-  type OfferOrder,
-  type PricedModel,
-  traitsOf,
-} from './offer-index.js';
-import { checkFilter, checkList, criteriaOf, type OfferSearchFilter, onlyOf } from './offer-search.js';
+import { type PricedModel, traitsOf } from '../rules/offer.js';
+import { fits } from '../rules/offer-filter.js';
+import { compareOffers } from '../rules/offer-order.js';
+import { CURRENT_PRICES, MACHINE_COLUMNS, MACHINES, type MachineRow, offeredMachine } from './inventory.js';
+import { checkFilter, checkList, type OfferSearchFilter } from './offer-search.js';
 
-/** Times that a request waits for what others have in hand before it gives up; each time another got a machine. */
-const MAX_CLAIMS = 50;
-const CLAIM_AGAIN_SECONDS = 1;
-/** Machines that are judged at once: the first is nearly always free, unless others are after the same ones. */
+/** How often a request waits for machines that others have locked before it gives up; each time another got one. */
+const MAX_ATTEMPTS = 50;
+const RETRY_AFTER_SECONDS = 1;
+/** Machines judged by one statement: the first is nearly always free, unless others want the same ones. */
 const CANDIDATES_AT_ONCE = 50;
 /** Entries of a list that a refusal repeats. */
 const NAMED_ENTRIES = 5;
@@ -39,65 +33,57 @@ export interface DeployBestInput extends TermsInput {
 
 type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
 
-/** What fits, and which of it is better. */
-interface Best {
-  wanted: OfferCriteria;
-  order: OfferOrder;
-}
-
 /**
- * Rents the best machine that fits; a machine that another request has in hand is waited for only when no other fits.
+ * Rents the best machine that fits; a machine that another request has locked is waited for only when no other fits.
  * Refuses with invalid_request, deploy_failed (also when nothing that fits is free) and unavailable.
  */
 export async function deployBest(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {
   const wanted = checkDeployBest(input);
   const { idempotencyKey, maxRate, ...rest } = wanted;
   const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, maxRate: `${maxRate}` }]);
-  const best = bestOf(wanted);
-  let awaited: string | null = null;
-  for (let attempt = 1; attempt <= MAX_CLAIMS; attempt += 1) {
+  const best = bestOffer(wanted);
+  let waitFor: string | null = null;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await settleUnlocked(deps);
     // Not in the transaction: what this waits for needs a connection, and all may be those of transactions.
     await deps.inventory.current();
-    const scope = { accountIds: [accountId], choice: choiceOf(deps, best, awaited) };
+    const scope = { accountIds: [accountId], picker: pickerOf(deps, best, waitFor) };
     try {
       return await writeOnce(deps, scope, request, async (current) => {
         const account = renter(current, accountId);
         if (current.machine !== undefined) return rent(deps, current, account, current.machine, wanted);
-        const inHand = await firstCandidate(
-          deps,
-          best,
-          async (ids) => (await fittingOf(current.transaction, best, ids))[0],
-        );
-        if (inHand === undefined) throw new DomainError('deploy_failed', nothingFits(wanted));
-        throw new MachineInHand(inHand);
+        const locked = await firstCandidate(deps, best, async (ids) => {
+          return (await fittingOf(current.transaction, best, ids))[0];
+        });
+        if (locked === undefined) throw new DomainError('deploy_failed', nothingFits(wanted));
+        throw new LockedByOthers(locked);
       });
     } catch (error) {
-      if (!(error instanceof MachineInHand)) throw error;
-      awaited = error.machineId;
+      if (!(error instanceof LockedByOthers)) throw error;
+      waitFor = error.machineId;
     }
   }
   const message = 'others were quicker at every machine that fits; try again';
-  throw new DomainError('unavailable', message, { retryAfterSeconds: CLAIM_AGAIN_SECONDS });
+  throw new DomainError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** All that fits is in the hands of other requests: its first is to be waited for, with nothing held meanwhile. */
-class MachineInHand extends Error {
+/** Every machine that fits is locked by another request. The best of them is waited for, with nothing held meanwhile. */
+class LockedByOthers extends Error {
   readonly machineId: string;
 
   constructor(machineId: string) {
-    super(`machine ${machineId} is in the hands of another request`);
+    super(`machine ${machineId} is locked by another request`);
     this.machineId = machineId;
   }
 }
 
-/** The choice of the best machine for a write: memory tells which to try, locked rows decide. */
-function choiceOf(deps: Deps, best: Best, awaited: string | null): Choice {
+/** Picks the best machine: the offers in memory say which to try, locked rows decide. */
+function pickerOf(deps: Deps, best: BestOffer, waitFor: string | null): MachinePicker {
   return {
-    awaited,
+    waitFor,
     lockBest: (transaction, busyAccounts) =>
       firstCandidate(deps, best, async (ids) => {
-        const { rows } = await transaction.query<Chosen>({
+        const { rows } = await transaction.query<Candidate>({
           name: 'lock-best-machine',
           text: LOCK_BEST_SQL,
           values: [await fittingOf(transaction, best, ids), busyAccounts],
@@ -111,13 +97,13 @@ function choiceOf(deps: Deps, best: Best, awaited: string | null): Choice {
 /** What `find` finds in the first batch of candidates in which it finds anything; best first, by what is in memory. */
 async function firstCandidate<T>(
   { inventory }: Deps,
-  { wanted, order }: Best,
+  { criteria, order }: BestOffer,
   find: (machineIds: readonly string[]) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const passed = new Set<string>();
   for (;;) {
     // Anew for each batch: meanwhile it may have changed.
-    const offers = inventory.latest.offers.best(wanted, order, CANDIDATES_AT_ONCE, passed);
+    const offers = inventory.latest.offers.best(criteria, order, CANDIDATES_AT_ONCE, passed);
     if (offers.length === 0) return undefined;
     const machineIds = offers.map(({ machineId }) => machineId);
     const found = await find(machineIds);
@@ -126,23 +112,23 @@ async function firstCandidate<T>(
   }
 }
 
-/** Those of the machines that fit by what the tables say, best first, whether or not another transaction has them in hand. */
+/** Those of the machines that fit as the tables stand, best first, whether or not another transaction has locked them. */
 async function fittingOf(
   transaction: Transaction,
-  { wanted, order }: Best,
+  { criteria, order }: BestOffer,
   machineIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.query<MachineRow & PricedModel>({
     name: 'best-machines',
-    text: OFFERED_SQL,
+    text: PRICED_MACHINES_SQL,
     values: [machineIds],
   });
-  const offers = rows.map(({ tier, vramGb, onDemandRate, ...row }) => {
-    const machine = toMachine(row);
-    return { ...machine, ...traitsOf(machine, { tier, vramGb, onDemandRate }) };
+  const offers = rows.flatMap(({ tier, vramGb, onDemandRate, ...row }) => {
+    const machine = offeredMachine(row);
+    return machine === null ? [] : [{ ...machine, ...traitsOf(machine, { tier, vramGb, onDemandRate }) }];
   });
   return offers
-    .filter((offer) => fits(wanted, offer))
+    .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))
     .map(({ machineId }) => machineId);
 }
@@ -172,48 +158,10 @@ function brief(value: unknown): string {
   return value.slice(0, NAMED_ENTRIES).join('|') + (more > 0 ? `|… (${more} more)` : '');
 }
 
-/**
- * Most wanted model first, within it most wanted region; then cheapest in the mode (which is cheapest on demand), a free
- * machine before one that somebody must leave, then as in the offers.
- */
-function bestOf({ filter, gpus, regions, maxRate, diskGb, mode }: CheckedDeployBest): Best {
-  const includePreemptible = filter.includePreemptible && mode !== 'INTERRUPTIBLE';
-  const diskGbMin = Math.max(filter.diskGbMin ?? 0, diskGb);
-  const wanted = criteriaOf({ ...filter, includePreemptible, diskGbMin });
-  const [gpuRank, regionRank] = [rankIn(gpus), rankIn(regions)];
-  return {
-    wanted: {
-      ...wanted,
-      gpu: onlyOf(gpus) ?? wanted.gpu,
-      region: onlyOf(regions) ?? wanted.region,
-      fitsGroup: (group) =>
-        gpuRank(group.gpu) !== undefined &&
-        regionRank(group.region) !== undefined &&
-        (maxRate === null || rateInMode(group.pricePerHour.onDemand, mode) <= maxRate) &&
-        wanted.fitsGroup(group),
-    },
-    order: {
-      ...BY_PRICE,
-      first: (one, other) =>
-        gpuRank(one.gpu)! - gpuRank(other.gpu)! ||
-        regionRank(one.region)! - regionRank(other.region)! ||
-        BY_PRICE.first(one, other) ||
-        Number(one.preemptible) - Number(other.preemptible),
-    },
-  };
-}
-
-/** Places in a list, of which no list has one for all; undefined for what is not in it. */
-function rankIn(list: readonly string[] | null): (entry: string) => number | undefined {
-  if (list === null) return () => 0;
-  const ranks = new Map(list.map((entry, rank) => [entry, rank]));
-  return (entry) => ranks.get(entry);
-}
-
-/** What the tables say of those of the machines that are offered. */
-const OFFERED_SQL = `
-  select ${OFFERED_COLUMNS}, tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate"
-  from (${OFFERED_MACHINES}) offered join (${CURRENT_PRICES}) price using (gpu)
+/** The machines as the tables stand, with their prices. */
+const PRICED_MACHINES_SQL = `
+  select ${MACHINE_COLUMNS}, tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate"
+  from (${MACHINES}) machine join (${CURRENT_PRICES}) price using (gpu)
     join (select slug as gpu, tier, vram_gb from gpu_model) model using (gpu)
   where id = any($1)`;
 

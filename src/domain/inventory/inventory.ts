@@ -2,23 +2,21 @@ import { performance } from 'node:perf_hooks';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
-import { MIN_OFFERED_DISK_GB } from '../rules/lifecycle.js';
+import { diskLeftGb } from '../rules/disk.js';
+import { availabilityOf } from '../rules/free-machine.js';
+import type { MachineState } from '../rules/machine-state.js';
 import type { Micro, Rate } from '../rules/money.js';
-import { type OfferedMachine, OfferIndex, type PricedModel } from './offer-index.js';
+import { isOffered, type OfferedMachine, type PricedModel } from '../rules/offer.js';
+import type { PricingMode } from '../rules/price-rule.js';
+import { OfferIndex } from './offer-index.js';
 
-/**
- * SQL for the machines that are offered, with `disk_left_gb` and `preemptible`: listed, with enough disk left, and
- * nothing on them, or only an interruptible instance (then `preemptible`, and no offer unless asked for).
- */
-export const OFFERED_MACHINES = `
-  select machine.*, machine.disk_gb - coalesce(live.disk_gb, 0) as disk_left_gb, coalesce(live.running, false) as preemptible
+/** SQL for all machines with what the rules judge them by: `state`, `used_disk_gb`, and `running_mode` of what runs. */
+export const MACHINES = `
+  select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.running_mode
   from machine left join lateral (
-    select sum(disk_gb)::int as disk_gb, bool_or(status = 'RUNNING') as running,
-      bool_or(status = 'RUNNING' and mode <> 'INTERRUPTIBLE') as firmly_held
+    select sum(disk_gb)::int as used_disk_gb, max(mode) filter (where status = 'RUNNING') as running_mode
     from instance where machine_id = machine.id and status <> 'DESTROYED'
-  ) live on true
-  where machine.state = 'LISTED' and not coalesce(live.firmly_held, false)
-    and machine.disk_gb - coalesce(live.disk_gb, 0) >= ${MIN_OFFERED_DISK_GB}`;
+  ) live on true`;
 
 /** SQL for the prices of the newest snapshot. */
 export const CURRENT_PRICES = `
@@ -186,24 +184,32 @@ export class Inventory {
 
   async #readMachines(offers: OfferIndex, ids: readonly string[]): Promise<void> {
     const { rows } = await this.#db.pool.query<MachineRow>({ name: 'offered-some', text: SOME_SQL, values: [ids] });
-    const offered = new Map(rows.map((row) => [row.machineId, row]));
+    const machines = new Map(rows.map((row) => [row.machineId, offeredMachine(row)]));
     for (const id of ids) {
-      const row = offered.get(id);
-      if (row === undefined) offers.remove(id);
-      else offers.put(toMachine(row));
+      const machine = machines.get(id) ?? null;
+      if (machine === null) offers.remove(id);
+      else offers.put(machine);
     }
   }
 }
 
-export type MachineRow = Omit<OfferedMachine, 'netMbps'> & { down: number; up: number };
+/** `diskGb` is the whole disk of the machine. */
+export interface MachineRow extends Omit<OfferedMachine, 'netMbps' | 'preemptible'> {
+  down: number;
+  up: number;
+  state: MachineState;
+  usedDiskGb: number;
+  runningMode: PricingMode | null;
+}
 
-/** Fields of an offer from a row of OFFERED_MACHINES. */
-export const OFFERED_COLUMNS = `
-  id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_left_gb as "diskGb",
-  net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, preemptible, demo`;
+/** Fields of a MachineRow from a row of MACHINES. */
+export const MACHINE_COLUMNS = `
+  id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_gb as "diskGb",
+  net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, demo, state,
+  used_disk_gb as "usedDiskGb", running_mode as "runningMode"`;
 
-const SOME_SQL = `select ${OFFERED_COLUMNS} from (${OFFERED_MACHINES}) offered where id = any($1)`;
-const PAGE_SQL = `select ${OFFERED_COLUMNS} from (${OFFERED_MACHINES}) offered where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
+const SOME_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id = any($1)`;
+const PAGE_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
 
 const PRICES_SQL = `
   select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,
@@ -212,7 +218,7 @@ const PRICES_SQL = `
 
 async function readStock(db: Database): Promise<Stock> {
   const catalogue = await readCatalogue(db);
-  return { catalogue, offers: new OfferIndex(pricedModels(catalogue), await readOffered(db)) };
+  return { catalogue, offers: new OfferIndex(pricedModels(catalogue), await readOffers(db)) };
 }
 
 function pricedModels({ gpuModels, prices }: Catalogue): Map<string, PricedModel> {
@@ -240,7 +246,7 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
 }
 
 /** In pieces, so that requests are answered between them; what changes meanwhile is noticed and read again. */
-async function readOffered({ pool }: Database): Promise<OfferedMachine[]> {
+async function readOffers({ pool }: Database): Promise<OfferedMachine[]> {
   const machines: OfferedMachine[] = [];
   // Every machine has one of few models, regions and processors: one string for each.
   const texts = new Map<string, string>();
@@ -251,14 +257,23 @@ async function readOffered({ pool }: Database): Promise<OfferedMachine[]> {
   };
   for (let last = ''; ; ) {
     const { rows } = await pool.query<MachineRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
-    for (const row of rows) machines.push(toMachine(row, once));
+    for (const row of rows) {
+      const machine = offeredMachine(row, once);
+      if (machine !== null) machines.push(machine);
+    }
     if (rows.length < MACHINES_AT_ONCE) return machines;
     last = rows.at(-1)!.machineId;
   }
 }
 
-/** Field by field: 100,000 objects of one shape take a third of what as many that are made by spreading others do. */
-export function toMachine(row: MachineRow, once = (text: string) => text): OfferedMachine {
+/**
+ * The machine as it is offered; null when it is not. Made field by field: 100,000 objects of one shape take a third of
+ * the memory of as many made by spreading.
+ */
+export function offeredMachine(row: MachineRow, once = (text: string) => text): OfferedMachine | null {
+  const availability = availabilityOf(row.state, row.runningMode);
+  const diskGb = diskLeftGb(row.diskGb, row.usedDiskGb);
+  if (!isOffered(availability, diskGb)) return null;
   return {
     machineId: row.machineId,
     gpu: once(row.gpu),
@@ -267,14 +282,14 @@ export function toMachine(row: MachineRow, once = (text: string) => text): Offer
     cpu: once(row.cpu),
     vcpus: row.vcpus,
     ramGb: row.ramGb,
-    diskGb: row.diskGb,
+    diskGb,
     netMbps: { down: row.down, up: row.up },
     ports: row.ports,
     pcie: row.pcie,
     nvlink: row.nvlink,
     cudaMax: once(row.cudaMax),
     reliability: row.reliability,
-    preemptible: row.preemptible,
+    preemptible: availability === 'PREEMPTIBLE',
     demo: row.demo,
   };
 }

@@ -3,12 +3,14 @@ import type { Machine } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DryRun, endOfDryRun, FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
+import { usedDiskGb } from '../rules/disk.js';
 import { DomainError } from '../rules/errors.js';
+import { runningOf } from '../rules/free-machine.js';
+import type { InstanceStatus } from '../rules/lifecycle.js';
+import { type MachineChange, type MachineState, stateAfter } from '../rules/machine-state.js';
 import { formatInstant } from '../rules/time.js';
 
-export type { Machine };
-
-export type MachineState = Machine['state'];
+export type { Machine, MachineChange, MachineState };
 
 /** A machine and what is on it. */
 export interface MachineView extends Machine {
@@ -20,15 +22,6 @@ export interface MachineView extends Machine {
 
 const LISTED_MACHINES = 10_000;
 const IMPORT_TIMEOUT_MS = 600_000;
-/** Which states each change is allowed from, and where it leads. A retired machine stays retired. */
-const CHANGES = {
-  drain: { from: ['LISTED', 'DRAINED', 'OFFLINE'], to: 'DRAINED' },
-  offline: { from: ['LISTED', 'DRAINED', 'OFFLINE'], to: 'OFFLINE' },
-  online: { from: ['LISTED', 'DRAINED', 'OFFLINE'], to: 'LISTED' },
-  retire: { from: ['LISTED', 'DRAINED', 'OFFLINE', 'RETIRED'], to: 'RETIRED' },
-} as const satisfies Record<string, { from: readonly MachineState[]; to: MachineState }>;
-
-export type MachineChange = keyof typeof CHANGES;
 
 /** Bounds of a machine's fields; text of a CSV and JSON values alike. */
 const machineRow = z.object({
@@ -168,7 +161,6 @@ export async function findMachine(deps: Deps, id: string): Promise<MachineView> 
 
 /** Drains, takes offline, brings back or retires a machine. What runs on it goes on; a machine in use can't be retired. */
 export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
-  const { from, to } = CHANGES[change];
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ state: MachineState }>(
       'select state from machine where id = $1 for no key update',
@@ -176,14 +168,13 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
     );
     const machine = rows[0];
     if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
-    if (!(from as readonly MachineState[]).includes(machine.state)) throw refused(`machine ${id} is retired`);
-    // After the lock: a deploy that had it first has committed by now.
+    // After the lock: a deploy that locked the machine first has committed by now.
     const { rowCount } = await transaction.query(
       `select from instance where machine_id = $1 and status <> 'DESTROYED' limit 1`,
       [id],
     );
-    if (change === 'retire' && rowCount !== 0) throw refused(`machine ${id} holds an undestroyed instance`);
-    await transaction.query('update machine set state = $2 where id = $1', [id, to]);
+    const state = stateAfter(change, { id, state: machine.state, isInUse: rowCount !== 0 });
+    await transaction.query('update machine set state = $2 where id = $1', [id, state]);
   });
   return findMachine(deps, id);
 }
@@ -195,16 +186,12 @@ const LIVE = {
 function viewOf({
   instances,
   ...machine
-}: Machine & { instances: { id: string; status: string; diskGb: number }[] }): MachineView {
+}: Machine & { instances: { id: string; status: InstanceStatus; diskGb: number }[] }): MachineView {
   return {
     ...machine,
-    runs: instances.find(({ status }) => status === 'RUNNING')?.id ?? null,
-    usedDiskGb: instances.reduce((sum, { diskGb }) => sum + diskGb, 0),
+    runs: runningOf(instances)?.id ?? null,
+    usedDiskGb: usedDiskGb(instances),
   };
-}
-
-function refused(message: string): DomainError {
-  return new DomainError('action_failed', message);
 }
 
 function whole(min: number, max: number) {

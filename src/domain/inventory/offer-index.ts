@@ -1,107 +1,23 @@
 import TinyQueue from 'tinyqueue';
-import type { GpuModel } from '../../database/generated/client/client.js';
 import type { Rate } from '../rules/money.js';
-import { type ModeRates, modeRates } from '../rules/price-rule.js';
-
-export interface Offer {
-  machineId: string;
-  gpu: string;
-  numGpus: number;
-  region: string;
-  cpu: string;
-  vcpus: number;
-  ramGb: number;
-  /** What is left for a new disk. */
-  diskGb: number;
-  netMbps: { down: number; up: number };
-  ports: number;
-  pcie: number;
-  nvlink: boolean;
-  cudaMax: string;
-  reliability: number;
-  preemptible: boolean;
-  demo: boolean;
-  /** The whole machine. */
-  pricePerHour: ModeRates;
-}
-
-export type OfferedMachine = Omit<Offer, 'pricePerHour'>;
-
-/** A model that has a price. */
-export interface PricedModel extends Pick<GpuModel, 'tier' | 'vramGb'> {
-  /** Per GPU-hour. */
-  onDemandRate: Rate;
-}
-
-/** What all offers of a group have in common. */
-export interface ShelfTraits extends Pick<Offer, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'> {
-  tier: PricedModel['tier'];
-  /** Of one GPU. */
-  vramGb: number;
-  /** Per GPU-hour on demand. */
-  pricePerGpu: Rate;
-  /** Of the whole machine; one object for all its offers. */
-  pricePerHour: ModeRates;
-}
+import { type GroupTraits, type Offer, type OfferedMachine, type PricedModel, traitsOf } from '../rules/offer.js';
+import type { OfferCriteria } from '../rules/offer-filter.js';
+import { BY_PRICE, compareRanked, type GroupPrice, type OfferOrder, type OfferPosition } from '../rules/offer-order.js';
+import type { ModeRates } from '../rules/price-rule.js';
 
 /** Machines that differ in nothing that a price, or most of a filter, depends on. */
 interface OfferGroup {
-  traits: ShelfTraits;
+  traits: GroupTraits;
   /** More reliable first, then by machine id. */
   offers: Offer[];
 }
 
 /** Shelves in an order. */
-interface SortedShelves {
+interface SortedGroups {
   all: readonly OfferGroup[];
   byGpu: ReadonlyMap<string, readonly OfferGroup[]>;
   byRegion: ReadonlyMap<string, readonly OfferGroup[]>;
 }
-
-/** What fits. */
-export interface OfferCriteria {
-  /** The only model that can fit, and the only region, where there is but one: groups of others are not looked at. */
-  gpu: string | null;
-  region: string | null;
-  fitsGroup: (group: ShelfTraits) => boolean;
-  reliabilityMin: number;
-  /** What else is asked of each machine; null: nothing. */
-  fitsMachine: ((machine: OfferedMachine) => boolean) | null;
-}
-
-/** Prices by which groups are ordered, on demand. */
-export interface GroupPrice {
-  pricePerGpu: Rate;
-  pricePerHour: Pick<ModeRates, 'onDemand'>;
-}
-
-/** Where an offer stands in every order by price and reliability, whether or not it is there. */
-export interface OfferPosition extends GroupPrice {
-  reliability: number;
-  machineId: string;
-}
-
-type Ranked = Pick<OfferPosition, 'reliability' | 'machineId'>;
-
-/**
- * An order of offers: by group (`first`), then more reliable first, then once more by group (`thenBy`), then by machine
- * id. All offers of a group come before those of one that `first` puts after it.
- */
-export interface OfferOrder<Place extends GroupPrice = ShelfTraits> {
-  first: (one: Place, other: Place) => number;
-  thenBy: (one: Place, other: Place) => number;
-}
-
-const asEqual = () => 0;
-/** Cheapest machine first. */
-export const BY_PRICE: OfferOrder<GroupPrice> = { first: comparePrices, thenBy: asEqual };
-/** Cheapest GPU first, then as `BY_PRICE`. */
-export const BY_PRICE_PER_GPU: OfferOrder<GroupPrice> = {
-  first: (one, other) => compare(one.pricePerGpu, other.pricePerGpu) || comparePrices(one, other),
-  thenBy: asEqual,
-};
-/** Most reliable first, then as `BY_PRICE`. */
-export const BY_RELIABILITY: OfferOrder<GroupPrice> = { first: asEqual, thenBy: comparePrices };
 
 /** At most `limit` of the offers between two places, neither included; null: from the beginning, to the end. */
 export interface OfferRange {
@@ -129,7 +45,7 @@ export class OfferIndex {
   readonly #groups = new Map<string, OfferGroup>();
   readonly #availableGpus = new Map<string, number>();
   /** Made when asked for: groups are seldom new. */
-  readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedShelves>();
+  readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups>();
 
   /** GPUs of a model that can be deployed without stopping anything. */
   availableGpus(gpu: string): number {
@@ -140,9 +56,9 @@ export class OfferIndex {
   constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
     this.#models = models;
     // Made group by group: what was made together lies together, and is looked through several times as fast.
-    for (const shelved of groupBy(machines, shelfKey).values()) {
-      shelved.sort((one, other) => compareRanked(one, other));
-      for (const machine of shelved) this.#add(machine, (offers) => offers.length);
+    for (const members of groupBy(machines, groupKey).values()) {
+      members.sort((one, other) => compareRanked(one, other));
+      for (const machine of members) this.#add(machine, (offers) => offers.length);
     }
   }
 
@@ -155,7 +71,7 @@ export class OfferIndex {
   remove(machineId: string): void {
     const offer = this.#offers.get(machineId);
     if (offer === undefined) return;
-    const { offers } = this.#groups.get(shelfKey(offer))!;
+    const { offers } = this.#groups.get(groupKey(offer))!;
     offers.splice(placeOf(offers, offer), 1);
     this.#offers.delete(machineId);
     if (!offer.preemptible) this.#count(offer.gpu, -offer.numGpus);
@@ -164,14 +80,14 @@ export class OfferIndex {
   /** The first by price of what fits and costs at most `priceMax`, the whole machine on demand. */
   cheapest(criteria: OfferCriteria, priceMax: Rate | null, limit: number): Offer[] {
     const isWithin = ({ traits }: OfferGroup) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
-    const groups = this.#shelvesBy(BY_PRICE, criteria);
+    const groups = this.#groupsBy(BY_PRICE, criteria);
     const within = groups.slice(0, countLeading(groups, isWithin));
     return firstOf(stretchesOf(within, criteria), criteria, BY_PRICE, { limit });
   }
 
   /** The first of what fits in any order, leaving out the `passed`. */
   best(criteria: OfferCriteria, order: OfferOrder, limit: number, passed: ReadonlySet<string>): Offer[] {
-    const stretches = [...stretchesOf(this.#shelvesBy(BY_PRICE, criteria), criteria)];
+    const stretches = [...stretchesOf(this.#groupsBy(BY_PRICE, criteria), criteria)];
     stretches.sort((one, other) => order.first(one.group.traits, other.group.traits));
     return firstOf(stretches, criteria, order, { limit, passed });
   }
@@ -184,7 +100,7 @@ export class OfferIndex {
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: Stretch[] = [];
     let [total, preceding] = [0, 0];
-    for (const { group, to: end } of stretchesOf(this.#shelvesBy(order, criteria), criteria)) {
+    for (const { group, to: end } of stretchesOf(this.#groupsBy(order, criteria), criteria)) {
       const from = after === null ? 0 : countUpTo(after, group, end, order, true);
       const to = before === null ? end : countUpTo(before, group, end, order, false);
       const pageSide = fromEnd ? to : from;
@@ -201,15 +117,15 @@ export class OfferIndex {
   #add(machine: OfferedMachine, placeIn: typeof placeOf): void {
     const model = this.#models.get(machine.gpu);
     if (model === undefined) return;
-    const { traits, offers } = this.#shelfOf(machine, model);
+    const { traits, offers } = this.#groupOf(machine, model);
     const offer = offerOf(machine, traits.pricePerHour);
     offers.splice(placeIn(offers, offer), 0, offer);
     this.#offers.set(offer.machineId, offer);
     if (!offer.preemptible) this.#count(offer.gpu, offer.numGpus);
   }
 
-  #shelfOf(machine: OfferedMachine, model: PricedModel): OfferGroup {
-    const key = shelfKey(machine);
+  #groupOf(machine: OfferedMachine, model: PricedModel): OfferGroup {
+    const key = groupKey(machine);
     const known = this.#groups.get(key);
     if (known !== undefined) return known;
     const group = { traits: traitsOf(machine, model), offers: [] };
@@ -219,14 +135,14 @@ export class OfferIndex {
   }
 
   /** In order, all that can fit, and maybe others. */
-  #shelvesBy(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly OfferGroup[] {
+  #groupsBy(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly OfferGroup[] {
     const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
     const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);
     const ofRegion = region === null ? all : (byRegion.get(region) ?? []);
     return ofGpu.length < ofRegion.length ? ofGpu : ofRegion;
   }
 
-  #sort(order: OfferOrder<GroupPrice>): SortedShelves {
+  #sort(order: OfferOrder<GroupPrice>): SortedGroups {
     const all = [...this.#groups.values()].sort((one, other) => order.first(one.traits, other.traits));
     const byGpu = groupBy(all, ({ traits }) => traits.gpu);
     const sorted = { all, byGpu, byRegion: groupBy(all, ({ traits }) => traits.region) };
@@ -264,41 +180,8 @@ function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
   };
 }
 
-export function traitsOf(machine: OfferedMachine, { tier, vramGb, onDemandRate }: PricedModel): ShelfTraits {
-  const { gpu, region, numGpus, nvlink, preemptible } = machine;
-  const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
-  return { gpu, region, numGpus, nvlink, preemptible, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
-}
-
-/** Judges an offer by itself, wherever it comes from. */
-export function fits(
-  { fitsGroup, reliabilityMin, fitsMachine }: OfferCriteria,
-  offer: OfferedMachine & ShelfTraits,
-): boolean {
-  return fitsGroup(offer) && offer.reliability >= reliabilityMin && (fitsMachine?.(offer) ?? true);
-}
-
-/** Of offers with the traits of their groups. */
-export function compareOffers(order: OfferOrder, one: Ranked & ShelfTraits, other: Ranked & ShelfTraits): number {
-  return order.first(one, other) || compareRanked(one, other, order.thenBy(one, other));
-}
-
-function comparePrices(one: GroupPrice, other: GroupPrice): number {
-  return compare(one.pricePerHour.onDemand, other.pricePerHour.onDemand);
-}
-
-/** Texts by their code units, as the database's collation C does for what ids are made of. */
-function compare<T extends bigint | string>(one: T, other: T): number {
-  return one < other ? -1 : one > other ? 1 : 0;
-}
-
-function shelfKey(offer: OfferedMachine): string {
+function groupKey(offer: OfferedMachine): string {
   return JSON.stringify([offer.gpu, offer.region, offer.numGpus, offer.nvlink, offer.preemptible]);
-}
-
-/** `byShelf` is how their groups stand to each other where both are as reliable; 0: it is the same one. */
-function compareRanked(one: Ranked, other: Ranked, byShelf = 0): number {
-  return other.reliability - one.reliability || byShelf || compare(one.machineId, other.machineId);
 }
 
 /** Where an offer stands on a group, or would stand. */

@@ -1,24 +1,23 @@
 import type { Deps } from '../deps.js';
 import { checkOptional, type Field, fields, priceLimit } from '../fields.js';
+import type { GpuTier } from '../rules/gpu-tier.js';
+import type { Offer } from '../rules/offer.js';
+import { criteriaOf, type OfferCriteria, type OfferRequirements } from '../rules/offer-filter.js';
 import {
   BY_PRICE,
   BY_PRICE_PER_GPU,
   BY_RELIABILITY,
   type GroupPrice,
-  type Offer,
-  type OfferCriteria,
-  type OfferIndex,
   type OfferOrder,
   type OfferPosition,
-  type OfferRange,
-  type PricedModel,
-} from './offer-index.js';
+} from '../rules/offer-order.js';
+import type { OfferIndex, OfferRange } from './offer-index.js';
 
 /** What a machine must have. Null, left out and an empty list ask for nothing. */
 export interface OfferSearchFilter {
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
-  tiers?: readonly PricedModel['tier'][] | null;
+  tiers?: readonly GpuTier[] | null;
   /** Of one GPU. */
   vramGbMin?: number | null;
   nvlink?: boolean | null;
@@ -33,9 +32,6 @@ export interface OfferSearchFilter {
   /** Also machines that only an interruptible instance holds. */
   includePreemptible?: boolean | null;
 }
-
-/** A checked filter: the same wish is the same value, however it was written. */
-export type CheckedOfferFilter = ReturnType<typeof checkFilter>;
 
 export type OfferSort = 'PRICE' | 'PRICE_PER_GPU' | 'RELIABILITY';
 
@@ -85,38 +81,8 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
   return { pricePerGpu: pricePerHour.onDemand / BigInt(numGpus), pricePerHour, reliability, machineId };
 }
 
-/** The one place that says what fits a filter. */
-export function criteriaOf(filter: CheckedOfferFilter): OfferCriteria {
-  const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = filter;
-  const { vcpusMin, ramGbMin, diskGbMin } = filter;
-  return {
-    gpu: onlyOf(gpus),
-    region: onlyOf(regions),
-    fitsGroup: (group) =>
-      (gpus === null || gpus.includes(group.gpu)) &&
-      (regions === null || regions.includes(group.region)) &&
-      (tiers === null || tiers.includes(group.tier)) &&
-      (vramGbMin === null || group.vramGb >= vramGbMin) &&
-      (nvlink === null || group.nvlink === nvlink) &&
-      group.numGpus >= numMin &&
-      (numMax === null || group.numGpus <= numMax) &&
-      (pricePerGpuMax === null || group.pricePerGpu <= pricePerGpuMax) &&
-      (includePreemptible || !group.preemptible),
-    reliabilityMin: filter.reliabilityMin ?? 0,
-    fitsMachine:
-      vcpusMin === null && ramGbMin === null && diskGbMin === null
-        ? null
-        : ({ vcpus, ramGb, diskGb }) =>
-            vcpus >= (vcpusMin ?? 0) && ramGb >= (ramGbMin ?? 0) && diskGb >= (diskGbMin ?? 0),
-  };
-}
-
-/** Of a list of which any will do. */
-export function onlyOf(list: readonly string[] | null): string | null {
-  return list?.length === 1 ? list[0]! : null;
-}
-
-export function checkFilter(filter: OfferSearchFilter | null | undefined) {
+/** The filter within its bounds: equal filters are equal values, however they were written. */
+export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
   const given = filter ?? {};
   return {
     gpus: checkSet('gpus', fields.gpus, given.gpus),

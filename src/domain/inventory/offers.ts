@@ -1,7 +1,8 @@
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import type { Offer } from './offer-index.js';
-import { checkFilter, criteriaOf } from './offer-search.js';
+import type { Offer } from '../rules/offer.js';
+import { criteriaOf } from '../rules/offer-filter.js';
+import { checkFilter } from './offer-search.js';
 
 export type { Offer };
 

@@ -1,10 +1,10 @@
 import type { Prisma } from '../../database/database.js';
 import type { Deps } from '../deps.js';
 import type { FileRecord } from '../import.js';
-import { DomainError } from '../rules/errors.js';
-import { type Micro, parseUsd, type Rate } from '../rules/money.js';
-import { type Listing, marketMedian, onDemandRate } from '../rules/price-rule.js';
-import { dateOf, dateOfDay, formatDay, type Instant, isDay } from '../rules/time.js';
+import { checkJumps, checkListings, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
+import { type Micro, parseUsd } from '../rules/money.js';
+import { type Listing, marketMedian, publishedRate } from '../rules/price-rule.js';
+import { dateOf, dateOfDay, formatDay, type Instant } from '../rules/time.js';
 
 /** The figures of one model in a snapshot. */
 export interface MarketFigure {
@@ -36,17 +36,13 @@ export interface MarketPlan {
   rejectedCount: number;
 }
 
-export interface ModelPlan extends MarketFigure {
+export interface ModelPlan extends MarketFigure, PriceMove {
   oldMedianMicro: Micro | null;
-  /** Null for a model that was never published. */
-  oldRate: Rate | null;
-  newRate: Rate;
 }
 
 /** Columns of a market file. */
 export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
 
-const MAX_LISTINGS = 2_000_000;
 const PROGRESS_EVERY_ROWS = 1_000;
 const MAX_REJECTED_LISTED = 1_000;
 /** A listing with more GPUs or a higher price than this is a fault of the file. */
@@ -54,9 +50,6 @@ const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
 /** Serialises publications, so that each sees the last one. */
 const PUBLISH_LOCK = 4_207_002;
-
-/** Refuses a snapshot that is not newer than the current one. */
-export class NotNewer extends DomainError {}
 
 /** The rows of a market file as text. */
 export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
@@ -76,7 +69,7 @@ export async function planSnapshot(
   rows: AsyncIterable<ListingRow>,
   onProgress?: (rows: number) => void,
 ): Promise<MarketPlan> {
-  await checkNewer(deps.db.prisma, date);
+  checkNewer(date, await currentDay(deps.db.prisma));
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
   const listings = new Map<string, Listing[]>(models.map(({ slug }) => [slug, []]));
   const plan: MarketPlan = { date, listings: 0, models: [], unknownSlugs: new Map(), rejected: [], rejectedCount: 0 };
@@ -91,10 +84,10 @@ export async function planSnapshot(
     else {
       ofModel.push(listing);
       plan.listings += 1;
-      if (plan.listings > MAX_LISTINGS) throw invalid(`a market file may hold ${MAX_LISTINGS} listings at most`);
+      checkListings(plan.listings);
     }
   }
-  if (plan.listings === 0) throw invalid('the file holds no listing of a known model');
+  checkListings(plan.listings);
   const published = await lastPrices(deps.db.prisma);
   plan.models = models.map(({ slug, referencePriceMicro }) => {
     const found = listings.get(slug)!;
@@ -107,15 +100,10 @@ export async function planSnapshot(
       listings: found.length,
       oldMedianMicro: last?.medianMicro ?? null,
       oldRate: last?.onDemandRate ?? null,
-      newRate: priceOf({ medianMicro, referencePriceMicro }, last?.onDemandRate),
+      newRate: publishedRate({ medianMicro, referencePriceMicro }, last?.onDemandRate ?? null),
     };
   });
   return plan;
-}
-
-/** How far a price moves, in whole per cent of the old one, towards zero; 0 for a model that was never published. */
-export function percentOf({ oldRate, newRate }: ModelPlan): bigint {
-  return oldRate === null ? 0n : ((newRate - oldRate) * 100n) / oldRate;
 }
 
 /**
@@ -128,14 +116,10 @@ export async function publishPlan(
   maxJumpPercent: number | null,
   alongside?: (tx: Prisma.TransactionClient) => Promise<unknown>,
 ): Promise<void> {
-  const jumps = plan.models.filter((model) => maxJumpPercent !== null && isJump(model, BigInt(maxJumpPercent)));
-  if (jumps.length > 0) {
-    const list = jumps.map((model) => `${model.gpu} ${percentOf(model)} %`).join(', ');
-    throw invalid(`prices would move by more than ${maxJumpPercent} %: ${list}`);
-  }
+  checkJumps(plan.models, maxJumpPercent);
   await deps.db.prisma.$transaction(async (tx) => {
     await tx.$executeRaw`select pg_advisory_xact_lock(${PUBLISH_LOCK})`;
-    await checkNewer(tx, plan.date);
+    checkNewer(plan.date, await currentDay(tx));
     await publishSnapshot(tx, { date: plan.date, publishedAt: deps.clock.now(), figures: plan.models });
     await alongside?.(tx);
   });
@@ -155,14 +139,9 @@ export async function publishSnapshot(
       gpu: figure.gpu,
       medianMicro: figure.medianMicro,
       listings: figure.listings,
-      onDemandRate: priceOf(figure, published.get(figure.gpu)?.onDemandRate),
+      onDemandRate: publishedRate(figure, published.get(figure.gpu)?.onDemandRate ?? null),
     })),
   });
-}
-
-function priceOf(figure: Pick<MarketFigure, 'medianMicro' | 'referencePriceMicro'>, last: Rate | undefined): Rate {
-  if (figure.medianMicro !== null) return onDemandRate(figure.medianMicro);
-  return last ?? onDemandRate(figure.referencePriceMicro);
 }
 
 async function lastPrices(db: Prisma.TransactionClient) {
@@ -187,23 +166,8 @@ function reject(plan: MarketPlan, line: number, reason: string): void {
   if (plan.rejected.length < MAX_REJECTED_LISTED) plan.rejected.push({ line, reason });
 }
 
-function isJump({ oldRate, newRate }: ModelPlan, maxPercent: bigint): boolean {
-  if (oldRate === null) return false;
-  const moved = newRate > oldRate ? newRate - oldRate : oldRate - newRate;
-  return moved * 100n > oldRate * maxPercent;
-}
-
-async function checkNewer(db: Prisma.TransactionClient, date: string): Promise<void> {
-  if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
+/** Of the newest snapshot; null: there is none. */
+async function currentDay(db: Prisma.TransactionClient): Promise<string | null> {
   const last = await db.marketSnapshot.findFirst({ orderBy: { date: 'desc' } });
-  if (last !== null && dateOfDay(date) <= last.date) {
-    throw new NotNewer(
-      'invalid_request',
-      `the snapshot of ${date} is not newer than the current one of ${formatDay(last.date)}`,
-    );
-  }
-}
-
-function invalid(message: string): DomainError {
-  return new DomainError('invalid_request', message);
+  return last && formatDay(last.date);
 }

@@ -4,9 +4,10 @@ import type { Prisma } from '../../database/database.js';
 import { csvRecords } from '../csv.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
+import { isMostlyUnreadable, NotNewer } from '../rules/market-snapshot.js';
 import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
 import { dateOf, dateOfDay, formatDay, type Instant, instantOf, latest, SECONDS_PER_DAY } from '../rules/time.js';
-import { LISTING_COLUMNS, listingRows, type MarketPlan, NotNewer, planSnapshot, publishPlan } from './market.js';
+import { LISTING_COLUMNS, listingRows, type MarketPlan, planSnapshot, publishPlan } from './market.js';
 import { readSource, SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
 
@@ -204,7 +205,7 @@ async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLim
     const records = csvRecords('the source', Readable.from(bytes, { objectMode: false }), LISTING_COLUMNS);
     const plan = await planSnapshot(deps, formatDay(dateOf(deps.clock.now())), listingRows(records));
     const [first] = plan.rejected;
-    if (first !== undefined && plan.rejectedCount > plan.listings) {
+    if (first !== undefined && isMostlyUnreadable(plan)) {
       throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);
     }
     return plan;

@@ -20,7 +20,10 @@ export const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** An expected refusal: `message` is for the caller, `field` names the input at fault where there is one. */
+/**
+ * An expected refusal: `message` is for the caller, `field` names the input at fault where there is one. A rule that
+ * refuses throws one (`check…`, `claim`, `stateAfter`); every other rule returns its answer.
+ */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;

@@ -1,18 +1,19 @@
 import { type Accrual, advance, exhaustionOf } from './accrual.js';
+import { DomainError } from './errors.js';
 import { type Rate, type Units, unitsOfUsage } from './money.js';
-import type { PricingMode } from './price-rule.js';
+import type { LockedRates, PricingMode } from './price-rule.js';
 import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilFrom } from './reserved.js';
 import type { Instant } from './time.js';
+
+/**
+ * The life of an instance and of the account that pays for it. Unlike all other rules, these steps change the rows they
+ * are given and note every change in `Changes`; they read nothing else and return nothing but their answer.
+ */
 
 export type InstanceStatus = 'RUNNING' | 'STOPPED' | 'DESTROYED';
 export type InstanceActionKind = 'START' | 'STOP' | 'DESTROY';
 export type StopReason = 'USER' | 'PREEMPTED' | 'BALANCE_EXHAUSTED' | 'ACCOUNT_SUSPENDED' | 'OPERATOR';
 export type LedgerKind = 'CREDIT' | 'ADJUSTMENT' | 'GPU_USAGE' | 'DISK_USAGE' | 'EARLY_EXIT';
-
-/** Undestroyed instances an account may hold. */
-export const MAX_LIVE_INSTANCES = 1_000;
-/** A machine with less free disk than this is not offered. */
-export const MIN_OFFERED_DISK_GB = 50;
 
 export interface Account extends Accrual {
   id: string;
@@ -104,8 +105,13 @@ const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
   DESTROY: ['RUNNING', 'STOPPED'],
 };
 
-export function isAllowed(action: InstanceActionKind, status: InstanceStatus): boolean {
-  return ALLOWED_FROM[action].includes(status);
+/** Refuses with action_failed. */
+export function checkAllowed(action: InstanceActionKind, status: InstanceStatus): void {
+  if (ALLOWED_FROM[action].includes(status)) return;
+  throw new DomainError(
+    'action_failed',
+    `${action.toLowerCase()} is not allowed while the instance is ${status.toLowerCase()}`,
+  );
 }
 
 /** Something is due once its second is over: credits and actions of that second count before it. */
@@ -113,8 +119,44 @@ export function isDue(account: Pick<Account, 'dueAt'>, now: Instant): boolean {
   return account.dueAt !== null && account.dueAt < now;
 }
 
+/** What an instance is deployed with. */
+export interface NewInstance extends LockedRates, Pick<Instance, 'template' | 'diskGb' | 'mode'> {
+  id: string;
+  machine: Pick<Instance, 'gpu' | 'numGpus' | 'region'> & { id: string };
+}
+
 /** A new instance begins: running, its GPU and disk intervals open. */
-export function begin(step: Step, instance: Instance): void {
+export function deploy(step: Step, { id, machine, template, diskGb, mode, ...rates }: NewInstance): Instance {
+  const instance: Instance = {
+    id,
+    accountId: step.account.id,
+    sequence: step.account.deployedInstances + 1,
+    machineId: machine.id,
+    status: 'RUNNING',
+    gpu: machine.gpu,
+    numGpus: machine.numGpus,
+    region: machine.region,
+    template,
+    diskGb,
+    mode,
+    gpuRate: rates.gpuRate,
+    diskRate: rates.diskRate,
+    onDemandRate: rates.onDemandRate,
+    createdAt: step.at,
+    runningSince: step.at,
+    stoppedAt: null,
+    destroyedAt: null,
+    stopReason: null,
+    gpuSeconds: 0n,
+    gpuIntervals: 1,
+    reservedUntil: null,
+    earlyExitUnits: 0n,
+  };
+  begin(step, instance);
+  return instance;
+}
+
+function begin(step: Step, instance: Instance): void {
   const { account, at, changes } = step;
   advance(account, at);
   account.liveInstances += 1;
@@ -187,6 +229,21 @@ export function credit(step: Step, entry: LedgerEntry): void {
   }
   changes.entries.push(entry);
   changeBurn(step, 0n);
+}
+
+/** Refuses the account's keys and stops what it runs. `live` are its undestroyed instances. Once is enough. */
+export function suspend(step: Step, live: readonly Instance[]): void {
+  const { account, at, changes } = step;
+  if (account.suspendedAt !== null) return;
+  account.suspendedAt = at;
+  changes.accounts.add(account);
+  for (const instance of live) if (instance.status === 'RUNNING') stop(step, instance, 'ACCOUNT_SUSPENDED');
+}
+
+/** Accepts the account's keys again. What was stopped stays stopped. */
+export function resume({ account, changes }: Step): void {
+  account.suspendedAt = null;
+  changes.accounts.add(account);
 }
 
 /**

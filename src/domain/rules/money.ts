@@ -22,6 +22,11 @@ export function shownSpend(units: Units): Micro {
   return floorDivide(units, UNITS_PER_MICRO);
 }
 
+/** What something would cost, as shown before it is charged: rounded up to the micro-USD. */
+export function shownCost(units: Units): Micro {
+  return ceilDivide(units, UNITS_PER_MICRO);
+}
+
 /** Balance as shown: credits less the spend as shown, so that the shown numbers add up. */
 export function shownBalance(creditUnits: Units, spendUnits: Units): Micro {
   return floorDivide(creditUnits, UNITS_PER_MICRO) - shownSpend(spendUnits);

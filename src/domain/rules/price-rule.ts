@@ -19,6 +19,15 @@ export function onDemandRate(medianMicro: Micro): Rate {
   return (cents < 1n ? 1n : cents) * MICRO_PER_CENT;
 }
 
+/** The rate to publish: by the median; without one the last published rate stays, and a new model starts from its reference. */
+export function publishedRate(
+  { medianMicro, referencePriceMicro }: { medianMicro: Micro | null; referencePriceMicro: Micro },
+  lastPublished: Rate | null,
+): Rate {
+  if (medianMicro !== null) return onDemandRate(medianMicro);
+  return lastPublished ?? onDemandRate(referencePriceMicro);
+}
+
 /** Interruptible is 50 % and reserved 65 % of on-demand: exact, since on-demand is whole cents. */
 export function modeRates(onDemand: Rate): ModeRates {
   return { onDemand, interruptible: (onDemand * 50n) / 100n, reserved: (onDemand * 65n) / 100n };
@@ -27,6 +36,25 @@ export function modeRates(onDemand: Rate): ModeRates {
 export function rateInMode(onDemand: Rate, mode: PricingMode): Rate {
   const rates = modeRates(onDemand);
   return { ON_DEMAND: rates.onDemand, INTERRUPTIBLE: rates.interruptible, RESERVED: rates.reserved }[mode];
+}
+
+/** What an instance locks at deploy, micro-USD per hour. */
+export interface LockedRates {
+  /** The whole machine in the instance's mode. */
+  gpuRate: Rate;
+  diskRate: Rate;
+  /** The whole machine on demand. */
+  onDemandRate: Rate;
+}
+
+/** `ratePerGpu` is published per GPU on demand; a machine costs as many times its model's price as it has GPUs. */
+export function lockedRates(
+  { numGpus, ratePerGpu }: { numGpus: number; ratePerGpu: Rate },
+  { mode, diskGb }: { mode: PricingMode; diskGb: number },
+  diskRatePerGb: Rate,
+): LockedRates {
+  const onDemandRate = ratePerGpu * BigInt(numGpus);
+  return { gpuRate: rateInMode(onDemandRate, mode), diskRate: diskRatePerGb * BigInt(diskGb), onDemandRate };
 }
 
 /** Fewer listings than this give no meaningful median. */

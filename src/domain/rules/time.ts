@@ -6,6 +6,7 @@ export interface Clock {
   now(): Instant;
 }
 
+export const SECONDS_PER_HOUR = 3_600n;
 export const SECONDS_PER_DAY = 86_400n;
 /** 9999-12-31T23:59:59Z: RFC 3339 has no later second. */
 export const LAST_INSTANT: Instant = 253_402_300_799n;

@@ -1,0 +1,61 @@
+import { isFreeFor } from './free-machine.js';
+import type { Rate } from './money.js';
+import { criteriaOf, type OfferCriteria, type OfferRequirements, onlyOf } from './offer-filter.js';
+import { BY_PRICE, type OfferOrder } from './offer-order.js';
+import { type PricingMode, rateInMode } from './price-rule.js';
+
+/** What a renter asks of the machine that is chosen for them. */
+export interface BestOfferRequest {
+  filter: OfferRequirements;
+  /** The only models and regions to take, most preferred first; null: any. */
+  gpus: readonly string[] | null;
+  regions: readonly string[] | null;
+  /** Of the whole machine in the mode, micro-USD per hour; null: any. */
+  maxRate: Rate | null;
+  diskGb: number;
+  mode: PricingMode;
+}
+
+/** Which offers fit the request, and which of two is better. */
+export interface BestOffer {
+  criteria: OfferCriteria;
+  order: OfferOrder;
+}
+
+/**
+ * Most preferred model first, within it most preferred region; then cheapest in the mode (which is cheapest on demand), a
+ * free machine before one that an instance must yield, then in the order of the offers.
+ */
+export function bestOffer({ filter, gpus, regions, maxRate, diskGb, mode }: BestOfferRequest): BestOffer {
+  const includePreemptible = filter.includePreemptible && isFreeFor(mode, 'PREEMPTIBLE');
+  const diskGbMin = Math.max(filter.diskGbMin ?? 0, diskGb);
+  const required = criteriaOf({ ...filter, includePreemptible, diskGbMin });
+  const [gpuRank, regionRank] = [rankIn(gpus), rankIn(regions)];
+  return {
+    criteria: {
+      ...required,
+      gpu: onlyOf(gpus) ?? required.gpu,
+      region: onlyOf(regions) ?? required.region,
+      fitsGroup: (group) =>
+        gpuRank(group.gpu) !== undefined &&
+        regionRank(group.region) !== undefined &&
+        (maxRate === null || rateInMode(group.pricePerHour.onDemand, mode) <= maxRate) &&
+        required.fitsGroup(group),
+    },
+    order: {
+      ...BY_PRICE,
+      first: (one, other) =>
+        gpuRank(one.gpu)! - gpuRank(other.gpu)! ||
+        regionRank(one.region)! - regionRank(other.region)! ||
+        BY_PRICE.first(one, other) ||
+        Number(one.preemptible) - Number(other.preemptible),
+    },
+  };
+}
+
+/** Ranks entries by their place in a list; undefined for what is not in it. Without a list all are equal. */
+function rankIn(list: readonly string[] | null): (entry: string) => number | undefined {
+  if (list === null) return () => 0;
+  const ranks = new Map(list.map((entry, rank) => [entry, rank]));
+  return (entry) => ranks.get(entry);
+}

@@ -1,0 +1,15 @@
+import { type Accrual, balanceUnitsAt } from './accrual.js';
+import { DomainError } from './errors.js';
+import { formatUsd, shownCost } from './money.js';
+import { earlyExitUnitsAt, type ReservedTerm } from './reserved.js';
+import type { Instant } from './time.js';
+
+/** Refuses, with action_failed, to leave a reserved term early when the balance can't pay the discount back. */
+export function checkEarlyExit(account: Accrual, term: ReservedTerm, at: Instant): void {
+  const cost = earlyExitUnitsAt(term, at);
+  if (cost === 0n || balanceUnitsAt(account, at) >= cost) return;
+  throw new DomainError(
+    'action_failed',
+    `leaving the reserved term early costs ${formatUsd(shownCost(cost))} USD, more than the balance`,
+  );
+}

@@ -1,0 +1,58 @@
+import { DomainError } from './errors.js';
+import type { Rate } from './money.js';
+import { isDay } from './time.js';
+
+/** Listings of one snapshot at most. */
+export const MAX_LISTINGS = 2_000_000;
+
+/** Refuses a snapshot that is not newer than the current one. */
+export class NotNewer extends DomainError {}
+
+/** Refuses, with invalid_request, a date that is no day, and one not after `current`, the day of the newest snapshot. */
+export function checkNewer(date: string, current: string | null): void {
+  if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
+  if (current === null || date > current) return;
+  throw new NotNewer('invalid_request', `the snapshot of ${date} is not newer than the current one of ${current}`);
+}
+
+/** Listings of known models: at least one, at most MAX_LISTINGS. Refuses with invalid_request. */
+export function checkListings(listings: number): void {
+  if (listings > MAX_LISTINGS) throw invalid(`a market file may hold ${MAX_LISTINGS} listings at most`);
+  if (listings === 0) throw invalid('the file holds no listing of a known model');
+}
+
+/** A file of which most rows can't be read is damaged, or of another kind, and is no source of prices. */
+export function isMostlyUnreadable({ listings, rejectedCount }: { listings: number; rejectedCount: number }): boolean {
+  return rejectedCount > listings;
+}
+
+/** The price of one model before and after a snapshot. */
+export interface PriceMove {
+  gpu: string;
+  /** Null for a model that was never published. */
+  oldRate: Rate | null;
+  newRate: Rate;
+}
+
+/** How far a price moves, in whole per cent of the old one, towards zero; 0 for a model that was never published. */
+export function percentOf({ oldRate, newRate }: Omit<PriceMove, 'gpu'>): bigint {
+  return oldRate === null ? 0n : ((newRate - oldRate) * 100n) / oldRate;
+}
+
+/** Refuses, with invalid_request, prices that move by more than so many per cent, up or down; null: by any. */
+export function checkJumps(moves: readonly PriceMove[], maxPercent: number | null): void {
+  const jumps = moves.filter((move) => maxPercent !== null && isJump(move, BigInt(maxPercent)));
+  if (jumps.length === 0) return;
+  const list = jumps.map((move) => `${move.gpu} ${percentOf(move)} %`).join(', ');
+  throw invalid(`prices would move by more than ${maxPercent} %: ${list}`);
+}
+
+function isJump({ oldRate, newRate }: PriceMove, maxPercent: bigint): boolean {
+  if (oldRate === null) return false;
+  const moved = newRate > oldRate ? newRate - oldRate : oldRate - newRate;
+  return moved * 100n > oldRate * maxPercent;
+}
+
+function invalid(message: string): DomainError {
+  return new DomainError('invalid_request', message);
+}

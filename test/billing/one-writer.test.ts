@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const WRITERS = ['src/domain/billing/ledger.ts', 'src/domain/billing/ledger-rows.ts'];
+const NOT_OURS = /^src\/database\/generated\//;
+
+const TABLES = '(?:account|instance|usage_interval|ledger_entry)';
+const MODELS = '(?:account|instance|usageInterval|ledgerEntry)';
+const RELATIONS = '(?:account|instances?|usageIntervals|ledgerEntries)';
+const WRITES = '(?:create|update|upsert|delete)';
+
+/** A statement that names the table or has one put in; a call of Prisma; a nested write of Prisma. */
+const WRITE_TO_MONEY = [
+  new RegExp(`\\b(?:insert\\s+into|update|delete\\s+from|truncate)\\s+(?:only\\s+)?"?${TABLES}\\b`, 'i'),
+  /\b(?:insert\s+into|delete\s+from|truncate)\s+\$\{|\bupdate\s+\$\{[^}]*\}\s+set\b/i,
+  new RegExp(`\\.${MODELS}\\s*\\.\\s*${WRITES}`),
+  new RegExp(`\\b${RELATIONS}\\s*:\\s*\\{\\s*(?:${WRITES}|connectOrCreate|set)\\b`),
+];
+
+const sources = ['src', 'prisma/seed'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => relative(ROOT, join(ROOT, folder, name)))
+    .filter((path) => !NOT_OURS.test(path)),
+);
+
+function writesIn(text: string): string[] {
+  return WRITE_TO_MONEY.flatMap((pattern) => pattern.exec(text)?.[0] ?? []);
+}
+
+describe('accounts, instances, usage intervals and ledger entries', () => {
+  test.each(sources.filter((path) => !WRITERS.includes(path)))('are not written by %s', (path) => {
+    expect(writesIn(readFileSync(join(ROOT, path), 'utf8'))).toEqual([]);
+  });
+
+  test('are written with the statements of the ledger, which it alone imports', () => {
+    expect(writesIn(readFileSync(join(ROOT, WRITERS[1]!), 'utf8'))).not.toEqual([]);
+    const importers = sources.filter((path) =>
+      /\b(?:writesOf|INSERT_ACCOUNT)\b/.test(readFileSync(join(ROOT, path), 'utf8')),
+    );
+    expect(importers.sort()).toEqual([...WRITERS].sort());
+  });
+
+  test.each([
+    `'update account set credit_units = 1'`,
+    'insert into\n  ledger_entry (id) values (1)',
+    'DELETE FROM "usage_interval"',
+    'insert into $' + '{table} (id) values (1)',
+    'update $' + '{table} set units = 1',
+    'prisma.account.create({ data })',
+    'tx.instance.updateMany({ data })',
+    'tx.ledgerEntry\n  .upsert({})',
+    'data: { ledgerEntries: { create: entry } }',
+  ])('would be found written by %j', (text) => {
+    expect(writesIn(text)).not.toEqual([]);
+  });
+
+  test.each([
+    'for no key update of machine',
+    `'update machine set state = $2'`,
+    'tx.machine.update({})',
+    'do update set response = 1',
+  ])('are not written by %j', (text) => {
+    expect(writesIn(text)).toEqual([]);
+  });
+});

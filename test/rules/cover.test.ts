@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { checkCover } from '../../src/domain/rules/cover.js';
+import { type Micro, parseUsd, unitsOfMicro } from '../../src/domain/rules/money.js';
+
+const USD = (text: string): Micro => parseUsd(text)!;
+const AT = 1_000n;
+
+/** Spends `burnRate` from second 1,000 on. */
+function account(credit: string, burnRate: Micro = 0n) {
+  return {
+    id: 'acc-1',
+    creditUnits: unitsOfMicro(USD(credit)),
+    spendUnits: 0n,
+    monthStartSpendUnits: 0n,
+    burnRate,
+    settledAt: AT,
+  };
+}
+
+function cover(
+  of: ReturnType<typeof account>,
+  addedRate: Micro,
+  { at = AT, preempted = null as { accountId: string; gpuRate: Micro } | null, coverSeconds = 3_600n } = {},
+) {
+  return () => checkCover(of, at, { addedRate, preempted, coverSeconds }, 'deploy_failed');
+}
+
+describe('the balance that a deploy or start needs', () => {
+  it('is an hour of the new rate, to the micro-USD', () => {
+    expect(cover(account('2'), USD('2'))).not.toThrow();
+    expect(cover(account('1.999999'), USD('2'))).toThrow(
+      'balance too small: 1.999999 USD does not cover 1 h of all instances, 2.00 USD',
+    );
+  });
+
+  it('counts what the account is paying already', () => {
+    expect(cover(account('5', USD('3')), USD('2'))).not.toThrow();
+    expect(cover(account('4.99', USD('3')), USD('2'))).toThrow('does not cover 1 h of all instances, 5.00 USD');
+  });
+
+  it('is what is left of the balance in that second', () => {
+    expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too small');
+  });
+
+  it("leaves out the rate of the account's own instance that yields, and of no other's", () => {
+    const preempted = { accountId: 'acc-1', gpuRate: USD('1') };
+    expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
+    expect(cover(account('2', USD('1')), USD('2'), { preempted: { ...preempted, accountId: 'acc-2' } })).toThrow(
+      'balance too small',
+    );
+  });
+
+  it('lasts as long as the operator says, and is shown rounded up', () => {
+    expect(cover(account('1'), USD('2'), { coverSeconds: 1_800n })).not.toThrow();
+    expect(cover(account('0'), 1n, { coverSeconds: 1_800n })).toThrow(
+      'balance too small: 0.00 USD does not cover 0.5 h of all instances, 0.000001 USD',
+    );
+    expect(cover(account('0'), USD('2'), { coverSeconds: 0n })).not.toThrow();
+  });
+
+  it('is refused with the code of the caller', () => {
+    const check = () =>
+      checkCover(account('0'), AT, { addedRate: 1n, preempted: null, coverSeconds: 1n }, 'action_failed');
+    expect(check).toThrow(expect.objectContaining({ code: 'action_failed' }));
+  });
+});

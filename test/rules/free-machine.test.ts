@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { DomainError } from '../../src/domain/rules/errors.js';
+import { availabilityOf, claim, isFreeFor, runningOf } from '../../src/domain/rules/free-machine.js';
+import type { InstanceStatus } from '../../src/domain/rules/lifecycle.js';
+import type { MachineState } from '../../src/domain/rules/machine-state.js';
+import { isOffered } from '../../src/domain/rules/offer.js';
+import type { PricingMode } from '../../src/domain/rules/price-rule.js';
+
+const MODES: PricingMode[] = ['ON_DEMAND', 'RESERVED', 'INTERRUPTIBLE'];
+const STATES: MachineState[] = ['LISTED', 'DRAINED', 'OFFLINE', 'RETIRED'];
+
+function on(status: InstanceStatus, mode: PricingMode = 'ON_DEMAND') {
+  return { status, mode };
+}
+
+function machine(...liveInstances: ReturnType<typeof on>[]) {
+  return { id: 'm-1', state: 'LISTED' as MachineState, liveInstances };
+}
+
+describe('a listed machine', () => {
+  it('is free for every mode when nothing runs on it', () => {
+    expect(availabilityOf('LISTED', null)).toBe('FREE');
+    for (const mode of MODES) expect(isFreeFor(mode, 'FREE')).toBe(true);
+  });
+
+  it.each([
+    ['ON_DEMAND', true],
+    ['RESERVED', true],
+    ['INTERRUPTIBLE', false],
+  ] as const)('that an interruptible instance runs on is free for %s: %s', (mode, isFree) => {
+    expect(availabilityOf('LISTED', 'INTERRUPTIBLE')).toBe('PREEMPTIBLE');
+    expect(isFreeFor(mode, 'PREEMPTIBLE')).toBe(isFree);
+  });
+
+  it.each(['ON_DEMAND', 'RESERVED'] as const)('that a %s instance runs on is free for nobody', (running) => {
+    expect(availabilityOf('LISTED', running)).toBe('TAKEN');
+    for (const mode of MODES) expect(isFreeFor(mode, 'TAKEN')).toBe(false);
+  });
+});
+
+it('a machine that is not listed is free for nobody, whatever runs on it', () => {
+  for (const state of STATES.filter((state) => state !== 'LISTED')) {
+    for (const running of [null, ...MODES]) expect(availabilityOf(state, running)).toBe('NOT_LISTED');
+  }
+  for (const mode of MODES) expect(isFreeFor(mode, 'NOT_LISTED')).toBe(false);
+});
+
+describe('claiming a machine', () => {
+  it('sends nobody away when only stopped and destroyed instances are on it', () => {
+    for (const mode of MODES) expect(claim(machine(on('STOPPED'), on('DESTROYED')), mode, 'deploy_failed')).toBeNull();
+  });
+
+  it('gives the interruptible instance that must stop first', () => {
+    const running = on('RUNNING', 'INTERRUPTIBLE');
+    expect(claim(machine(on('STOPPED', 'INTERRUPTIBLE'), running), 'ON_DEMAND', 'deploy_failed')).toBe(running);
+    expect(claim(machine(running), 'RESERVED', 'deploy_failed')).toBe(running);
+  });
+
+  it.each([
+    ['INTERRUPTIBLE', 'INTERRUPTIBLE'],
+    ['ON_DEMAND', 'INTERRUPTIBLE'],
+    ['ON_DEMAND', 'ON_DEMAND'],
+    ['RESERVED', 'RESERVED'],
+  ] as const)('is refused while a %s instance runs, to %s', (running, mode) => {
+    expect(() => claim(machine(on('RUNNING', running)), mode, 'action_failed')).toThrow(
+      new DomainError('action_failed', 'machine m-1 is taken'),
+    );
+  });
+
+  it.each([
+    ['DRAINED', 'no longer listed'],
+    ['OFFLINE', 'offline'],
+    ['RETIRED', 'no longer listed'],
+  ] as const)('is refused when it is %s, with the code of the caller', (state, why) => {
+    for (const code of ['deploy_failed', 'action_failed'] as const) {
+      const refused = () => claim({ ...machine(), state }, 'ON_DEMAND', code);
+      expect(refused).toThrow(`machine m-1 is ${why}`);
+      expect(refused).toThrow(expect.objectContaining({ code }));
+    }
+  });
+
+  it('agrees with what the offers show, for every state, mode and what runs', () => {
+    for (const state of STATES) {
+      for (const running of [null, ...MODES]) {
+        const liveInstances = running === null ? [] : [on('RUNNING', running)];
+        const isClaimed = (mode: PricingMode) => {
+          try {
+            claim({ id: 'm-1', state, liveInstances }, mode, 'deploy_failed');
+            return true;
+          } catch {
+            return false;
+          }
+        };
+        const availability = availabilityOf(state, runningOf(liveInstances)?.mode ?? null);
+        expect(isOffered(availability, 1_000)).toBe(isClaimed('ON_DEMAND'));
+        expect(isOffered(availability, 1_000)).toBe(isClaimed('RESERVED'));
+        expect(isOffered(availability, 1_000) && availability !== 'PREEMPTIBLE').toBe(isClaimed('INTERRUPTIBLE'));
+      }
+    }
+  });
+});
+
+it('a machine is offered from 50 GB of disk left', () => {
+  expect(isOffered('FREE', 50)).toBe(true);
+  expect(isOffered('PREEMPTIBLE', 50)).toBe(true);
+  expect(isOffered('FREE', 49)).toBe(false);
+  expect(isOffered('PREEMPTIBLE', 49)).toBe(false);
+});

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { DomainError } from '../../src/domain/rules/errors.js';
+import { checkInstanceLimit } from '../../src/domain/rules/instance-limit.js';
+
+it('an account deploys its 1,000th instance and no more', () => {
+  expect(() => checkInstanceLimit({ liveInstances: 999 })).not.toThrow();
+  for (const liveInstances of [1_000, 1_001]) {
+    expect(() => checkInstanceLimit({ liveInstances })).toThrow(
+      new DomainError('deploy_failed', 'an account holds at most 1000 undestroyed instances'),
+    );
+  }
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import {
+  checkJumps,
+  checkListings,
+  checkNewer,
+  isMostlyUnreadable,
+  NotNewer,
+  percentOf,
+} from '../../src/domain/rules/market-snapshot.js';
+
+describe('the date of a snapshot', () => {
+  it('is any day when there is no snapshot, else a later one', () => {
+    expect(() => checkNewer('2026-11-20', null)).not.toThrow();
+    expect(() => checkNewer('2026-11-20', '2026-11-19')).not.toThrow();
+    expect(() => checkNewer('2027-01-01', '2026-12-31')).not.toThrow();
+    expect(() => checkNewer('2028-02-29', '2026-11-19')).not.toThrow();
+  });
+
+  it.each(['2026-11-20', '2026-11-19', '2025-12-31'])('%s is not newer than 2026-11-20', (date) => {
+    expect(() => checkNewer(date, '2026-11-20')).toThrow(NotNewer);
+    expect(() => checkNewer(date, '2026-11-20')).toThrow(
+      `the snapshot of ${date} is not newer than the current one of 2026-11-20`,
+    );
+  });
+
+  it.each([
+    '',
+    'today',
+    '2026-11',
+    '2026-02-31',
+    '2027-02-29',
+    '2026-13-01',
+    '20261120',
+    '2026-11-20T00:00:00Z',
+    '+02026-11-20',
+  ])('is not %j', (date) => {
+    const refused = () => checkNewer(date, '1970-01-01');
+    expect(refused).toThrow('date must be a day such as 2026-11-20');
+    expect(refused).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+    expect(refused).not.toThrow(NotNewer);
+  });
+});
+
+describe('the listings of a snapshot', () => {
+  it('are from 1 to 2 million', () => {
+    expect(() => checkListings(1)).not.toThrow();
+    expect(() => checkListings(2_000_000)).not.toThrow();
+    expect(() => checkListings(0)).toThrow('the file holds no listing of a known model');
+    expect(() => checkListings(2_000_001)).toThrow('a market file may hold 2000000 listings at most');
+  });
+
+  it('are no source of prices when more rows are unreadable than readable', () => {
+    expect(isMostlyUnreadable({ listings: 5, rejectedCount: 5 })).toBe(false);
+    expect(isMostlyUnreadable({ listings: 5, rejectedCount: 6 })).toBe(true);
+  });
+});
+
+describe('the prices of a snapshot', () => {
+  const from = (oldRate: bigint | null, newRate: bigint, gpu = 'a') => ({ gpu, oldRate, newRate });
+
+  it('move by whole per cent of the old price, towards zero', () => {
+    expect(percentOf(from(300n, 400n))).toBe(33n);
+    expect(percentOf(from(300n, 200n))).toBe(-33n);
+    expect(percentOf(from(null, 200n))).toBe(0n);
+  });
+
+  it('may jump by the limit, up and down, and not by more', () => {
+    expect(() => checkJumps([from(1_000n, 1_500n), from(1_000n, 500n)], 50)).not.toThrow();
+    const refused = () => checkJumps([from(1_000n, 1_501n), from(5n, 5n, 'b'), from(1_000n, 499n, 'c')], 50);
+    expect(refused).toThrow('prices would move by more than 50 %: a 50 %, c -50 %');
+    expect(refused).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+    expect(() => checkJumps([from(1_000n, 1_001n)], 0)).toThrow('more than 0 %');
+  });
+
+  it('may be any for a model that was never published, and any at all once jumps are accepted', () => {
+    expect(() => checkJumps([from(null, 1_000_000n)], 0)).not.toThrow();
+    expect(() => checkJumps([from(1n, 1_000_000n)], null)).not.toThrow();
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { type GroupTraits, type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
+import { criteriaOf, fits, type OfferRequirements, onlyOf } from '../../src/domain/rules/offer-filter.js';
+
+const ANY: OfferRequirements = {
+  gpus: null,
+  regions: null,
+  tiers: null,
+  vramGbMin: null,
+  nvlink: null,
+  reliabilityMin: null,
+  vcpusMin: null,
+  ramGbMin: null,
+  diskGbMin: null,
+  numMin: 1,
+  numMax: null,
+  pricePerGpuMax: null,
+  includePreemptible: false,
+};
+
+const MACHINE: OfferedMachine = {
+  machineId: 'm-1',
+  gpu: 'h100',
+  numGpus: 4,
+  region: 'us-east',
+  cpu: 'AMD EPYC 9354',
+  vcpus: 64,
+  ramGb: 256,
+  diskGb: 500,
+  netMbps: { down: 5_000, up: 4_000 },
+  ports: 128,
+  pcie: 5,
+  nvlink: true,
+  cudaMax: '12.8',
+  reliability: 0.99,
+  preemptible: false,
+  demo: false,
+};
+
+function offer(changes: Partial<OfferedMachine> = {}): OfferedMachine & GroupTraits {
+  const machine = { ...MACHINE, ...changes };
+  return { ...machine, ...traitsOf(machine, { tier: 'FLAGSHIP', vramGb: 80, onDemandRate: 2_000_000n }) };
+}
+
+const isFitting = (requirements: Partial<OfferRequirements>, of = offer()) =>
+  fits(criteriaOf({ ...ANY, ...requirements }), of);
+
+describe('an offer', () => {
+  it('fits when nothing is asked', () => {
+    expect(isFitting({})).toBe(true);
+  });
+
+  it.each<[keyof OfferRequirements, Partial<OfferRequirements>, Partial<OfferRequirements>]>([
+    ['gpus', { gpus: ['a100', 'h100'] }, { gpus: ['a100'] }],
+    ['regions', { regions: ['us-east'] }, { regions: ['eu-west', 'us-west'] }],
+    ['tiers', { tiers: ['CONSUMER', 'FLAGSHIP'] }, { tiers: ['CONSUMER'] }],
+    ['vramGbMin', { vramGbMin: 80 }, { vramGbMin: 81 }],
+    ['nvlink', { nvlink: true }, { nvlink: false }],
+    ['reliabilityMin', { reliabilityMin: 0.99 }, { reliabilityMin: 0.991 }],
+    ['vcpusMin', { vcpusMin: 64 }, { vcpusMin: 65 }],
+    ['ramGbMin', { ramGbMin: 256 }, { ramGbMin: 257 }],
+    ['diskGbMin', { diskGbMin: 500 }, { diskGbMin: 501 }],
+    ['numMin', { numMin: 4 }, { numMin: 5 }],
+    ['numMax', { numMax: 4 }, { numMax: 3 }],
+    ['pricePerGpuMax', { pricePerGpuMax: 2_000_000n }, { pricePerGpuMax: 1_999_999n }],
+  ])('is judged by %s, bounds included', (_name, met, missed) => {
+    expect(isFitting(met)).toBe(true);
+    expect(isFitting(missed)).toBe(false);
+  });
+
+  it('of a machine without NVLink fits who asks for none', () => {
+    expect(isFitting({ nvlink: false }, offer({ nvlink: false }))).toBe(true);
+    expect(isFitting({ nvlink: true }, offer({ nvlink: false }))).toBe(false);
+  });
+
+  it('that an instance must yield fits only who asks for such offers', () => {
+    expect(isFitting({}, offer({ preemptible: true }))).toBe(false);
+    expect(isFitting({ includePreemptible: true }, offer({ preemptible: true }))).toBe(true);
+    expect(isFitting({ includePreemptible: true })).toBe(true);
+  });
+
+  it('must have all that is asked', () => {
+    expect(isFitting({ vcpusMin: 64, ramGbMin: 256, diskGbMin: 500 })).toBe(true);
+    expect(isFitting({ vcpusMin: 64, ramGbMin: 256, diskGbMin: 501 })).toBe(false);
+    expect(isFitting({ gpus: ['h100'], regions: ['eu-west'] })).toBe(false);
+  });
+});
+
+describe('criteria', () => {
+  it('look at machines one by one only when something is asked that groups do not tell', () => {
+    expect(criteriaOf({ ...ANY, gpus: ['h100'], numMin: 2, reliabilityMin: 0.9 }).fitsMachine).toBeNull();
+    expect(criteriaOf({ ...ANY, ramGbMin: 1 }).fitsMachine).not.toBeNull();
+  });
+
+  it('name the model and the region where there is but one', () => {
+    expect(criteriaOf({ ...ANY, gpus: ['h100'], regions: ['a', 'b'] })).toMatchObject({ gpu: 'h100', region: null });
+    expect([onlyOf(null), onlyOf(['a']), onlyOf(['a', 'b'])]).toEqual([null, 'a', null]);
+  });
+});
