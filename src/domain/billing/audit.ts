@@ -2,11 +2,11 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DUE_AT, recomputed } from './recompute.js';
 
-/** One thing that is not as it must be. */
+/** One violation of a check. */
 export interface Finding {
   check: string;
   accountId: string;
-  /** Instance, machine or ledger entry it is about; empty when it is about the account. */
+  /** Id of the instance, machine or ledger entry concerned; empty for the account itself. */
   subject: string;
   detail: string;
 }
@@ -19,14 +19,14 @@ export interface AuditReport {
   findings: Finding[];
 }
 
-/** Findings that are told of one check; one is enough to fail. */
+/** Findings listed of one check; one is enough to fail. */
 const MAX_FINDINGS = 100;
-/** Checks read every row there is. */
+/** Checks read every row of the database. */
 const CHECK_TIMEOUT_MS = 3_600_000;
 
 /**
  * Recomputes every account and checks the invariants on one snapshot of the database. The database does the counting,
- * so memory here is bounded however many instances there are. Changes nothing.
+ * so memory here is bounded however many instances there are. Writes nothing.
  */
 export function audit(deps: Deps): Promise<AuditReport> {
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -50,7 +50,7 @@ async function findingsOf(transaction: Transaction, check: string, sql: string):
   return rows.map((row) => ({ check, ...row }));
 }
 
-/** Each check selects what breaks it, as account_id, subject, detail. */
+/** Each check selects its violations, as account_id, subject, detail. */
 const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   [
     'running totals equal ledger and usage',

@@ -9,11 +9,11 @@ export interface Balance {
   balance: Micro;
   /** Since the first of the UTC month. */
   monthSpend: Micro;
-  /** All GPU and disk rates it is paying now, micro-USD per hour. */
+  /** The sum of all GPU and disk rates being paid now, micro-USD per hour. */
   burnPerHour: Micro;
 }
 
-/** Right to the second, whatever ran before. */
+/** Settled first, so that it is exact to the second. */
 export async function readBalance(deps: Deps, accountId: string): Promise<Balance> {
   return balanceOf(await settled(deps, accountId), deps.clock.now());
 }

@@ -6,10 +6,10 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
-/** How long an answer is kept for its key. */
+/** How long the answer to a key is kept. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
-/** How long a request waits for an earlier one with its key, and how often it looks. */
+/** How long a request waits for an earlier one with its key, and how often it looks again. */
 const WAIT_MS = 5_000;
 const LOOK_AGAIN_MS = 50;
 
@@ -33,16 +33,16 @@ export function idempotentRequest(
   return { accountId, key, fingerprint };
 }
 
-/** Another transaction, perhaps of another process, has the key under way. */
-class KeyUnderWay extends Error {}
+/** Another transaction, perhaps of another process, is handling a request with the key. */
+class KeyInUse extends Error {}
 
-/** Tries `work` again while its key is under way, for 5 s; nothing is held in between. Then idempotency_in_progress. */
+/** Retries `work` while its key is in use, for 5 s, holding nothing in between. Then refuses with idempotency_in_progress. */
 export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
   for (const startedAt = performance.now(); ; ) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof KeyUnderWay)) throw error;
+      if (!(error instanceof KeyInUse)) throw error;
     }
     if (performance.now() - startedAt > WAIT_MS) {
       const message = 'an earlier request with this idempotency key is still under way';
@@ -53,14 +53,14 @@ export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Marks the key as under way and returns the kept answer, if there is one. The mark is a lock of the transaction, so
- * that it dies with the process. Refuses with idempotency_mismatch; throws what `onceFree` waits for.
+ * Marks the key as in use and returns the stored answer, if there is one. The mark is a lock of the transaction, so it
+ * is released when the process dies. Refuses with idempotency_mismatch; throws KeyInUse, for which `onceFree` waits.
  */
 export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
   const { accountId, key, fingerprint } = request;
   const [marks, answers] = await transaction.run(
     {
-      name: 'mark-under-way',
+      name: 'mark-key-in-use',
       text: 'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
       values: [`${accountId} ${key}`],
     },
@@ -71,14 +71,14 @@ export async function recall(transaction: Transaction, request: IdempotentReques
     },
   );
   const [mark] = marks as { free: boolean }[];
-  if (!mark!.free) throw new KeyUnderWay();
+  if (!mark!.free) throw new KeyInUse();
   const [kept] = answers as { fingerprint: string; response: unknown }[];
   if (kept === undefined) return undefined;
   if (kept.fingerprint === fingerprint) return kept.response;
   throw new DomainError('idempotency_mismatch', 'this idempotency key was used with another operation or input');
 }
 
-/** Keeps the answer in the transaction of its effect. An answer older than a day is replaced. */
+/** Stores the answer in the transaction of its effect. An answer older than a day is replaced. */
 export function remember(transaction: Transaction, request: IdempotentRequest, response: unknown, at: Instant): void {
   transaction.later({
     name: 'remember-answer',
@@ -89,7 +89,7 @@ export function remember(transaction: Transaction, request: IdempotentRequest, r
   });
 }
 
-/** Forgets answers that are no longer repeated. Returns how many. */
+/** Deletes answers that are too old to be repeated. Returns how many. */
 export async function forgetOldAnswers(deps: Deps): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),

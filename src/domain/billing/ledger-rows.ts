@@ -69,7 +69,7 @@ const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
 export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 
-/** A machine under lock, with what lives on it. */
+/** A locked machine, with the instances on it. */
 export interface MachineUnderLock {
   id: string;
   gpu: string;
@@ -129,7 +129,7 @@ function instancesWhere(name: string, condition: string): NamedStatement {
   return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };
 }
 
-/** Locks a machine and then reads what a decision on it needs. */
+/** Lock a machine, then read what a decision on it needs. */
 export function machineStatements(machineId: string): PreparedStatement[] {
   return [LOCK_MACHINE, LIVE_INSTANCES_ON_MACHINE, PUBLISHED_RATE].map((statement) => ({
     ...statement,
@@ -143,7 +143,7 @@ export function machineRows([machines, live, rates]: readonly object[][]) {
   return { row: machine && { ...machine, ratePerGpu }, liveInstances: live as Instance[] };
 }
 
-/** What writes the changes: nothing, or one statement, or for a settling of many rows one for each. */
+/** The statements that write the changes: none, one for all of a few rows, or one for each of many. */
 export function writesOf({ accounts, created, updated, opened, closed, entries }: Changes): PreparedStatement[] {
   return statementsOf([
     ...Array.from(accounts, (row) => rowsFor(UPDATE_ACCOUNT, [row])),
@@ -155,11 +155,11 @@ export function writesOf({ accounts, created, updated, opened, closed, entries }
   ]);
 }
 
-/** How rows of a kind are written. */
+/** How rows of one kind are written. */
 interface RowWrite<T> {
   name: string;
   fields: readonly (keyof T & string)[];
-  /** SQL for so many rows, their fields in turn from parameter `first` on. */
+  /** SQL for so many rows; their fields are the parameters from `first` on. */
   text(rows: number, first: number): string;
 }
 
@@ -192,7 +192,7 @@ function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['
   return { name: `update ${table}`, fields: [...fields, 'id'], text };
 }
 
-/** Rows to be written, as their values. */
+/** Rows to be written, by their values. */
 interface Rows {
   write: Pick<RowWrite<unknown>, 'name' | 'text'>;
   /** Of one row. */
@@ -206,12 +206,12 @@ function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
   return { write, width: write.fields.length, count: rows.length, values };
 }
 
-/** What one decision changes is at most this many rows; a settling may change thousands. */
+/** A decision changes at most this many rows; settling an account may change thousands. */
 const MAX_ROWS_TOGETHER = 8;
-/** By the kinds and numbers of the rows. */
+/** By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 6 kinds there are about 3,000 combinations at most. */
 const writeStatements = new Map<string, NamedStatement>();
 
-/** Few rows are written by one statement, which spares PostgreSQL to begin anew for each; many by one each. */
+/** A few rows are written by one statement, which saves the cost of starting one for each. */
 function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
   const given = rows.filter(({ count }) => count > 0);
   const total = given.reduce((sum, { count }) => sum + count, 0);
@@ -256,7 +256,7 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'at',
 ]);
 
-/** Instants travel as RFC 3339. */
+/** Instants are sent as RFC 3339. */
 function columnValue(field: string, value: unknown): string | number | bigint | null {
   if (typeof value === 'bigint' && INSTANTS.has(field)) return formatInstant(value);
   return value as string | number | bigint | null;

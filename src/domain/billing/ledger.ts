@@ -29,21 +29,21 @@ import {
 /** Candidates a picker tries to lock before it gives up on this transaction. */
 const MAX_CANDIDATES = 20;
 
-/** An account that begins with this write, without credit: what credits it is a step like any other. */
+/** An account that this write creates without credit: its first credit is a step like any other. */
 export interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
 }
 
-/** What a write names before it begins. */
+/** The rows a write concerns, named before it begins. */
 export interface Scope {
   accountIds: readonly string[];
   /** The account of `accountIds` that is yet to be created. */
   newAccount?: NewAccount;
-  /** The machine to be judged; whoever holds it is locked and settled too. */
+  /** The machine to decide on; the account of the instance running on it is locked and settled too. */
   machineId?: string;
-  /** Instead of `machineId`. */
+  /** Picks the machine, instead of `machineId`. */
   picker?: MachinePicker;
   /** An instance of the first account. */
   instanceId?: string;
@@ -68,7 +68,7 @@ export interface Candidate {
   holderId: string | null;
 }
 
-/** One write under way: the locked rows, settled to `at`. */
+/** A write in progress: the locked rows, settled to `at`. */
 export interface Write {
   transaction: Transaction;
   at: Instant;
@@ -87,7 +87,7 @@ export interface Write {
 
 /**
  * Runs `decide` on the locked and settled rows of the scope and commits what it changed. A DomainError it throws
- * undoes only its own changes: what settling found due is kept. `recall` may give the answer of an earlier, same request.
+ * undoes only its own changes: what was due stays settled. `recall` may return the stored answer of the same request.
  */
 export async function write<T>(
   deps: Deps,
@@ -97,7 +97,7 @@ export async function write<T>(
 ): Promise<T> {
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
   const work = async (transaction: Transaction): Promise<Outcome> => {
-    // Afterwards nobody may be left to tell the others.
+    // While notices can't be sent, the database sends them with the commit: this process may die before it could.
     if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
     const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
@@ -120,7 +120,7 @@ export async function write<T>(
   return outcome.value;
 }
 
-/** Before the answer: what this process keeps must not be behind what it says. */
+/** Before the answer is sent: the caches of this process must not be older than its answers. */
 function tell({ db, apiKeyCache }: Deps, { written }: WriteRows): void {
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
   db.notices.publish([
@@ -152,11 +152,11 @@ class WriteRows implements Write {
   readonly transaction: Transaction;
   at: Instant = 0n;
   readonly changes = noChanges();
-  /** What the flushes so far wrote. */
+  /** What was written so far. */
   readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>() };
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, Account>();
-  /** One object for each row, however it was reached: the rules change it in place. */
+  /** One object for each row, however it was read: the rules change it in place. */
   readonly #instances = new Map<string, Instance>();
 
   constructor(transaction: Transaction) {
@@ -194,7 +194,7 @@ class WriteRows implements Write {
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
-    // Another account rented it before the lock on the machine; that account has to be locked first.
+    // Another account rented it before the machine was locked; that account has to be locked first.
     if (!this.#isHolderLocked(liveInstances)) throw new StaleReadError();
     if (row !== undefined) this.machine = { ...row, liveInstances: this.#known(liveInstances) };
   }
@@ -214,7 +214,7 @@ class WriteRows implements Write {
     }
   }
 
-  /** `busy`: its holder's account is locked by another transaction. `stale`: it no longer is what was picked. */
+  /** `busy`: its holder's account is locked by another transaction. `stale`: it changed before it was locked. */
   async #accept(picker: MachinePicker, { machineId, holderId }: Candidate): Promise<'accepted' | 'stale' | 'busy'> {
     const isOurs = holderId === null || this.#accounts.has(holderId);
     const holder = isOurs ? undefined : await this.#tryAccount(holderId);

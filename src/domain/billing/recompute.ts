@@ -1,17 +1,17 @@
 /**
- * SQL that computes an account's running totals anew from what can't change: ledger entries, usage intervals and locked
- * rates. It shares nothing with the rules that keep the totals, so that each proves the other.
+ * SQL that recomputes an account's running totals from rows that never change: ledger entries, usage intervals and locked
+ * rates. It shares no code with the rules that keep the totals, so that each checks the other.
  */
 
-/** Seconds of `usage_interval` before the instant `until`, open intervals counted as going on. */
+/** Seconds of `usage_interval` before the instant `until`; an open interval counts up to it. */
 export function secondsBefore(until: string): string {
   return `extract(epoch from greatest(least(coalesce(ended_at, ${until}), ${until}) - started_at, interval '0'))::bigint`;
 }
 
-/** One row per account of `accounts` (a table expression with the columns of account): what its projection must be. */
+/** One row for each account of `accounts` (a table expression with the columns of account): what its totals must be. */
 export function recomputed(accounts: string): string {
   return `
-  with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as chosen),
+  with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as source),
   moved as (
     select account_id, sum(units) filter (where kind in ('CREDIT', 'ADJUSTMENT')) as credit,
       -sum(units) filter (where kind = 'EARLY_EXIT') as early_exit,

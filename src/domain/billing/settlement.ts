@@ -3,10 +3,10 @@ import { DomainError } from '../rules/errors.js';
 import { type Account, isDue } from '../rules/lifecycle.js';
 import { write } from './ledger.js';
 
-/** Accounts settled by one sweep at most; what is left comes with the next. */
+/** Accounts settled at once at most; the next sweep settles more. */
 const SWEEP_BATCH = 200;
 
-/** The account with everything that fell due already written, so that no stored status is behind the money. */
+/** The account after everything that fell due was written, so that no stored status lags behind the money. */
 export async function settled(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
@@ -14,12 +14,12 @@ export async function settled(deps: Deps, accountId: string): Promise<Readonly<A
   return write(deps, { accountIds: [accountId] }, (current) => current.account(accountId)!);
 }
 
-/** Makes happen what fell due for accounts that nobody reads. Returns how many it settled. */
+/** Settles accounts that something fell due for and nobody has read since. Returns how many. */
 export async function settleDue(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-accounts', '');
 }
 
-/** As `settleDue`, but waits for nobody: whoever has an account locked settles it. */
+/** As `settleDue`, but skips locked accounts: whoever holds the lock settles them. */
 export async function settleUnlocked(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-unlocked-accounts', 'for no key update skip locked');
 }

@@ -6,7 +6,7 @@ import { formatInstant, type Instant, latest } from '../rules/time.js';
 import { secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
 
-/** What one instance was charged for one thing within the period. */
+/** What one instance was charged within the period, for GPUs, disk or an early exit. */
 export interface StatementLine {
   instanceId: string;
   kind: 'GPU' | 'DISK' | 'EARLY_EXIT';
@@ -43,7 +43,7 @@ export interface Statement {
 
 /**
  * The account's statement, made from ledger and usage intervals on one snapshot of the database. `to` null or
- * in the future means up to and with this second. Refuses a period that ends before it begins, or has more than `maxLines`.
+ * in the future means up to and including this second. Refuses a period that ends before it begins, or has more than `maxLines`.
  */
 export async function statement(
   deps: Deps,
@@ -58,7 +58,7 @@ export async function statement(
   const account = await settled(deps, accountId);
   const now = latest(deps.clock.now(), account.settledAt);
   if (from > now) throw new DomainError('invalid_request', 'from must not be in the future', { field: 'from' });
-  // Usage of seconds that are yet to come is not in it; what was booked within this second is.
+  // Usage of future seconds is left out; what was booked within this second is included.
   const to = period.to === null || period.to > now ? now + 1n : period.to;
   const usedTo = to > now ? now : to;
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -138,7 +138,7 @@ const MOVEMENTS_SQL = `
   where account_id = $1 and kind in ('CREDIT', 'ADJUSTMENT') and at >= $2::timestamptz and at < $3::timestamptz
   order by at, id`;
 
-/** In the fixed order of the lines: by instance, then GPU, disk, early exit. */
+/** In the order of the lines: by instance, then GPU, disk, early exit. */
 const LINES_SQL = `
   select "instanceId", kind, seconds, rate, units from (
     select sequence, instance_id as "instanceId", resource::text as kind, resource = 'DISK' as second, rate,

@@ -9,7 +9,7 @@ export interface Sweep {
   stop(): Promise<void>;
 }
 
-/** Makes what fell due happen while nobody reads. When it runs changes no amount: each event keeps its own second. */
+/** Settles due accounts in the background. When it runs changes no amount: each event keeps its own second. */
 export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const sweeps = [
     every(SETTLE_EVERY_MS, () => settleDue(deps), onFault),
@@ -18,7 +18,7 @@ export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep
   return { stop: async () => void (await Promise.all(sweeps.map(({ stop }) => stop()))) };
 }
 
-/** Runs `work` again and again, never twice at once. */
+/** Runs `work` at the interval, but not while it is still running. */
 function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
   let running: Promise<unknown> | undefined;
   const timer = setInterval(() => {

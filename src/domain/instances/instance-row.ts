@@ -7,7 +7,7 @@ export type { InstanceRow };
 const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
 const instant = (value: Date | null) => (value === null ? null : instantOf(value));
 
-/** The rules' instance as Prisma would read it. */
+/** An instance of the rules, as Prisma would read it. */
 export function toRow(instance: Instance): InstanceRow {
   return {
     ...instance,
@@ -19,7 +19,7 @@ export function toRow(instance: Instance): InstanceRow {
   };
 }
 
-/** A row that Prisma read, as the rules reckon with it. */
+/** A row that Prisma read, as the rules compute with it. */
 export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,
@@ -44,7 +44,7 @@ const BIGINT_FIELDS: ReadonlySet<string> = new Set([
   'earlyExitUnits',
 ] satisfies (keyof Instance)[]);
 
-/** An instance as it was, for keeping: bigints as text. */
+/** An instance as JSON to be stored: bigints as text. */
 export function toJson(instance: Instance): Record<string, unknown> {
   const entries = Object.entries(instance);
   return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]));

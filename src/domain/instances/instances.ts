@@ -37,7 +37,7 @@ const INSTANCE_ID = /^i-[a-f0-9]{8}$/;
 const INSTANCE_ID_BYTES = 4;
 const LISTED_INSTANCES = 10_000;
 
-/** What every rental is asked for with. */
+/** The terms of a rental, as the caller gives them. */
 export interface TermsInput {
   template?: string | null;
   diskGb?: number | null;
@@ -49,12 +49,12 @@ export interface DeployInput extends TermsInput {
   machineId: string;
 }
 
-/** The checked terms. */
+/** The terms within their bounds. */
 interface RentalTerms {
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** The rate of the whole machine in the mode, at most. */
+  /** The highest acceptable rate of the whole machine in the mode. */
   maxRate?: Rate | null;
 }
 
@@ -64,7 +64,7 @@ export interface ActionInput {
   idempotencyKey?: string | null;
 }
 
-/** The instance after the change; `replayed` when it is the kept answer of an earlier, same request. */
+/** The instance after the change; `replayed` when it is the stored answer of the same request sent earlier. */
 export interface Outcome {
   instance: InstanceRow;
   replayed: boolean;
@@ -77,7 +77,7 @@ export async function activeInstances(
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
   await settled(deps, accountId);
-  // The list alone, as it is polled, costs half of what Prisma takes for it.
+  // Clients poll the plain list: read without Prisma it costs half.
   if (!('include' in query) && !('select' in query))
     return (await deps.accountLoader.liveInstances(accountId)).map(toRow);
   return deps.db.prisma.instance.findMany({
@@ -99,14 +99,14 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
   });
 }
 
-/** Null when the account has no such instance: another account's looks exactly like one that never was. */
+/** Null when the account has no such instance: another account's looks exactly like one that does not exist. */
 export async function findInstance(
   deps: Deps,
   accountId: string,
   id: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
-  // Read before it may turn out not to be needed: Pothos takes a query that nobody read for a forgotten one.
+  // Used even when it will not be needed: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!INSTANCE_ID.test(id)) return null;
   await settled(deps, accountId);
@@ -171,7 +171,7 @@ export async function act(deps: Deps, accountId: string, input: ActionInput): Pr
   );
 }
 
-/** The operator's stop or destroy. Never refused for an early exit that the balance can't pay. */
+/** The operator's stop or destroy, whatever the balance. Refuses with not_found and action_failed. */
 export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
   const found = INSTANCE_ID.test(id) ? await deps.db.prisma.instance.findUnique({ where: { id } }) : null;
   if (found === null) throw notFound();
@@ -199,7 +199,7 @@ function actOn(
       stop(step, instance, reason);
       break;
     case 'DESTROY':
-      // The operator may destroy it even when the balance can't pay the early exit.
+      // The operator's destroy is not refused when the balance can't pay the early exit.
       if (reason === 'USER') checkEarlyExit(account, instance, current.at);
       destroy(step, instance, reason);
       break;
@@ -243,7 +243,7 @@ export function checkTerms(input: TermsInput) {
   };
 }
 
-/** The account of the scope, as long as its keys are accepted. */
+/** The account of the scope. Refuses with unauthorized when it is unknown or suspended. */
 export function renter(current: Write, accountId: string): Account {
   const account = current.account(accountId);
   if (account === undefined || account.suspendedAt !== null) {
@@ -252,7 +252,7 @@ export function renter(current: Write, accountId: string): Account {
   return account;
 }
 
-/** Stops the holder in this very second. Written at once: the database lets a machine have one running instance. */
+/** Stops the holder in this very second. Written before the next instance: the database allows one running per machine. */
 function preempt(current: Write, holder: Instance | null): void {
   if (holder === null) return;
   stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
@@ -281,7 +281,7 @@ export async function writeOnce(
   return onceFree(() => write(deps, scope, decideAndKeep, repeat));
 }
 
-/** The machine of an instance never changes: it may be read before the locks. */
+/** The machine of an instance never changes, so it may be read before the locks. */
 async function machineOf(deps: Deps, accountId: string, id: string): Promise<string> {
   const row = await deps.db.prisma.instance.findFirst({ where: { id, accountId }, select: { machineId: true } });
   if (row === null) throw notFound();

@@ -19,12 +19,12 @@ const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
 /** Machines judged by one statement: the first is nearly always free, unless others want the same ones. */
 const CANDIDATES_AT_ONCE = 50;
-/** Entries of a list that a refusal repeats. */
+/** Entries of a list that a refusal names. */
 const NAMED_ENTRIES = 5;
 
 export interface DeployBestInput extends TermsInput {
   filter?: OfferSearchFilter | null;
-  /** The only models and regions to take, most wanted first. */
+  /** The only models and regions to take, most preferred first. */
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
   /** USD per hour of the whole machine in the mode. */
@@ -45,7 +45,7 @@ export async function deployBest(deps: Deps, accountId: string, input: DeployBes
   let waitFor: string | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await settleUnlocked(deps);
-    // Not in the transaction: what this waits for needs a connection, and all may be those of transactions.
+    // Before the transaction: a reading needs a connection, and transactions may hold all of them.
     await deps.inventory.current();
     const scope = { accountIds: [accountId], picker: pickerOf(deps, best, waitFor) };
     try {
@@ -94,21 +94,21 @@ function pickerOf(deps: Deps, best: BestOffer, waitFor: string | null): MachineP
   };
 }
 
-/** What `find` finds in the first batch of candidates in which it finds anything; best first, by what is in memory. */
+/** What `find` finds in the first batch of candidates where it finds anything. Batches come best first, from memory. */
 async function firstCandidate<T>(
   { inventory }: Deps,
   { criteria, order }: BestOffer,
   find: (machineIds: readonly string[]) => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const passed = new Set<string>();
+  const excluded = new Set<string>();
   for (;;) {
-    // Anew for each batch: meanwhile it may have changed.
-    const offers = inventory.latest.offers.best(criteria, order, CANDIDATES_AT_ONCE, passed);
+    // Asked for each batch: the offers may have changed meanwhile.
+    const offers = inventory.latest.offers.best(criteria, order, CANDIDATES_AT_ONCE, excluded);
     if (offers.length === 0) return undefined;
     const machineIds = offers.map(({ machineId }) => machineId);
     const found = await find(machineIds);
     if (found !== undefined) return found;
-    for (const id of machineIds) passed.add(id);
+    for (const id of machineIds) excluded.add(id);
   }
 }
 
@@ -143,7 +143,7 @@ function checkDeployBest(input: DeployBestInput) {
   };
 }
 
-/** What was asked for, so that the caller sees what to loosen. */
+/** Names all that was asked for, so that the caller sees what to relax. */
 function nothingFits({ filter, gpus, regions, maxRate, diskGb, mode }: CheckedDeployBest): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
   const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })

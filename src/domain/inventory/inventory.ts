@@ -45,108 +45,108 @@ export interface Catalogue {
 }
 
 /** The public data as of one moment. */
-export interface Stock {
+export interface PublicData {
   catalogue: Catalogue;
   offers: OfferIndex;
 }
 
 const MACHINES_AT_ONCE = 5_000;
-/** What changes within it of a reading is read together, unless somebody asks before. */
+/** Pause from the start of one reading to the next, so that changes are read together; a request doesn't wait for it. */
 const RELOAD_PAUSE_MS = 100;
 
 /**
- * What everybody may read, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this
- * process, marks what it touched; that is read anew before the next answer is made of it.
+ * The public data, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this process,
+ * marks rows as stale; they are read again before the next answer.
  */
 export class Inventory {
   readonly #db: Database;
-  #stock: Stock | null = null;
+  #data: PublicData | null = null;
   #version = 0;
-  /** Machines whose row is no longer to be trusted. */
-  #touched = new Set<string>();
-  #isAllTouched = true;
+  /** Machines whose row may have changed since it was read. */
+  #stale = new Set<string>();
+  #isAllStale = true;
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
-  /** When the last reading began. */
+  /** When the last reading began, as performance.now() counts. */
   #startedAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database) {
     this.#db = db;
     db.notices.subscribe({
       onNotice: (notice) => this.#note(notice),
-      onLost: () => this.#touchAll(),
+      onLost: () => this.#markAllStale(),
     });
   }
 
-  /** Another number after every change; what was made of the stock is right while this and `isCurrent` hold. */
+  /** Differs after every change; what was made from the data is valid while this is the same and `isCurrent` holds. */
   get version(): number {
     return this.#version;
   }
 
-  /** False while something changed that has not been read, or might have. */
+  /** False while there is, or may be, a change that has not been read. */
   get isCurrent(): boolean {
-    return this.#db.notices.isListening && this.#running === null && !this.#isTouched;
+    return this.#db.notices.isListening && this.#running === null && !this.#isStale;
   }
 
-  /** With everything that was committed by this process, or noticed from another, before the call. */
-  async current(): Promise<Stock> {
+  /** Includes everything that this process committed, or that another's notice told of, before the call. */
+  async current(): Promise<PublicData> {
     if (!this.isCurrent) {
       await this.#db.notices.ready();
-      if (this.#isTouched) await this.#reload();
+      if (this.#isStale) await this.#reload();
       else await this.#running;
     }
-    return this.#stock!;
+    return this.#data!;
   }
 
   /**
-   * As it was last read, for one who can't wait: within a transaction, whose connection a reading might be waiting for.
-   * Not before the first `current`.
+   * As it was last read, for use within a transaction, which must not wait for a reading that may need its connection.
+   * Only after the first `current`.
    */
-  get latest(): Stock {
-    return this.#stock!;
+  get latest(): PublicData {
+    return this.#data!;
   }
 
-  #touch(machineIds: Iterable<string>): void {
-    const before = this.#touched.size;
-    for (const id of machineIds) this.#touched.add(id);
-    if (this.#touched.size === before) return;
+  #markStale(machineIds: Iterable<string>): void {
+    const before = this.#stale.size;
+    for (const id of machineIds) this.#stale.add(id);
+    if (this.#stale.size === before) return;
     this.#version += 1;
     this.#reloadSoon();
   }
 
-  get #isTouched(): boolean {
-    return this.#isAllTouched || this.#touched.size > 0;
+  get #isStale(): boolean {
+    return this.#isAllStale || this.#stale.size > 0;
   }
 
   #note(notice: Notice): void {
-    if (notice.table === 'instance') this.#touch([notice.machine]);
-    else if (notice.table === 'machine' && notice.ids !== undefined) this.#touch(notice.ids);
-    else if (notice.table === 'machine' || notice.table === 'catalogue') this.#touchAll();
-    // Nothing to read anew, yet answers tell of it.
+    if (notice.table === 'instance') this.#markStale([notice.machine]);
+    else if (notice.table === 'machine' && notice.ids !== undefined) this.#markStale(notice.ids);
+    else if (notice.table === 'machine' || notice.table === 'catalogue') this.#markAllStale();
+    // Nothing to read again, but answers show it.
     else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
-  #touchAll(): void {
-    this.#isAllTouched = true;
+  #markAllStale(): void {
+    this.#isAllStale = true;
     this.#version += 1;
     this.#reloadSoon();
   }
 
-  /** So that the next reader need not wait for it. A stock that was never read is left alone. */
+  /** Reads ahead, so that the next request need not wait. Does nothing before the first reading. */
   #reloadSoon(): void {
-    if (this.#stock === null || this.#soon !== null) return;
+    if (this.#data === null || this.#soon !== null) return;
     const reload = () => {
       this.#soon = null;
-      // A fault is the next reader's to hear.
-      if (this.#isTouched && this.#db.notices.isListening) this.#reload().catch(() => {});
+      // A failure is reported to the next reader, who tries again.
+      if (this.#isStale && this.#db.notices.isListening) this.#reload().catch(() => {});
     };
     const pause = this.#startedAt + RELOAD_PAUSE_MS - performance.now();
     if (pause <= 0) reload();
     else this.#soon = setTimeout(reload, pause).unref();
   }
 
-  /** Reads what is touched by now: a reload under way may have begun before. */
+  /** Reads what is stale by now: a reading in progress may have begun before the change. */
   #reload(): Promise<void> {
     if (this.#running === null) return this.#start();
     this.#queued ??= this.#running
@@ -168,16 +168,16 @@ export class Inventory {
   }
 
   async #load(): Promise<void> {
-    const [touched, isAll] = [this.#touched, this.#isAllTouched];
-    this.#touched = new Set();
-    // What changes between this reading and the first notice to come again would never be told.
-    this.#isAllTouched = !this.#db.notices.isListening;
+    const [stale, isAll] = [this.#stale, this.#isAllStale];
+    this.#stale = new Set();
+    // Without notices a change after this reading would go unnoticed.
+    this.#isAllStale = !this.#db.notices.isListening;
     try {
-      if (isAll || this.#stock === null) this.#stock = await readStock(this.#db);
-      else await this.#readMachines(this.#stock.offers, [...touched]);
+      if (isAll || this.#data === null) this.#data = await readData(this.#db);
+      else await this.#readMachines(this.#data.offers, [...stale]);
     } catch (error) {
-      for (const id of touched) this.#touched.add(id);
-      this.#isAllTouched ||= isAll;
+      for (const id of stale) this.#stale.add(id);
+      this.#isAllStale ||= isAll;
       throw error;
     }
   }
@@ -216,7 +216,7 @@ const PRICES_SQL = `
     to_char(snapshot_date, 'YYYY-MM-DD') as snapshot
   from (${CURRENT_PRICES}) price`;
 
-async function readStock(db: Database): Promise<Stock> {
+async function readData(db: Database): Promise<PublicData> {
   const catalogue = await readCatalogue(db);
   return { catalogue, offers: new OfferIndex(pricedModels(catalogue), await readOffers(db)) };
 }
@@ -240,15 +240,15 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
     pool.query<{ date: string }>(`select to_char(max(date), 'YYYY-MM-DD') as date from market_snapshot`),
   ]);
   const byModel = new Map(prices.rows.map((price) => [price.gpu, price]));
-  // A sheet that comes out between the two statements must not lend its date to the prices of the one before.
+  // A sheet published between the two statements must not lend its date to the prices of the previous one.
   const marketSnapshot = prices.rows[0]?.snapshot ?? newest.rows[0]!.date;
   return { gpuModels, regions, templates, prices: byModel, marketSnapshot };
 }
 
-/** In pieces, so that requests are answered between them; what changes meanwhile is noticed and read again. */
+/** In pages, so that requests are answered in between; what changes meanwhile is noticed and read again. */
 async function readOffers({ pool }: Database): Promise<OfferedMachine[]> {
   const machines: OfferedMachine[] = [];
-  // Every machine has one of few models, regions and processors: one string for each.
+  // Machines have few different models, regions and processors: one string is kept for each.
   const texts = new Map<string, string>();
   const once = (text: string) => {
     const known = texts.get(text);

@@ -12,7 +12,7 @@ import { formatInstant } from '../rules/time.js';
 
 export type { Machine, MachineChange, MachineState };
 
-/** A machine and what is on it. */
+/** A machine and what its instances use. */
 export interface MachineView extends Machine {
   /** Id of the instance that runs on it. */
   runs: string | null;
@@ -62,7 +62,7 @@ export const MACHINE_COLUMNS = Object.keys(machineRow.shape);
 
 type MachineRow = z.infer<typeof machineRow>;
 
-/** Creates or updates machines by id, all of them or none. New ones are listed; the state of known ones stays. */
+/** Creates or updates machines by id, all or none. New ones are listed; known ones keep their state. */
 export async function importMachines(
   deps: Deps,
   records: AsyncIterable<FileRecord>,
@@ -96,7 +96,7 @@ export async function importMachines(
       }
       faults.throwIfAny();
       if (dryRun) throw new DryRun();
-      // The file is read once: a conflict can't be tried again.
+      // The file can be read only once, so a conflict is not retried.
     },
     1,
   ).catch(endOfDryRun);
@@ -111,7 +111,7 @@ async function knownSlugs(transaction: Transaction) {
   return { gpus: of('gpu'), regions: of('region') };
 }
 
-/** Returns how many were new. In order of id, as every other writer locks machines. */
+/** Returns how many were new. Writes in order of id: all writers lock machines in that order. */
 async function upsert(transaction: Transaction, rows: readonly MachineRow[], createdAt: string): Promise<number> {
   const once = [...new Map(rows.map((row) => [row.id, row])).values()];
   const columns = MACHINE_COLUMNS.join(', ');
@@ -159,7 +159,7 @@ export async function findMachine(deps: Deps, id: string): Promise<MachineView> 
   return viewOf(row);
 }
 
-/** Drains, takes offline, brings back or retires a machine. What runs on it goes on; a machine in use can't be retired. */
+/** Drains, takes offline, brings back or retires a machine. What runs on it continues; a machine in use can't be retired. */
 export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ state: MachineState }>(

@@ -5,64 +5,64 @@ import type { OfferCriteria } from '../rules/offer-filter.js';
 import { BY_PRICE, compareRanked, type GroupPrice, type OfferOrder, type OfferPosition } from '../rules/offer-order.js';
 import type { ModeRates } from '../rules/price-rule.js';
 
-/** Machines that differ in nothing that a price, or most of a filter, depends on. */
+/** Offers with the same traits. */
 interface OfferGroup {
   traits: GroupTraits;
   /** More reliable first, then by machine id. */
   offers: Offer[];
 }
 
-/** Shelves in an order. */
+/** Groups in an order. */
 interface SortedGroups {
   all: readonly OfferGroup[];
   byGpu: ReadonlyMap<string, readonly OfferGroup[]>;
   byRegion: ReadonlyMap<string, readonly OfferGroup[]>;
 }
 
-/** At most `limit` of the offers between two places, neither included; null: from the beginning, to the end. */
+/** At most `limit` of the offers between two positions, neither included; null: from the beginning, to the end. */
 export interface OfferRange {
   after: OfferPosition | null;
   before: OfferPosition | null;
   limit: number;
-  /** The last of them rather than the first. */
+  /** The last `limit` of them rather than the first. */
   fromEnd: boolean;
 }
 
-/** The offers of a group from place `from` to before `to`, as far as they fit; walking along it moves its ends. */
-interface Stretch {
+/** A slice [from, to) of a group's offers, of which those that fit count; taking offers from it narrows it. */
+interface GroupSlice {
   group: OfferGroup;
   from: number;
   to: number;
 }
 
 /**
- * Offers on groups. What a search costs depends on the groups, models times sizes times places, of which there are a
- * thousand when there are a hundred thousand machines.
+ * Offers in groups. The cost of a search depends on the number of groups (models × sizes × regions): about a thousand for
+ * a hundred thousand machines.
  */
 export class OfferIndex {
   readonly #models: ReadonlyMap<string, PricedModel>;
   readonly #offers = new Map<string, Offer>();
   readonly #groups = new Map<string, OfferGroup>();
   readonly #availableGpus = new Map<string, number>();
-  /** Made when asked for: groups are seldom new. */
+  /** Sorted when first needed, and again only after a new group: that is rare. */
   readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups>();
 
-  /** GPUs of a model that can be deployed without stopping anything. */
+  /** GPUs of the model on machines where nothing runs. */
   availableGpus(gpu: string): number {
     return this.#availableGpus.get(gpu) ?? 0;
   }
 
-  /** `models` by slug: a machine of another is no offer. */
+  /** `models` by slug; a machine of any other model is no offer. */
   constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
     this.#models = models;
-    // Made group by group: what was made together lies together, and is looked through several times as fast.
+    // Built group by group: objects made together lie together in memory, and are scanned several times as fast.
     for (const members of groupBy(machines, groupKey).values()) {
       members.sort((one, other) => compareRanked(one, other));
       for (const machine of members) this.#add(machine, (offers) => offers.length);
     }
   }
 
-  /** Puts a machine in, or in its new place. */
+  /** Adds a machine, or moves it to its new place. */
   put(machine: OfferedMachine): void {
     this.remove(machine.machineId);
     this.#add(machine, placeOf);
@@ -77,30 +77,30 @@ export class OfferIndex {
     if (!offer.preemptible) this.#count(offer.gpu, -offer.numGpus);
   }
 
-  /** The first by price of what fits and costs at most `priceMax`, the whole machine on demand. */
+  /** The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. */
   cheapest(criteria: OfferCriteria, priceMax: Rate | null, limit: number): Offer[] {
     const isWithin = ({ traits }: OfferGroup) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
     const groups = this.#groupsBy(BY_PRICE, criteria);
     const within = groups.slice(0, countLeading(groups, isWithin));
-    return firstOf(stretchesOf(within, criteria), criteria, BY_PRICE, { limit });
+    return firstOf(slicesOf(within, criteria), criteria, BY_PRICE, { limit });
   }
 
-  /** The first of what fits in any order, leaving out the `passed`. */
-  best(criteria: OfferCriteria, order: OfferOrder, limit: number, passed: ReadonlySet<string>): Offer[] {
-    const stretches = [...stretchesOf(this.#groupsBy(BY_PRICE, criteria), criteria)];
-    stretches.sort((one, other) => order.first(one.group.traits, other.group.traits));
-    return firstOf(stretches, criteria, order, { limit, passed });
+  /** The first offers that fit, in any order, leaving out `excluded` machines. */
+  best(criteria: OfferCriteria, order: OfferOrder, limit: number, excluded: ReadonlySet<string>): Offer[] {
+    const slices = [...slicesOf(this.#groupsBy(BY_PRICE, criteria), criteria)];
+    slices.sort((one, other) => order.first(one.group.traits, other.group.traits));
+    return firstOf(slices, criteria, order, { limit, excluded });
   }
 
   /**
-   * A page of what fits, with the number of all of it (`total`) and of what comes before the page. Machines are looked
-   * at one by one only when there is a `fitsMachine`: 100,000 in a few milliseconds. `order` is one of a few that are
-   * kept.
+   * A page of the offers that fit, with the number of all of them (`total`) and of those before the page. Machines are
+   * judged one by one only when there is a `fitsMachine`: 100,000 in a few milliseconds. A sorting is kept for each
+   * `order`, so callers use a few constant ones.
    */
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
-    const between: Stretch[] = [];
+    const between: GroupSlice[] = [];
     let [total, preceding] = [0, 0];
-    for (const { group, to: end } of stretchesOf(this.#groupsBy(order, criteria), criteria)) {
+    for (const { group, to: end } of slicesOf(this.#groupsBy(order, criteria), criteria)) {
       const from = after === null ? 0 : countUpTo(after, group, end, order, true);
       const to = before === null ? end : countUpTo(before, group, end, order, false);
       const pageSide = fromEnd ? to : from;
@@ -134,7 +134,7 @@ export class OfferIndex {
     return group;
   }
 
-  /** In order, all that can fit, and maybe others. */
+  /** In order, all groups that can fit, and maybe others. */
   #groupsBy(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly OfferGroup[] {
     const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
     const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);
@@ -155,7 +155,7 @@ export class OfferIndex {
   }
 }
 
-/** Field by field: what is spread can have a shape of its own each time, which is slow to read and three times as large. */
+/** Field by field: objects made by spreading may each have a shape of their own, slow to read and three times as large. */
 function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps } = machine;
   const { ports, pcie, nvlink, cudaMax, reliability, preemptible, demo } = machine;
@@ -184,13 +184,13 @@ function groupKey(offer: OfferedMachine): string {
   return JSON.stringify([offer.gpu, offer.region, offer.numGpus, offer.nvlink, offer.preemptible]);
 }
 
-/** Where an offer stands on a group, or would stand. */
+/** Where an offer stands in a group, or would stand. */
 function placeOf(offers: readonly Offer[], offer: Offer): number {
   return countLeading(offers, (other) => compareRanked(other, offer) < 0);
 }
 
-/** Of each group that fits, the offers that are reliable enough: its first. */
-function* stretchesOf(groups: Iterable<OfferGroup>, { fitsGroup, reliabilityMin }: OfferCriteria): Generator<Stretch> {
+/** Of each group that fits, the offers that are reliable enough: the first of the group. */
+function* slicesOf(groups: Iterable<OfferGroup>, { fitsGroup, reliabilityMin }: OfferCriteria): Generator<GroupSlice> {
   const isReliable = ({ reliability }: Offer) => reliability >= reliabilityMin;
   for (const group of groups) {
     const { traits, offers } = group;
@@ -200,14 +200,14 @@ function* stretchesOf(groups: Iterable<OfferGroup>, { fitsGroup, reliabilityMin 
   }
 }
 
-function countFitting({ fitsMachine }: OfferCriteria, { group, from, to }: Stretch): number {
+function countFitting({ fitsMachine }: OfferCriteria, { group, from, to }: GroupSlice): number {
   if (fitsMachine === null) return to - from;
   let count = 0;
   for (let place = from; place < to; place += 1) if (fitsMachine(group.offers[place]!)) count += 1;
   return count;
 }
 
-/** How many of the first `end` offers of a group come before a position, or stand right there if that `isIncluded`. */
+/** How many of the first `end` offers of a group come before a position, or at it if that `isIncluded`. */
 function countUpTo(
   position: OfferPosition,
   { traits, offers }: OfferGroup,
@@ -225,7 +225,7 @@ function countUpTo(
   return countLeading(offers, isUpTo, end);
 }
 
-/** Of the first `end` entries, how many come before the first that `holds` does not hold of. */
+/** How many entries at the start, of the first `end`, satisfy `holds`; all that do stand before all that don't. */
 function countLeading<T>(list: readonly T[], holds: (entry: T) => boolean, end = list.length): number {
   let [low, high] = [0, end];
   while (low < high) {
@@ -238,58 +238,58 @@ function countLeading<T>(list: readonly T[], holds: (entry: T) => boolean, end =
 
 interface Taking {
   limit: number;
-  /** Machines to be left out. */
-  passed?: ReadonlySet<string>;
+  /** Machines to leave out. */
+  excluded?: ReadonlySet<string>;
   isBackwards?: boolean;
 }
 
 /**
- * The first of what fits in stretches that stand in order, without looking at more; backwards from the end of stretches
- * in reverse order. It uses the stretches up.
+ * The first offers that fit, from slices in order, without looking at more than needed; backwards, the last ones from
+ * slices in reverse order. Narrows the slices.
  */
 function firstOf(
-  stretches: Iterable<Stretch>,
+  slices: Iterable<GroupSlice>,
   { fitsMachine }: OfferCriteria,
   order: OfferOrder,
-  { limit, passed, isBackwards = false }: Taking,
+  { limit, excluded, isBackwards = false }: Taking,
 ): Offer[] {
   const taken: Offer[] = [];
-  const headOf = ({ group, from, to }: Stretch) => group.offers[isBackwards ? to - 1 : from]!;
-  const behead = (stretch: Stretch) => {
-    if (isBackwards) stretch.to -= 1;
-    else stretch.from += 1;
+  const headOf = ({ group, from, to }: GroupSlice) => group.offers[isBackwards ? to - 1 : from]!;
+  const dropHead = (slice: GroupSlice) => {
+    if (isBackwards) slice.to -= 1;
+    else slice.from += 1;
   };
   const isTaken = (offer: Offer) =>
-    (fitsMachine === null || fitsMachine(offer)) && !(passed?.has(offer.machineId) ?? false);
-  /** Walks to the next that is to be taken; false at the end. */
-  const hasMore = (stretch: Stretch) => {
-    while (stretch.from < stretch.to && !isTaken(headOf(stretch))) behead(stretch);
-    return stretch.from < stretch.to;
+    (fitsMachine === null || fitsMachine(offer)) && !(excluded?.has(offer.machineId) ?? false);
+  /** Moves to the next offer to take; false at the end. */
+  const hasMore = (slice: GroupSlice) => {
+    while (slice.from < slice.to && !isTaken(headOf(slice))) dropHead(slice);
+    return slice.from < slice.to;
   };
-  const compareHeads = (one: Stretch, other: Stretch) => {
+  const compareHeads = (one: GroupSlice, other: GroupSlice) => {
     const thenBy = order.thenBy(one.group.traits, other.group.traits);
     return (isBackwards ? -1 : 1) * compareRanked(headOf(one), headOf(other), thenBy);
   };
-  /** Of stretches that stand alike. */
-  const takeFrom = (alike: Stretch[]) => {
+  /** Merges slices of groups that `first` puts at the same place. */
+  const takeFrom = (alike: GroupSlice[]) => {
     const heads = new TinyQueue(alike.filter(hasMore), compareHeads);
     for (let next = heads.pop(); next !== undefined && taken.length < limit; next = heads.pop()) {
       const rival = heads.peek();
       while (taken.length < limit && hasMore(next) && (rival === undefined || compareHeads(next, rival) < 0)) {
         taken.push(headOf(next));
-        behead(next);
+        dropHead(next);
       }
       if (hasMore(next)) heads.push(next);
     }
   };
-  let alike: Stretch[] = [];
-  for (const stretch of stretches) {
-    if (alike.length > 0 && order.first(alike[0]!.group.traits, stretch.group.traits) !== 0) {
+  let alike: GroupSlice[] = [];
+  for (const slice of slices) {
+    if (alike.length > 0 && order.first(alike[0]!.group.traits, slice.group.traits) !== 0) {
       takeFrom(alike);
       if (taken.length === limit) return taken;
       alike = [];
     }
-    alike.push(stretch);
+    alike.push(slice);
   }
   takeFrom(alike);
   return taken;

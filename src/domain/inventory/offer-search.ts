@@ -42,7 +42,7 @@ export interface OfferSearch extends OfferRange {
 
 export interface OfferPage {
   offers: Offer[];
-  /** Offers that fit, on any page. */
+  /** Offers that fit, on all pages. */
   total: number;
   hasPrevious: boolean;
   hasNext: boolean;
@@ -54,14 +54,14 @@ const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
   RELIABILITY: BY_RELIABILITY,
 };
 
-/** One page of what fits, with the number of all of it. */
+/** One page of the offers that fit, and how many fit in all. */
 export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
   const criteria = criteriaOf(checkFilter(search.filter));
   const { offers } = await deps.inventory.current();
   return pageOf(offers, criteria, search);
 }
 
-/** The page of an index, of what fits the criteria. */
+/** A page of an index. */
 export function pageOf(
   index: OfferIndex,
   criteria: OfferCriteria,
@@ -81,7 +81,7 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
   return { pricePerGpu: pricePerHour.onDemand / BigInt(numGpus), pricePerHour, reliability, machineId };
 }
 
-/** The filter within its bounds: equal filters are equal values, however they were written. */
+/** Checks the bounds. Filters that mean the same give equal values, however they are written. */
 export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
   const given = filter ?? {};
   return {
@@ -101,7 +101,7 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
   };
 }
 
-/** The list in its order, each entry once; null when it asks for nothing. */
+/** The list in its order, each entry once; null when it is empty. */
 export function checkList<T>(name: string, field: Field<T[]>, value: readonly T[] | null | undefined): T[] | null {
   const list = [...new Set(checkOptional(name, field, value) ?? [])];
   return list.length === 0 ? null : list;

@@ -1,7 +1,7 @@
 import { ceilDivide, type Micro, type Rate, shownBalance, shownSpend, type Units, unitsOfUsage } from './money.js';
 import { type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
-/** Spend as a line: `spendUnits` was right at `settledAt` and has grown by `burnRate` each second since. */
+/** Spend as a line: it was `spendUnits` at `settledAt` and has grown by `burnRate` each second since. */
 export interface SpendLine {
   spendUnits: Units;
   burnRate: Rate;
@@ -9,7 +9,8 @@ export interface SpendLine {
 }
 
 /**
- * An account's money: one row tells balance, month spend and the second at which credit runs out, whatever the account's history.
+ * An account's money in one row: balance, month spend and the second at which credit runs out follow from it, however
+ * long the account's history is.
  */
 export interface Accrual extends SpendLine {
   creditUnits: Units;
@@ -47,7 +48,7 @@ function monthStartSpendUnitsAt(accrual: Accrual, at: Instant): Units {
   return monthStart <= accrual.settledAt ? accrual.monthStartSpendUnits : spendUnitsAt(accrual, monthStart);
 }
 
-/** The first whole second at which credits − spend is zero or less; null when it never is at this burn rate, or after the year 9999. */
+/** The first whole second at which credits − spend is zero or less; null when that never happens at this burn rate, or only after the year 9999. */
 export function exhaustionOf(accrual: Accrual): Instant | null {
   const left = accrual.creditUnits - accrual.spendUnits;
   if (left <= 0n) return accrual.settledAt;
@@ -56,7 +57,7 @@ export function exhaustionOf(accrual: Accrual): Instant | null {
   return at > LAST_INSTANT ? null : at;
 }
 
-/** Moves the line's origin to `at`, so that the burn rate may change from there on. Never moves it backwards. */
+/** Moves the origin of the line to `at`, so that the burn rate can change there. Never moves it back. */
 export function advance(accrual: Accrual, at: Instant): void {
   if (at <= accrual.settledAt) return;
   accrual.monthStartSpendUnits = monthStartSpendUnitsAt(accrual, at);

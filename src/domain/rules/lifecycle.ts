@@ -20,7 +20,7 @@ export interface Account extends Accrual {
   suspendedAt: Instant | null;
   liveInstances: number;
   deployedInstances: number;
-  /** Set from the second credit ran out until a credit lifts the balance above zero. */
+  /** The second credit ran out; null again once a credit lifts the balance above zero. */
   exhaustedAt: Instant | null;
   /** End of the grace period that began at exhaustedAt. */
   diskDeleteAt: Instant | null;
@@ -77,7 +77,7 @@ export interface LedgerEntry {
   note: string | null;
 }
 
-/** What a decision changed, for the store to write in one piece. Rules add to it and read nothing from it. */
+/** What steps changed, for the ledger to write at once. Steps add to it and never read it. */
 export interface Changes {
   accounts: Set<Account>;
   created: Set<Instance>;
@@ -91,7 +91,7 @@ export function noChanges(): Changes {
   return { accounts: new Set(), created: new Set(), updated: new Set(), opened: [], closed: [], entries: [] };
 }
 
-/** What one step needs: the account it is about, the second it happens in, and where it notes what it changed. */
+/** What a step needs: the account, the second it happens in, and where it notes its changes. */
 export interface Step {
   account: Account;
   at: Instant;
@@ -114,7 +114,7 @@ export function checkAllowed(action: InstanceActionKind, status: InstanceStatus)
   );
 }
 
-/** Something is due once its second is over: credits and actions of that second count before it. */
+/** What falls due at a second happens once that second is over: its credits and actions count first. */
 export function isDue(account: Pick<Account, 'dueAt'>, now: Instant): boolean {
   return account.dueAt !== null && account.dueAt < now;
 }
@@ -191,7 +191,7 @@ export function stop(step: Step, instance: Instance, reason: StopReason): void {
   changeBurn(step, -instance.gpuRate);
 }
 
-/** Ends both intervals and books an early exit where the reserved term is not over. `reason` is of a running one's stop. */
+/** Closes both intervals and charges an early exit where the reserved term is not over. `reason` is why a running one stops. */
 export function destroy(step: Step, instance: Instance, reason: StopReason): void {
   const { account, at, changes } = step;
   advance(account, at);
@@ -207,7 +207,7 @@ export function destroy(step: Step, instance: Instance, reason: StopReason): voi
   charge(step, instance, `${instance.id}/disk/1`, 'DISK_USAGE', unitsOfUsage(disk.rate, at - disk.startedAt));
   if (earlyExit > 0n) {
     charge(step, instance, `${instance.id}/early-exit`, 'EARLY_EXIT', earlyExit);
-    // Usage is in the account's spend by the second; an early exit is the one charge that comes at once.
+    // Spend grows by the second for usage; an early exit is the one charge that is added at once.
     account.spendUnits += earlyExit;
     instance.earlyExitUnits = earlyExit;
   }
@@ -247,7 +247,7 @@ export function resume({ account, changes }: Step): void {
 }
 
 /**
- * Makes happen what fell due before `now`, each at its own second: at exhaustion everything running stops, at the end of
+ * Carries out what fell due before `now`, each at its own second: at exhaustion everything running stops, at the end of
  * grace everything is destroyed. `live` are the account's undestroyed instances. How late this is called changes no amount.
  */
 export function settle(
@@ -271,7 +271,7 @@ export function settle(
   }
 }
 
-/** Every change of an account ends here: whatever alters burn, credit or state alters what is due next. */
+/** Every step ends here: a change of burn, credit or state changes what is due next. */
 function changeBurn({ account, changes }: Step, difference: Rate): void {
   account.burnRate += difference;
   account.dueAt = nextDue(account);
@@ -292,7 +292,7 @@ function closeGpu(step: Step, instance: Instance): void {
   charge(step, instance, `${instance.id}/gpu/${interval.ordinal}`, 'GPU_USAGE', units);
 }
 
-/** The id is made of what is charged, so that nothing can be charged twice. */
+/** The id is derived from what is charged, so that nothing is charged twice. */
 function charge({ account, at, changes }: Step, instance: Instance, id: string, kind: LedgerKind, units: Units): void {
   const { id: instanceId } = instance;
   changes.entries.push({ id, accountId: account.id, kind, units: -units, at, instanceId, reference: null, note: null });

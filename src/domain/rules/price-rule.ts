@@ -28,7 +28,7 @@ export function publishedRate(
   return lastPublished ?? onDemandRate(referencePriceMicro);
 }
 
-/** Interruptible is 50 % and reserved 65 % of on-demand: exact, since on-demand is whole cents. */
+/** Interruptible is 50 % and reserved 65 % of on-demand, exact because on-demand is in whole cents. */
 export function modeRates(onDemand: Rate): ModeRates {
   return { onDemand, interruptible: (onDemand * 50n) / 100n, reserved: (onDemand * 65n) / 100n };
 }
@@ -71,7 +71,7 @@ export interface Listing {
 /** The median price per GPU-hour, rounded half up to 4 decimals; null with fewer than 5 listings. */
 export function marketMedian(listings: readonly Listing[]): Micro | null {
   if (listings.length < MEDIAN_MIN_LISTINGS) return null;
-  // Compared as fractions, so that no listing is rounded before the median is.
+  // Compared as fractions, so that nothing is rounded before the median.
   const sorted = [...listings].sort((a, b) => compare(a.priceMicro * b.numGpus, b.priceMicro * a.numGpus));
   const low = sorted[Math.floor((sorted.length - 1) / 2)]!;
   const high = sorted[Math.floor(sorted.length / 2)]!;

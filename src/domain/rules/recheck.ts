@@ -6,7 +6,7 @@ const RETRY_WAITS = [60n, 300n, 1_500n];
 /** Attempts of one re-check at most. */
 export const RECHECK_ATTEMPTS = RETRY_WAITS.length + 1;
 
-/** How a re-check of the market stands. Days are UTC, YYYY-MM-DD. */
+/** The progress of a re-check of the market. Days are UTC, YYYY-MM-DD. */
 export interface Recheck {
   /** The day it was begun. */
   day: string;
@@ -16,19 +16,19 @@ export interface Recheck {
   nextAttemptAt: Instant | null;
 }
 
-/** What is to be done about the market now. */
+/** What to do about the market now. */
 export type RecheckStep =
   | { kind: 'nothing' }
   | { kind: 'wait'; until: Instant }
-  /** The sheet is as new as a re-check would have made it: somebody imported by hand. */
+  /** The sheet is as new as a re-check would make it: somebody imported one by hand. */
   | { kind: 'current'; day: string }
-  /** The last attempt never ended: its process died. */
+  /** All attempts were begun, and the last never ended: its process died. */
   | { kind: 'used up'; day: string }
   | { kind: 'attempt'; day: string; attempt: number };
 
 /**
- * A re-check is due from the last time of the schedule until one was finished that was begun that day or later, so
- * one that was missed is caught up. It is tried at most RECHECK_ATTEMPTS times, and there is one a day.
+ * A re-check is due from the schedule's last time until one that was begun that day or later has finished, so a missed
+ * one is caught up. It is tried at most RECHECK_ATTEMPTS times, and there is at most one a day.
  */
 export function nextStep(state: {
   now: Instant;
@@ -52,7 +52,7 @@ export function nextStep(state: {
   return { kind: 'attempt', day, attempt: begun.attempts + 1 };
 }
 
-/** When to try again after the attempt of this number failed at `now`; null: no more. */
+/** When to try again after attempt number `attempt` failed at `now`; null: no more. */
 export function retryAt(attempt: number, now: Instant): Instant | null {
   const wait = RETRY_WAITS[attempt - 1];
   return wait === undefined ? null : now + wait;

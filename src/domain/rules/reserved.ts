@@ -5,7 +5,7 @@ import { addMonths, type Instant } from './time.js';
 /** Calendar months of a reserved term (contract section 1). */
 const RESERVED_MONTHS = 3;
 
-/** What the term of an instance is computed from. */
+/** What of an instance its reserved term is computed from. */
 export interface ReservedTerm {
   mode: PricingMode;
   createdAt: Instant;
@@ -24,14 +24,14 @@ export function gpuSecondsAt(term: Pick<ReservedTerm, 'runningSince' | 'gpuSecon
   return term.gpuSeconds + open;
 }
 
-/** Seconds of running that the term still asks for. Only seconds that run count: stopped ones move its end back. */
+/** Running seconds left in the term. Stopped seconds don't count: they move its end back. */
 function secondsLeftAt(term: ReservedTerm, at: Instant): bigint {
   const length = addMonths(term.createdAt, RESERVED_MONTHS) - term.createdAt;
   const left = length - gpuSecondsAt(term, at);
   return left > 0n ? left : 0n;
 }
 
-/** The end of the term for an instance that runs from `at` on; stored, and right until it stops. */
+/** The end of the term of an instance that runs from `at` on; stored, and valid until it stops. */
 export function reservedUntilFrom(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED') return null;
   const left = secondsLeftAt(term, at);
