@@ -13,7 +13,7 @@ export interface OpenApiFacts {
   refusals: Readonly<Record<string, number>>;
 }
 
-/** The refusals each kind of route can give (README "Behaviour"). */
+/** The refusals each kind of route can give (docs/behaviour.md). */
 const ALWAYS = ['method_not_allowed', 'internal', 'unavailable'];
 const WITH_KEY = ['unauthorized', 'rate_limited'];
 const WITH_BODY = ['invalid_json', 'payload_too_large'];

@@ -1,4 +1,4 @@
-/** The refusals of the service and the REST status of each (contract section 7, README "Behaviour"). */
+/** The refusals of the service and the REST status of each (contract section 7, docs/behaviour.md). */
 export const STATUS_OF = {
   invalid_json: 400,
   unauthorized: 401,

@@ -1,6 +1,6 @@
 import { MICRO_PER_USD, type Micro } from './money.js';
 
-/** Lifetime spend in USD from which the base limit is multiplied (README "Behaviour"). Highest first. */
+/** Lifetime spend in USD from which the base limit is multiplied (docs/behaviour.md). Highest first. */
 const TIERS = [
   { fromUsd: 10_000n, times: 10 },
   { fromUsd: 1_000n, times: 5 },
