@@ -26,11 +26,11 @@ const COLUMNS: readonly Column<AccountState>[] = [
 ];
 
 export function addAccountCommands(program: Command, run: Run): void {
-  const account = program.command('account').description('who pays');
+  const account = program.command('account').description('customer accounts');
   account
     .command('create')
     .description('create an account')
-    .requiredOption('--name <name>', 'name to recognise it by')
+    .requiredOption('--name <name>', 'name for people')
     .option('--credit <usd>', 'first credit in USD', amount)
     .option('--json', 'print JSON')
     .action((options: Output & { name: string; credit?: Micro }) =>
@@ -76,7 +76,7 @@ export function addAccountCommands(program: Command, run: Run): void {
     );
   change(account, run, 'suspend', 'refuse its keys and stop its instances', suspendAccount);
   change(account, run, 'resume', 'accept its keys again', resumeAccount);
-  change(account, run, 'rebuild', 'recompute its running totals from ledger and usage', rebuildAccount);
+  change(account, run, 'rebuild', 'recompute its totals from ledger and usage', rebuildAccount);
 }
 
 function change(

@@ -16,7 +16,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   const key = program.command('key').description('API keys');
   key
     .command('create')
-    .description('create a key; it is shown this once')
+    .description('create a key; it is shown only once')
     .requiredOption('--account <id>', 'account it belongs to')
     .option('--json', 'print JSON')
     .action((options: Output & { account: string }) =>

@@ -21,7 +21,7 @@ export function addInstanceCommands(program: Command, run: Run): void {
   const instance = program.command('instance').description('rentals');
   instance
     .command('list')
-    .description('undestroyed instances, newest first')
+    .description('live instances, newest first')
     .option('--account <id>', 'of one account')
     .option('--json', 'print JSON')
     .action((options: Output & { account?: string }) =>

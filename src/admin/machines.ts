@@ -27,10 +27,10 @@ const COLUMNS: readonly Column<MachineView>[] = [
 const STATES = ['listed', 'drained', 'offline', 'retired'];
 
 const CHANGES: readonly [MachineChange, string][] = [
-  ['drain', 'no new deploys and starts; what runs goes on'],
-  ['offline', 'as drain, for a machine that is away'],
+  ['drain', 'no new deploys or starts; running instances continue'],
+  ['offline', 'like drain, for a machine that is unreachable'],
   ['online', 'offer it again'],
-  ['retire', 'take it out for good; it must hold no undestroyed instance'],
+  ['retire', 'remove it for good; it must have no live instances'],
 ];
 
 export function addMachineCommands(program: Command, run: Run): void {

@@ -19,7 +19,7 @@ const NO_COMMAND = 'a command is missing; --help lists them';
 
 function createProgram(): Command {
   const program = new Command('admin')
-    .description('Operator commands of the GPU rental gateway. DATABASE_URL or DATA_DIR tell which one.')
+    .description('Operator commands of the GPU rental gateway. DATABASE_URL or DATA_DIR selects the database.')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeErr: (text) => complain(text.replace(/^error: /, '').replace(/^Usage:.*/s, NO_COMMAND)) });
   addAccountCommands(program, run);
@@ -39,23 +39,23 @@ function exitByException(command: Command): void {
   for (const child of command.commands) exitByException(child);
 }
 
-/** 0 done, 2 bad input (nothing was changed), 1 anything else. */
+/** 0 success, 2 bad input (nothing was changed), 1 any other error. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
   const badInput = error instanceof DomainError || error instanceof ConfigError;
-  const known = badInput || error instanceof DatabaseUnusable || error instanceof EmbeddedPostgresUnavailable;
+  const expected = badInput || error instanceof DatabaseUnusable || error instanceof EmbeddedPostgresUnavailable;
   if (error instanceof FileRefused) process.stderr.write(`${error.message}\n`);
-  else if (known) complain((error as Error).message);
+  else if (expected) complain((error as Error).message);
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
   return badInput ? BAD_INPUT : 1;
 }
 
-/** One line, whatever was typed. */
+/** Always one line. */
 function complain(text: string): void {
   process.stderr.write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`);
 }
 
-// Without a listener a reader that left (`| head`) would end the process before it let go of the database.
+// Without a listener, a reader that closes the pipe (`| head`) would end the process before it closes the database.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') complain(`the answer can't be written: ${message}`);
   process.exitCode = 1;

@@ -35,8 +35,8 @@ export function addMarketCommands(program: Command, run: Run): void {
   const market = program.command('market').description('market snapshots and the price sheet');
   market
     .command('import <file>')
-    .description('reckon prices from a CSV of listings and publish them as a new sheet')
-    .requiredOption('--date <day>', 'the day the listings are of, such as 2026-11-20', day)
+    .description('compute prices from a CSV of listings and publish them as a new sheet')
+    .requiredOption('--date <day>', 'the date of the listings, such as 2026-11-20', day)
     .option('--dry-run', 'show what would change, and change nothing')
     .option('--accept-jumps', 'publish prices that move by more than MARKET_MAX_JUMP_PERCENT')
     .option('--json', 'print JSON')

@@ -7,7 +7,7 @@ export interface Output {
   json?: boolean;
 }
 
-/** A column of a table: its heading and what stands below it. */
+/** A column of a table: its heading and its cells. */
 export type Column<T> = readonly [heading: string, cell: (row: T) => string];
 
 export function print<T>(rows: readonly T[], columns: readonly Column<T>[]): void {
@@ -35,7 +35,7 @@ export function timeOrNull(value: Instant | Date | null): string | null {
   return value === null ? null : time(value);
 }
 
-/** Tells on a terminal how far `work` has read; elsewhere nothing. */
+/** On a terminal, shows how many records `work` has read. */
 export async function withProgress<T>(
   things: string,
   work: (onProgress?: (count: number) => void) => Promise<T>,

@@ -6,7 +6,7 @@ import { systemClock } from '../system-clock.js';
 
 export type Run = (command: (deps: Deps) => Promise<void>) => Promise<void>;
 
-/** Runs a command on the database, opened for it alone; the gateway may run or not. */
+/** Runs a command on a database connection of its own, whether or not the gateway is running. */
 export const run: Run = async (command) => {
   loadEnvFile();
   const config = readConfig(process.env);

@@ -38,9 +38,9 @@ const COLUMNS: readonly Column<Row>[] = [
 export function addStatementCommand(program: Command, run: Run): void {
   program
     .command('statement <account>')
-    .description('what changed a balance within a period, line by line')
+    .description('what changed a balance in a period, line by line')
     .requiredOption('--from <time>', 'first second: 2026-11-01 or 2026-11-01T00:00:00Z', instant)
-    .option('--to <time>', 'end, itself not counted; default: now', instant)
+    .option('--to <time>', 'end, exclusive; default: now', instant)
     .addOption(new Option('--format <format>', 'how to write it').choices(['table', 'json', 'csv']).default('table'))
     .option('--json', 'the same as --format json')
     .action((account: string, { from, to, format, json }: Options) =>
@@ -65,7 +65,7 @@ const CSV_COLUMNS = {
   note: 'note',
 };
 
-/** Charges stand with a minus, so that a sum of the amounts from opening to the last line is the closing balance. */
+/** Charges are negative, so the amounts from the opening balance to the last line add up to the closing balance. */
 function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): Row[] {
   const empty = { seconds: '', ratePerHour: '', units: '', note: '' };
   return [
@@ -121,9 +121,9 @@ function asJson({ accountId, from, to, openingBalance, closingBalance, movements
 }
 
 function instant(text: string): Instant {
-  const known = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}Z)?$/.test(text);
-  const date = new Date(known ? text : Number.NaN);
-  // A day that its month does not have is no error to Date, but becomes another day.
+  const hasForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}Z)?$/.test(text);
+  const date = new Date(hasForm ? text : Number.NaN);
+  // Date takes 31 February for 3 March.
   if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(text.replace('Z', ''))) {
     throw new InvalidArgumentError('must be a UTC date or time such as 2026-11-01 or 2026-11-01T00:00:00Z.');
   }

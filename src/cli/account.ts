@@ -19,18 +19,18 @@ const BALANCE: View<Balance> = {
 export function addAccountCommands(program: Command): void {
   program
     .command('balance')
-    .description('credit left and spend of this month, right to the second')
+    .description('credit left and spend this month, accurate to the second')
     .option('--json', "print the service's answer as it is")
     .action((options: Output, command: Command) =>
       show(openSession(command, { needsKey: true }), options, (client) => client.balance.get(), BALANCE),
     );
   program
     .command('login')
-    .description('check an API key and keep it: typed without echo, or read from stdin')
+    .description('check and save an API key: typed without echo, or read from stdin')
     .action((_options: object, command: Command) => login(command));
   program
     .command('logout')
-    .description('forget the kept API key')
+    .description('remove the saved API key')
     .action(() => {
       const file = loginFile(process.env);
       printLines([removeLogin(file) ? `${file} is removed` : 'there was no login']);
@@ -38,7 +38,7 @@ export function addAccountCommands(program: Command): void {
     });
   program
     .command('config')
-    .description('what is in force, and where it comes from')
+    .description('the settings in effect, and their sources')
     .action((_options: object, command: Command) => {
       const { baseUrl, apiKey, file, loggedInElsewhere } = settingsFor(command);
       const key = apiKey === null ? 'none' : `${masked(apiKey.value)}  (${apiKey.from})`;
@@ -55,7 +55,8 @@ export function addAccountCommands(program: Command): void {
 async function login(command: Command): Promise<void> {
   const settings = settingsFor(command);
   const { file, baseUrl } = settings;
-  if (process.stdin.isTTY && !canAsk()) throw new Failure(EXIT.usage, 'nobody is here to ask: pipe the key to stdin');
+  if (process.stdin.isTTY && !canAsk())
+    throw new Failure(EXIT.usage, 'there is no terminal to ask at: pipe the key to stdin');
   const apiKey = process.stdin.isTTY
     ? await askSecret(`API key for ${baseUrl.value} (not shown): `)
     : (await readAll(process.stdin)).trim();
@@ -63,6 +64,6 @@ async function login(command: Command): Promise<void> {
   const { body } = await connect(settings, apiKey).ask((client) => client.balance.get());
   writeLogin(file, baseUrl.value, apiKey);
   printLines([done(`Logged in as ${masked(apiKey)}, balance ${formatUsd(body.balance)} USD`)]);
-  remark(`Kept in ${file}, for you alone.`);
-  if (process.env.GPU_API_KEY) remark('GPU_API_KEY is set and goes before it.');
+  remark(`Kept in ${file}, readable only by you.`);
+  if (process.env.GPU_API_KEY) remark('GPU_API_KEY is set and overrides it.');
 }

@@ -2,12 +2,12 @@
 import { Argument, type Command, type Option } from 'commander';
 import { printLines } from './terminal.js';
 
-/** What a shell needs to know of a command. */
-interface Known {
+/** What a completion script contains of a command. */
+interface CommandSpec {
   name: string;
   description: string;
   options: readonly Option[];
-  /** Words that may follow; null when they are the ids of the account's instances. */
+  /** Values of the argument; null for the ids of the account's instances. */
   words: readonly string[] | null;
 }
 
@@ -27,10 +27,10 @@ Where it goes:
   zsh   echo 'eval "$(gpu completion zsh)"' >> ~/.zshrc      (after compinit)
   fish  gpu completion fish > ~/.config/fish/completions/gpu.fish`,
     )
-    .action((shell: keyof typeof SHELLS) => printLines(SHELLS[shell](program.commands.map(knownOf))));
+    .action((shell: keyof typeof SHELLS) => printLines(SHELLS[shell](program.commands.map(specOf))));
 }
 
-function knownOf(command: Command): Known {
+function specOf(command: Command): CommandSpec {
   const [argument] = command.registeredArguments;
   const isInstance = argument?.name() === 'id';
   return {
@@ -41,7 +41,7 @@ function knownOf(command: Command): Known {
   };
 }
 
-function bash(commands: readonly Known[]): string[] {
+function bash(commands: readonly CommandSpec[]): string[] {
   const choices = commands.flatMap(({ options }) => options.filter(({ argChoices }) => argChoices !== undefined));
   return [
     '# gpu completion for bash',
@@ -71,7 +71,7 @@ function bash(commands: readonly Known[]): string[] {
   ];
 }
 
-function zsh(commands: readonly Known[]): string[] {
+function zsh(commands: readonly CommandSpec[]): string[] {
   return [
     '#compdef gpu',
     '_gpu() {',
@@ -100,7 +100,7 @@ function zshOption({ long, description, required, argChoices }: Option): string 
   return `${long}[${description.replace(/[[\]]/g, '')}]${value}`;
 }
 
-function fish(commands: readonly Known[]): string[] {
+function fish(commands: readonly CommandSpec[]): string[] {
   const flag = ({ long, description, required, argChoices }: Option) =>
     [
       `-l ${long!.slice(2)} -d ${quoted(description)}`,

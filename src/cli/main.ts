@@ -70,7 +70,7 @@ function exitCodeOf(error: unknown): number {
     complain(error.message);
     if (error.idempotencyKey !== null) {
       complain(
-        `whether it was done is not known; the same again with --idempotency-key ${error.idempotencyKey} is safe`,
+        `the service may have done it; it is safe to repeat the command with --idempotency-key ${error.idempotencyKey}`,
       );
     }
     return EXIT.noConnection;
@@ -78,13 +78,13 @@ function exitCodeOf(error: unknown): number {
   throw error;
 }
 
-/** One line, whatever was typed or answered. */
+/** Always one line. */
 function complain(text: string): void {
   const line = harmless(text.trim().replace(/\s*\n\s*/g, ' '));
   process.stderr.write(`${paint(process.stderr, 'red', 'gpu:')} ${line}\n`);
 }
 
-// A reader that left (`| head`) has what it wanted.
+// A reader that closes the pipe (`| head`) has what it wants.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   process.exit(code === 'EPIPE' ? EXIT.done : EXIT.refused),
 );

@@ -103,7 +103,7 @@ function filterOf({ gpu, region, numMin, priceMax, limit }: OfferOptions): Offer
   };
 }
 
-/** The bounds are the service's to tell. */
+/** Checks the form only: the service checks the bounds. */
 export function amount(text: string): number {
   if (!/^[+-]?\d{1,15}(\.\d{1,15})?$/.test(text)) throw new InvalidArgumentError('must be a number.');
   return Number(text);

@@ -132,7 +132,7 @@ function withKey(command: Command): Command {
   );
 }
 
-/** What a header can hold; its length is the service's to judge. */
+/** What a header can hold; the service checks the length. */
 function visibleAscii(key: string): string {
   if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must be visible ASCII characters without spaces.');
   return key;

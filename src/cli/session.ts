@@ -4,7 +4,7 @@ import { EXIT, Failure } from './failure.js';
 import { readSettings, type Settings } from './settings.js';
 import { printText, showProgress } from './terminal.js';
 
-/** An answer of the service, and its body as it came. */
+/** An answer of the service, parsed and as received. */
 export interface Answer<Body> {
   body: Body;
   text: string;
@@ -20,7 +20,7 @@ export function settingsFor(command: Command): Settings {
   return readSettings(process.env, command.optsWithGlobals<{ baseUrl?: string }>().baseUrl);
 }
 
-/** `needsKey`: without one nothing is sent. */
+/** With `needsKey`, fails before anything is sent if there is no key. */
 export function openSession(command: Command, { needsKey }: { needsKey: boolean }): Session {
   const settings = settingsFor(command);
   const { apiKey, baseUrl, loggedInElsewhere } = settings;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { DEFAULT_BASE_URL, readBaseUrl } from '../client/send.js';
 import { EXIT, Failure } from './failure.js';
 
-/** A value, and who set it. */
+/** A value and its source. */
 export interface Setting {
   value: string;
   from: string;
@@ -28,7 +28,7 @@ interface Login {
 const SHOWN_OF_KEY = 4;
 const PREFIX_OF_KEY = /^[a-z]+_[a-z]+_/;
 
-/** An option goes before the environment, and that before the login. */
+/** Options override the environment, which overrides the login. */
 export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | undefined): Settings {
   const file = loginFile(env);
   const login = readLogin(file);
@@ -39,7 +39,7 @@ export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | und
       { value: login?.base_url, from: file },
     ) ?? { value: DEFAULT_BASE_URL, from: 'default' },
   );
-  // A key is for the service that it was checked against, and shown to no other.
+  // A key is only sent to the service that it was checked against.
   const elsewhere = login !== null && login.base_url !== baseUrl.value;
   const apiKey = firstOf(
     { value: env.GPU_API_KEY, from: 'GPU_API_KEY' },
@@ -48,7 +48,7 @@ export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | und
   return { baseUrl, apiKey, file, loggedInElsewhere: elsewhere ? login.base_url : null };
 }
 
-/** For its owner's eyes alone, whatever was there before. */
+/** Writes a file that only its owner can read, replacing any earlier one. */
 export function writeLogin(file: string, baseUrl: string, apiKey: string): void {
   const login: Login = { base_url: baseUrl, api_key: apiKey };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -57,7 +57,7 @@ export function writeLogin(file: string, baseUrl: string, apiKey: string): void 
   renameSync(draft, file);
 }
 
-/** Whether there was one. */
+/** Returns whether there was a login. */
 export function removeLogin(file: string): boolean {
   const present = existsSync(file);
   rmSync(file, { force: true });
@@ -86,18 +86,18 @@ function readLogin(file: string): Login | null {
     const { base_url, api_key } = JSON.parse(content) as Partial<Login>;
     if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key };
   } catch {
-    // Not JSON at all: the same to its owner.
+    // Not JSON: reported like any other foreign file.
   }
   throw new Failure(EXIT.usage, `${file} is not what \`gpu login\` writes; remove it, and log in again`);
 }
 
-/** A variable set to nothing counts as not set. */
+/** An empty variable counts as not set. */
 function firstOf(...settings: { value: string | undefined; from: string }[]): Setting | null {
   const set = settings.find(({ value }) => value !== undefined && value !== '');
   return set === undefined ? null : { value: set.value!, from: set.from };
 }
 
-/** As the client spells it: with the path prefix, without a slash at its end. */
+/** In the client's form: with the path prefix, without a trailing slash. */
 function usable({ value, from }: Setting): Setting {
   try {
     return { value: readBaseUrl(value), from };

@@ -4,11 +4,11 @@ import { type GpuClient, GpuConnectionError, type GpuError, GpuRefusal } from '.
 import type { Session } from './session.js';
 import { paint, printLines, printText, remark, sizeOf } from './terminal.js';
 
-/** What a command makes of an answer. */
+/** How a command prints an answer. */
 export interface View<Body> {
   lines(body: Body): string[];
   ids(body: Body): string[];
-  /** For a person, once it is done. */
+  /** A hint for a person at a terminal. */
   remark?(body: Body): string | null;
 }
 
@@ -35,7 +35,7 @@ export function watchSeconds(text: string): number {
   throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_SECONDS}.`);
 }
 
-/** Asks, and prints the answer in the form that the options tell; again and again with --watch. */
+/** Sends the request and prints the answer in the form that the options choose; repeatedly with --watch. */
 export async function show<Body>(
   session: Session,
   options: Output,
@@ -50,7 +50,7 @@ export async function show<Body>(
   if (words !== null && !options.quiet) remark(words);
 }
 
-/** On a terminal the same place is painted anew; elsewhere answers follow each other. Until it is interrupted. */
+/** Redraws in place on a terminal; elsewhere prints one answer after the other. Runs until interrupted. */
 async function watch<Body>(
   session: Session,
   { json = false, quiet = false, watch: every }: Output,
@@ -70,7 +70,7 @@ async function watch<Body>(
       if (lines.length === 0 && paints) lines = [view.remark?.(body) ?? 'Nothing.'];
       if (!paints) stdout.write(`${lines.join('\n')}\n${json ? '' : '\n'}`);
     } catch (error) {
-      if (first || !passes(error)) throw error;
+      if (first || !isTemporary(error)) throw error;
       note = error.code;
       if (!paints) process.stderr.write(`gpu: ${error.message}\n`);
     }
@@ -79,8 +79,8 @@ async function watch<Body>(
   }
 }
 
-/** What may be over by the next time. */
-function passes(error: unknown): error is GpuError {
+/** True for a failure that may be over at the next attempt. */
+function isTemporary(error: unknown): error is GpuError {
   return (
     error instanceof GpuConnectionError ||
     (error instanceof GpuRefusal && (error.code === 'rate_limited' || error.code === 'unavailable'))

@@ -2,12 +2,12 @@ import { harmless, paint, type Style, sizeOf } from './terminal.js';
 
 export interface Column<Row> {
   heading: string;
-  /** Stands below the heading on a terminal, beside it elsewhere. */
+  /** Shown below the heading on a terminal, beside it elsewhere. */
   unit?: string;
   cells(rows: readonly Row[]): string[];
   right?: boolean;
   style?(row: Row): Style | null;
-  /** Where a terminal is too narrow for all columns, the highest goes first; a column without one stays. */
+  /** On a terminal too narrow for all columns, the highest is dropped first; a column without a value stays. */
   spare?: number;
 }
 
@@ -25,7 +25,7 @@ export function number<Row>(heading: string, pick: (row: Row) => number, details
   return { heading, cells: (rows) => rows.map((row) => String(pick(row))), right: true, ...details };
 }
 
-/** Exact, with as many decimals in every row as one of them needs. */
+/** Exact, with the same number of decimals in every row. */
 export function usd<Row>(heading: string, pick: (row: Row) => number | null, details: Details<Row> = {}): Column<Row> {
   const cells = (rows: readonly Row[]) => {
     const decimals = Math.max(MIN_USD_DECIMALS, ...rows.map((row) => decimalsOf(pick(row) ?? 0)));
@@ -38,7 +38,7 @@ export function formatUsd(amount: number): string {
   return amount.toFixed(Math.max(MIN_USD_DECIMALS, decimalsOf(amount)));
 }
 
-/** A line for each row below the headings. On a terminal as wide as it is, in colour; elsewhere plain and whole. */
+/** Headings and one line for each row. Fits a terminal's width, with colours; elsewhere plain and complete. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string[] {
   const { stdout } = process;
   const all = columns.map((column) => {
@@ -78,7 +78,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   ];
 }
 
-/** One thing, a line for each of its fields. */
+/** One object, with a line for each field. */
 export function card(fields: readonly (readonly [label: string, value: string, style?: Style])[]): string[] {
   const width = Math.max(...fields.map(([label]) => label.length));
   return fields.map(([label, value, style]) => {

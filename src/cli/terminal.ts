@@ -11,29 +11,29 @@ const SPINNER_AFTER_MS = 200;
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-/** On a terminal that shows colours (NO_COLOR says it shall not); else the text as it is. */
+/** Colours the text on a terminal that supports it, unless NO_COLOR is set. */
 export function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
   const coloured = stream.isTTY && stream.hasColors();
   return coloured ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** What others wrote must not move the cursor or set colours. */
+/** Replaces control characters: text from the service must not move the cursor or set colours. */
 export function harmless(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }
 
-/** A pseudo-terminal that nobody gave a size says 0. */
+/** A pseudo-terminal without a size reports 0. */
 export function sizeOf({ columns, rows }: NodeJS.WriteStream): { columns: number; rows: number } {
   return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
 }
 
-/** Both ways, so that a question is seen and can be answered. */
+/** Needs both streams: a question must be seen and answered. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Byte for byte; a terminal gets the end of line that a body has not. */
+/** Prints the text unchanged; adds a line end on a terminal. */
 export function printText(text: string): void {
   process.stdout.write(process.stdout.isTTY ? `${text}\n` : text);
 }
@@ -46,12 +46,12 @@ export function done(text: string): string {
   return paint(process.stdout, 'green', text);
 }
 
-/** A remark for a person at the terminal; scripts don't get it. */
+/** Prints a hint at a terminal only, not in scripts. */
 export function remark(text: string): void {
   if (process.stdout.isTTY) process.stderr.write(`${paint(process.stderr, 'dim', text)}\n`);
 }
 
-/** Anything but y or yes is a no. */
+/** Anything but y or yes means no. */
 export function confirm(question: string): Promise<boolean> {
   return ask(`${question} [y/N] `, process.stderr).then((text) => /^y(es)?$/i.test(text.trim()));
 }
@@ -63,7 +63,7 @@ export async function askSecret(question: string): Promise<string> {
   return text.trim();
 }
 
-/** The line that is typed; what `echo` gets is what is seen of it. */
+/** Reads one typed line; `echo` receives what is shown of it. */
 function ask(question: string, echo: Writable): Promise<string> {
   const { stdin, stderr } = process;
   const lines = createInterface({ input: stdin, output: echo, terminal: true });
@@ -78,7 +78,7 @@ function ask(question: string, echo: Writable): Promise<string> {
       reject(new Failure(EXIT.interrupted, 'nothing was done'));
     };
     lines.once('close', end);
-    // Only now, when nothing typed is echoed any more.
+    // Ask only now that typed characters are no longer echoed.
     if (echo === stderr) lines.setPrompt(question);
     if (echo === stderr) lines.prompt();
     else stderr.write(question);
@@ -96,7 +96,7 @@ export interface Progress {
   end(): void;
 }
 
-/** Turns while something is waited for, on a terminal only. */
+/** A spinner, on a terminal only. */
 export function showProgress(text: string): Progress {
   if (!process.stderr.isTTY) return { say: () => {}, end: () => {} };
   let words = text;

@@ -1,8 +1,8 @@
 import type { RefusalCode } from './types.js';
 
 /**
- * Why there is no answer to work with: `no_connection` the request or its answer got lost, `timed_out` it took too long,
- * `bad_answer` something else than the service answered, such as a proxy's own page.
+ * Why there is no usable answer: `no_connection` the request or its answer was lost, `timed_out` it took too long,
+ * `bad_answer` something other than the service answered, such as a proxy.
  */
 export type TransportCode = 'no_connection' | 'timed_out' | 'bad_answer';
 
@@ -13,7 +13,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** What every call of the client rejects with, but for an abort, which rejects with the signal's reason. */
+/** Every failed call of the client rejects with this, except an aborted one, which rejects with the signal's reason. */
 export class GpuError extends Error {
   override readonly name: string = 'GpuError';
   readonly code: RefusalCode | TransportCode;
@@ -25,7 +25,7 @@ export class GpuError extends Error {
   readonly retryAfter: number | null;
   /** How often the request was sent. */
   attempts = 1;
-  /** Of a write: sent again with this key within 24 hours, it is done once, whatever became of this call. */
+  /** Of a write: repeated with this key within 24 hours, it is done only once, whether or not this call was. */
   idempotencyKey: string | null = null;
 
   constructor(code: RefusalCode | TransportCode, message: string, details: ErrorDetails = {}) {
@@ -44,7 +44,7 @@ export class GpuRefusal extends GpuError {
   declare readonly status: number;
 }
 
-/** The service could not be reached or not be understood. Whether a write was done is not known. */
+/** The service could not be reached or understood. A write may or may not have been done. */
 export class GpuConnectionError extends GpuError {
   override readonly name = 'GpuConnectionError';
   declare readonly code: TransportCode;

@@ -27,17 +27,17 @@ export interface GpuClient {
     list(filter?: OfferFilter, options?: CallOptions): Promise<OfferList>;
   };
   balance: {
-    /** Right to the second. */
+    /** Accurate to the second. */
     get(options?: CallOptions): Promise<Balance>;
   };
   instances: {
-    /** The active ones, newest first. */
+    /** The active instances, newest first. */
     list(options?: CallOptions): Promise<InstanceList>;
-    /** Rents a machine at its hourly rate of now, locked for the life of the instance. */
+    /** Rents a machine at its present hourly rate, locked for the life of the instance. */
     deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
-    /** Also a destroyed one. */
+    /** One instance, destroyed or not. */
     get(id: string, options?: CallOptions): Promise<Instance>;
-    /** Erases the instance's disk. */
+    /** Destroys the instance and erases its disk. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
   };
@@ -72,12 +72,12 @@ function pathOf(id: string): string {
   return `/instances/${encodeURIComponent(id)}`;
 }
 
-/** Of its own for every call, so that an attempt whose answer got lost can be repeated. */
+/** A new key for every call, so that an attempt whose answer is lost can be repeated. */
 function keyOf({ idempotencyKey }: WriteOptions): string {
   return idempotencyKey ?? newIdempotencyKey();
 }
 
-/** Browsers know randomUUID on secure pages only. */
+/** Browsers offer randomUUID on secure pages only. */
 function newIdempotencyKey(): string {
   const { crypto } = globalThis;
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();

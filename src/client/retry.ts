@@ -1,13 +1,13 @@
 import { type GpuError, GpuRefusal } from './errors.js';
 
 export interface RetryPolicy {
-  /** How often a request is sent at most; 1 turns retries off. */
+  /** Most attempts of one request; 1 turns retries off. */
   maxAttempts: number;
-  /** All attempts and the waits between them; a wait that would go beyond it is not begun. */
+  /** For all attempts and the waits between them; a wait that would exceed it is not started. */
   totalMs: number;
   /** Before the second attempt; doubled before each further one. */
   baseDelayMs: number;
-  /** The longest wait, but for one that the service asks for by Retry-After. */
+  /** The longest wait, except one that the service asks for with Retry-After. */
   maxDelayMs: number;
 }
 
@@ -20,10 +20,10 @@ const WORTH_ANOTHER_TRY: readonly string[] = [
   'unavailable',
   'idempotency_in_progress',
 ];
-/** Of proxies, when the service behind them did not answer. */
+/** From a proxy whose service did not answer. */
 const GATEWAY_STATUSES: readonly (number | null)[] = [502, 503, 504];
 
-/** A bound that is left undefined is the default's: a retry is never without one. */
+/** An undefined bound takes its default, so every bound is set. */
 export function policyOf(given: Partial<RetryPolicy> = {}): RetryPolicy {
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...DEFAULT_RETRY, ...Object.fromEntries(set) };
@@ -40,6 +40,6 @@ export function delayMs(policy: RetryPolicy, attempt: number, retryAfter: number
   const full = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
   const own = full * (0.5 + Math.random() / 2);
   if (retryAfter === null) return own;
-  // Those who were told the same second should not come in the same millisecond.
+  // Spreads clients that received the same Retry-After.
   return Math.max(own, retryAfter * 1_000 + Math.random() * policy.baseDelayMs);
 }

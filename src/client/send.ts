@@ -3,18 +3,18 @@ import { delayMs, isWorthAnotherTry, policyOf, type RetryPolicy } from './retry.
 import type { RefusalCode } from './types.js';
 
 export interface ClientOptions {
-  /** Prices and offers need none. */
+  /** Not needed for prices and offers. */
   apiKey?: string | undefined;
   /** With the path prefix; an address without a path gets `/v1`. */
   baseUrl?: string | undefined;
-  /** How long one attempt may take until its answer is read. */
+  /** For one attempt, until its answer is read. */
   timeoutMs?: number | undefined;
   retry?: Partial<RetryPolicy>;
-  /** Instead of the global one. */
+  /** Used instead of the global fetch. */
   fetch?: typeof fetch;
-  /** Told before each wait for another attempt. */
+  /** Called before each wait for another attempt. */
   onRetry?: (retry: Retry) => void;
-  /** Told of each answer of the service, refusals too, with the body as it was sent. */
+  /** Called with every answer of the service, refusals included, and its unparsed body. */
   onAnswer?: (answer: RawAnswer) => void;
 }
 
@@ -40,7 +40,7 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Instead of a random one: 1 to 255 visible ASCII characters that name this request. */
+  /** 1 to 255 visible ASCII characters that identify this request; by default random. */
   idempotencyKey?: string | undefined;
 }
 
@@ -65,7 +65,7 @@ interface Attempt {
 export const DEFAULT_BASE_URL = 'http://127.0.0.1:4000/v1';
 const DEFAULT_TIMEOUT_MS = 30_000;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** A refusal is a line of text: anything longer is not read into messages. */
+/** Most characters of a body that an error message quotes. */
 const MAX_QUOTED = 200;
 
 /** Throws a TypeError when an option can't be used; a key is never part of a message. */
@@ -104,7 +104,7 @@ export function createSend(options: ClientOptions): Send {
   };
 }
 
-/** As it is used: without a slash at its end, and with the path prefix. */
+/** The normal form: with the path prefix, without a trailing slash. */
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
@@ -120,7 +120,7 @@ function queryText(query: object = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Made before anything is sent: what no header can hold is the caller's mistake, not a lost connection. */
+/** Built before anything is sent: a value that no header can hold is the caller's mistake, not a lost connection. */
 function headersOf({ body, idempotencyKey }: Call, apiKey: string | undefined): Headers {
   const headers = new Headers({ accept: 'application/json' });
   if (apiKey !== undefined) headers.set('authorization', `Bearer ${apiKey}`);
@@ -185,7 +185,7 @@ function readAnswer(
   if (!response.ok && isObject(refusal) && typeof refusal.code === 'string' && typeof refusal.message === 'string') {
     return { error: new GpuRefusal(refusal.code as RefusalCode, refusal.message, details) };
   }
-  // A browser hides where a redirect leads, and its status. Followed, a POST would become a GET.
+  // A browser hides a redirect's status and target. Redirects are not followed: a POST would become a GET.
   const redirect = response.type === 'opaqueredirect' || (status >= 300 && status < 400);
   const location = response.headers.get('location');
   const what = redirect

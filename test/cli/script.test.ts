@@ -195,7 +195,7 @@ describe('exit codes', () => {
     const { code, stdout, stderr } = await gpu(['deploy', 'm-1'], { ...env, GPU_BASE_URL: gone.baseUrl });
     expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toMatch(/^gpu: no connection to \S+: ECONNREFUSED\n/);
-    expect(stderr).toMatch(/the same again with --idempotency-key [0-9a-f-]{36} is safe\n$/);
+    expect(stderr).toMatch(/it is safe to repeat the command with --idempotency-key [0-9a-f-]{36}\n$/);
   });
 
   it('3: something else than the service answers', async () => {
