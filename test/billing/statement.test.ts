@@ -96,3 +96,23 @@ test('refuses a period that ends before it begins, lies ahead, or has too many l
   await expect(statement(domain, account, { from: now + 1n, to: now + 2n })).rejects.toMatchObject(refused);
   await expect(statement(domain, account, { from, to: now }, 3)).rejects.toMatchObject(refused);
 });
+
+test('what is booked in this very second is in it, and usage goes to now', async () => {
+  const other = await domain.account('100');
+  const since = domain.clock.now();
+  const machineId = await domain.machine();
+  const { instance } = await deploy(domain, other, { machineId, mode: 'RESERVED', diskGb: 10 });
+  domain.clock.advance(3_600);
+  await creditAccount(domain, other, { amountMicro: 5_000_000n });
+  await act(domain, other, { id: instance.id, action: 'DESTROY' });
+  for (const to of [null, domain.clock.now() + 100n]) {
+    const { lines, movements, closingBalance } = await statement(domain, other, { from: since, to });
+    expect(lines.map(({ kind, seconds }) => [kind, seconds])).toEqual([
+      ['GPU', 3_600n],
+      ['DISK', 3_600n],
+      ['EARLY_EXIT', 3_600n],
+    ]);
+    expect(movements.map(({ amount }) => amount)).toEqual([100_000_000n, 5_000_000n]);
+    expect(closingBalance).toBe((await readBalance(domain, other)).balance);
+  }
+});
