@@ -427,6 +427,7 @@ describe('the log', () => {
       `/v1/offers?gpu=${key}`,
       `/v1/balance?key=${key}&secret=open-sesame`,
       `/graphql?query=${encodeURIComponent(`{ instance(id: "${key}") { id } }`)}&note=open-sesame`,
+      `/graphql?query=${encodeURIComponent(`query ${key} { __typename }`)}`,
       `/healthz?open-sesame`,
       `/?api_key=${key}`,
       `/graphiql/${key}?open-sesame`,
@@ -434,7 +435,7 @@ describe('the log', () => {
     for (const path of paths) await fetch(gateway.address + path, { headers, redirect: 'manual' });
     await fetch(`${gateway.address}/v1/instances/${key}/actions?open-sesame`, { method: 'POST', headers, body: '{' });
     await gateway.close();
-    const requests = lines.map((line) => JSON.parse(line)).filter(({ responseTime }) => responseTime !== undefined);
+    const requests = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
     expect(requests).toHaveLength(paths.length + 1);
     const log = lines.join('');
     expect(log).not.toContain(key.slice('gpu_live_'.length, -20));
