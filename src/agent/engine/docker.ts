@@ -48,7 +48,6 @@ export const MAX_PIDS = 16_384;
 /** Of what a container writes to its standard streams; the engine keeps so much on the host's disk. */
 export const MAX_LOG_BYTES = 10_485_760;
 const MAX_OPEN_FILES = 1_048_576;
-const MAX_PROCESSES = 1_048_576;
 const BYTES_PER_MB = 1_048_576;
 
 /** Docker's API, which Podman speaks as well. */
@@ -219,14 +218,17 @@ export function sharedMemory(spec: ContainerSpec): number {
   return Math.floor((spec.memoryMb * BYTES_PER_MB) / 2);
 }
 
-/** Open files and processes: no more than the agent itself may have, which an engine without CAP_SYS_RESOURCE can't exceed. */
+/**
+ * Open files and processes. Engines without CAP_SYS_RESOURCE can't give more than they may have themselves: so no more
+ * than the agent may have, and no more processes than the container's own limit lets be.
+ */
 export function ulimits(): [files: number, processes: number] {
   const text = readFileSync('/proc/self/limits', 'utf8');
   const hard = (name: string) => {
     const value = new RegExp(`^${name}\\s+\\S+\\s+(\\d+)`, 'm').exec(text)?.[1];
     return value === undefined ? Number.POSITIVE_INFINITY : Number(value);
   };
-  return [Math.min(hard('Max open files'), MAX_OPEN_FILES), Math.min(hard('Max processes'), MAX_PROCESSES)];
+  return [Math.min(hard('Max open files'), MAX_OPEN_FILES), Math.min(hard('Max processes'), MAX_PIDS)];
 }
 
 function deviceOptions({ gpus }: ContainerSpec): Docker.HostConfig {
