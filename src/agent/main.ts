@@ -44,10 +44,9 @@ function createProgram(): Command {
       const next = `\nThis host is machine ${machine.machineId} (${machine.gpu}). Next: gpu-agent run\n`;
       process.stdout.write(describe(hardware) + next);
     });
-  command(program, 'run', 'run what is rented here, in the foreground').action(async (options: Options) => {
-    const { settings, engine } = await open(options);
-    await run(settings, engine);
-  });
+  command(program, 'run', 'run what is rented here, in the foreground').action((options: Options) =>
+    run(readSettings(process.env, options)),
+  );
   command(program, 'hardware', 'show what joining would tell the gateway').action(async (options: Options) => {
     const { settings, engine } = await open(options);
     const disks = await probeDisks(settings.dataDir, engine.info);

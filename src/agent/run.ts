@@ -1,9 +1,10 @@
 import { type Logger, pino } from 'pino';
 import { Agent } from './agent.js';
-import { hostClock } from './clock.js';
+import { hostClock, pauseMs } from './clock.js';
 import { lockDataDir } from './data-dir-lock.js';
 import { openDisks } from './disks.js';
 import type { Engine } from './engine/engine.js';
+import { NoEngine, openEngine } from './engine/open-engine.js';
 import { Gateway } from './gateway.js';
 import { openGpuAccess } from './gpus/gpu-access.js';
 import { findGpus } from './gpus/nvidia-smi.js';
@@ -11,8 +12,11 @@ import { pretendGpus } from './hardware.js';
 import { MachineFile } from './machine-file.js';
 import { type AgentSettings, UsageError } from './settings.js';
 
+/** The engine may be started after the agent. */
+const MAX_ENGINE_PAUSE_MS = 4_000;
+
 /** Stays until SIGTERM or SIGINT, which leave the containers running. */
-export async function run(settings: AgentSettings, engine: Engine): Promise<void> {
+export async function run(settings: AgentSettings): Promise<void> {
   const file = new MachineFile(settings.dataDir);
   const machine = file.read();
   if (machine === null)
@@ -20,6 +24,7 @@ export async function run(settings: AgentSettings, engine: Engine): Promise<void
   lockDataDir(settings.dataDir);
   const { machineId, gateway, token, pretended, diskLimit } = machine;
   const log = openLog(settings);
+  const engine = await waitForEngine(settings, log);
   const { gpus } = pretended === null ? await findGpus() : pretendGpus(pretended);
   const agent = new Agent({
     gateway: new Gateway(gateway, token),
@@ -41,6 +46,19 @@ export async function run(settings: AgentSettings, engine: Engine): Promise<void
   );
   await agent.run();
   log.info('the agent ends; containers are left as they are');
+}
+
+/** A host that has joined has an engine: one that doesn't answer is waited for. SIGTERM ends the process meanwhile. */
+async function waitForEngine({ engineSocket, runtimeDir }: AgentSettings, log: Logger): Promise<Engine> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await openEngine(engineSocket, runtimeDir);
+    } catch (error) {
+      if (!(error instanceof NoEngine)) throw error;
+      if (tries === 0) log.warn({ message: error.message }, 'the container engine is away');
+      await hostClock.sleep(pauseMs(tries, MAX_ENGINE_PAUSE_MS));
+    }
+  }
 }
 
 /** To stderr; no line holds a token or the value of a variable of a renter's. */

@@ -28,7 +28,7 @@ export async function tryOut(
   const dir = { ...settings, dataDir: joinPath(settings.dataDir, 'try') };
   const machine = (await stillJoined(dir, gateway, pretended)) ?? (await joinAnew(dir, engine, gateway, pretended));
   process.stdout.write(howToDeploy(machine));
-  await run(dir, engine);
+  await run(dir);
 }
 
 async function stillJoined(

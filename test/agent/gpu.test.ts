@@ -57,11 +57,12 @@ describe.skipIf(reason !== null)(`GPUs by CDI${reason === null ? '' : ` (skipped
   });
 
   it.skipIf(gpus.length === 0)('shows real GPUs inside (skipped where nvidia-smi finds none)', async () => {
+    await registry.push('glibc', { glibc: true });
     const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
     host.start();
-    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: gpus.length })]);
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/glibc`, gpus: gpus.length })]);
     await gateway.phase(ID, 'RUNNING', 60_000);
-    const { text } = await engine.exec(ID, 'nvidia-smi', '-L');
+    const { text } = await engine.exec(ID, '/usr/bin/nvidia-smi', '-L');
     for (const { uuid } of gpus) expect(text).toContain(uuid);
     await host.close();
   });

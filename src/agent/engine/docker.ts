@@ -170,9 +170,11 @@ export class DockerEngine implements Engine {
 
   async remove(instanceId: string): Promise<void> {
     const container = this.docker.getContainer(containerName(instanceId));
-    await this.#calls.run(() => {
+    await this.#calls.run(async () => {
+      // Podman's removal by force would wait for the container to obey SIGTERM.
+      await answered(container.kill({ abortSignal: AbortSignal.timeout(CALL_MS) }), 404, 409, 500);
       const abortSignal = AbortSignal.timeout(LONG_CALL_MS);
-      return answered(container.remove({ force: true, v: true, abortSignal }), 404);
+      await answered(container.remove({ force: true, v: true, abortSignal }), 404);
     });
   }
 

@@ -1,15 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import Docker from 'dockerode';
@@ -34,8 +24,7 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
-const ANSWERS_WITHIN_MS = 30_000;
-const CONTAINER_LOCK_FILES = 'tmp';
+const ANSWERS_WITHIN_MS = 60_000;
 
 /** Why no container can be run by this engine here; null when one can. */
 export function whyNot(name: EngineName): string | null {
@@ -73,8 +62,19 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
     socket,
     docker,
     async start() {
-      child = launch(dir, socket, registries);
-      await until(`${name} answers`, () => docker.ping().then(Boolean, () => false), ANSWERS_WITHIN_MS);
+      const answers = () =>
+        docker.ping().then(
+          () => true,
+          () => false,
+        );
+      // As systemd would: dockerd after a SIGKILL may give up on a containerd that is slow to start.
+      const startOrAgain = async () => {
+        if (child === null || child.exitCode !== null || child.signalCode !== null) {
+          child = launch(dir, socket, registries);
+        }
+        return answers();
+      };
+      await until(`${name} answers`, startOrAgain, ANSWERS_WITHIN_MS);
     },
     async kill() {
       await end(child, 'SIGKILL');
@@ -121,7 +121,7 @@ function podman(dir: string, socket: string, registries: string[]): ChildProcess
     dir,
     'podman',
     [
-      ...['--root', join(dir, 'root'), '--runroot', join(dir, 'run'), '--tmpdir', join(dir, CONTAINER_LOCK_FILES)],
+      ...['--root', join(dir, 'root'), '--runroot', join(dir, 'run'), '--tmpdir', join(dir, 'tmp')],
       ...(runc === null ? [] : ['--runtime', runc]),
       ...['--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
       ...['system', 'service', '--time=0', `unix://${socket}`],
@@ -196,8 +196,4 @@ function plain(frames: Buffer): string {
     at += 8 + size;
   }
   return texts.join('');
-}
-
-export function hasFile(path: string): boolean {
-  return existsSync(path);
 }

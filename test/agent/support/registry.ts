@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync
 import { createServer, request, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { find } from './engines.js';
 import { until } from './until.js';
 
@@ -15,7 +15,7 @@ export interface TestRegistry {
   slowAt: string;
   bytesPerSecond: number;
   /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
-  push(name: string, options?: { command?: string[]; extraBytes?: number }): Promise<void>;
+  push(name: string, options?: { command?: string[]; extraBytes?: number; glibc?: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,8 +47,12 @@ export async function startRegistry(): Promise<TestRegistry> {
     at,
     slowAt: '',
     bytesPerSecond: 6_000_000,
-    async push(name, { command = RUNS_UNTIL_TERM, extraBytes = 0 } = {}) {
-      const layers = [busybox, ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)])];
+    async push(name, { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false } = {}) {
+      const layers = [
+        busybox,
+        ...(glibc ? [glibcLayer(dir)] : []),
+        ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
+      ];
       await pushImage(base, name, layers, command);
     },
     async close() {
@@ -102,6 +106,18 @@ function busyboxLayer(dir: string): Buffer {
   ])
     symlinkSync('busybox', join(root, 'bin', applet));
   return tar(dir, 'busybox');
+}
+
+/** The host's C library, for programs of the GPU driver: they are not static. */
+function glibcLayer(dir: string): Buffer {
+  const loader = process.arch === 'arm64' ? '/lib/ld-linux-aarch64.so.1' : '/lib64/ld-linux-x86-64.so.2';
+  const libraries = process.arch === 'arm64' ? '/lib/aarch64-linux-gnu' : '/lib/x86_64-linux-gnu';
+  const names = ['libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'librt.so.1'];
+  for (const path of [loader, ...names.map((name) => join(libraries, name))]) {
+    mkdirSync(dirname(join(dir, 'glibc', path)), { recursive: true });
+    copyFileSync(path, join(dir, 'glibc', path));
+  }
+  return tar(dir, 'glibc');
 }
 
 function randomLayer(dir: string, size: number): Buffer {
