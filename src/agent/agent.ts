@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { type AgentClock, pauseMs } from './clock.js';
+import type { Disks } from './disks.js';
+import type { Engine } from './engine/engine.js';
+import { type Gateway, GatewayFault } from './gateway.js';
+import type { GpuAccess } from './gpus/gpu-access.js';
+import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS } from './protocol.js';
+import { Reconciler } from './reconciler.js';
+
+/** Changes that come together are told together. */
+const REPORT_TOGETHER_MS = 50;
+const ASK_EVERY_MS = 1_000;
+/** Between two reports of nothing but the bytes of a pull. */
+const PROGRESS_EVERY_MS = 1_000;
+/** A gateway that is being restarted is found again soon. */
+const MAX_AWAY_PAUSE_MS = 4_000;
+/** One that answers, but not as it should, is left in peace. */
+const MAX_REFUSED_PAUSE_MS = 30_000;
+
+export interface AgentDeps {
+  gateway: Gateway;
+  engine: Engine;
+  disks: Disks;
+  gpus: GpuAccess;
+  clock: AgentClock;
+  log: Logger;
+  machineId: string;
+  stopSeconds: number;
+  /** Out of the gateway's reach for so long, it stops what it runs. */
+  cutOffSeconds: number;
+  /** When the gateway was last reached, by this process or one before it. */
+  lastContact: { read(): number | null; write(now: number): void };
+}
+
+/** Asks for what ought to be, tells what is, and has the reconciler bring one to the other. */
+export class Agent {
+  readonly #reconciler: Reconciler;
+  readonly #session = randomUUID();
+  readonly #ending = new AbortController();
+  #sequence = 0;
+  /** Aborted when there is something to tell. */
+  #news = new AbortController();
+  /** Aborted when the gateway has another document than the one that is known. */
+  #staleness = new AbortController();
+  /** Ends a report that is under way. */
+  #call = new AbortController();
+  #progressDue = false;
+  #lastContact: number;
+  #saidOfGateway = '';
+
+  constructor(private readonly deps: AgentDeps) {
+    this.#reconciler = new Reconciler({ ...deps, changed: (kind) => this.#changed(kind) });
+    this.#lastContact = Math.min(deps.lastContact.read() ?? deps.clock.now(), deps.clock.now());
+  }
+
+  /** Runs until `end`. */
+  async run(): Promise<void> {
+    const watching = this.#reconciler.run();
+    this.#judgeCutOff();
+    // What is wanted is asked first, so that the first report says what becomes of it.
+    await this.#askOnce(0);
+    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact()]);
+  }
+
+  /** Leaves the containers as they are. */
+  end(): void {
+    this.#ending.abort();
+    this.#news.abort();
+    this.#call.abort();
+    this.#staleness.abort();
+    this.#reconciler.end();
+  }
+
+  get #ended(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  async #ask(): Promise<void> {
+    let faults = 0;
+    while (!this.#ended) {
+      const asked = this.deps.clock.now();
+      const outcome = await this.#askOnce(MAX_WAIT_SECONDS);
+      faults = outcome instanceof Error ? faults + 1 : 0;
+      if (outcome instanceof Error) await this.#pause(outcome, faults);
+      // Against a gateway that doesn't wait, or sends one document again and again.
+      else if (outcome === 'nothing new') {
+        await this.deps.clock.sleep(asked + ASK_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
+      }
+    }
+  }
+
+  /** Neither a fault nor an empty answer changes anything. `stale`: there is something to ask for at once. */
+  async #askOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale'> {
+    this.#staleness = new AbortController();
+    if (this.#ended) this.#staleness.abort();
+    const stale = this.#staleness.signal;
+    // Cut off, or without a document, it wants the whole of it whatever its number.
+    const after = this.#reconciler.isCutOff ? 0 : this.#reconciler.generation;
+    try {
+      const document = await this.deps.gateway.desired(after, waitSeconds, stale);
+      this.#reached();
+      if (document === null || this.#ended) return 'nothing new';
+      const { generation, instances } = document;
+      const known = generation === this.#reconciler.generation;
+      if (!known) this.deps.log.info({ generation, instances: instances.length }, 'a document of what ought to be');
+      await this.#reconciler.apply(document);
+      return known ? 'nothing new' : 'new';
+    } catch (error) {
+      if (stale.aborted) return 'stale';
+      this.#say(error as Error);
+      return error as Error;
+    }
+  }
+
+  async #report(): Promise<void> {
+    let faults = 0;
+    while (!this.#ended) {
+      this.#news = new AbortController();
+      this.#progressDue = false;
+      this.#call = new AbortController();
+      const sent = this.deps.clock.now();
+      try {
+        this.#sequence += 1;
+        const { generation } = await this.deps.gateway.report(
+          { protocol: AGENT_PROTOCOL, session: this.#session, sequence: this.#sequence, ...this.#reconciler.state },
+          this.#call.signal,
+        );
+        faults = 0;
+        this.#reached();
+        if (generation !== this.#reconciler.generation) this.#staleness.abort();
+      } catch (error) {
+        if (this.#ended) return;
+        this.#say(error as Error);
+        faults += 1;
+        await this.#pause(error as Error, faults);
+        continue;
+      }
+      await this.deps.clock.sleep(HEARTBEAT_SECONDS * 1_000 - (this.deps.clock.now() - sent), this.#news.signal);
+      if (!this.#ended) await this.deps.clock.sleep(REPORT_TOGETHER_MS, this.#ending.signal);
+    }
+  }
+
+  #changed(kind: 'phase' | 'progress'): void {
+    const news = this.#news;
+    if (kind === 'phase') {
+      news.abort();
+    } else if (!this.#progressDue) {
+      this.#progressDue = true;
+      void this.deps.clock.sleep(PROGRESS_EVERY_MS, news.signal).then(() => news.abort());
+    }
+  }
+
+  async #watchContact(): Promise<void> {
+    while (!this.#ended) {
+      await this.deps.clock.sleep(1_000, this.#ending.signal);
+      this.#judgeCutOff();
+    }
+  }
+
+  #judgeCutOff(): void {
+    const silence = this.deps.clock.now() - this.#lastContact;
+    if (silence < this.deps.cutOffSeconds * 1_000 || this.#reconciler.isCutOff) return;
+    this.deps.log.warn({ seconds: Math.floor(silence / 1_000) }, 'the gateway is out of reach: what runs is stopped');
+    this.#reconciler.cutOff();
+    this.#staleness.abort();
+  }
+
+  #reached(): void {
+    this.#lastContact = this.deps.clock.now();
+    this.deps.lastContact.write(this.#lastContact);
+    if (this.#saidOfGateway === '') return;
+    this.#saidOfGateway = '';
+    this.deps.log.info('the gateway answers');
+  }
+
+  /** Once for each kind of fault in a row: a gateway that is away for a day must not fill the log. */
+  #say(error: Error): void {
+    const kind = error instanceof GatewayFault ? error.kind : 'failed';
+    if (this.#saidOfGateway === kind) return;
+    this.#saidOfGateway = kind;
+    const advice =
+      kind === 'revoked' ? 'the gateway does not know this machine’s token: join again' : 'no answer of use';
+    this.deps.log.warn({ message: error.message, kind }, advice);
+  }
+
+  async #pause(fault: Error, faults: number): Promise<void> {
+    const away = fault instanceof GatewayFault && fault.kind === 'away';
+    const pause = pauseMs(faults - 1, away ? MAX_AWAY_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
+    // Apart by up to a half, so that a fleet doesn't come back in one second.
+    await this.deps.clock.sleep(pause * (0.75 + Math.random() * 0.5), this.#ending.signal);
+  }
+}

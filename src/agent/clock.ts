@@ -1,0 +1,27 @@
+/** The agent's only source of time, so that tests need not wait. */
+export interface AgentClock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Resolves after `ms`, or at once when the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const hostClock: AgentClock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const end = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal?.addEventListener('abort', end, { once: true });
+    }),
+};
+
+/** Pauses between tries: doubles from one second up to `maxMs`. `tries` counts from 0. */
+export function pauseMs(tries: number, maxMs: number): number {
+  return Math.min(1_000 * 2 ** Math.min(tries, 20), maxMs);
+}

@@ -1,0 +1,314 @@
+import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import Docker from 'dockerode';
+import { Limiter } from '../limiter.js';
+import {
+  type Container,
+  type ContainerDetail,
+  type ContainerSpec,
+  containerName,
+  type Engine,
+  EngineFault,
+  type EngineInfo,
+  LABELS,
+  type PullProgress,
+} from './engine.js';
+import { PullCounter, type PullLine } from './pull-progress.js';
+
+/** The longest that a call may take before the engine counts as away. */
+const CALL_MS = 30_000;
+/** Creating and starting run hooks of the GPU driver; erasing deletes the whole writable layer. */
+const LONG_CALL_MS = 180_000;
+/** A pull that brings nothing for this long has failed. */
+const PULL_STALLS_MS = 300_000;
+const MAX_LINE = 1_000_000;
+/** Of the calls that come once for each instance. */
+const CALLS_AT_ONCE = 8;
+const RUNNING_STATES = new Set(['running', 'paused', 'restarting', 'stopping']);
+
+/**
+ * Renters are root inside. These are Docker's own capabilities less three that they don't need and that would reach
+ * beyond the container: NET_RAW (forged packets on the host's bridge), MKNOD and SETFCAP. apt, useradd and sshd work.
+ */
+export const CAPABILITIES = [
+  'AUDIT_WRITE',
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'NET_BIND_SERVICE',
+  'SETGID',
+  'SETPCAP',
+  'SETUID',
+  'SYS_CHROOT',
+];
+/** Processes and threads of one instance: against fork bombs, with room for data loaders. */
+export const MAX_PIDS = 16_384;
+/** Of what a container writes to its standard streams; the engine keeps so much on the host's disk. */
+export const MAX_LOG_BYTES = 10_485_760;
+const MAX_OPEN_FILES = 1_048_576;
+const BYTES_PER_MB = 1_048_576;
+
+/** Docker's API, which Podman speaks as well. */
+export class DockerEngine implements Engine {
+  readonly info: EngineInfo;
+  protected readonly docker: Docker;
+  readonly #calls = new Limiter(CALLS_AT_ONCE);
+
+  constructor(socketPath: string, info: EngineInfo) {
+    this.docker = new Docker({ socketPath });
+    this.info = info;
+  }
+
+  async list(machineId: string): Promise<Container[]> {
+    const filters = { label: [`${LABELS.machine}=${machineId}`] };
+    const abortSignal = AbortSignal.timeout(CALL_MS);
+    const found = await answered(this.docker.listContainers({ all: true, filters, abortSignal }));
+    return found
+      .filter(({ Labels }) => Labels[LABELS.instance] !== undefined)
+      .map(({ Labels, State }) => ({ instanceId: Labels[LABELS.instance]!, running: RUNNING_STATES.has(State) }));
+  }
+
+  async inspect(instanceId: string): Promise<ContainerDetail | null> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    const found = await this.#calls.run(() =>
+      unlessMissing(container.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) })),
+    );
+    if (found === null) return null;
+    const running = RUNNING_STATES.has(found.State.Status);
+    const ran = !running && !['created', 'configured', 'initialized'].includes(found.State.Status);
+    return {
+      instanceId,
+      machineId: found.Config.Labels?.[LABELS.machine] ?? '',
+      running,
+      pid: running && found.State.Pid > 0 ? found.State.Pid : null,
+      exitCode: ran ? Math.min(Math.max(found.State.ExitCode, -1), 255) : null,
+      startedAt: found.State.StartedAt,
+    };
+  }
+
+  async imageId(image: string): Promise<string | null> {
+    const found = await unlessMissing(this.dial<{ Id: string }>('GET', `/images/${image}/json`, CALL_MS));
+    return found?.Id ?? null;
+  }
+
+  async pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void> {
+    const stalled = new AbortController();
+    const abortSignal = AbortSignal.any([signal, stalled.signal]);
+    let timer = setTimeout(() => stalled.abort(), PULL_STALLS_MS);
+    const counter = new PullCounter();
+    try {
+      const stream = await answered(this.docker.createImage({ fromImage: image, abortSignal }) as Promise<Readable>);
+      await readLines(stream, (line) => {
+        const read = line as PullLine;
+        if (read.error !== undefined) throw new EngineFault('refused', read.error, isFinalPullError(read.error));
+        clearTimeout(timer);
+        timer = setTimeout(() => stalled.abort(), PULL_STALLS_MS);
+        counter.add(read);
+        onProgress(counter.progress);
+      });
+    } catch (error) {
+      if (stalled.signal.aborted) throw new EngineFault('refused', `the pull of ${image} stands still`);
+      if (error instanceof EngineFault && error.kind !== 'away' && isFinalPullError(error.message)) {
+        throw new EngineFault('refused', error.message, true);
+      }
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async create(spec: ContainerSpec): Promise<void> {
+    const [files, processes] = ulimits();
+    await answered(
+      this.docker.createContainer({
+        name: containerName(spec.instanceId),
+        Hostname: spec.instanceId,
+        Image: spec.imageId,
+        ...(spec.command === null ? {} : { Cmd: spec.command }),
+        Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+        Labels: labels(spec),
+        HostConfig: {
+          Memory: spec.memoryMb * BYTES_PER_MB,
+          MemorySwap: spec.memoryMb * BYTES_PER_MB,
+          ShmSize: sharedMemory(spec),
+          NanoCpus: Math.min(spec.vcpus, this.info.cpus) * 1_000_000_000,
+          PidsLimit: MAX_PIDS,
+          Ulimits: [
+            { Name: 'nofile', Soft: files, Hard: files },
+            { Name: 'nproc', Soft: processes, Hard: processes },
+          ],
+          CapDrop: ['ALL'],
+          CapAdd: CAPABILITIES,
+          SecurityOpt: ['no-new-privileges'],
+          RestartPolicy: { Name: 'no' },
+          LogConfig: { Type: 'json-file', Config: { 'max-size': String(MAX_LOG_BYTES), 'max-file': '1' } },
+          ...(spec.workspace === null
+            ? {}
+            : { Mounts: [{ Type: 'bind', Source: spec.workspace, Target: '/workspace' }] }),
+          ...(spec.quotaGb === null ? {} : { StorageOpt: { size: `${spec.quotaGb}G` } }),
+          ...deviceOptions(spec),
+        },
+        abortSignal: AbortSignal.timeout(LONG_CALL_MS),
+      }),
+    );
+  }
+
+  async start(instanceId: string): Promise<void> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    await answered(container.start({ abortSignal: AbortSignal.timeout(LONG_CALL_MS) }), 304);
+  }
+
+  async stop(instanceId: string, seconds: number): Promise<void> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    await this.#calls.run(() => {
+      const abortSignal = AbortSignal.timeout(seconds * 1_000 + CALL_MS);
+      return answered(container.stop({ t: seconds, abortSignal }), 304, 404);
+    });
+  }
+
+  async remove(instanceId: string): Promise<void> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    await this.#calls.run(async () => {
+      // Podman's removal by force would wait for the container to obey SIGTERM.
+      await answered(container.kill({ abortSignal: AbortSignal.timeout(CALL_MS) }), 404, 409, 500);
+      const abortSignal = AbortSignal.timeout(LONG_CALL_MS);
+      await answered(container.remove({ force: true, v: true, abortSignal }), 404);
+    });
+  }
+
+  async watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void> {
+    const filters = { type: ['container'], label: [`${LABELS.machine}=${machineId}`] };
+    const events = this.docker.getEvents({ filters, abortSignal: signal } as Docker.GetEventsOptions);
+    // Podman sends the head of its answer with the first event: the stream is opened by asking for something else.
+    const stream = events as Promise<Readable>;
+    stream.catch(() => {});
+    await this.dial('GET', '/_ping', CALL_MS);
+    opened();
+    await readLines(await answered(stream), (line) => {
+      const { Action: action = '' } = line as { Action?: string };
+      // Health checks of images and what looks into a container change nothing.
+      if (!action.startsWith('exec') && !action.startsWith('health')) onEvent();
+    });
+    throw new EngineFault('away', 'the engine ended its stream of events');
+  }
+
+  /** For calls that the library doesn't have, or can't end in time. */
+  protected dial<T>(method: string, path: string, withinMs: number, options: object = {}): Promise<T> {
+    const call = new Promise<T>((resolve, reject) => {
+      const statusCodes = { 200: true, 201: true };
+      const abortSignal = AbortSignal.timeout(withinMs);
+      this.docker.modem.dial({ path, method, options, statusCodes, abortSignal }, (error, answer) =>
+        error ? reject(error) : resolve(answer as T),
+      );
+    });
+    return answered(call);
+  }
+}
+
+export function labels(spec: ContainerSpec): Record<string, string> {
+  return {
+    [LABELS.instance]: spec.instanceId,
+    [LABELS.machine]: spec.machineId,
+    [LABELS.start]: String(spec.start),
+  };
+}
+
+/** Half of the memory, which it counts against: the engines' 64 MB are too few for data loaders of PyTorch. */
+export function sharedMemory(spec: ContainerSpec): number {
+  return Math.floor((spec.memoryMb * BYTES_PER_MB) / 2);
+}
+
+/**
+ * Open files and processes. Engines without CAP_SYS_RESOURCE can't give more than they may have themselves: so no more
+ * than the agent may have, and no more processes than the container's own limit lets be.
+ */
+export function ulimits(): [files: number, processes: number] {
+  const text = readFileSync('/proc/self/limits', 'utf8');
+  const hard = (name: string) => {
+    const value = new RegExp(`^${name}\\s+\\S+\\s+(\\d+)`, 'm').exec(text)?.[1];
+    return value === undefined ? Number.POSITIVE_INFINITY : Number(value);
+  };
+  return [Math.min(hard('Max open files'), MAX_OPEN_FILES), Math.min(hard('Max processes'), MAX_PIDS)];
+}
+
+function deviceOptions({ gpus }: ContainerSpec): Docker.HostConfig {
+  if (gpus === null) return {};
+  if (gpus.kind === 'nodes') {
+    return {
+      Devices: gpus.nodes.map(({ host, inside }) => ({
+        PathOnHost: host,
+        PathInContainer: inside,
+        CgroupPermissions: 'rw',
+      })),
+    };
+  }
+  const [driver, ids] = gpus.kind === 'cdi' ? ['cdi', gpus.names] : ['nvidia', gpus.uuids];
+  return { DeviceRequests: [{ Driver: driver, DeviceIDs: ids, Capabilities: [['gpu']] }] };
+}
+
+/** The registry's word that the image is not there or not to be had; anything else may pass. */
+function isFinalPullError(message: string): boolean {
+  return /manifest unknown|not found|does not exist|name unknown|no such image|denied|unauthorized|authentication required|invalid reference|no image found|no matching manifest|unsupported/i.test(
+    message,
+  );
+}
+
+/** Every fault of a call as an EngineFault; the statuses that are named count as done. */
+export async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof EngineFault) throw error;
+    const { statusCode, json, message } = error as { statusCode?: number; json?: unknown; message: string };
+    if (statusCode === undefined) throw new EngineFault('away', message);
+    if (done.includes(statusCode)) return undefined as T;
+    const words = (json as { message?: string; cause?: string } | null)?.message ?? message;
+    if (statusCode === 404) throw new EngineFault('missing', words);
+    if (statusCode === 409) throw new EngineFault('conflict', words);
+    throw new EngineFault('refused', words, statusCode < 500);
+  }
+}
+
+async function unlessMissing<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await answered(call);
+  } catch (error) {
+    if (error instanceof EngineFault && error.kind === 'missing') return null;
+    throw error;
+  }
+}
+
+/** Resolves at the end of the stream; a line that is not JSON is passed over. */
+async function readLines(stream: Readable, onLine: (line: unknown) => void): Promise<void> {
+  let rest = '';
+  try {
+    for await (const chunk of stream) {
+      rest += chunk;
+      const lines = rest.split('\n');
+      rest = lines.pop() ?? '';
+      if (rest.length > MAX_LINE) throw new EngineFault('refused', 'the engine sent a line without an end');
+      for (const line of lines) {
+        const read = parse(line);
+        if (read !== undefined) onLine(read);
+      }
+    }
+    const last = parse(rest);
+    if (last !== undefined) onLine(last);
+  } catch (error) {
+    if (error instanceof EngineFault) throw error;
+    throw new EngineFault('away', (error as Error).message);
+  } finally {
+    stream.destroy();
+  }
+}
+
+function parse(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+/** The container engine of the host, as the agent uses it: Docker and Podman stand behind this. */
+
+/** What the agent knows is written on the containers, so that it survives the agent. */
+export const LABELS = {
+  instance: 'gpu-rental.instance',
+  machine: 'gpu-rental.machine',
+  /** The start that the container was created for; later starts use the same container. */
+  start: 'gpu-rental.start',
+} as const;
+
+export interface Container {
+  instanceId: string;
+  running: boolean;
+}
+
+export interface ContainerDetail extends Container {
+  machineId: string;
+  /** Of its first process, on this host; null when it doesn't run. */
+  pid: number | null;
+  /** Of its last end; null when it never ran. */
+  exitCode: number | null;
+  /** Different for each time that it was started. */
+  startedAt: string;
+}
+
+/** How a container is given its GPUs. */
+export type GpuGrant =
+  | { kind: 'cdi'; names: string[] }
+  | { kind: 'nvidia'; uuids: string[] }
+  | { kind: 'nodes'; nodes: { host: string; inside: string }[] };
+
+export interface ContainerSpec {
+  instanceId: string;
+  machineId: string;
+  start: number;
+  /** As the engine names it: the id, so that a tag that moved changes nothing. */
+  imageId: string;
+  /** Null: the image's own. */
+  command: string[] | null;
+  env: Record<string, string>;
+  vcpus: number;
+  memoryMb: number;
+  gpus: GpuGrant | null;
+  /** Host directory that becomes /workspace; null when the container's own layer holds it. */
+  workspace: string | null;
+  /** Size of the container's own layer, where the storage driver keeps it; null for no quota. */
+  quotaGb: number | null;
+}
+
+export interface EngineInfo {
+  name: 'docker' | 'podman';
+  version: string;
+  storageDriver: string;
+  /** Where the engine keeps images and containers. */
+  rootDir: string;
+  /** Engine runtimes by name; `nvidia` stands for the NVIDIA container toolkit. */
+  runtimes: string[];
+  cpus: number;
+}
+
+export interface PullProgress {
+  pulledBytes: number;
+  totalBytes: number;
+}
+
+export interface Engine {
+  readonly info: EngineInfo;
+  /** The containers of one machine, running or not. */
+  list(machineId: string): Promise<Container[]>;
+  inspect(instanceId: string): Promise<ContainerDetail | null>;
+  /** Null when the image is not there. */
+  imageId(image: string): Promise<string | null>;
+  /** Ends early, leaving nothing but finished layers, when the signal is aborted. */
+  pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>;
+  create(spec: ContainerSpec): Promise<void>;
+  /** Harmless when it runs already. */
+  start(instanceId: string): Promise<void>;
+  /** SIGTERM, and SIGKILL after so many seconds; harmless when it doesn't run. */
+  stop(instanceId: string, seconds: number): Promise<void>;
+  /** Kills it, and erases it with its writable layer; harmless when it isn't there. */
+  remove(instanceId: string): Promise<void>;
+  /** Calls back for each event of the machine's containers. Rejects when the engine goes away. */
+  watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * `away`: no answer, try again later. `missing` and `conflict`: what is there is not what was thought, look again.
+ * `refused`: the engine's own no, in its words. `final` says that the same call can't ever go through.
+ */
+export class EngineFault extends Error {
+  constructor(
+    readonly kind: 'away' | 'missing' | 'conflict' | 'refused',
+    message: string,
+    readonly final = false,
+  ) {
+    super(message);
+  }
+}
+
+export function containerName(instanceId: string): string {
+  return `gpu-${instanceId}`;
+}

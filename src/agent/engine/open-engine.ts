@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import { DockerEngine } from './docker.js';
+import type { Engine, EngineInfo } from './engine.js';
+import { PodmanEngine } from './podman.js';
+
+const ANSWERS_WITHIN_MS = 10_000;
+
+/** No engine, in one line that says how to get one. */
+export class NoEngine extends Error {}
+
+/**
+ * The engine behind the socket that is named, or else the first of the usual sockets that answers. `runtimeDir` is
+ * where a user's own engine has its socket (XDG_RUNTIME_DIR).
+ */
+export async function openEngine(socketPath: string | null, runtimeDir: string | null): Promise<Engine> {
+  const candidates = socketPath === null ? usualSockets(runtimeDir).filter((path) => existsSync(path)) : [socketPath];
+  const faults: string[] = [];
+  for (const candidate of candidates) {
+    try {
+      return await openSocket(candidate);
+    } catch (error) {
+      faults.push(`${candidate} does not answer: ${(error as Error).message}`);
+    }
+  }
+  if (faults.length > 0) throw new NoEngine(faults.join('; '));
+  throw new NoEngine(
+    'no container engine is found: `apt-get install podman` and `systemctl enable --now podman.socket`, or install Docker; --engine SOCKET names one elsewhere',
+  );
+}
+
+function usualSockets(runtimeDir: string | null): string[] {
+  return [
+    '/run/docker.sock',
+    '/run/podman/podman.sock',
+    ...(runtimeDir === null ? [] : [join(runtimeDir, 'docker.sock'), join(runtimeDir, 'podman/podman.sock')]),
+  ];
+}
+
+async function openSocket(socketPath: string): Promise<Engine> {
+  const docker = new Docker({ socketPath, timeout: ANSWERS_WITHIN_MS });
+  const [version, info] = await Promise.all([docker.version(), docker.info()]);
+  const podman = version.Components?.some(({ Name }) => Name === 'Podman Engine') ?? false;
+  const read: EngineInfo = {
+    name: podman ? 'podman' : 'docker',
+    version: version.Version,
+    storageDriver: info.Driver ?? '',
+    rootDir: info.DockerRootDir ?? '',
+    runtimes: Object.keys(info.Runtimes ?? {}),
+    cpus: info.NCPU ?? 1,
+  };
+  return podman ? new PodmanEngine(socketPath, read) : new DockerEngine(socketPath, read);
+}

@@ -1,0 +1,58 @@
+import { CAPABILITIES, DockerEngine, labels, MAX_LOG_BYTES, MAX_PIDS, sharedMemory, ulimits } from './docker.js';
+import { type ContainerSpec, containerName } from './engine.js';
+
+const BYTES_PER_MB = 1_048_576;
+const CPU_PERIOD_MICROSECONDS = 100_000;
+const CREATE_MS = 180_000;
+/** libpod's API of Podman 4.0, which later versions keep. */
+const CREATE_PATH = '/v4.0.0/libpod/containers/create';
+
+/** Podman: Docker's API but for creating, which passes CDI devices only through Podman's own call. */
+export class PodmanEngine extends DockerEngine {
+  override async create(spec: ContainerSpec): Promise<void> {
+    const [files, processes] = ulimits();
+    const memory = spec.memoryMb * BYTES_PER_MB;
+    await this.dial('POST', CREATE_PATH, CREATE_MS, {
+      name: containerName(spec.instanceId),
+      hostname: spec.instanceId,
+      image: spec.imageId,
+      ...(spec.command === null ? {} : { command: spec.command }),
+      env: spec.env,
+      labels: labels(spec),
+      devices: devices(spec),
+      cap_drop: ['ALL'],
+      cap_add: CAPABILITIES,
+      no_new_privileges: true,
+      resource_limits: {
+        memory: { limit: memory, swap: memory },
+        cpu: {
+          quota: Math.min(spec.vcpus, this.info.cpus) * CPU_PERIOD_MICROSECONDS,
+          period: CPU_PERIOD_MICROSECONDS,
+        },
+        pids: { limit: MAX_PIDS },
+      },
+      r_limits: [
+        { type: 'nofile', soft: files, hard: files },
+        { type: 'nproc', soft: processes, hard: processes },
+      ],
+      shm_size: sharedMemory(spec),
+      restart_policy: 'no',
+      log_configuration: { driver: 'k8s-file', size: MAX_LOG_BYTES },
+      ...(spec.workspace === null
+        ? {}
+        : {
+            mounts: [
+              { type: 'bind', source: spec.workspace, destination: '/workspace', options: ['rbind', 'rw', 'nodev'] },
+            ],
+          }),
+      ...(spec.quotaGb === null ? {} : { storage_opts: { size: `${spec.quotaGb}G` } }),
+    });
+  }
+}
+
+function devices({ gpus }: ContainerSpec): { path: string }[] {
+  if (gpus === null) return [];
+  if (gpus.kind === 'cdi') return gpus.names.map((path) => ({ path }));
+  if (gpus.kind === 'nodes') return gpus.nodes.map(({ host, inside }) => ({ path: `${host}:${inside}` }));
+  throw new Error('Podman is given GPUs by CDI');
+}

@@ -1,0 +1,125 @@
+import type { z } from 'zod';
+import {
+  type DesiredState,
+  desiredState,
+  type JoinAnswer,
+  type JoinRequest,
+  joinAnswer,
+  MAX_WAIT_SECONDS,
+  type Report,
+  type ReportAnswer,
+  reportAnswer,
+} from './protocol.js';
+
+const ANSWERS_WITHIN_MS = 15_000;
+const MAX_ANSWER_BYTES = 33_554_432;
+const MAX_WORDS = 300;
+
+/**
+ * `away`: no connection, or a fault of the gateway's that may pass. `revoked`: it doesn't know the token. `refused`: its
+ * own no. `nonsense`: an answer that isn't of the protocol.
+ */
+export class GatewayFault extends Error {
+  constructor(
+    readonly kind: 'away' | 'revoked' | 'refused' | 'nonsense',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The gateway's `/agent/v1`. Faults never hold the token or what was sent. */
+export class Gateway {
+  readonly #base: string;
+  readonly #token: string | null;
+
+  constructor(url: string, token: string | null) {
+    this.#base = `${url.replace(/\/+$/, '')}/agent/v1`;
+    this.#token = token;
+  }
+
+  async join(request: JoinRequest): Promise<JoinAnswer> {
+    const answer = await this.#ask('POST', '/join', ANSWERS_WITHIN_MS, joinAnswer, request);
+    if (answer === null) throw new GatewayFault('nonsense', 'the gateway gave no token');
+    return answer;
+  }
+
+  /** Null when no other document than `after` came within so many seconds. */
+  desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
+    const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
+    const path = `/desired?after=${after}&wait=${wait}`;
+    return this.#ask('GET', path, wait * 1_000 + ANSWERS_WITHIN_MS, desiredState, undefined, signal);
+  }
+
+  async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
+    const answer = await this.#ask('POST', '/report', ANSWERS_WITHIN_MS, reportAnswer, report, signal);
+    if (answer === null) throw new GatewayFault('nonsense', 'the gateway told no generation');
+    return answer;
+  }
+
+  async #ask<T>(
+    method: string,
+    path: string,
+    withinMs: number,
+    shape: z.ZodType<T>,
+    body?: object,
+    signal?: AbortSignal,
+  ): Promise<T | null> {
+    const late = AbortSignal.timeout(withinMs);
+    const [status, text] = await this.#fetch(method, path, body, signal ? AbortSignal.any([signal, late]) : late);
+    if (status === 204) return null;
+    if (status < 200 || status > 299) throw faultOf(status, text);
+    const read = shape.safeParse(parse(text));
+    if (read.success) return read.data;
+    const { path: where = [], message = '' } = read.error.issues[0] ?? {};
+    throw new GatewayFault('nonsense', `the gateway's answer is not of the protocol: ${where.join('.')} ${message}`);
+  }
+
+  async #fetch(method: string, path: string, body: object | undefined, signal: AbortSignal): Promise<[number, string]> {
+    try {
+      const answer = await fetch(this.#base + path, {
+        method,
+        headers: {
+          ...(this.#token === null ? {} : { authorization: `Bearer ${this.#token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        // The token is for this address alone.
+        redirect: 'error',
+        signal,
+      });
+      return [answer.status, await bounded(answer)];
+    } catch (error) {
+      if (error instanceof GatewayFault) throw error;
+      const { message, cause } = error as Error & { cause?: Error };
+      throw new GatewayFault('away', cause?.message || message);
+    }
+  }
+}
+
+function faultOf(status: number, text: string): GatewayFault {
+  const { error } = (parse(text) ?? {}) as { error?: { message?: unknown } };
+  const words = typeof error?.message === 'string' ? error.message.slice(0, MAX_WORDS) : `it answered ${status}`;
+  if (status === 401) return new GatewayFault('revoked', words);
+  return new GatewayFault(status >= 500 || status === 429 ? 'away' : 'refused', words);
+}
+
+async function bounded(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  if (answer.body === null) return '';
+  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new GatewayFault('nonsense', 'the answer of the gateway is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The Container Device Interface: a file that tells the engine what belongs to a named device. */
+interface CdiSpec {
+  cdiVersion: string;
+  kind: string;
+  devices: { name: string; containerEdits: Edits }[];
+  containerEdits: Edits;
+}
+
+interface Edits {
+  deviceNodes?: { path: string; hostPath?: string }[];
+  mounts?: { hostPath: string; containerPath: string; options: string[] }[];
+}
+
+/** Emptied at each start of the host, as device files are. */
+export const CDI_DIR = '/var/run/cdi';
+const CDI_DIRS = ['/etc/cdi', CDI_DIR];
+/** 0.3.0 says all that is needed here; older engines refuse a newer one. */
+const CDI_VERSION = '0.3.0';
+
+export const OWN_KIND = 'gpu-rental.local/nvidia';
+export const PRETENDED_KIND = 'gpu-rental.local/pretended';
+export const PRETENDED_NODE = /^gpu-pretended\d+$/;
+const PRETENDED_DEVICES = 64;
+
+const LIBRARY_DIRS = [
+  '/usr/local/nvidia/lib64',
+  '/usr/local/nvidia/lib',
+  '/usr/lib/x86_64-linux-gnu',
+  '/usr/lib64',
+  '/usr/lib/aarch64-linux-gnu',
+];
+/** The driver's user-space half: it must be of the driver's very version, so it comes from the host, not from the image. */
+const LIBRARY =
+  /^(libcuda|libcudadebugger|libnvcuvid|libnvoptix|libnvidia-(ml|cfg|ptxjitcompiler|nvvm|opencl|encode|opticalflow|fbc|gpucomp|rtcore|eglcore|glcore|glsi|tls|allocator|ngx|sandboxutils))\.so\.1$|^libnvidia-(nvvm|eglcore|glcore|glsi|tls|rtcore|gpucomp|ngx|glvkspirv)\.so\.[\d.]+$|^libcuda\.so$|^libnvidia-nvvm\.so\.4$/;
+const PROGRAM_DIRS = ['/usr/local/nvidia/bin', '/usr/bin'];
+const PROGRAMS = ['nvidia-smi', 'nvidia-debugdump', 'nvidia-cuda-mps-control', 'nvidia-cuda-mps-server'];
+/** Nodes that each user of any GPU needs, as far as the driver has made them. */
+const SHARED_NODES = ['nvidiactl', 'nvidia-uvm', 'nvidia-uvm-tools', 'nvidia-modeset'];
+const READ_ONLY = ['ro', 'nosuid', 'nodev', 'bind'];
+
+export function pretendedSpec(): CdiSpec {
+  const devices = Array.from({ length: PRETENDED_DEVICES }, (_, index) => ({
+    name: String(index),
+    containerEdits: { deviceNodes: [{ path: `/dev/gpu-pretended${index}`, hostPath: '/dev/zero' }] },
+  }));
+  return { cdiVersion: CDI_VERSION, kind: PRETENDED_KIND, devices, containerEdits: {} };
+}
+
+/**
+ * For hosts without NVIDIA's container toolkit: nodes, libraries and programs of the driver. Libraries go where the
+ * loader of Debian's and Ubuntu's images looks by itself; other images have to add that folder to LD_LIBRARY_PATH.
+ */
+export async function ownSpec(): Promise<CdiSpec> {
+  const nodes = await readdir('/dev');
+  const gpus = nodes.filter((name) => /^nvidia\d+$/.test(name));
+  const shared = SHARED_NODES.filter((name) => nodes.includes(name)).map((name) => ({ path: `/dev/${name}` }));
+  return {
+    cdiVersion: CDI_VERSION,
+    kind: OWN_KIND,
+    devices: gpus.map((name) => ({
+      name: name.replace('nvidia', ''),
+      containerEdits: { deviceNodes: [{ path: `/dev/${name}` }] },
+    })),
+    containerEdits: { deviceNodes: shared, mounts: [...(await libraries()), ...(await programs())] },
+  };
+}
+
+async function libraries(): Promise<NonNullable<Edits['mounts']>> {
+  const inside = process.arch === 'arm64' ? '/usr/lib/aarch64-linux-gnu' : '/usr/lib/x86_64-linux-gnu';
+  // Each by the name that programs link to, from wherever it really lies.
+  return mountsOf(LIBRARY_DIRS, (name) => LIBRARY.test(name), inside);
+}
+
+async function programs(): Promise<NonNullable<Edits['mounts']>> {
+  return mountsOf(PROGRAM_DIRS, (name) => PROGRAMS.includes(name), '/usr/bin');
+}
+
+async function mountsOf(dirs: string[], wanted: (name: string) => boolean, inside: string) {
+  const found = new Map<string, string>();
+  for (const dir of dirs) {
+    for (const name of await readdir(dir).catch(() => [])) {
+      if (wanted(name) && !found.has(name)) found.set(name, await realpath(join(dir, name)));
+    }
+  }
+  return [...found].map(([name, hostPath]) => ({ hostPath, containerPath: join(inside, name), options: READ_ONLY }));
+}
+
+/** Whole or not at all, since the engine may read at any time. The path of the file. */
+export async function writeSpec(name: string, spec: CdiSpec): Promise<string> {
+  const file = join(CDI_DIR, `${name}.json`);
+  await mkdir(CDI_DIR, { recursive: true });
+  // The engine reads every *.json there, so the unfinished one has another ending.
+  const unfinished = `${file}.${process.pid}`;
+  await writeFile(unfinished, JSON.stringify(spec, null, 2));
+  await rename(unfinished, file);
+  return file;
+}
+
+export async function hasCdiKind(kind: string): Promise<boolean> {
+  for (const dir of CDI_DIRS) {
+    for (const name of await readdir(dir).catch(() => [])) {
+      if (!/\.(json|ya?ml)$/.test(name)) continue;
+      const text = await readFile(join(dir, name), 'utf8').catch(() => '');
+      if (new RegExp(`kind"?\\s*:\\s*"?${kind.replace(/[.]/g, '\\.')}\\b`).test(text)) return true;
+    }
+  }
+  return false;
+}

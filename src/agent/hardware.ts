@@ -1,0 +1,57 @@
+import { statfs } from 'node:fs/promises';
+import { cpus, hostname, totalmem } from 'node:os';
+import type { Disks } from './disks.js';
+import type { EngineInfo } from './engine/engine.js';
+import { findGpus } from './gpus/nvidia-smi.js';
+import type { Hardware } from './protocol.js';
+
+const BYTES_PER_GB = 1_073_741_824;
+/** Of the free disk: the rest is for images and the host itself. */
+const DISK_SHARE_PERCENT = 80;
+
+/** GPUs that are pretended, to try the service without any. */
+export interface PretendedGpus {
+  count: number;
+  name: string;
+  vramMb: number;
+}
+
+/** What the host has, as it is told to the gateway. `pretended` stands in for what nvidia-smi finds. */
+export async function findHardware(
+  dataDir: string,
+  engine: EngineInfo,
+  disks: Disks,
+  pretended: PretendedGpus | null,
+  name: string = hostname(),
+): Promise<Hardware> {
+  const found =
+    pretended === null ? await findGpus() : { ...pretendGpus(pretended), driver: null, cudaMax: null, nvlink: false };
+  const processors = cpus();
+  return {
+    hostname: name,
+    cpu: processors[0]?.model.trim() || 'unknown',
+    vcpus: Math.max(processors.length, 1),
+    ramGb: Math.max(Math.floor(totalmem() / BYTES_PER_GB), 1),
+    diskGb: await freeDiskGb(disks.limit === 'volume' ? dataDir : engine.rootDir, dataDir),
+    diskLimit: disks.limit,
+    engine: { name: engine.name, version: engine.version },
+    ...found,
+    pretended: pretended !== null,
+  };
+}
+
+export function pretendGpus({ count, name, vramMb }: PretendedGpus): Pick<Hardware, 'gpus'> {
+  const gpus = Array.from({ length: count }, (_, index) => ({
+    index,
+    uuid: `GPU-pretended-${index}`,
+    name,
+    vramMb,
+    pcieGen: 4,
+  }));
+  return { gpus };
+}
+
+async function freeDiskGb(dir: string, otherwise: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dir).catch(() => statfs(otherwise));
+  return Math.max(Math.floor((bavail * bsize * DISK_SHARE_PERCENT) / 100 / BYTES_PER_GB), 1);
+}

@@ -1,0 +1,77 @@
+import { probeDisks } from './disks.js';
+import type { Engine } from './engine/engine.js';
+import { Gateway } from './gateway.js';
+import { findHardware, type PretendedGpus } from './hardware.js';
+import { type JoinedMachine, MachineFile } from './machine-file.js';
+import { AGENT_PROTOCOL, type Hardware } from './protocol.js';
+import { type AgentSettings, UsageError } from './settings.js';
+
+export interface JoinOptions {
+  url: string;
+  code: string;
+  name?: string;
+  /** Null: the real ones. */
+  pretended: PretendedGpus | null;
+}
+
+/** Tells the gateway what the host has, and keeps the token it gets. The code is used up by this. */
+export async function join(
+  settings: AgentSettings,
+  engine: Engine,
+  { url, code, name, pretended }: JoinOptions,
+): Promise<{ machine: JoinedMachine; hardware: Hardware }> {
+  const file = new MachineFile(settings.dataDir);
+  const before = file.read();
+  if (before !== null && pretended === null) {
+    throw new UsageError(`this host is machine ${before.machineId} already; remove ${file.path} to join anew`);
+  }
+  const disks = await probeDisks(settings.dataDir, engine.info);
+  const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);
+  const gateway = gatewayUrl(url);
+  const answer = await new Gateway(gateway, null).join({ protocol: AGENT_PROTOCOL, code, hardware });
+  const machine = { gateway, ...answer, diskLimit: disks.limit, pretended };
+  file.write(machine);
+  return { machine, hardware };
+}
+
+/** The token travels in every request: in clear only within this computer. */
+export function gatewayUrl(url: string): string {
+  if (!URL.canParse(url)) throw new UsageError(`${url} is not an address such as https://gpu.example.com`);
+  const { protocol, hostname } = new URL(url);
+  const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  if (protocol !== 'https:' && !(protocol === 'http:' && here)) {
+    throw new UsageError(`the gateway's address has to begin with https:// (http:// is for this computer alone)`);
+  }
+  return url.replace(/\/+$/, '');
+}
+
+/** What was found, for the operator to check. */
+export function describe({
+  cpu,
+  vcpus,
+  ramGb,
+  diskGb,
+  diskLimit,
+  engine,
+  driver,
+  cudaMax,
+  gpus,
+  nvlink,
+  pretended,
+}: Hardware): string {
+  const kept = {
+    quota: 'kept by a quota of the storage driver',
+    volume: '/workspace is a file system of each instance’s own; what is written elsewhere is not limited',
+    none: 'NOT limited: an instance can fill the disk of the host',
+  };
+  const cards = gpus.map(
+    ({ index, name, vramMb }) => `  GPU ${index}   ${name}, ${vramMb} MB${pretended ? ' (pretended)' : ''}`,
+  );
+  return [
+    `  CPU     ${cpu}, ${vcpus} processors, ${ramGb} GB of memory`,
+    `  disk    ${diskGb} GB for instances; ${kept[diskLimit]}`,
+    `  engine  ${engine.name} ${engine.version}`,
+    `  driver  ${driver ?? 'none'}${cudaMax === null ? '' : `, CUDA up to ${cudaMax}`}${nvlink ? ', NVLink' : ''}`,
+    ...cards,
+  ].join('\n');
+}

@@ -1,0 +1,245 @@
+import type { Logger } from 'pino';
+import type { AgentClock } from './clock.js';
+import type { Disks } from './disks.js';
+import type { Engine } from './engine/engine.js';
+import type { GpuAccess } from './gpus/gpu-access.js';
+import { InstanceTask } from './instance-task.js';
+import { Limiter } from './limiter.js';
+import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report } from './protocol.js';
+
+const PULLS_AT_ONCE = 2;
+const WATCH_AGAIN_MS = 500;
+const MAX_WATCH_AGAIN_MS = 4_000;
+/** Events of the engine that come together are answered by one look. */
+const EVENTS_TOGETHER_MS = 50;
+/** A look at everything, should an event have been lost. */
+const LOOK_EVERY_MS = 10_000;
+const LOOK_FOR_ENGINE_MS = 1_000;
+
+export interface ReconcilerDeps {
+  engine: Engine;
+  disks: Disks;
+  gpus: GpuAccess;
+  clock: AgentClock;
+  log: Logger;
+  machineId: string;
+  stopSeconds: number;
+  changed(kind: 'phase' | 'progress'): void;
+}
+
+/**
+ * Compares the newest document with the engine's containers, and has a task for each instance that either names.
+ * Everything is level-triggered: the same document twice, a late one or an older one leads to the same containers.
+ */
+export class Reconciler {
+  readonly #tasks = new Map<string, InstanceTask>();
+  readonly #containers = new Map<string, { running: boolean }>();
+  readonly #starts = new Limiter(1);
+  readonly #pulls = new Limiter(PULLS_AT_ONCE);
+  #document: DesiredState | null = null;
+  #kept = new Set<string>();
+  #cutOff = false;
+  #engineState: Report['engine'] = 'away';
+  #looking: Promise<void> | null = null;
+  #lookAgain = false;
+  #ending = new AbortController();
+
+  constructor(private readonly deps: ReconcilerDeps) {}
+
+  get generation(): number {
+    return this.#document?.generation ?? 0;
+  }
+
+  get state(): Pick<Report, 'generation' | 'instances' | 'unknown' | 'engine'> {
+    const tasks = [...this.#tasks.values()];
+    const named = tasks.filter((task) => this.#document === null || task.desired !== null);
+    const unknown = tasks.filter((task) => this.#document !== null && task.desired === null);
+    return {
+      generation: this.generation,
+      instances: named.slice(0, MAX_INSTANCES).map(({ observed }) => observed),
+      unknown: unknown.slice(0, MAX_INSTANCES).map(({ id }) => id),
+      engine: this.#engineState,
+    };
+  }
+
+  /** Takes a document as the truth, whether it is newer or older than the last. */
+  async apply(document: DesiredState): Promise<void> {
+    // What there is must be known first: what the document doesn't name is stopped before anything else starts.
+    if (this.#document === null) await this.#look();
+    this.#document = document;
+    const wasCutOff = this.#cutOff;
+    this.#cutOff = false;
+    const named = new Map(document.instances.map((instance) => [instance.id, instance]));
+    // Stops and removals first; starts wait for them in any case.
+    const ordered = [...named.values()].sort((a, b) => Number(a.phase === 'running') - Number(b.phase === 'running'));
+    for (const task of this.#tasks.values()) if (!named.has(task.id)) task.decide(null);
+    for (const instance of ordered) this.#task(instance.id).decide(instance);
+    for (const task of this.#tasks.values()) wasCutOff ? task.wakeNow() : task.wake();
+    this.deps.changed('phase');
+    await this.#look();
+  }
+
+  /** Stops everything, since nobody knows what ought to run here. The next document ends it. */
+  cutOff(): void {
+    if (this.#cutOff) return;
+    this.#cutOff = true;
+    for (const task of this.#tasks.values()) task.wakeNow();
+  }
+
+  get isCutOff(): boolean {
+    return this.#cutOff;
+  }
+
+  /** Watches the engine until `end`, through its deaths. */
+  async run(): Promise<void> {
+    const { engine, clock, machineId } = this.deps;
+    const { signal } = this.#ending;
+    void this.#lookRegularly(signal);
+    let pause = WATCH_AGAIN_MS;
+    while (!signal.aborted) {
+      try {
+        await engine.watch(
+          machineId,
+          () => {
+            pause = WATCH_AGAIN_MS;
+            void this.#look();
+          },
+          () => this.#lookSoon(),
+          signal,
+        );
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#setEngine('away', (error as Error).message);
+        // The regular look finds the engine too; without its events it would be slow to see a container end.
+        await clock.sleep(pause, signal);
+        pause = Math.min(pause * 2, MAX_WATCH_AGAIN_MS);
+      }
+    }
+  }
+
+  /** Leaves the containers as they are. */
+  end(): void {
+    this.#ending.abort();
+    for (const task of this.#tasks.values()) task.end();
+  }
+
+  async #lookRegularly(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.deps.clock.sleep(this.#engineState === 'ok' ? LOOK_EVERY_MS : LOOK_FOR_ENGINE_MS, signal);
+      if (!signal.aborted) await this.#look();
+    }
+  }
+
+  #setEngine(state: Report['engine'], message: string): void {
+    if (this.#engineState === state) return;
+    this.#engineState = state;
+    this.deps.changed('phase');
+    if (state === 'away') {
+      this.deps.log.warn({ message }, 'the container engine is away');
+    } else {
+      this.deps.log.info('the container engine answers');
+      for (const task of this.#tasks.values()) task.wakeNow();
+    }
+  }
+
+  #lookSoon(): void {
+    if (this.#lookAgain) return;
+    this.#lookAgain = true;
+    void this.deps.clock.sleep(EVENTS_TOGETHER_MS, this.#ending.signal).then(() => {
+      this.#lookAgain = false;
+      if (!this.#ending.signal.aborted) void this.#look();
+    });
+  }
+
+  /** One look at the engine after the other; who asks during one waits for the next, which begins after the asking. */
+  async #look(): Promise<void> {
+    const before = this.#looking;
+    const next = (async () => {
+      await before;
+      await this.#lookNow();
+    })();
+    this.#looking = next;
+    await next;
+  }
+
+  async #lookNow(): Promise<void> {
+    const { engine, disks, machineId } = this.deps;
+    try {
+      const found = await engine.list(machineId);
+      this.#kept = new Set(await disks.kept());
+      this.#containers.clear();
+      for (const container of found) this.#containers.set(container.instanceId, container);
+      this.#setEngine('ok', '');
+    } catch (error) {
+      return this.#setEngine('away', (error as Error).message);
+    }
+    for (const id of [...this.#containers.keys(), ...this.#kept]) this.#task(id);
+    for (const task of this.#tasks.values()) if (this.#differs(task)) task.wake();
+    this.#forgetGone();
+  }
+
+  #differs(task: InstanceTask): boolean {
+    const container = this.#containers.get(task.id);
+    if (task.want === 'absent') return container !== undefined || this.#kept.has(task.id);
+    if (task.want === 'running') return task.observed.phase !== 'RUNNING' || !container?.running;
+    if (task.want === 'undecided') return (task.observed.phase === 'RUNNING') !== (container?.running ?? false);
+    return container?.running ?? false;
+  }
+
+  /** What no document names and the host doesn't have needs no task. */
+  #forgetGone(): void {
+    for (const task of this.#tasks.values()) {
+      if (task.desired !== null || this.#containers.has(task.id) || this.#kept.has(task.id)) continue;
+      task.end();
+      this.#tasks.delete(task.id);
+    }
+  }
+
+  #task(id: string): InstanceTask {
+    const known = this.#tasks.get(id);
+    if (known !== undefined) return known;
+    const { engine, disks, gpus, clock, machineId, stopSeconds, changed, log } = this.deps;
+    const task = new InstanceTask(id, {
+      engine,
+      disks,
+      gpus,
+      clock,
+      machineId,
+      stopSeconds,
+      changed,
+      seen: (instanceId) => this.#containers.get(instanceId) ?? null,
+      saw: (instanceId, container) => {
+        if (container === null) this.#containers.delete(instanceId);
+        else this.#containers.set(instanceId, container);
+      },
+      isCutOff: () => this.#cutOff,
+      obstacle: (desired) => this.#obstacle(desired),
+      starting: (job, signal) => this.#starts.run(job, signal),
+      pulling: (job, signal) => this.#pulls.run(job, signal),
+      settled: () => this.#wakeWaiting(id),
+      trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'not done'),
+    });
+    this.#tasks.set(id, task);
+    if (this.#document !== null) task.decide(null);
+    else task.wake();
+    return task;
+  }
+
+  #wakeWaiting(settled: string): void {
+    for (const task of this.#tasks.values()) {
+      if (task.id !== settled && task.want === 'running' && task.observed.phase === 'WAITING') task.wake();
+    }
+  }
+
+  async #obstacle(desired: DesiredInstance): Promise<string | null> {
+    const found = await this.deps.engine.list(this.deps.machineId);
+    for (const { instanceId, running } of found) {
+      if (!running || instanceId === desired.id) continue;
+      const other = this.#tasks.get(instanceId);
+      if (other?.want !== 'running') return 'waits until another instance has stopped';
+      if (desired.gpus > 0 && (other.desired?.gpus ?? 0) > 0) return 'waits: another instance has the GPUs';
+    }
+    const clearing = [...this.#tasks.values()].some((task) => task.id !== desired.id && task.clearing);
+    return clearing ? 'waits until another instance is erased' : null;
+  }
+}

@@ -1,0 +1,69 @@
+import { type Logger, pino } from 'pino';
+import { Agent } from './agent.js';
+import { hostClock, pauseMs } from './clock.js';
+import { lockDataDir } from './data-dir-lock.js';
+import { openDisks } from './disks.js';
+import type { Engine } from './engine/engine.js';
+import { NoEngine, openEngine } from './engine/open-engine.js';
+import { Gateway } from './gateway.js';
+import { openGpuAccess } from './gpus/gpu-access.js';
+import { findGpus } from './gpus/nvidia-smi.js';
+import { pretendGpus } from './hardware.js';
+import { MachineFile } from './machine-file.js';
+import { type AgentSettings, UsageError } from './settings.js';
+
+/** The engine may be started after the agent. */
+const MAX_ENGINE_PAUSE_MS = 4_000;
+
+/** Stays until SIGTERM or SIGINT, which leave the containers running. */
+export async function run(settings: AgentSettings): Promise<void> {
+  const file = new MachineFile(settings.dataDir);
+  const machine = file.read();
+  if (machine === null)
+    throw new UsageError(`this host has not joined: gpu-agent join URL CODE (${file.path} is not there)`);
+  lockDataDir(settings.dataDir);
+  const { machineId, gateway, token, pretended, diskLimit } = machine;
+  const log = openLog(settings);
+  const engine = await waitForEngine(settings, log);
+  const { gpus } = pretended === null ? await findGpus() : pretendGpus(pretended);
+  const agent = new Agent({
+    gateway: new Gateway(gateway, token),
+    engine,
+    disks: openDisks(settings.dataDir, diskLimit),
+    gpus: await openGpuAccess({ gpus, pretended: pretended !== null }, engine, log),
+    clock: hostClock,
+    log,
+    machineId,
+    stopSeconds: settings.stopSeconds,
+    cutOffSeconds: settings.cutOffSeconds,
+    lastContact: file.lastContact,
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => agent.end());
+  const { name, version } = engine.info;
+  log.info(
+    { machine: machineId, gateway, engine: `${name} ${version}`, gpus: gpus.length, diskLimit },
+    'the agent runs',
+  );
+  await agent.run();
+  log.info('the agent ends; containers are left as they are');
+}
+
+/** A host that has joined has an engine: one that doesn't answer is waited for. SIGTERM ends the process meanwhile. */
+async function waitForEngine({ engineSocket, runtimeDir }: AgentSettings, log: Logger): Promise<Engine> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await openEngine(engineSocket, runtimeDir);
+    } catch (error) {
+      if (!(error instanceof NoEngine)) throw error;
+      if (tries === 0) log.warn({ message: error.message }, 'the container engine is away');
+      await hostClock.sleep(pauseMs(tries, MAX_ENGINE_PAUSE_MS));
+    }
+  }
+}
+
+/** To stderr; no line holds a token or the value of a variable of a renter's. */
+function openLog({ logLevel }: AgentSettings): Logger {
+  const log = pino({ level: logLevel }, pino.destination(2));
+  process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
+  return log;
+}

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+/** Everything the environment decides for the agent; read nowhere else. */
+export interface AgentSettings {
+  dataDir: string;
+  /** Null: the usual sockets are tried. */
+  engineSocket: string | null;
+  /** Where a user's own engine has its socket. */
+  runtimeDir: string | null;
+  stopSeconds: number;
+  cutOffSeconds: number;
+  logLevel: string;
+}
+
+/** A wrong setting or use; the message is for the operator. */
+export class UsageError extends Error {}
+
+const environment = z.object({
+  GPU_AGENT_DATA_DIR: z.string().optional(),
+  GPU_AGENT_ENGINE: z.string().optional(),
+  GPU_AGENT_STOP_SECONDS: whole(0, 300).default(10),
+  GPU_AGENT_CUT_OFF_SECONDS: whole(1, 86_400).default(900),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level such as info')
+    .default('info'),
+  XDG_RUNTIME_DIR: z.string().optional(),
+  XDG_DATA_HOME: z.string().optional(),
+});
+
+export function readSettings(env: NodeJS.ProcessEnv, options: { dataDir?: string; engine?: string }): AgentSettings {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    throw new UsageError(parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; '));
+  }
+  const read = parsed.data;
+  return {
+    dataDir: options.dataDir ?? read.GPU_AGENT_DATA_DIR ?? usualDataDir(read.XDG_DATA_HOME),
+    engineSocket: options.engine ?? read.GPU_AGENT_ENGINE ?? null,
+    runtimeDir: read.XDG_RUNTIME_DIR ?? null,
+    stopSeconds: read.GPU_AGENT_STOP_SECONDS,
+    cutOffSeconds: read.GPU_AGENT_CUT_OFF_SECONDS,
+    logLevel: read.LOG_LEVEL,
+  };
+}
+
+function usualDataDir(dataHome: string | undefined): string {
+  if (process.getuid?.() === 0 && existsSync('/var/lib')) return '/var/lib/gpu-agent';
+  return join(dataHome ?? join(homedir(), '.local/share'), 'gpu-agent');
+}
+
+function whole(min: number, max: number) {
+  return z
+    .string()
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      message: `must be a whole number from ${min} to ${max}`,
+    })
+    .transform(Number);
+}

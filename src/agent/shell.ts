@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+
+const ENDS_WITHIN_MS = 60_000;
+const MAX_OUTPUT = 8_388_608;
+
+/** What a program of the host prints. Rejects with its own last words when it fails, is not there, or takes too long. */
+export function output(file: string, ...args: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { timeout: ENDS_WITHIN_MS, maxBuffer: MAX_OUTPUT, env: { ...process.env, LC_ALL: 'C' } };
+    execFile(file, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${file}: ${stderr.trim().split('\n').at(-1) || error.message}`));
+    });
+  });
+}
+
+/** Null when the program fails or is not there. */
+export async function outputOrNull(file: string, ...args: string[]): Promise<string | null> {
+  try {
+    return await output(file, ...args);
+  } catch {
+    return null;
+  }
+}

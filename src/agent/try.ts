@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join as joinPath } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { PACKAGE_ROOT } from '../package-root.js';
+import type { Engine } from './engine/engine.js';
+import { Gateway, GatewayFault } from './gateway.js';
+import type { PretendedGpus } from './hardware.js';
+import { gatewayUrl, join } from './join.js';
+import { type JoinedMachine, MachineFile } from './machine-file.js';
+import { run } from './run.js';
+import { type AgentSettings, UsageError } from './settings.js';
+
+const ENROLS_WITHIN_MS = 60_000;
+/** The operator's command that gives a join code: a program of this package, run as one. */
+const ENROLL = [joinPath(PACKAGE_ROOT, 'dist/src/admin/main.js'), 'machine', 'enroll', '--demo', '--online', '--json'];
+const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
+
+/** This computer as a machine with pretended GPUs, under a gateway that runs on it. */
+export async function tryOut(
+  settings: AgentSettings,
+  engine: Engine,
+  url: string,
+  pretended: PretendedGpus,
+): Promise<void> {
+  const gateway = gatewayUrl(url);
+  const dir = { ...settings, dataDir: joinPath(settings.dataDir, 'try') };
+  const machine = (await stillJoined(dir, gateway, pretended)) ?? (await joinAnew(dir, engine, gateway, pretended));
+  process.stdout.write(howToDeploy(machine));
+  await run(dir);
+}
+
+async function stillJoined(
+  settings: AgentSettings,
+  gateway: string,
+  pretended: PretendedGpus,
+): Promise<JoinedMachine | null> {
+  const machine = new MachineFile(settings.dataDir).read();
+  if (machine?.gateway !== gateway || JSON.stringify(machine.pretended) !== JSON.stringify(pretended)) return null;
+  try {
+    await new Gateway(gateway, machine.token).desired(0, 0, AbortSignal.timeout(ENROLS_WITHIN_MS));
+    return machine;
+  } catch (error) {
+    // Another database than the last time: its machines are others.
+    if (error instanceof GatewayFault && error.kind === 'revoked') return null;
+    throw error;
+  }
+}
+
+async function joinAnew(settings: AgentSettings, engine: Engine, url: string, pretended: PretendedGpus) {
+  const { code } = await enroll();
+  rmSync(new MachineFile(settings.dataDir).path, { force: true });
+  return (await join(settings, engine, { url, code, pretended })).machine;
+}
+
+/** Works on the database that DATA_DIR or DATABASE_URL name, as `npm start` does. */
+async function enroll(): Promise<z.infer<typeof enrolled>> {
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ENROLL, { timeout: ENROLS_WITHIN_MS });
+    return enrolled.parse(JSON.parse(stdout));
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string };
+    throw new UsageError(`this computer can't be enrolled: ${stderr?.trim().split('\n').at(-1) || message}`);
+  }
+}
+
+function howToDeploy({ machineId, gateway, gpu }: JoinedMachine): string {
+  return [
+    '',
+    `This computer is machine ${machineId} with pretended GPUs (${gpu}). Deploy to it from another terminal:`,
+    `  GPU_API_KEY=$KEY npx gpu deploy ${machineId} --base-url ${gateway}`,
+    'or',
+    `  curl -X POST -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`,
+    `    -d '{"machine_id":"${machineId}"}' ${gateway}/v1/instances`,
+    'Ctrl-C ends the agent and leaves containers as they are.',
+    '',
+    '',
+  ].join('\n');
+}

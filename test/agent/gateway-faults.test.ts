@@ -1,0 +1,142 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Agent } from '../../src/agent/agent.js';
+import { type AgentClock, hostClock } from '../../src/agent/clock.js';
+import { openDisks } from '../../src/agent/disks.js';
+import { openEngine } from '../../src/agent/engine/open-engine.js';
+import { Gateway } from '../../src/agent/gateway.js';
+import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
+import { pretendGpus } from '../../src/agent/hardware.js';
+import { MACHINE, TestHost, wished } from './support/agent-process.js';
+import { startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { startRegistry, type TestRegistry } from './support/registry.js';
+import { ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
+import { until } from './support/until.js';
+
+const ID = 'i-00000001';
+const CUT_OFF_SECONDS = 900;
+
+/** The host's clock, that a test can put forward. */
+class MovedClock implements AgentClock {
+  aheadMs = 0;
+  now = () => hostClock.now() + this.aheadMs;
+  sleep = hostClock.sleep;
+}
+
+describe('a gateway that misbehaves', () => {
+  const reason = whyNot('podman');
+  if (reason !== null) {
+    it.skip(`skipped: ${reason}`, () => {});
+    return;
+  }
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let host: TestHost;
+  let image: string;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    engine = await startEngine('podman', [registry.at]);
+    await registry.push('busybox');
+    image = `${registry.at}/busybox`;
+  });
+  afterAll(async () => {
+    await engine.close();
+    await registry.close();
+  });
+  beforeEach(async () => {
+    gateway = await ScriptedGateway.open();
+    host = new TestHost(engine, gateway);
+  });
+  afterEach(async () => {
+    await host.close();
+    await gateway.close();
+  });
+
+  it.each(['nonsense', 'half', 'fault', 'unauthorized', 'away'] as const)(
+    'changes nothing by answering with: %s',
+    async (mood) => {
+      host.start();
+      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      await gateway.phase(ID, 'RUNNING', 30_000);
+      const { State } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
+      gateway.mood = mood;
+      gateway.wake();
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect((await engine.docker.getContainer(`gpu-${ID}`).inspect()).State).toMatchObject({
+        Running: true,
+        StartedAt: State.StartedAt,
+      });
+      gateway.mood = 'good';
+      gateway.wish([wished(ID, 'stopped', { image, gpus: 1 })]);
+      await gateway.phase(ID, 'STOPPED', 60_000);
+      expect(host.log).not.toContain(TOKEN);
+    },
+  );
+
+  it('says once, not each second, that it is away', async () => {
+    host.start();
+    await gateway.next();
+    gateway.mood = 'away';
+    gateway.wake();
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect(host.log.split('no answer of use')).toHaveLength(2);
+  });
+
+  it('out of reach for 15 minutes stops what runs, and the next document brings it back', async () => {
+    const clock = new MovedClock();
+    let contact: number | null = null;
+    const opened = await openEngine(engine.socket, null);
+    const log = pino({ level: 'silent' });
+    const agent = new Agent({
+      gateway: new Gateway(gateway.url, TOKEN),
+      engine: opened,
+      disks: openDisks(host.dataDir, 'none'),
+      gpus: await openGpuAccess({ ...pretendGpus({ count: 1, name: 'GPU', vramMb: 1 }), pretended: true }, opened, log),
+      clock,
+      log,
+      machineId: MACHINE,
+      stopSeconds: 2,
+      cutOffSeconds: CUT_OFF_SECONDS,
+      lastContact: {
+        read: () => contact,
+        write: (now) => {
+          contact = now;
+        },
+      },
+    });
+    const runs = agent.run();
+    const running = async () => (await engine.containers()).get(ID)?.running;
+    try {
+      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      await gateway.phase(ID, 'RUNNING', 30_000);
+      gateway.mood = 'away';
+      gateway.wake();
+      clock.aheadMs += (CUT_OFF_SECONDS - 60) * 1_000;
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect(await running()).toBe(true);
+      clock.aheadMs += 60_000;
+      await until('stopped', async () => (await running()) === false, 15_000);
+      // The very document that it had: its number tells nothing new, but it is asked for whole.
+      gateway.reports = [];
+      gateway.mood = 'good';
+      await until('running again', running, 20_000);
+      await gateway.phase(ID, 'RUNNING');
+    } finally {
+      agent.end();
+      await runs;
+    }
+  });
+
+  it('counts the 15 minutes over its own death', async () => {
+    host.start();
+    gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+    await gateway.phase(ID, 'RUNNING', 30_000);
+    await host.end('SIGKILL');
+    gateway.mood = 'away';
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    host.start({ GPU_AGENT_CUT_OFF_SECONDS: '2' });
+    await until('stopped', async () => (await engine.containers()).get(ID)?.running === false, 10_000);
+  });
+});

@@ -1,0 +1,69 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openEngine } from '../../src/agent/engine/open-engine.js';
+import { findGpus } from '../../src/agent/gpus/nvidia-smi.js';
+import { TestHost, wished } from './support/agent-process.js';
+import { startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { startRegistry, type TestRegistry } from './support/registry.js';
+import { ScriptedGateway } from './support/scripted-gateway.js';
+
+const ID = 'i-00000001';
+const { gpus } = await findGpus();
+const reason = whyNot('podman');
+
+describe.skipIf(reason !== null)(`GPUs by CDI${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    engine = await startEngine('podman', [registry.at]);
+    await registry.push('busybox');
+  });
+  afterAll(async () => {
+    await engine.close();
+    await registry.close();
+  });
+  beforeEach(async () => {
+    gateway = await ScriptedGateway.open();
+  });
+  afterEach(() => gateway.close());
+
+  it('gives as many pretended GPUs as are rented', async () => {
+    const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
+    host.start();
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
+    await gateway.phase(ID, 'RUNNING');
+    const { text } = await engine.exec(ID, 'sh', '-c', 'ls /dev | grep gpu-pretended');
+    expect(text.trim().split('\n')).toEqual(['gpu-pretended0', 'gpu-pretended1', 'gpu-pretended2']);
+    await host.close();
+  });
+
+  it('does not tell RUNNING of a container without its GPUs', async () => {
+    const host = new TestHost(engine, gateway, { gpus: 2, diskLimit: 'none' });
+    host.start();
+    // As an engine does that takes a request for devices, answers that all is well, and gives none.
+    const opened = await openEngine(engine.socket, null);
+    await opened.pull(`${registry.at}/busybox:latest`, () => {}, new AbortController().signal);
+    const imageId = (await opened.imageId(`${registry.at}/busybox:latest`))!;
+    const without = { command: null, env: {}, vcpus: 1, memoryMb: 256, gpus: null, workspace: null, quotaGb: null };
+    await opened.create({ instanceId: ID, machineId: 'm-test', start: 1, imageId, ...without });
+    await opened.start(ID);
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 2 })]);
+    const failed = await gateway.phase(ID, 'FAILED');
+    expect(failed.message).toBe('the container shows 0 of 2 GPUs');
+    expect((await engine.containers()).get(ID)?.running).toBe(false);
+    await host.close();
+  });
+
+  it.skipIf(gpus.length === 0)('shows real GPUs inside (skipped where nvidia-smi finds none)', async () => {
+    await registry.push('glibc', { glibc: true });
+    const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
+    host.start();
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/glibc`, gpus: gpus.length })]);
+    await gateway.phase(ID, 'RUNNING', 60_000);
+    const { text } = await engine.exec(ID, '/usr/bin/nvidia-smi', '-L');
+    for (const { uuid } of gpus) expect(text).toContain(uuid);
+    await host.close();
+  });
+});

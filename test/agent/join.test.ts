@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runAgent } from './support/agent-process.js';
+import { startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { CODE, ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
+import { until } from './support/until.js';
+
+describe('gpu-agent join', () => {
+  const reason = whyNot('podman');
+  if (reason !== null) {
+    it.skip(`skipped: ${reason}`, () => {});
+    return;
+  }
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let dir: string;
+
+  beforeAll(async () => {
+    engine = await startEngine('podman', []);
+    gateway = await ScriptedGateway.open();
+    dir = mkdtempSync(join(tmpdir(), 'agent-join-'));
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await engine.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const at = (name: string) => ['--data-dir', join(dir, name), '--engine', engine.socket];
+
+  it('tells what the host has, and keeps the token for its owner alone', async () => {
+    const exit = await runAgent(['join', gateway.url, CODE, '--name', 'host-1', ...at('one')]).ended;
+    expect(exit).toMatchObject({ code: 0 });
+    expect(exit.stdout).toContain('machine m-test');
+    expect(exit.stdout + exit.stderr).not.toContain(TOKEN);
+    const [{ hardware }] = gateway.joins as [(typeof gateway.joins)[number]];
+    expect(hardware).toMatchObject({ hostname: 'host-1', engine: { name: 'podman' }, pretended: false });
+    expect(hardware.vcpus).toBeGreaterThan(0);
+    expect(['volume', 'none', 'quota']).toContain(hardware.diskLimit);
+    const file = join(dir, 'one/machine.json');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ machineId: 'm-test', token: TOKEN });
+    const again = await runAgent(['join', gateway.url, CODE, ...at('one')]).ended;
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is machine m-test already') });
+    expect(gateway.joins).toHaveLength(1);
+  });
+
+  it('says the gateway’s words about a wrong code, and keeps nothing', async () => {
+    const exit = await runAgent(['join', gateway.url, 'wrong', ...at('two')]).ended;
+    expect(exit).toMatchObject({ code: 1, stderr: 'gpu-agent: The join code is not known.\n' });
+    const run = await runAgent(['run', ...at('two')]).ended;
+    expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('has not joined') });
+  });
+
+  it('sends no token over a line that others can read', async () => {
+    const exit = await runAgent(['join', 'http://gpu.example.com', CODE, ...at('three')]).ended;
+    expect(exit).toMatchObject({ code: 2, stderr: expect.stringContaining('https://') });
+  });
+
+  it('says in one line that there is no engine, or that it does not answer', async () => {
+    const nobody = await runAgent(['hardware', '--engine', join(dir, 'none.sock'), '--data-dir', dir]).ended;
+    expect(nobody.code).toBe(2);
+    expect(nobody.stderr.trim().split('\n')).toHaveLength(1);
+    expect(nobody.stderr).toContain('does not answer');
+    const gone = createServer();
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+    const { port } = gone.address() as { port: number };
+    gone.close();
+    const away = await runAgent(['join', `http://127.0.0.1:${port}`, CODE, ...at('four')]).ended;
+    expect(away).toMatchObject({ code: 3, stderr: expect.stringContaining('does not answer') });
+  });
+
+  it('lets one agent run on a data folder', async () => {
+    const first = runAgent(['run', ...at('one')]);
+    await until('the agent runs', () => first.stderr().includes('the agent runs'), 15_000);
+    const second = await runAgent(['run', ...at('one')]).ended;
+    expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining(`process ${first.pid}`) });
+    expect((await first.end('SIGTERM')).code).toBe(0);
+    // Of one that was killed nothing stays in the way.
+    const third = runAgent(['run', ...at('one')]);
+    await until('the agent runs', () => third.stderr().includes('the agent runs'), 15_000);
+    await third.end('SIGKILL');
+    const fourth = runAgent(['run', ...at('one')]);
+    await until('the agent runs', () => fourth.stderr().includes('the agent runs'), 15_000);
+    await fourth.end('SIGTERM');
+  });
+});

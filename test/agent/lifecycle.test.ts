@@ -1,0 +1,238 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LABELS } from '../../src/agent/engine/engine.js';
+import { MACHINE, TestHost, wished } from './support/agent-process.js';
+import { type EngineName, startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { startRegistry, type TestRegistry } from './support/registry.js';
+import { ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
+import { until } from './support/until.js';
+
+const ID = 'i-00000001';
+const OTHER = 'i-00000002';
+const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
+
+describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) => {
+  const reason = whyNot(name);
+  if (reason !== null) {
+    it.skip(`skipped: ${reason}`, () => {});
+    return;
+  }
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let host: TestHost;
+  let image: string;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    engine = await startEngine(name, [registry.at]);
+    await registry.push('busybox');
+    image = `${registry.at}/busybox`;
+    await pull(engine, `${image}:latest`);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await registry.close();
+  });
+  beforeEach(async () => {
+    gateway = await ScriptedGateway.open();
+    host = new TestHost(engine, gateway);
+    host.start();
+  });
+  afterEach(async () => {
+    await host.close();
+    await gateway.close();
+  });
+
+  const running = (id: string, rest = {}) => wished(id, 'running', { image, gpus: 1, ...rest });
+
+  it('brings a container up within 5 s when the image is there, with its GPUs, limits and environment', async () => {
+    const asked = performance.now();
+    gateway.wish([running(ID, { gpus: 2, env: { NAME: 'a value', SECRET: 'hush-hush' } })]);
+    await gateway.phase(ID, 'RUNNING');
+    expect(performance.now() - asked).toBeLessThan(5_000);
+    const devices = await engine.exec(ID, 'ls', '/dev');
+    expect(devices.text.split('\n').filter((file) => file.startsWith('gpu-pretended'))).toHaveLength(2);
+    const environment = await engine.exec(ID, 'env');
+    expect(environment.text).toMatch(/^NAME=a value$/m);
+    const status = await engine.exec(ID, 'cat', '/proc/1/status');
+    expect(status.text).toMatch(/^NoNewPrivs:\s+1$/m);
+    const capabilities = BigInt(`0x${/^CapBnd:\s+([0-9a-f]+)$/m.exec(status.text)![1]}`);
+    const [NET_RAW, SYS_ADMIN, MKNOD, CHOWN] = [13n, 21n, 27n, 0n];
+    for (const bit of [NET_RAW, SYS_ADMIN, MKNOD]) expect((capabilities >> bit) & 1n).toBe(0n);
+    expect((capabilities >> CHOWN) & 1n).toBe(1n);
+    const { HostConfig, Mounts } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
+    expect(HostConfig).toMatchObject({ Memory: 256 * 2 ** 20, PidsLimit: 16_384, NanoCpus: 1e9, Privileged: false });
+    expect(Mounts.map(({ Destination }) => Destination)).toEqual(['/workspace']);
+    expect(host.log).not.toContain('hush-hush');
+    expect(host.log).not.toContain(TOKEN);
+  });
+
+  it('keeps a file over stop and start, and leaves nothing after destroy', async () => {
+    gateway.wish([running(ID)]);
+    await gateway.phase(ID, 'RUNNING');
+    await engine.exec(ID, 'sh', '-c', 'echo kept > /workspace/file; echo also > /etc/file; sync');
+    gateway.wish([wished(ID, 'stopped', { image, gpus: 1 })]);
+    const stopped = await gateway.phase(ID, 'STOPPED');
+    expect(stopped).toMatchObject({ start: 1, exitCode: 0 });
+    expect((await engine.containers()).get(ID)?.running).toBe(false);
+    gateway.wish([running(ID, { start: 2 })]);
+    await gateway.sees(ID, ({ phase, start }) => phase === 'RUNNING' && start === 2);
+    expect((await engine.exec(ID, 'cat', '/workspace/file', '/etc/file')).text).toBe('kept\nalso\n');
+    gateway.wish([wished(ID, 'absent', { image, start: 2 })]);
+    await gateway.phase(ID, 'ERASED');
+    expect((await engine.containers()).size).toBe(0);
+    expect((await engine.docker.listVolumes()).Volumes ?? []).toEqual([]);
+    expect(host.disks).toEqual([]);
+  });
+
+  it('lets an instance fill its own disk and no other', async () => {
+    gateway.wish([running(ID)]);
+    await gateway.phase(ID, 'RUNNING');
+    const filled = await engine.exec(ID, 'dd', 'if=/dev/zero', 'of=/workspace/large', 'bs=1M', 'count=1100');
+    expect(filled.code).not.toBe(0);
+    expect(filled.text).toContain('No space left on device');
+    expect((await engine.exec(ID, 'sh', '-c', 'echo fine > /tmp/elsewhere')).code).toBe(0);
+    expect((await gateway.next()).instances[0]?.phase).toBe('RUNNING');
+  });
+
+  it('starts a container that ends by itself again, with growing pauses, and tells so', async () => {
+    gateway.wish([running(ID, { command: FAILING })]);
+    const first = await gateway.sees(ID, ({ restarts }) => restarts === 1);
+    expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
+    const began = performance.now();
+    await gateway.sees(ID, ({ restarts }) => restarts === 2);
+    const second = performance.now();
+    await gateway.sees(ID, ({ restarts }) => restarts === 3);
+    const third = performance.now();
+    expect(second - began).toBeGreaterThan(1_000);
+    expect(third - second).toBeGreaterThan(2_000);
+  });
+
+  it.each([
+    ['an image that is not there', { image: '127.0.0.1:1/none' }, /./, 120_000],
+    ['a name that is no image', { image: '../containers' }, /is not the name of an image/, 5_000],
+    ['a command that is not in the image', { command: ['/no/such'] }, /no such file or directory|not found/, 20_000],
+    ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 20_000],
+  ])('fails for good with the engine’s words: %s', async (_, rest, words, withinMs) => {
+    const wish = running(ID, rest);
+    if (wish.image === '127.0.0.1:1/none') wish.image = `${registry.at}/none`;
+    gateway.wish([wish]);
+    const failed = await gateway.phase(ID, 'FAILED', withinMs);
+    expect(failed.message).toMatch(words);
+    expect([...(await engine.containers()).values()].filter((container) => container.running)).toEqual([]);
+    // The next start is tried anew.
+    gateway.wish([wished(ID, 'absent')]);
+    await gateway.phase(ID, 'ERASED');
+    gateway.wish([running(OTHER)]);
+    await gateway.phase(OTHER, 'RUNNING');
+  });
+
+  it('stops and reports what no document names, and erases it only when told', async () => {
+    gateway.wish([running(ID)]);
+    await gateway.phase(ID, 'RUNNING');
+    gateway.wish([]);
+    await until('unknown', () => gateway.reports.at(-1)?.unknown.includes(ID), 10_000);
+    await until('stopped', async () => (await engine.containers()).get(ID)?.running === false, 10_000);
+    await gateway.next();
+    expect((await engine.containers()).has(ID)).toBe(true);
+    expect(gateway.reports.at(-1)).toMatchObject({ unknown: [ID], instances: [] });
+    gateway.wish([wished(ID, 'absent')]);
+    await gateway.phase(ID, 'ERASED');
+    expect((await engine.containers()).size).toBe(0);
+    gateway.wish([]);
+    await until('forgotten', () => gateway.reports.at(-1)?.instances.length === 0, 10_000);
+    expect(gateway.reports.at(-1)?.unknown).toEqual([]);
+  });
+
+  it('is not harmed by the same document twice, or by one of before a restore', async () => {
+    gateway.wish([running(ID)]);
+    await gateway.phase(ID, 'RUNNING');
+    const { State } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
+    gateway.wish([running(ID)]);
+    gateway.wish([running(ID), wished(OTHER, 'stopped')], 40);
+    await gateway.phase(OTHER, 'STOPPED');
+    gateway.wish([running(ID)], 3);
+    await until('the older document', () => gateway.reports.at(-1)?.generation === 3, 15_000);
+    await gateway.phase(ID, 'RUNNING');
+    expect((await engine.docker.getContainer(`gpu-${ID}`).inspect()).State.StartedAt).toBe(State.StartedAt);
+  });
+
+  it('stops the old container before the new one starts, by the engine’s own events', async () => {
+    const [old, newer] = ['i-0000000a', 'i-0000000b'];
+    const since = Math.floor(Date.now() / 1_000) - 1;
+    gateway.wish([running(old)]);
+    await gateway.phase(old, 'RUNNING');
+    gateway.wish([wished(old, 'stopped', { image, gpus: 1 }), running(newer)]);
+    await gateway.phase(newer, 'RUNNING');
+    const order = await events(engine, since);
+    expect(order.filter((event) => /^(start|die) i-0000000[ab]$/.test(event))).toEqual([
+      `start ${old}`,
+      `die ${old}`,
+      `start ${newer}`,
+    ]);
+  });
+
+  it('lets nothing start while another container of the machine runs that ought not', async () => {
+    gateway.wish([running(ID, { command: ['/bin/sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done'] })]);
+    await gateway.phase(ID, 'RUNNING');
+    gateway.wish([running(OTHER)]);
+    await gateway.phase(OTHER, 'WAITING');
+    await gateway.phase(OTHER, 'RUNNING');
+    expect((await engine.containers()).get(ID)?.running).toBe(false);
+  });
+
+  it('gives no GPU to two instances at once, even if a document says so', async () => {
+    gateway.wish([running(ID)]);
+    await gateway.phase(ID, 'RUNNING');
+    gateway.wish([running(ID), running(OTHER)]);
+    const waiting = await gateway.phase(OTHER, 'WAITING');
+    expect(waiting.message).toContain('another instance has the GPUs');
+    gateway.wish([wished(ID, 'absent'), running(OTHER)]);
+    await gateway.phase(OTHER, 'RUNNING');
+  });
+
+  it('finds a machine as it left it, and leaves containers of another machine alone', async () => {
+    gateway.wish([running(ID)]);
+    await gateway.phase(ID, 'RUNNING');
+    const { State } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
+    expect((await host.end('SIGTERM'))?.code).toBe(0);
+    expect((await engine.containers()).get(ID)?.running).toBe(true);
+    const foreign = await engine.docker.createContainer({
+      name: 'foreign',
+      Image: `${image}:latest`,
+      Labels: { [LABELS.instance]: OTHER, [LABELS.machine]: `${MACHINE}-2`, [LABELS.start]: '1' },
+      HostConfig: {
+        Ulimits: [
+          { Name: 'nofile', Soft: 1_024, Hard: 1_024 },
+          { Name: 'nproc', Soft: 1_024, Hard: 1_024 },
+        ],
+      },
+    });
+    await foreign.start();
+    gateway.reports = [];
+    host.start();
+    await gateway.phase(ID, 'RUNNING');
+    expect((await engine.docker.getContainer(`gpu-${ID}`).inspect()).State.StartedAt).toBe(State.StartedAt);
+    expect((await foreign.inspect()).State.Running).toBe(true);
+    expect(gateway.reports.at(-1)?.unknown).toEqual([]);
+    await foreign.remove({ force: true });
+  });
+});
+
+async function pull(engine: TestEngine, image: string): Promise<void> {
+  const stream = await engine.docker.createImage({ fromImage: image });
+  for await (const chunk of stream) if (/"error"/.test(String(chunk))) throw new Error(String(chunk));
+}
+
+/** Of containers, as "action instance", oldest first. */
+async function events(engine: TestEngine, since: number): Promise<string[]> {
+  const until = Math.ceil(Date.now() / 1_000) + 1;
+  const stream = await engine.docker.getEvents({ since, until, filters: { type: ['container'] } });
+  let text = '';
+  for await (const chunk of stream) text += chunk;
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+    .map(({ Action, Actor }) => `${Action} ${Actor.Attributes[LABELS.instance]}`);
+}

@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MachineFile } from '../../../src/agent/machine-file.js';
+import type { DesiredInstance, Hardware } from '../../../src/agent/protocol.js';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { mountsBelow, type TestEngine } from './engines.js';
+import { type ScriptedGateway, TOKEN } from './scripted-gateway.js';
+
+const MAIN = join(PACKAGE_ROOT, 'dist/src/agent/main.js');
+export const MACHINE = 'm-test';
+
+export interface Exit {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The built agent, as an operator runs it. */
+export function runAgent(args: string[], env: Record<string, string> = {}) {
+  if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
+  const { PATH = '/usr/bin:/bin' } = process.env;
+  const child: ChildProcess = spawn(process.execPath, [MAIN, ...args], { env: { PATH, ...env } });
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const ended = new Promise<Exit>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
+  return {
+    pid: child.pid!,
+    stderr: () => stderr,
+    stdout: () => stdout,
+    ended,
+    async end(signal: NodeJS.Signals): Promise<Exit> {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** A host that has joined as a machine with pretended GPUs, and its agent's life. */
+export class TestHost {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'agent-host-'));
+  #agent: ReturnType<typeof runAgent> | null = null;
+  readonly logs: string[] = [];
+
+  constructor(
+    private readonly engine: TestEngine,
+    private readonly gateway: ScriptedGateway,
+    { diskLimit = 'volume', gpus = 2 }: { diskLimit?: Hardware['diskLimit']; gpus?: number } = {},
+  ) {
+    new MachineFile(this.dataDir).write({
+      gateway: gateway.url,
+      machineId: MACHINE,
+      token: TOKEN,
+      gpu: 'rtx-4090',
+      diskLimit,
+      pretended: gpus === 0 ? null : { count: gpus, name: 'NVIDIA GeForce RTX 4090', vramMb: 24_576 },
+    });
+  }
+
+  start(env: Record<string, string> = {}): void {
+    const args = ['run', '--data-dir', this.dataDir, '--engine', this.engine.socket];
+    this.#agent = runAgent(args, { LOG_LEVEL: 'debug', GPU_AGENT_STOP_SECONDS: '2', ...env });
+  }
+
+  get log(): string {
+    return [...this.logs, this.#agent?.stderr() ?? ''].join('');
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit | null> {
+    const exit = (await this.#agent?.end(signal)) ?? null;
+    this.logs.push(exit?.stderr ?? '');
+    this.#agent = null;
+    return exit;
+  }
+
+  /** Files of instances' disks, and where they are mounted. */
+  get disks(): string[] {
+    const dir = join(this.dataDir, 'disks');
+    return [...(existsSync(dir) ? readdirSync(dir) : []), ...mountsBelow(this.dataDir)];
+  }
+
+  /** Erases what is there through the agent, so that no mount stays behind. */
+  async close(): Promise<void> {
+    const ids = [...new Set([...(await this.engine.containers()).keys(), ...this.disks.map(idOf)])].filter(Boolean);
+    if (ids.length > 0) {
+      if (this.#agent === null) this.start();
+      this.gateway.mood = 'good';
+      this.gateway.wish(ids.map((id) => wished(id, 'absent')));
+      for (const id of ids) await this.gateway.phase(id, 'ERASED', 60_000);
+    }
+    await this.end();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+function idOf(name: string): string {
+  return /i-[a-f0-9]{8}/.exec(name)?.[0] ?? '';
+}
+
+export function wished(
+  id: string,
+  phase: DesiredInstance['phase'],
+  rest: Partial<DesiredInstance> = {},
+): DesiredInstance {
+  return {
+    id,
+    phase,
+    start: 1,
+    image: 'none',
+    command: null,
+    env: {},
+    gpus: 0,
+    vcpus: 1,
+    memoryMb: 256,
+    diskGb: 1,
+    ports: [8888],
+    ...rest,
+  };
+}

@@ -1,0 +1,199 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { accessSync, constants, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import Docker from 'dockerode';
+import { LABELS } from '../../../src/agent/engine/engine.js';
+import { until } from './until.js';
+
+/** Real engines of the host's packages, each on a folder of its own: nothing of the host's own containers is touched. */
+export type EngineName = 'podman' | 'docker';
+
+export interface TestEngine {
+  name: EngineName;
+  socket: string;
+  docker: Docker;
+  /** SIGKILL: it has no say in it. */
+  kill(): Promise<void>;
+  /** Starts it, also after a kill, and waits until it answers. */
+  start(): Promise<void>;
+  /** Containers that carry the agent's labels, by instance; all of them, running or not. */
+  containers(): Promise<Map<string, { running: boolean; name: string }>>;
+  /** Runs a command inside a container; what it printed and its exit code. */
+  exec(instanceId: string, ...command: string[]): Promise<{ code: number; text: string }>;
+  close(): Promise<void>;
+}
+
+const ANSWERS_WITHIN_MS = 60_000;
+
+/** Why no container can be run by this engine here; null when one can. */
+export function whyNot(name: EngineName): string | null {
+  if (process.getuid?.() !== 0) return 'the tests of the engines need root';
+  const program = name === 'podman' ? 'podman' : 'dockerd';
+  if (find(program) === null) return `${program} is not installed`;
+  return find('docker-registry') === null ? 'docker-registry is not installed' : null;
+}
+
+export function find(program: string): string | null {
+  const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return dirs.map((dir) => join(dir, program)).find((path) => isProgram(path)) ?? null;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `registries` are host:port pairs that are spoken to without TLS. */
+export async function startEngine(name: EngineName, registries: string[]): Promise<TestEngine> {
+  // Short: the path of a Unix socket may have 107 characters.
+  const dir = mkdtempSync(join(tmpdir(), `${name}-`));
+  const socket = join(dir, 'engine.sock');
+  const docker = new Docker({ socketPath: socket });
+  let child: ChildProcess | null = null;
+  const launch = name === 'podman' ? podman : dockerd;
+
+  const engine: TestEngine = {
+    name,
+    socket,
+    docker,
+    async start() {
+      const answers = () =>
+        docker.ping().then(
+          () => true,
+          () => false,
+        );
+      // As systemd would: dockerd after a SIGKILL may give up on a containerd that is slow to start.
+      const startOrAgain = async () => {
+        if (child === null || child.exitCode !== null || child.signalCode !== null) {
+          child = launch(dir, socket, registries);
+        }
+        return answers();
+      };
+      await until(`${name} answers`, startOrAgain, ANSWERS_WITHIN_MS);
+    },
+    async kill() {
+      await end(child, 'SIGKILL');
+    },
+    async containers() {
+      const found = await docker.listContainers({ all: true, filters: { label: [LABELS.instance] } });
+      return new Map(
+        found.map(({ Labels, State, Names }) => [
+          Labels[LABELS.instance]!,
+          { running: State === 'running', name: Names[0] ?? '' },
+        ]),
+      );
+    },
+    async exec(instanceId, ...command) {
+      const exec = await docker
+        .getContainer(`gpu-${instanceId}`)
+        .exec({ Cmd: command, AttachStdout: true, AttachStderr: true });
+      const stream = await exec.start({ hijack: true, stdin: false });
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      const { ExitCode } = await exec.inspect();
+      return { code: ExitCode ?? -1, text: plain(Buffer.concat(chunks)) };
+    },
+    async close() {
+      await docker.ping().then(
+        () => removeAll(docker),
+        () => {},
+      );
+      await end(child, 'SIGTERM');
+      unmountBelow(dir);
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+  await engine.start();
+  return engine;
+}
+
+function podman(dir: string, socket: string, registries: string[]): ChildProcess {
+  const conf = join(dir, 'registries.conf');
+  writeFileSync(conf, registries.map((at) => `[[registry]]\nlocation = "${at}"\ninsecure = true\n`).join('\n'));
+  rmSync(socket, { force: true });
+  const runc = find('runc');
+  return launchProgram(
+    dir,
+    'podman',
+    [
+      ...['--root', join(dir, 'root'), '--runroot', join(dir, 'run'), '--tmpdir', join(dir, 'tmp')],
+      ...(runc === null ? [] : ['--runtime', runc]),
+      ...['--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
+      ...['system', 'service', '--time=0', `unix://${socket}`],
+    ],
+    { CONTAINERS_REGISTRIES_CONF: conf },
+  );
+}
+
+function dockerd(dir: string, socket: string, registries: string[]): ChildProcess {
+  return launchProgram(
+    dir,
+    'dockerd',
+    [
+      ...[
+        '--data-root',
+        join(dir, 'root'),
+        '--exec-root',
+        join(dir, 'exec'),
+        '-p',
+        join(dir, 'pid'),
+        '-H',
+        `unix://${socket}`,
+      ],
+      // Where the limits of this very process may not be raised.
+      ...['--default-ulimit', 'nofile=1024:4096'],
+      ...registries.flatMap((at) => ['--insecure-registry', at]),
+    ],
+    {},
+  );
+}
+
+function launchProgram(dir: string, program: string, args: string[], env: Record<string, string>): ChildProcess {
+  mkdirSync(dir, { recursive: true });
+  const log = openSync(join(dir, 'log'), 'a');
+  return spawn(find(program)!, args, { stdio: ['ignore', log, log], env: { ...process.env, ...env }, detached: true });
+}
+
+async function end(child: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {
+  if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await gone;
+}
+
+async function removeAll(docker: Docker): Promise<void> {
+  for (const { Id } of await docker.listContainers({ all: true })) {
+    await docker
+      .getContainer(Id)
+      .remove({ force: true, v: true })
+      .catch(() => {});
+  }
+}
+
+/** What a killed engine left mounted in its folder. */
+function unmountBelow(dir: string): void {
+  for (const target of mountsBelow(dir).reverse()) execFileSync('umount', ['-l', target]);
+}
+
+export function mountsBelow(dir: string): string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((target) => target.startsWith(`${dir}/`));
+}
+
+/** Frames of eight bytes and their text, as the engine sends without a terminal. */
+function plain(frames: Buffer): string {
+  const texts: string[] = [];
+  for (let at = 0; at + 8 <= frames.length; ) {
+    const size = frames.readUInt32BE(at + 4);
+    texts.push(frames.subarray(at + 8, at + 8 + size).toString());
+    at += 8 + size;
+  }
+  return texts.join('');
+}

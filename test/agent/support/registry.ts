@@ -1,0 +1,197 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { find } from './engines.js';
+import { until } from './until.js';
+
+/** Debian's registry with images made of busybox, and a slow line to it. */
+export interface TestRegistry {
+  /** host:port; `slow` is the same registry over a line of `bytesPerSecond`. */
+  at: string;
+  slowAt: string;
+  bytesPerSecond: number;
+  /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
+  push(name: string, options?: { command?: string[]; extraBytes?: number; glibc?: boolean }): Promise<void>;
+  close(): Promise<void>;
+}
+
+const RUNS_UNTIL_TERM = ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
+const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
+
+export async function startRegistry(): Promise<TestRegistry> {
+  const dir = mkdtempSync(join(tmpdir(), 'registry-'));
+  const port = await freePort();
+  const at = `127.0.0.1:${port}`;
+  const config = join(dir, 'config.yml');
+  writeFileSync(
+    config,
+    `version: 0.1\nstorage: {filesystem: {rootdirectory: ${dir}/data}}\nhttp: {addr: '${at}'}\nlog: {level: error}\n`,
+  );
+  const child = spawn(find('docker-registry')!, ['serve', config], { stdio: 'ignore' });
+  const base = `http://${at}`;
+  await until(
+    'the registry answers',
+    () =>
+      fetch(`${base}/v2/`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    15_000,
+  );
+  const busybox = busyboxLayer(dir);
+  const registry: TestRegistry = {
+    at,
+    slowAt: '',
+    bytesPerSecond: 6_000_000,
+    async push(name, { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false } = {}) {
+      const layers = [
+        busybox,
+        ...(glibc ? [glibcLayer(dir)] : []),
+        ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
+      ];
+      await pushImage(base, name, layers, command);
+    },
+    async close() {
+      slow.closeAllConnections();
+      slow.close();
+      await ended(child);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  const slow = slowLine(port, () => registry.bytesPerSecond);
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+  registry.slowAt = `127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  return registry;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await gone;
+}
+
+async function freePort(): Promise<number> {
+  const server = createTcpServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function busyboxLayer(dir: string): Buffer {
+  const root = join(dir, 'busybox');
+  for (const name of ['bin', 'tmp', 'etc', 'workspace']) mkdirSync(join(root, name), { recursive: true });
+  copyFileSync(find('busybox')!, join(root, 'bin/busybox'));
+  for (const applet of [
+    'sh',
+    'sleep',
+    'cat',
+    'ls',
+    'dd',
+    'echo',
+    'id',
+    'rm',
+    'env',
+    'false',
+    'sync',
+    'grep',
+    'df',
+    'mkdir',
+    'test',
+  ])
+    symlinkSync('busybox', join(root, 'bin', applet));
+  return tar(dir, 'busybox');
+}
+
+/** The host's C library, for programs of the GPU driver: they are not static. */
+function glibcLayer(dir: string): Buffer {
+  const loader = process.arch === 'arm64' ? '/lib/ld-linux-aarch64.so.1' : '/lib64/ld-linux-x86-64.so.2';
+  const libraries = process.arch === 'arm64' ? '/lib/aarch64-linux-gnu' : '/lib/x86_64-linux-gnu';
+  const names = ['libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'librt.so.1'];
+  for (const path of [loader, ...names.map((name) => join(libraries, name))]) {
+    mkdirSync(dirname(join(dir, 'glibc', path)), { recursive: true });
+    copyFileSync(path, join(dir, 'glibc', path));
+  }
+  return tar(dir, 'glibc');
+}
+
+function randomLayer(dir: string, size: number): Buffer {
+  mkdirSync(join(dir, 'random'), { recursive: true });
+  writeFileSync(join(dir, 'random', 'blob'), randomBytes(size));
+  return tar(dir, 'random');
+}
+
+function tar(dir: string, name: string): Buffer {
+  execFileSync('tar', ['-C', join(dir, name), '-cf', join(dir, `${name}.tar`), '.']);
+  return readFileSync(join(dir, `${name}.tar`));
+}
+
+async function pushImage(base: string, name: string, layers: Buffer[], command: string[]): Promise<void> {
+  const config = Buffer.from(
+    JSON.stringify({
+      architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+      os: 'linux',
+      config: { Cmd: command, Env: ['PATH=/bin'], WorkingDir: '/' },
+      rootfs: { type: 'layers', diff_ids: layers.map(digest) },
+    }),
+  );
+  const pushed = async (mediaType: string, blob: Buffer) => {
+    await pushBlob(base, name, blob);
+    return { mediaType, size: blob.length, digest: digest(blob) };
+  };
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: MANIFEST,
+    config: await pushed('application/vnd.docker.container.image.v1+json', config),
+    layers: [] as object[],
+  };
+  for (const layer of layers) manifest.layers.push(await pushed('application/vnd.docker.image.rootfs.diff.tar', layer));
+  const answer = await fetch(`${base}/v2/${name}/manifests/latest`, {
+    method: 'PUT',
+    headers: { 'content-type': MANIFEST },
+    body: JSON.stringify(manifest),
+  });
+  if (answer.status !== 201) throw new Error(`manifest: ${answer.status} ${await answer.text()}`);
+}
+
+async function pushBlob(base: string, name: string, blob: Buffer): Promise<void> {
+  const begun = await fetch(`${base}/v2/${name}/blobs/uploads/`, { method: 'POST' });
+  const at = new URL(begun.headers.get('location')!, base);
+  at.searchParams.set('digest', digest(blob));
+  const answer = await fetch(at, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: new Uint8Array(blob),
+  });
+  if (answer.status !== 201) throw new Error(`blob: ${answer.status} ${await answer.text()}`);
+}
+
+function digest(bytes: Buffer): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+}
+
+/** Passes requests on to the registry, and its answers back at so many bytes a second. */
+function slowLine(port: number, bytesPerSecond: () => number): Server {
+  return createServer((incoming, outgoing) => {
+    const { url, method, headers } = incoming;
+    const onward = request({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.on('data', (chunk: Buffer) => {
+        outgoing.write(chunk);
+        if (chunk.length < 4_096) return;
+        answer.pause();
+        setTimeout(() => answer.resume(), (chunk.length / bytesPerSecond()) * 1_000);
+      });
+      answer.on('end', () => outgoing.end());
+      answer.on('error', () => outgoing.destroy());
+    });
+    onward.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => onward.destroy());
+    incoming.pipe(onward);
+  });
+}
