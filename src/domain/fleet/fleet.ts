@@ -1,0 +1,29 @@
+import type { Database } from '../../database/database.js';
+import type { Clock } from '../rules/time.js';
+import { DesiredStates } from './desired-state.js';
+import { Heartbeats } from './heartbeats.js';
+import { HostTokens } from './host-tokens.js';
+import { Observations } from './observations.js';
+
+/** What one process knows of the host agents that talk to it. */
+export class Fleet {
+  readonly tokens: HostTokens;
+  readonly desired: DesiredStates;
+  readonly heartbeats: Heartbeats;
+  readonly observations: Observations;
+  /** Told what went wrong in the background. */
+  onFault: (error: unknown) => void = () => {};
+
+  constructor(db: Database, clock: Clock) {
+    this.tokens = new HostTokens(db);
+    this.desired = new DesiredStates(db, clock);
+    this.heartbeats = new Heartbeats(db, (error) => this.onFault(error));
+    this.observations = new Observations(db.notices);
+  }
+
+  /** Ends what waits, and writes what was noted. */
+  async close(): Promise<void> {
+    this.desired.close();
+    await this.heartbeats.flush();
+  }
+}
