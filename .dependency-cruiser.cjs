@@ -29,8 +29,8 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/',
-      'domain imports rules and the database',
+      '^src/(domain|database)/|^src/agent/protocol',
+      'domain imports rules and the database, and knows what host agents say',
     ),
     area('billing', [], 'the ledger and what reads it'),
     area('accounts', ['billing'], 'who pays, and their keys'),
@@ -54,7 +54,7 @@ module.exports = {
     only(
       'http-composes',
       '^src/http/',
-      '^src/(http|rest|schema|domain)/|^src/database/faults',
+      '^src/(http|rest|schema|domain)/|^src/database/faults|^src/agent/protocol',
       'http composes the surfaces',
     ),
     only(

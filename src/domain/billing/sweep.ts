@@ -19,7 +19,7 @@ export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep
 }
 
 /** Runs `work` again and again, never twice at once. */
-function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
+export function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
   let running: Promise<unknown> | undefined;
   const timer = setInterval(() => {
     running ??= work()

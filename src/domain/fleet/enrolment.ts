@@ -146,7 +146,7 @@ export async function join(deps: Deps, code: string, hardware: Hardware): Promis
     ]);
     return { machineId: enrolment.machineId, token: secret, gpu };
   });
-  deps.db.notices.tell([{ table: 'host', machine: answer.machineId }]);
+  deps.db.notices.publish([{ table: 'host', machine: answer.machineId }]);
   return answer;
 }
 
@@ -213,7 +213,7 @@ export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
     [machineId, formatInstant(deps.clock.now())],
   );
   if (rowCount === 0) throw noHost(machineId);
-  deps.db.notices.tell([{ table: 'host', machine: machineId }]);
+  deps.db.notices.publish([{ table: 'host', machine: machineId }]);
 }
 
 /**
@@ -238,7 +238,7 @@ export async function forgetContainers(deps: Deps, machineId: string): Promise<n
     return rowCount ?? 0;
   });
   // The agent's document, and what is remembered of its reports.
-  deps.db.notices.tell([{ table: 'host', machine: machineId }]);
+  deps.db.notices.publish([{ table: 'host', machine: machineId }]);
   return forgotten;
 }
 

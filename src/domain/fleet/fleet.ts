@@ -21,9 +21,13 @@ export class Fleet {
     this.observations = new Observations(db.notices);
   }
 
-  /** Ends what waits, and writes what was noted. */
-  async close(): Promise<void> {
+  /** Answers the agents that wait: they ask again, elsewhere. */
+  endWaits(): void {
     this.desired.close();
-    await this.heartbeats.flush();
+  }
+
+  /** Writes what was heard. */
+  close(): Promise<void> {
+    return this.heartbeats.flush();
   }
 }

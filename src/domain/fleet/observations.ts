@@ -104,7 +104,7 @@ export class Observations {
     const seen = await inTransaction(deps.db.pool, (transaction) => observe(deps, transaction, machineId, report, at));
     if (seen === null) return;
     deps.fleet.heartbeats.note(machineId, at);
-    deps.db.notices.tell(
+    deps.db.notices.publish(
       seen.steps.map(({ instanceId, accountId }) => {
         return { table: 'container' as const, id: instanceId, account: accountId, machine: machineId };
       }),

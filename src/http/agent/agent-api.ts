@@ -4,14 +4,16 @@ import type { z } from 'zod';
 import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agent/protocol.js';
 import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
-import { DomainError, STATUS_OF } from '../../domain/rules/errors.js';
-import { describeFault } from '../faults.js';
-import { JSON_TYPE, sendJson } from '../send-json.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import { JSON_TYPE, sendError } from '../error-envelope.js';
+import { describeFault } from '../errors.js';
+import { sendJson } from '../send-json.js';
 import { agentOpenApi } from './agent-openapi.js';
 import { createBuckets } from './buckets.js';
 import { readBody } from './read-body.js';
 
-export const AGENT_PATH = '/agent/v1';
+/** Where the agents' routes begin. */
+const AGENT_PATH = '/agent/v1';
 
 const MAX_JOIN_BYTES = 100_000;
 const MAX_REPORT_BYTES = 2_000_000;
@@ -25,14 +27,16 @@ const BEARER = /^Bearer +([^\s]+) *$/i;
 export interface AgentApiOptions {
   deps: Deps;
   log: Logger;
-  /** Of the answer's `X-Request-Id` header. */
-  requestId(request: IncomingMessage): string;
+}
+
+export function isAgentApi({ url }: IncomingMessage): boolean {
+  return url!.startsWith(`${AGENT_PATH}/`);
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => Promise<void>;
 
 /** What host agents ask, under `/agent/v1`. */
-export function createAgentApi({ deps, log, requestId }: AgentApiOptions): RequestListener {
+export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
   /** A report every ten seconds and on change, a request for news after every answer. */
   const reports = createBuckets({ size: 60, perSecond: 4 });
@@ -83,9 +87,14 @@ export function createAgentApi({ deps, log, requestId }: AgentApiOptions): Reque
         const machineId = await machineOf(request);
         reports.take(machineId);
         try {
-          await fleet.observations.take(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
+          await fleet.observations.take(
+            deps,
+            machineId,
+            checked(reportShape, await readBody(request, MAX_REPORT_BYTES)),
+          );
         } catch (error) {
-          if (error instanceof DomainError) log.warn({ machine: machineId, reason: error.message }, 'a report was refused');
+          if (error instanceof DomainError)
+            log.warn({ machine: machineId, reason: error.message }, 'a report was refused');
           throw error;
         }
         send(response, 200, { generation: (await fleet.desired.current(machineId))?.generation ?? 0 });
@@ -97,10 +106,12 @@ export function createAgentApi({ deps, log, requestId }: AgentApiOptions): Reque
   };
 
   return (request, response) => {
-    response.setHeader('X-Request-Id', requestId(request));
     const [path, query = ''] = request.url!.split('?', 2);
     const methods = routes[path!.slice(AGENT_PATH.length)];
     const handler = methods?.[request.method!];
+    if (methods !== undefined) request.state.route = path!;
+    // Thousands a minute, all alike.
+    request.state.isRoutine = handler !== undefined && path !== `${AGENT_PATH}/join`;
     const answer = async () => {
       if (methods === undefined) throw new DomainError('no_route', `no such endpoint: ${request.method} ${path}`);
       if (handler === undefined) {
@@ -138,12 +149,9 @@ function send(response: ServerResponse, status: number, body: object): void {
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, log: Logger): void {
-  const { unexpected, status, code, message, retryAfterSeconds } = describeFault(error);
-  if (unexpected) log.error({ err: error, path: request.url }, 'unexpected error');
-  if (response.headersSent || response.destroyed) return void response.destroy();
-  if (status === STATUS_OF.unauthorized) response.setHeader('WWW-Authenticate', 'Bearer');
-  if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
-  // What of the body was not read must not be taken for the next request.
-  if (!request.complete) response.setHeader('Connection', 'close');
-  send(response, status, { error: { code, message } });
+  const fault = describeFault(error);
+  if (fault.unexpected) log.error({ err: error, id: request.state.id }, 'unexpected error');
+  if (response.headersSent || response.destroyed) response.destroy();
+  // What was not read of the body must not be taken for the next request.
+  else sendError(response, fault, request.complete ? {} : { Connection: 'close' });
 }

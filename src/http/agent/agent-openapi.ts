@@ -79,7 +79,9 @@ export function agentOpenApi(serverUrl: string): object {
     },
     components: {
       schemas: Object.fromEntries(schemas),
-      securitySchemes: { hostToken: { type: 'http', scheme: 'bearer', description: '`gpu_host_` and 40 hex characters.' } },
+      securitySchemes: {
+        hostToken: { type: 'http', scheme: 'bearer', description: '`gpu_host_` and 40 hex characters.' },
+      },
     },
   };
 }
