@@ -10,6 +10,7 @@ import {
   type MachineView,
 } from '../domain/inventory/machines.js';
 import { recordsOf } from './files.js';
+import { addHostCommands } from './hosts.js';
 import { type Column, type Output, print, printImport, printJson, withProgress } from './output.js';
 import type { Run } from './run.js';
 
@@ -68,6 +69,7 @@ export function addMachineCommands(program: Command, run: Run): void {
     .description('one machine')
     .option('--json', 'print JSON')
     .action((id: string, options: Output) => run(async (deps) => show([await findMachine(deps, id)], options)));
+  addHostCommands(machine, run);
   for (const [change, description] of CHANGES) {
     machine
       .command(`${change} <id>`)

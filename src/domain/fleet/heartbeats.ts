@@ -64,13 +64,21 @@ export async function markAway(db: Database, now: Instant): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Tells all gateways, this one too, of the machines in `changed (id)`, so many at once as a notice holds. */
+/**
+ * Tells all gateways, this one too, of the machines in `changed (id)`, so many at once as a notice holds, and of what
+ * runs there.
+ */
 const TELL = `
   told as (
     select pg_notify('gateway', json_build_object('table', 'machine', 'ids', json_agg(id))::text)
     from (select id, (row_number() over (order by id) - 1) / ${TOLD_AT_ONCE} as part from changed) parts group by part
+  ), told_of as (
+    select pg_notify('gateway', json_build_object('table', 'container', 'id', instance_id, 'machine', container.machine_id,
+      'account', account_id)::text)
+    from changed join container on container.machine_id = changed.id and erased_at is null
+      join instance on instance.id = instance_id
   )
-  select id from changed, (select count(*) from told) as all_told`;
+  select id from changed, (select count(*) from told) as all_told, (select count(*) from told_of) as all_told_of`;
 
 /** Locked in order of id, as every gateway does. */
 const HEARTBEATS_SQL = `
