@@ -11,14 +11,17 @@ import {
 } from '../domain/inventory/machines.js';
 import { recordsOf } from './files.js';
 import { addHostCommands } from './hosts.js';
-import { type Column, type Output, print, printImport, printJson, withProgress } from './output.js';
+import { type Column, type Output, print, printImport, printJson, timeOrNull, withProgress } from './output.js';
 import type { Run } from './run.js';
 
 const COLUMNS: readonly Column<MachineView>[] = [
   ['ID', ({ id }) => id],
   ['GPUS', ({ gpu, numGpus }) => `${numGpus} x ${gpu}`],
   ['REGION', ({ region }) => region],
-  ['STATE', ({ state }) => state.toLowerCase()],
+  [
+    'STATE',
+    ({ state, reachable }) => (reachable === false ? `${state.toLowerCase()}, unreachable` : state.toLowerCase()),
+  ],
   ['DISK GB', ({ diskGb }) => String(diskGb)],
   ['USED GB', ({ usedDiskGb }) => String(usedDiskGb)],
   ['RUNS', ({ runs }) => runs ?? '-'],
@@ -105,6 +108,8 @@ function asJson(machine: MachineView): object {
     reliability: machine.reliability,
     state: machine.state.toLowerCase(),
     demo: machine.demo,
+    reachable: machine.reachable,
+    last_seen_at: timeOrNull(machine.lastSeenAt),
     used_disk_gb: machine.usedDiskGb,
     runs: machine.runs,
   };

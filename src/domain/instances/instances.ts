@@ -6,6 +6,7 @@ import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
+import { beginContainer, beginContainerStart } from '../fleet/containers.js';
 import { randomId } from '../random-id.js';
 import { checkCover } from '../rules/cover.js';
 import { checkDisk } from '../rules/disk.js';
@@ -156,7 +157,9 @@ export function rent(
   checkCover(account, current.at, { addedRate, preempted, coverSeconds }, 'deploy_failed');
   preempt(current, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
-  return lifecycle.deploy(current.step(account), { id, machine, template, diskGb, mode, ...rates });
+  const instance = lifecycle.deploy(current.step(account), { id, machine, template, diskGb, mode, ...rates });
+  if (machine.hasHost) beginContainer(current, instance);
+  return instance;
 }
 
 /** Starts, stops or destroys an instance of the account. Refuses with not_found and action_failed. */
@@ -209,6 +212,7 @@ function actOn(
       checkCover(account, current.at, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
       preempt(current, preempted);
       start(step, instance);
+      if (current.machine!.hasHost) beginContainerStart(current, instance);
     }
   }
   return instance;
