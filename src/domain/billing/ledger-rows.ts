@@ -1,5 +1,5 @@
 import type { PreparedStatement } from '../../database/transaction.js';
-import { MACHINE_CONDITION } from '../inventory/machine-condition.js';
+import { MACHINE_CONDITION } from '../machine-condition.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import type { Account, Changes, Instance, LedgerEntry, UsageInterval } from '../rules/lifecycle.js';
 import type { Rate } from '../rules/money.js';

@@ -1,16 +1,16 @@
 import type { Database } from '../../database/database.js';
 import type { Clock } from '../rules/time.js';
 import { DesiredStates } from './desired-state.js';
+import { HeardReports } from './heard-reports.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
-import { Observations } from './observations.js';
 
 /** What one process knows of the host agents that talk to it. */
 export class Fleet {
   readonly tokens: HostTokens;
   readonly desired: DesiredStates;
   readonly heartbeats: Heartbeats;
-  readonly observations: Observations;
+  readonly heard: HeardReports;
   /** Told what went wrong in the background. */
   onFault: (error: unknown) => void = () => {};
 
@@ -18,7 +18,7 @@ export class Fleet {
     this.tokens = new HostTokens(db);
     this.desired = new DesiredStates(db, clock);
     this.heartbeats = new Heartbeats(db, (error) => this.onFault(error));
-    this.observations = new Observations(db.notices);
+    this.heard = new HeardReports(db.notices);
   }
 
   /** Answers the agents that wait: they ask again, elsewhere. */

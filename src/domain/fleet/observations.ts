@@ -1,6 +1,4 @@
-import { LRUCache } from 'lru-cache';
 import type { DesiredInstance, ObservedInstance, Report } from '../../agent/protocol.js';
-import type { Notices } from '../../database/notices.js';
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
@@ -9,8 +7,6 @@ import { type ContainerPhase, isLate } from '../rules/fleet.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { settleStarts } from './service-credits.js';
 
-/** Machines whose last report is remembered. */
-const REMEMBERED = 20_000;
 /** Past runs of an agent whose reports are known to be late. */
 const PAST_SESSIONS = 8;
 
@@ -54,65 +50,30 @@ interface Step {
   erased_at: string | null;
 }
 
-/** What this process heard of a machine last. */
-interface Heard {
-  session: string;
-  sequence: number;
-  /** The report without its place. */
-  content: string;
-}
-
 /**
- * What agents report, written down where it is news. Refuses with invalid_request a report of instances that the machine
- * was never given, or of starts that never were.
+ * Writes down what an agent reports, where it is news. Refuses with invalid_request a report of instances that the
+ * machine was never given, or of starts that never were; nothing is then changed.
  */
-export class Observations {
-  /** One for each machine that reports here; whatever else changes its rows makes it be forgotten. */
-  readonly #notices: Notices;
-  readonly #heard = new LRUCache<string, Heard>({ max: REMEMBERED });
-
-  constructor(notices: Notices) {
-    this.#notices = notices;
-    notices.subscribe({
-      onNotice: (notice) => {
-        if ('machine' in notice) this.#heard.delete(notice.machine);
-        else if (notice.table === 'machine' && notice.ids !== undefined)
-          for (const id of notice.ids) this.#heard.delete(id);
-        else if (notice.table === 'machine') this.#heard.clear();
-      },
-      onLost: () => this.#heard.clear(),
-    });
+export async function takeReport(deps: Deps, machineId: string, report: Report): Promise<void> {
+  const at = deps.clock.now();
+  const { heard, heartbeats, onFault } = deps.fleet;
+  if (heard.isRepeated(machineId, report)) {
+    heartbeats.note(machineId, at);
+    return;
   }
-
-  async take(deps: Deps, machineId: string, report: Report): Promise<void> {
-    const at = deps.clock.now();
-    const { session, sequence, protocol: _, ...rest } = report;
-    const content = JSON.stringify(rest);
-    const heard = this.#heard.get(machineId);
-    // The next of its run, and no other gateway had one between: everything is as it is written.
-    const isNoNews =
-      this.#notices.isListening &&
-      heard?.session === session &&
-      heard.sequence + 1 === sequence &&
-      heard.content === content;
-    if (isNoNews) {
-      heard.sequence = sequence;
-      deps.fleet.heartbeats.note(machineId, at);
-      return;
-    }
-    this.#heard.delete(machineId);
-    const seen = await inTransaction(deps.db.pool, (transaction) => observe(deps, transaction, machineId, report, at));
-    if (seen === null) return;
-    deps.fleet.heartbeats.note(machineId, at);
-    deps.db.notices.publish(
-      seen.steps.map(({ instanceId, accountId }) => {
-        return { table: 'container' as const, id: instanceId, account: accountId, machine: machineId };
-      }),
-    );
-    this.#heard.set(machineId, { session, sequence, content });
-    // What can't be booked now is booked by the sweep.
-    for (const { instanceId, accountId } of seen.toSettle)
-      await settleStarts(deps, accountId, instanceId).catch(deps.fleet.onFault);
+  heard.forget(machineId);
+  const seen = await inTransaction(deps.db.pool, (transaction) => observe(deps, transaction, machineId, report, at));
+  if (seen === null) return;
+  heartbeats.note(machineId, at);
+  deps.db.notices.publish(
+    seen.steps.map(({ instanceId, accountId }) => {
+      return { table: 'container' as const, id: instanceId, account: accountId, machine: machineId };
+    }),
+  );
+  heard.note(machineId, report);
+  // What can't be booked now is booked by the watch.
+  for (const { instanceId, accountId } of seen.toSettle) {
+    await settleStarts(deps, accountId, instanceId).catch(onFault);
   }
 }
 

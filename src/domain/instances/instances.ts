@@ -6,7 +6,6 @@ import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { beginContainer, beginContainerStart } from '../fleet/containers.js';
 import { randomId } from '../random-id.js';
 import { checkCover } from '../rules/cover.js';
 import { checkDisk } from '../rules/disk.js';
@@ -29,6 +28,7 @@ import type { Micro, Rate } from '../rules/money.js';
 import { lockedRates, type PricingMode } from '../rules/price-rule.js';
 import type { Instant } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
+import { beginContainer, beginContainerStart } from './containers.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 
 export type { Usage };

@@ -2,12 +2,12 @@ import { performance } from 'node:perf_hooks';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
+import { MACHINE_CONDITION } from '../machine-condition.js';
 import { diskLeftGb } from '../rules/disk.js';
 import { availabilityOf, type MachineCondition } from '../rules/free-machine.js';
 import type { Micro, Rate } from '../rules/money.js';
 import { isOffered, type OfferedMachine, type PricedModel } from '../rules/offer.js';
 import type { PricingMode } from '../rules/price-rule.js';
-import { MACHINE_CONDITION } from './machine-condition.js';
 import { OfferIndex } from './offer-index.js';
 
 /** SQL for all machines with what the rules judge them by: `condition`, `used_disk_gb`, and `running_mode` of what runs. */

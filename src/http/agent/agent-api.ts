@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agent/protocol.js';
 import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
+import { takeReport } from '../../domain/fleet/observations.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { JSON_TYPE, sendError } from '../error-envelope.js';
 import { describeFault } from '../errors.js';
@@ -87,11 +88,7 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
         const machineId = await machineOf(request);
         reports.take(machineId);
         try {
-          await fleet.observations.take(
-            deps,
-            machineId,
-            checked(reportShape, await readBody(request, MAX_REPORT_BYTES)),
-          );
+          await takeReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
         } catch (error) {
           if (error instanceof DomainError)
             log.warn({ machine: machineId, reason: error.message }, 'a report was refused');
