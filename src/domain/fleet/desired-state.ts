@@ -101,6 +101,8 @@ export class DesiredStates {
   }
 
   #note(notice: Notice): void {
+    // Its token may be revoked: whoever waits with it asks again.
+    if (notice.table === 'host') this.#waiters.get(notice.machine)?.end();
     if (notice.table === 'instance' || notice.table === 'container' || notice.table === 'host')
       this.#forget(notice.machine);
     else if (notice.table === 'machine' && notice.ids !== undefined) for (const id of notice.ids) this.#forget(id);
