@@ -213,13 +213,15 @@ const OPEN_STARTS = `
   from container_start s join instance on instance.id = s.instance_id
   where not settled and (running_at is not null or failed_at is not null or status <> 'RUNNING' or gpu_intervals > ordinal)
   limit ${BATCH}`;
+/** An outage that goes on is looked at while the disk of something that ended in it was not given back: that comes last. */
 const OPEN_OUTAGES = `
   select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage
   where not settled and (ended_at is not null or exists (
     select from container join instance on instance.id = instance_id
     where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= outage.started_at)
       and stopped_at > outage.started_at and not exists (
-        select from service_gap gap where gap.instance_id = instance.id and gap.ended_at >= stopped_at)))
+        select from service_gap gap
+        where gap.instance_id = instance.id and resource = 'DISK' and gap.ended_at >= stopped_at)))
   order by ended_at limit ${BATCH}`;
 /** Without an end: of which something has ended. */
 const AFFECTED = `
