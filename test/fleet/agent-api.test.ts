@@ -26,7 +26,12 @@ interface Told {
   body: any;
 }
 
-async function ask(gateway: Service, method: string, path: string, { token, body, headers }: { token?: string; body?: unknown; headers?: Record<string, string> } = {}): Promise<Told> {
+async function ask(
+  gateway: Service,
+  method: string,
+  path: string,
+  { token, body, headers }: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Told> {
   const answer = await fetch(`${gateway.address}/agent/v1${path}`, {
     method,
     headers: { ...(token && { authorization: `Bearer ${token}` }), ...headers },
@@ -107,7 +112,11 @@ describe('over HTTP', () => {
     expect(await runtime()).toMatchObject({ phase: 'WAITING', reachable: true, ...nothing });
     const events = await fetch(`${second.address}/graphql`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${renter.key}`, 'content-type': 'application/json', accept: 'text/event-stream' },
+      headers: {
+        authorization: `Bearer ${renter.key}`,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      },
       body: JSON.stringify({ query: 'subscription { instanceChanged { status runtime { phase pulledBytes } } }' }),
     });
     const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -138,8 +147,8 @@ describe('over HTTP', () => {
     await first.deps.fleet.heartbeats.flush();
     await heardByAll([first, second]);
     await first.deps.inventory.current();
-    let notices = 0;
-    const end = second.deps.db.notices.subscribe({ onNotice: () => void (notices += 1) });
+    const notices: unknown[] = [];
+    const end = second.deps.db.notices.subscribe({ onNotice: (notice) => void notices.push(notice) });
     const { version } = first.deps.inventory;
     for (let beat = 0; beat < 5; beat += 1) {
       first.clock.advance(10);
@@ -149,7 +158,7 @@ describe('over HTTP', () => {
     }
     await heardByAll([first, second]);
     end();
-    expect(notices).toBe(0);
+    expect(notices).toEqual([]);
     expect(first.deps.inventory.version).toBe(version);
   });
 });
@@ -213,7 +222,11 @@ describe('bad input', () => {
   });
 
   test('a join of nonsense is refused, without a key nothing is told', async () => {
-    for (const body of [{}, { protocol: 1, code: 5 }, { protocol: 1, code: 'x', hardware: { ...hardware(), vcpus: 0 } }])
+    for (const body of [
+      {},
+      { protocol: 1, code: 5 },
+      { protocol: 1, code: 'x', hardware: { ...hardware(), vcpus: 0 } },
+    ])
       expect((await ask(first, 'POST', '/join', { body })).status).toBe(422);
     const wrong = { protocol: 1, code: 'x', hardware: hardware() };
     expect((await ask(first, 'POST', '/join', { body: wrong })).status).toBe(401);
@@ -223,7 +236,9 @@ describe('bad input', () => {
 
   test('one machine that asks too often is told so', async () => {
     const { token } = await joined();
-    const answers = await Promise.all(Array.from({ length: 80 }, () => ask(first, 'GET', '/desired?wait=0', { token })));
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, () => ask(first, 'GET', '/desired?wait=0', { token })),
+    );
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(0);
     expect(refused[0]!.headers.get('retry-after')).toBe('1');
@@ -236,6 +251,8 @@ test('the OpenAPI document is valid and describes what is served', async () => {
   const ajv = new Ajv2020({ strict: false });
   ajv.addSchema(body, 'agent');
   const report = ajv.getSchema('agent#/components/schemas/Report')!;
-  expect(report({ protocol: 1, session: 's', sequence: 1, generation: 0, instances: [], unknown: [], engine: 'ok' })).toBe(true);
+  expect(
+    report({ protocol: 1, session: 's', sequence: 1, generation: 0, instances: [], unknown: [], engine: 'ok' }),
+  ).toBe(true);
   expect(report({ protocol: 1 })).toBe(false);
 });

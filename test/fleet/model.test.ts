@@ -36,7 +36,10 @@ const step = fc.oneof(
     }),
   },
   { weight: 10, arbitrary: fc.record({ do: fc.constant('beat' as const), machine, says }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('credit' as const), account, cents: fc.integer({ min: 1, max: 900 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('credit' as const), account, cents: fc.integer({ min: 1, max: 900 }) }),
+  },
   {
     weight: 9,
     arbitrary: fc.record({
@@ -81,7 +84,9 @@ class World {
       world.agents.push(agent);
       world.service.join(agent.machineId, domain.clock.now());
     }
-    world.onDemandRate = (await domain.db.prisma.gpuPrice.findFirstOrThrow({ where: { gpu: 'rtx-4090' } })).onDemandRate;
+    world.onDemandRate = (
+      await domain.db.prisma.gpuPrice.findFirstOrThrow({ where: { gpu: 'rtx-4090' } })
+    ).onDemandRate;
     return world;
   }
 
@@ -154,7 +159,9 @@ class World {
   async compare(): Promise<void> {
     const { domain, model } = this;
     expect((await audit(domain)).findings).toEqual([]);
-    const offered = new Set((await findOffers(domain, { gpu: 'rtx-4090', limit: 100 })).map(({ machineId }) => machineId));
+    const offered = new Set(
+      (await findOffers(domain, { gpu: 'rtx-4090', limit: 100 })).map(({ machineId }) => machineId),
+    );
     for (const { machineId } of this.agents)
       expect(offered.has(machineId)).toBe(!this.service.isAway(machineId) && model.holder(machineId) === undefined);
     for (const [index, id] of this.accounts.entries()) {
@@ -213,17 +220,36 @@ describe('offers, credits and the naive model agree to the unit', () => {
   test('over the end of credit and of the grace', () => play([rent, beat, leap(40 * DAY), leap(1), beat]));
   test("over a month's end", () => play([rent, leap(3), beat, leap(40), beat, leap(5), beat]));
   test('over the end of a reserved term', () =>
-    play([reserve, beat, leap(91 * DAY), beat, leap(2 * DAY), beat, { do: 'DESTROY', account: 0, pick: 0 }, beat], 9_000n));
+    play(
+      [reserve, beat, leap(91 * DAY), beat, leap(2 * DAY), beat, { do: 'DESTROY', account: 0, pick: 0 }, beat],
+      9_000n,
+    ));
   test('over a stop, a destroy and a preemption', () =>
     play([
-      ...[{ ...rent, mode: 'INTERRUPTIBLE' } as const, leap(2), beat, leap(20), { ...rent, account: 1 } as const, leap(300)],
-      ...[{ do: 'STOP', account: 1, pick: 0 } as const, leap(50), { do: 'DESTROY', account: 0, pick: 0 } as const, leap(9), beat, beat],
+      ...[
+        { ...rent, mode: 'INTERRUPTIBLE' } as const,
+        leap(2),
+        beat,
+        leap(20),
+        { ...rent, account: 1 } as const,
+        leap(300),
+      ],
+      ...[
+        { do: 'STOP', account: 1, pick: 0 } as const,
+        leap(50),
+        { do: 'DESTROY', account: 0, pick: 0 } as const,
+        leap(9),
+        beat,
+        beat,
+      ],
     ]));
-  test('over a start that fails after it ran', () => play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
+  test('over a start that fails after it ran', () =>
+    play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
 
   test('through random histories', { timeout: 600_000 }, () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: STEPS / 2, maxLength: STEPS }), (steps) => play(steps)),
       { numRuns: RUNS, verbose: 1 },
-    ));
+    ),
+  );
 });

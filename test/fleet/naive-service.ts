@@ -9,7 +9,10 @@ interface Seconds {
 /** What a host was heard to say, and what is owed for what it did not deliver. It shares no code with the service. */
 export class NaiveService {
   /** By machine: the last heartbeat, whether it is known to be away, and its silences of more than 30 s. */
-  readonly #heard = new Map<string, { at: Instant; isAway: boolean; silences: { from: Instant; to: Instant | null }[] }>();
+  readonly #heard = new Map<
+    string,
+    { at: Instant; isAway: boolean; silences: { from: Instant; to: Instant | null }[] }
+  >();
   readonly #runningAt = new Map<string, Instant>();
   readonly #failed = new Set<string>();
   readonly #given = new Map<Rental, bigint>();
@@ -59,9 +62,12 @@ export class NaiveService {
         if (end !== null && end > max(from, run.from)) silences.push({ from: max(from, run.from), to: end });
       }
       const runningAt = this.#runningAt.get(key);
-      const until = [run.from + 600n, runningAt, run.to].filter((at): at is bigint => at !== undefined && at !== null).reduce((a, b) => (a < b ? a : b));
+      const until = [run.from + 600n, runningAt, run.to]
+        .filter((at): at is bigint => at !== undefined && at !== null)
+        .reduce((a, b) => (a < b ? a : b));
       const waited: Seconds[] = [];
-      if (runningAt === undefined && run.to !== null && this.#failed.has(key)) waited.push({ from: run.from, to: run.to });
+      if (runningAt === undefined && run.to !== null && this.#failed.has(key))
+        waited.push({ from: run.from, to: run.to });
       else if (runningAt !== undefined || run.to !== null) waited.push({ from: run.from, to: until });
       units += rental.gpuRate * secondsOf([...silences, ...waited]) + rental.diskRate * secondsOf(silences);
     }
