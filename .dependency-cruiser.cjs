@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -29,15 +29,16 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/',
-      'domain imports rules and the database',
+      '^src/(domain|database)/|^src/agent/protocol',
+      'domain imports rules and the database, and knows what host agents say',
     ),
     area('billing', [], 'the ledger and what reads it'),
     area('accounts', ['billing'], 'who pays, and their keys'),
     area('instances', ['billing'], 'rentals'),
+    area('fleet', ['billing'], 'host agents, what ought to run on their machines, and what is given back'),
     area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
     area('market', [], 'prices and where they come from'),
-    area('updates', ['accounts', 'billing', 'instances', 'inventory', 'market'], 'what is told as it changes'),
+    area('updates', ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market'], 'what is told as it changes'),
     only('database-knows-itself', '^src/database/', '^src/database/', 'the database layer knows no domain'),
     only(
       'schema-knows-domain',
@@ -54,7 +55,7 @@ module.exports = {
     only(
       'http-composes',
       '^src/http/',
-      '^src/(http|rest|schema|domain)/|^src/database/faults',
+      '^src/(http|rest|schema|domain)/|^src/database/faults|^src/agent/protocol',
       'http composes the surfaces',
     ),
     only(

@@ -11,6 +11,7 @@ import { applyMigrations } from './database/migrate.js';
 import type { NotifyMode } from './database/pool.js';
 import { startSweep } from './domain/billing/sweep.js';
 import { createDeps, type Deps } from './domain/deps.js';
+import { startFleetWatch } from './domain/fleet/watch.js';
 import { startRecheck } from './domain/market/recheck.js';
 import type { Clock } from './domain/rules/time.js';
 import { sendError } from './http/error-envelope.js';
@@ -100,6 +101,8 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
     const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
     const keyUses = createKeyUses(deps, onFault);
     const sweep = startSweep(deps, onFault);
+    deps.fleet.onFault = onFault;
+    const watch = startFleetWatch(deps, onFault);
     const recheck = startRecheck(deps, logRecheck(log), onFault);
     let serving = true;
     listener = createApp({
@@ -123,9 +126,12 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
       await sleep(noticeMs);
       // A stream has no end of its own to wait for; whoever reads it connects again, elsewhere.
       deps.subscriptions.close();
+      deps.fleet.endWaits();
       await drain(server);
       redis?.close();
-      await orGiveUp(Promise.all([sweep.stop(), recheckEnded]).then(() => keyUses.close()));
+      await orGiveUp(
+        Promise.all([sweep.stop(), watch.stop(), recheckEnded, deps.fleet.close()]).then(() => keyUses.close()),
+      );
       await domain.close();
     };
     return { deps, address, demoKey, close };

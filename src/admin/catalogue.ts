@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Deps } from '../domain/deps.js';
 import type { FileRecord, ImportReport } from '../domain/import.js';
 import { importModels, importRegions, MODEL_COLUMNS, REGION_COLUMNS } from '../domain/inventory/catalogue-import.js';
+import { importTemplates, TEMPLATE_COLUMNS } from '../domain/inventory/template-import.js';
 import { recordsOf } from './files.js';
 import { type Output, printImport } from './output.js';
 import type { Run } from './run.js';
@@ -11,6 +12,7 @@ type Import = (deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean) 
 export function addCatalogueCommands(program: Command, run: Run): void {
   addImport(program, run, 'model', 'GPU models', MODEL_COLUMNS, importModels);
   addImport(program, run, 'region', 'regions', REGION_COLUMNS, importRegions);
+  addImport(program, run, 'template', 'templates', TEMPLATE_COLUMNS, importTemplates);
 }
 
 function addImport(program: Command, run: Run, noun: string, things: string, columns: string[], apply: Import): void {
@@ -18,7 +20,7 @@ function addImport(program: Command, run: Run, noun: string, things: string, col
     .command(noun)
     .description(things)
     .command('import <file>')
-    .description(`create or update ${things} from a CSV with the columns ${columns.join(', ')}`)
+    .description(`create or update ${things} from a CSV or JSON with ${columns.join(', ')}`)
     .option('--dry-run', 'check the file, and change nothing')
     .option('--json', 'print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>

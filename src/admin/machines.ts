@@ -10,14 +10,18 @@ import {
   type MachineView,
 } from '../domain/inventory/machines.js';
 import { recordsOf } from './files.js';
-import { type Column, type Output, print, printImport, printJson, withProgress } from './output.js';
+import { addHostCommands } from './hosts.js';
+import { type Column, type Output, print, printImport, printJson, timeOrNull, withProgress } from './output.js';
 import type { Run } from './run.js';
 
 const COLUMNS: readonly Column<MachineView>[] = [
   ['ID', ({ id }) => id],
   ['GPUS', ({ gpu, numGpus }) => `${numGpus} x ${gpu}`],
   ['REGION', ({ region }) => region],
-  ['STATE', ({ state }) => state.toLowerCase()],
+  [
+    'STATE',
+    ({ state, reachable }) => (reachable === false ? `${state.toLowerCase()}, unreachable` : state.toLowerCase()),
+  ],
   ['DISK GB', ({ diskGb }) => String(diskGb)],
   ['USED GB', ({ usedDiskGb }) => String(usedDiskGb)],
   ['RUNS', ({ runs }) => runs ?? '-'],
@@ -68,6 +72,7 @@ export function addMachineCommands(program: Command, run: Run): void {
     .description('one machine')
     .option('--json', 'print JSON')
     .action((id: string, options: Output) => run(async (deps) => show([await findMachine(deps, id)], options)));
+  addHostCommands(machine, run);
   for (const [change, description] of CHANGES) {
     machine
       .command(`${change} <id>`)
@@ -103,6 +108,8 @@ function asJson(machine: MachineView): object {
     reliability: machine.reliability,
     state: machine.state.toLowerCase(),
     demo: machine.demo,
+    reachable: machine.reachable,
+    last_seen_at: timeOrNull(machine.lastSeenAt),
     used_disk_gb: machine.usedDiskGb,
     runs: machine.runs,
   };

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { DeployRequest, Instance, InstanceList } from '../client/index.js';
+import type { DeployRequest, GpuClient, Instance, InstanceList, Runtime } from '../client/index.js';
 import { EXIT, Failure } from './failure.js';
 import { amount } from './market.js';
+import { describeRuntime, orNothing, waitUntilRunning } from './runtime.js';
 import { openSession } from './session.js';
 import { type Output, show, type View, watchSeconds } from './show.js';
 import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
@@ -12,7 +13,11 @@ type Type = NonNullable<DeployRequest['type']>;
 const TYPES = ['od', 'interruptible', 'res'] as const satisfies readonly Type[];
 const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
 
-type Listed = InstanceList['data'][number];
+type Listed = InstanceList['data'][number] & Seen;
+/** Beside the rental, what runs for it; none where its machine has no host agent. */
+type Seen = { runtime?: Runtime };
+/** What is asked beside the answer that is printed. */
+type Asked = Pick<Output, 'json' | 'quiet'>;
 
 const COLUMNS: readonly Column<Listed>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
@@ -28,13 +33,24 @@ const COLUMNS: readonly Column<Listed>[] = [
   text('STOPPED', ({ stopped_at }) => stopped_at ?? '-', { spare: 4 }),
 ];
 
-const LIST: View<InstanceList> = {
-  lines: ({ data }) => (data.length === 0 ? [] : table(data, COLUMNS)),
+const RUNTIME = text<Listed>('CONTAINER', ({ runtime }) => (runtime === undefined ? '-' : describeRuntime(runtime)), {
+  spare: 5,
+});
+
+interface SeenList extends Omit<InstanceList, 'data'> {
+  data: Listed[];
+}
+
+const LIST: View<SeenList> = {
+  lines: ({ data }) => {
+    if (data.length === 0) return [];
+    return table(data, data.some(({ runtime }) => runtime !== undefined) ? [...COLUMNS, RUNTIME] : COLUMNS);
+  },
   ids: ({ data }) => data.map(({ id }) => id),
   remark: ({ data }) => (data.length === 0 ? 'No active instances. `gpu offers` lists what can be deployed.' : null),
 };
 
-const ONE: View<Instance> = {
+const ONE: View<Instance & Seen> = {
   lines: (instance) => card(fieldsOf(instance)),
   ids: ({ id }) => [id],
 };
@@ -47,6 +63,7 @@ interface DeployOptions extends WriteOptions {
   template?: string;
   diskGb?: number;
   type?: Type;
+  wait?: boolean;
 }
 
 export function addRentalCommands(program: Command): void {
@@ -57,11 +74,11 @@ export function addRentalCommands(program: Command): void {
     .option('-q, --quiet', 'print ids only')
     .option('-w, --watch [seconds]', 'show it anew every so often (default: 2)', watchSeconds)
     .action((options: Output, command: Command) =>
-      show(openSession(command, { needsKey: true }), options, (client) => client.instances.list(), LIST),
+      show(openSession(command, { needsKey: true }), options, (client) => listOf(client, options), LIST),
     );
   withOutput(program.command('show <id>').description('one instance, also a destroyed one')).action(
     (id: string, options: Output, command: Command) =>
-      show(openSession(command, { needsKey: true }), options, (client) => client.instances.get(id), ONE),
+      show(openSession(command, { needsKey: true }), options, (client) => oneOf(client, id, options), ONE),
   );
   withKey(
     withOutput(
@@ -70,16 +87,24 @@ export function addRentalCommands(program: Command): void {
         .description('rent a machine; its hourly price is locked for the life of the instance')
         .option('--template <template>', 'template slug or OCI image (default: pytorch)')
         .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
-        .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES)),
+        .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES))
+        .option('--wait', 'end when its container runs, or can not'),
     ),
-  ).action((machine: string, options: DeployOptions, command: Command) =>
-    show(
-      openSession(command, { needsKey: true }),
+  ).action(async (machine: string, options: DeployOptions, command: Command) => {
+    const session = openSession(command, { needsKey: true });
+    let id = '';
+    await show(
+      session,
       options,
-      (client) => client.instances.deploy(requestOf(machine, options), keyOf(options)),
+      async (client) => {
+        const instance = await client.instances.deploy(requestOf(machine, options), keyOf(options));
+        id = instance.id;
+        return instance;
+      },
       ONE,
-    ),
-  );
+    );
+    if (options.wait) await session.ask((client) => waitUntilRunning(client, id), true);
+  });
   for (const [action, description] of [
     ['start', 'start a stopped instance on its machine'],
     ['stop', 'stop an instance: only its disk is billed from then on'],
@@ -97,6 +122,24 @@ export function addRentalCommands(program: Command): void {
   withKey(withOutput(program.command('destroy <id>').description('destroy an instance and erase its disk')))
     .option('-y, --yes', "don't ask")
     .action(destroy);
+}
+
+async function listOf(client: GpuClient, { json, quiet }: Asked): Promise<SeenList> {
+  // What is printed as it came must be the last that was asked for.
+  const seen = json || quiet ? null : await orNothing(client.instances.runtimes());
+  const list = await client.instances.list();
+  const data = list.data.map((instance) => ({ ...instance, ...seenOf(seen?.get(instance.id)) }));
+  return { ...list, data };
+}
+
+async function oneOf(client: GpuClient, id: string, { json, quiet }: Asked): Promise<Instance & Seen> {
+  const instance = await client.instances.get(id);
+  const runtime = json || quiet ? null : await orNothing(client.instances.runtime(id));
+  return { ...instance, ...seenOf(runtime) };
+}
+
+function seenOf(runtime: Runtime | null | undefined): Seen {
+  return runtime ? { runtime } : {};
 }
 
 async function destroy(id: string, options: WriteOptions & { yes?: boolean }, command: Command): Promise<void> {
@@ -151,7 +194,7 @@ function requestOf(machineId: string, { template, diskGb, type }: DeployOptions)
   };
 }
 
-function fieldsOf(instance: Instance): [label: string, value: string, style?: Style][] {
+function fieldsOf(instance: Instance & Seen): [label: string, value: string, style?: Style][] {
   return [
     ['Instance', instance.id, 'cyan'],
     ['Status', instance.status, STYLE_OF[instance.status]],
@@ -161,7 +204,17 @@ function fieldsOf(instance: Instance): [label: string, value: string, style?: St
     ['Disk', `${instance.disk_gb} GB`],
     ['Template', instance.template],
     ['Hostname', instance.hostname],
+    ...containerOf(instance),
     ['Created', instance.created_at],
     ['Stopped', instance.stopped_at ?? '-'],
+  ];
+}
+
+function containerOf({ runtime }: Seen): [label: string, value: string][] {
+  if (runtime === undefined) return [];
+  const seenAt = runtime.lastSeenAt ?? 'never';
+  return [
+    ['Container', describeRuntime(runtime)],
+    ...(runtime.reachable ? [] : [['Last seen', seenAt] satisfies [string, string]]),
   ];
 }

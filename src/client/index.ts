@@ -1,3 +1,4 @@
+import { type Runtime, readRuntime, readRuntimes } from './runtime.js';
 import { type CallOptions, type ClientOptions, createSend, type WriteOptions } from './send.js';
 import type {
   Balance,
@@ -13,6 +14,7 @@ import type {
 
 export { GpuConnectionError, GpuError, GpuRefusal, type TransportCode } from './errors.js';
 export type { RetryPolicy } from './retry.js';
+export type { Runtime } from './runtime.js';
 export type { CallOptions, ClientOptions, RawAnswer, Retry, WriteOptions } from './send.js';
 export type * from './types.js';
 
@@ -40,6 +42,10 @@ export interface GpuClient {
     /** Destroys the instance and erases its disk. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
+    /** What runs for it, by GraphQL; null when its machine has no host agent. */
+    runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
+    /** Of the active ones, by id. */
+    runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;
   };
 }
 
@@ -64,6 +70,8 @@ export function createClient(options: ClientOptions = {}): GpuClient {
           idempotencyKey: keyOf(options),
           options,
         }),
+      runtime: (id, options = {}) => readRuntime(send, id, options),
+      runtimes: (options = {}) => readRuntimes(send, options),
     },
   };
 }

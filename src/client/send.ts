@@ -47,6 +47,8 @@ export interface WriteOptions extends CallOptions {
 export interface Call {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
+  /** Beside the routes of REST, not under the path prefix. */
+  isGraphql?: boolean;
   query?: object | undefined;
   body?: object;
   idempotencyKey?: string;
@@ -77,7 +79,8 @@ export function createSend(options: ClientOptions): Send {
     throw new TypeError('apiKey must be visible ASCII characters without spaces');
   }
   return async <Answer>(call: Call) => {
-    const url = `${baseUrl}${call.path}${queryText(call.query)}`;
+    const base = call.isGraphql ? baseUrl.replace(/\/v1$/, '') : baseUrl;
+    const url = `${base}${call.path}${queryText(call.query)}`;
     const init = {
       method: call.method,
       headers: headersOf(call, apiKey),

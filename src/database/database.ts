@@ -5,8 +5,7 @@ import { KeyedQueue } from './keyed-queue.js';
 import { Notices } from './notices.js';
 import { createPool, type NotifyMode } from './pool.js';
 
-export type { Prisma } from './generated/client/client.js';
-export { PrismaClient } from './generated/client/client.js';
+export { Prisma, PrismaClient } from './generated/client/client.js';
 
 /** Both ways to the database: Prisma for reading the graph, the pool for the domain's own statements. */
 export interface Database {

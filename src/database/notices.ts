@@ -6,10 +6,14 @@ import type { NotifyMode } from './pool.js';
 /** A change, as the triggers of the migrations `change_notices` and `market_recheck` report it. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
+  /** A container was seen doing something else. Its instance is as it was. */
+  | { table: 'container'; id: string; account: string; machine: string }
   | { table: 'account'; id: string }
   | { table: 'api_key'; id: string }
   /** Without `ids`: any machine may have changed. */
   | { table: 'machine'; ids?: string[] }
+  /** The token of a machine's agent was revoked or replaced. */
+  | { table: 'host'; machine: string }
   | { table: 'catalogue' }
   | { table: 'market_recheck' };
 

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
+import { Fleet } from './fleet/fleet.js';
 import { Inventory } from './inventory/inventory.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
@@ -25,6 +26,8 @@ export interface Deps {
   accountLoader: AccountLoader;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
+  /** The host agents that talk to this process. */
+  fleet: Fleet;
   clock: Clock;
   settings: Settings;
 }
@@ -37,6 +40,7 @@ export function createDeps(db: Database, clock: Clock, settings: Settings): Deps
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
+    fleet: new Fleet(db, clock),
     clock,
     settings,
   };

@@ -6,6 +6,7 @@ import type { Deps } from '../domain/deps.js';
 import { DomainError, STATUS_OF } from '../domain/rules/errors.js';
 import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
 import { openApi } from '../rest/openapi.js';
+import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
 import { createCors } from './cors.js';
 import { JSON_TYPE } from './error-envelope.js';
@@ -46,12 +47,14 @@ export interface AppOptions extends HealthOptions {
   graphiqlDir: string;
 }
 
-/** Answers every request: the pipeline, then /graphql or the Express app. */
+/** Answers every request: the pipeline, then /graphql, the host agents' routes or the Express app. */
 export function createApp(options: AppOptions): RequestListener {
   const { deps, schema, limiter, keyUses, log, introspection } = options;
   const identify = createIdentify(deps, keyUses);
   const answers = new PublicAnswers(deps.inventory);
   const isTrusted = trustProxies(options.trustProxy);
+  const others = createExpressApp(options, identify, answers);
+  const agents = createAgentApi({ deps, log });
   return createPipeline({
     requestIds: createRequestIds(),
     logRequest: createRequestLog(options.requestLog, isTrusted),
@@ -60,7 +63,7 @@ export function createApp(options: AppOptions): RequestListener {
     answers,
     graphql: createGraphql({ deps, schema, limiter, identify, introspection, answers, log }),
     isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
-    app: createExpressApp(options, identify, answers),
+    app: (request, response) => (isAgentApi(request) ? agents : others)(request, response),
   });
 }
 

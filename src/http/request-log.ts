@@ -5,10 +5,12 @@ import type { Logger } from 'pino';
 import proxyAddr from 'proxy-addr';
 import type { IsTrusted } from './trust-proxy.js';
 
+const FIRST_REFUSAL = 400;
+
 export type LogRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * One line for each request, written when its answer has been sent or its connection is lost. It holds neither path,
+ * One line for each request (that is not mere routine), written when its answer has been sent or its connection is lost. It holds neither path,
  * query, headers nor body: any of them may contain a key. Null when the level leaves such lines out.
  */
 export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest | null {
@@ -25,10 +27,11 @@ export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest 
     const write = (isAborted: boolean) => {
       if (isLogged) return;
       isLogged = true;
-      const { id, route, accountId, operation } = request.state;
+      const { id, route, accountId, operation, isRoutine } = request.state;
       const { bytesWritten } = socket;
       const bytes = bytesWritten - (attributed.get(socket) ?? 0);
       attributed.set(socket, bytesWritten);
+      if (isRoutine && response.statusCode < FIRST_REFUSAL) return;
       log.info(
         {
           id,

@@ -19,6 +19,8 @@ export interface RequestState {
   operation: RunOperation | null;
   /** Keeps the answer being made, if it turns out to be public; null when it must not be kept. */
   ticket: Ticket | null;
+  /** Worth a line in the log only when it fails. */
+  isRoutine: boolean;
 }
 
 export interface RunOperation {
@@ -44,7 +46,7 @@ export type Identify = (request: IncomingMessage) => Promise<Caller | null>;
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 export function createRequestState(id: string): RequestState {
-  return { id, route: UNKNOWN_ROUTE, caller: null, accountId: null, operation: null, ticket: null };
+  return { id, route: UNKNOWN_ROUTE, caller: null, accountId: null, operation: null, ticket: null, isRoutine: false };
 }
 
 /** Finds the caller a request's key belongs to, once a request; null without a valid key. */

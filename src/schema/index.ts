@@ -6,6 +6,7 @@ import './pricing.js';
 import './offers.js';
 import './machines.js';
 import './instances.js';
+import './runtime.js';
 import './offer-search.js';
 import './balance.js';
 import './accounts.js';

@@ -16,7 +16,11 @@ const StatementLineKind = builder.enumType('StatementLineKind', {
 
 const StatementMovementKind = builder.enumType('StatementMovementKind', {
   description: 'How money moved other than by usage.',
-  values: { CREDIT: { description: 'A payment.' }, ADJUSTMENT: { description: "The operator's correction." } },
+  values: {
+    CREDIT: { description: 'A payment.' },
+    ADJUSTMENT: { description: "The operator's correction." },
+    SERVICE_CREDIT: { description: 'Charges given back, for what was not delivered.' },
+  },
 });
 
 const Line = builder.objectRef<StatementLine>('StatementLine').implement({
@@ -38,12 +42,16 @@ const Line = builder.objectRef<StatementLine>('StatementLine').implement({
 });
 
 const Movement = builder.objectRef<StatementMovement>('StatementMovement').implement({
-  description: 'A credit or an adjustment.',
+  description: 'A credit, an adjustment or a service credit.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Ledger entry id.' }),
-    kind: t.expose('kind', { type: StatementMovementKind, description: 'Credit or adjustment.' }),
+    kind: t.expose('kind', { type: StatementMovementKind, description: 'How it moved.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When it was booked.' }),
     amount: t.expose('amount', { type: 'USD', description: 'USD; negative when money was taken.' }),
+    instanceId: t.exposeID('instanceId', {
+      nullable: true,
+      description: 'The instance whose charges a service credit gives back.',
+    }),
     reference: t.exposeString('reference', { nullable: true, description: 'The reference of the payment.' }),
     note: t.exposeString('note', { nullable: true, description: 'The reason.' }),
   }),

@@ -6,7 +6,7 @@ import type { Clock, Instant } from '../../src/domain/rules/time.js';
  */
 type Mode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
 
-interface Rental {
+export interface Rental {
   account: Renter;
   machine: string;
   mode: Mode;
@@ -137,6 +137,12 @@ export class NaiveModel {
     if (!isRunning(rental)) return false;
     this.#halt(rental, at, 'USER');
     return true;
+  }
+
+  /** The container could not be started. */
+  fail(rental: Rental): void {
+    const at = this.look(rental.account);
+    if (isRunning(rental)) this.#halt(rental, at, 'START_FAILED');
   }
 
   destroy(rental: Rental): boolean {

@@ -142,6 +142,32 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where kind not in ('CREDIT', 'ADJUSTMENT') and instance.account_id is distinct from ledger_entry.account_id`,
   ],
   [
+    'what is given back was charged, once, at its rate and seconds',
+    `select coalesce(instance.account_id, entry.account_id) as account_id, coalesce(gap.credit_id, entry.id) as subject,
+       'gap of ' || coalesce(gap.units::text, 'no') || ' units, given back ' || coalesce(entry.units::text, 'nothing') as detail
+     from (
+       select *, instance_id || '/service/' || ordinal as credit_id,
+         rate * extract(epoch from ended_at - started_at)::bigint as units
+       from service_gap
+     ) gap
+     join instance on instance.id = gap.instance_id
+     full join (select * from ledger_entry where kind = 'SERVICE_CREDIT') entry on entry.id = gap.credit_id
+     where entry.id is null or gap.credit_id is null or gap.units <> entry.units
+       or entry.account_id <> instance.account_id or entry.instance_id <> instance.id
+       or not exists (
+         select from usage_interval used where used.instance_id = gap.instance_id and used.resource = gap.resource
+           and used.rate = gap.rate and used.started_at <= gap.started_at and coalesce(used.ended_at >= gap.ended_at, true))`,
+  ],
+  [
+    'no second is given back twice',
+    `select account_id, instance_id || '/service/' || ordinal as subject, 'overlaps the one before it' as detail
+     from (
+       select service_gap.*, account_id,
+         lag(ended_at) over (partition by instance_id, resource order by started_at) as before
+       from service_gap join instance on instance.id = instance_id
+     ) gap where before > started_at`,
+  ],
+  [
     'nothing runs after credit ran out',
     `select account.id as account_id, instance.id as subject, 'runs although credit ran out at ' || exhausted_at as detail
      from account join instance on instance.account_id = account.id

@@ -1,6 +1,7 @@
 import type { PreparedStatement } from '../../database/transaction.js';
+import { MACHINE_CONDITION } from '../machine-condition.js';
+import type { MachineCondition } from '../rules/free-machine.js';
 import type { Account, Changes, Instance, LedgerEntry, UsageInterval } from '../rules/lifecycle.js';
-import type { MachineState } from '../rules/machine-state.js';
 import type { Rate } from '../rules/money.js';
 import { formatInstant } from '../rules/time.js';
 import { DUE_AT, recomputed } from './recompute.js';
@@ -76,7 +77,9 @@ export interface MachineUnderLock {
   numGpus: number;
   region: string;
   diskGb: number;
-  state: MachineState;
+  state: MachineCondition;
+  /** A host agent runs what is rented of it. */
+  hasHost: boolean;
   /** Published now, per GPU-hour on demand; null when the model has no price. */
   ratePerGpu: Rate | null;
   /** The undestroyed instances on it, of any account. */
@@ -110,7 +113,8 @@ export const TRY_ACCOUNT: NamedStatement = {
 };
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
-  text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", state
+  text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
+           exists (select from machine_host where machine_id = machine.id) as "hasHost"
          from machine where id = $1 for no key update`,
 };
 /** Instances need no lock of their own: only a holder of their account's lock changes them. */

@@ -13,7 +13,7 @@ export function recomputed(accounts: string): string {
   return `
   with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as source),
   moved as (
-    select account_id, sum(units) filter (where kind in ('CREDIT', 'ADJUSTMENT')) as credit,
+    select account_id, sum(units) filter (where kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')) as credit,
       -sum(units) filter (where kind = 'EARLY_EXIT') as early_exit,
       -sum(ledger_entry.units) filter (where kind = 'EARLY_EXIT' and at < month_start) as early_exit_before_month
     from ledger_entry join counted on counted.id = account_id group by account_id

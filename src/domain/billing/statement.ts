@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
-import { type Micro, type Rate, shownSpend, type Units } from '../rules/money.js';
+import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
 import { formatInstant, type Instant, latest } from '../rules/time.js';
 import { secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
@@ -20,12 +20,15 @@ export interface StatementLine {
   amount: Micro;
 }
 
-/** A credit or an adjustment within the period. */
+/** Money that came or went within the period beside charges. */
 export interface StatementMovement {
   id: string;
-  kind: 'CREDIT' | 'ADJUSTMENT';
+  kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
   at: Instant;
+  /** The rounded total after it less the rounded total before it. */
   amount: Micro;
+  /** The instance whose charges a service credit gives back. */
+  instanceId: string | null;
   reference: string | null;
   note: string | null;
 }
@@ -75,16 +78,15 @@ export async function statement(
         },
       );
     }
-    const { rows: movements } = await transaction.query<StatementMovement>(MOVEMENTS_SQL, bounds.slice(0, 3));
     const creditBefore = await creditOpening(transaction, bounds.slice(0, 2));
+    const { movements, creditAfter } = await movementsWithin(transaction, bounds.slice(0, 3), creditBefore);
     const { lines, spentAfter } = withAmounts(usage, spentBefore);
-    const moved = movements.reduce((sum, { amount }) => sum + amount, 0n);
     return {
       accountId,
       from,
       to: usedTo < to ? usedTo : to,
-      openingBalance: creditBefore - shownSpend(spentBefore),
-      closingBalance: creditBefore + moved - shownSpend(spentAfter),
+      openingBalance: shownBalance(creditBefore, spentBefore),
+      closingBalance: shownBalance(creditAfter, spentAfter),
       movements,
       lines,
     };
@@ -107,9 +109,21 @@ async function spendBefore(transaction: Transaction, bounds: string[]): Promise<
   return rows[0]!.units;
 }
 
-async function creditOpening(transaction: Transaction, bounds: string[]): Promise<Micro> {
-  const { rows } = await transaction.query<{ micro: bigint }>(CREDIT_BEFORE_SQL, bounds);
-  return rows[0]!.micro;
+async function creditOpening(transaction: Transaction, bounds: string[]): Promise<Units> {
+  const { rows } = await transaction.query<{ units: bigint }>(CREDIT_BEFORE_SQL, bounds);
+  return rows[0]!.units;
+}
+
+/** Rounded cumulatively too: a service credit need not be whole micro-USD. */
+async function movementsWithin(transaction: Transaction, bounds: string[], creditBefore: Units) {
+  const { rows } = await transaction.query<Omit<StatementMovement, 'amount'> & { units: Units }>(MOVEMENTS_SQL, bounds);
+  let credited = creditBefore;
+  const movements = rows.map(({ units, ...movement }): StatementMovement => {
+    const before = shownSpend(credited);
+    credited += units;
+    return { ...movement, amount: shownSpend(credited) - before };
+  });
+  return { movements, creditAfter: credited };
 }
 
 async function usageLines(
@@ -129,13 +143,15 @@ const SPEND_BEFORE_SQL = `
     select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and kind = 'EARLY_EXIT' and at < $2::timestamptz
   ))::bigint as units`;
 
+const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
+
 const CREDIT_BEFORE_SQL = `
-  select (coalesce(sum(units), 0) / 3600)::bigint as micro from ledger_entry
-  where account_id = $1 and kind in ('CREDIT', 'ADJUSTMENT') and at < $2::timestamptz`;
+  select coalesce(sum(units), 0)::bigint as units from ledger_entry
+  where account_id = $1 and ${MOVED} and at < $2::timestamptz`;
 
 const MOVEMENTS_SQL = `
-  select id, kind, at, units / 3600 as amount, reference, note from ledger_entry
-  where account_id = $1 and kind in ('CREDIT', 'ADJUSTMENT') and at >= $2::timestamptz and at < $3::timestamptz
+  select id, kind, at, units, instance_id as "instanceId", reference, note from ledger_entry
+  where account_id = $1 and ${MOVED} and at >= $2::timestamptz and at < $3::timestamptz
   order by at, id`;
 
 /** In the order of the lines: by instance, then GPU, disk, early exit. */

@@ -19,7 +19,7 @@ export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep
 }
 
 /** Runs `work` at the interval, but not while it is still running. */
-function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
+export function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
   let running: Promise<unknown> | undefined;
   const timer = setInterval(() => {
     running ??= work()

@@ -28,6 +28,7 @@ import type { Micro, Rate } from '../rules/money.js';
 import { lockedRates, type PricingMode } from '../rules/price-rule.js';
 import type { Instant } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
+import { beginContainer, beginContainerStart } from './containers.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 
 export type { Usage };
@@ -156,7 +157,9 @@ export function rent(
   checkCover(account, current.at, { addedRate, preempted, coverSeconds }, 'deploy_failed');
   preempt(current, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
-  return lifecycle.deploy(current.step(account), { id, machine, template, diskGb, mode, ...rates });
+  const instance = lifecycle.deploy(current.step(account), { id, machine, template, diskGb, mode, ...rates });
+  if (machine.hasHost) beginContainer(current, instance);
+  return instance;
 }
 
 /** Starts, stops or destroys an instance of the account. Refuses with not_found and action_failed. */
@@ -209,6 +212,7 @@ function actOn(
       checkCover(account, current.at, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
       preempt(current, preempted);
       start(step, instance);
+      if (current.machine!.hasHost) beginContainerStart(current, instance);
     }
   }
   return instance;

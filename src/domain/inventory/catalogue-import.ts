@@ -6,7 +6,7 @@ import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../rules/gpu-tier.js';
 import { parseUsd } from '../rules/money.js';
 import { onDemandRate } from '../rules/price-rule.js';
 
-const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const IMPORT_TIMEOUT_MS = 60_000;
 
 const modelRow = z.object({
@@ -70,7 +70,7 @@ export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dr
 }
 
 /** `put` writes one row and tells whether it is new; new rows come after all known ones in the catalogue's order. */
-async function importRows<T>(
+export async function importRows<T>(
   deps: Deps,
   records: AsyncIterable<FileRecord>,
   schema: z.ZodType<T>,
@@ -80,7 +80,7 @@ async function importRows<T>(
   const faults = new FileFaults();
   const report: ImportReport = { created: 0, updated: 0 };
   const work = async (tx: Prisma.TransactionClient) => {
-    let position = Math.max(await tx.gpuModel.count(), await tx.region.count());
+    let position = Math.max(await tx.gpuModel.count(), await tx.region.count(), await tx.template.count());
     for await (const batch of readBatches(records, schema, faults)) {
       for (const { row } of batch) {
         const isNew = await put(tx, row, position);

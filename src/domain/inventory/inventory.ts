@@ -2,17 +2,17 @@ import { performance } from 'node:perf_hooks';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
+import { MACHINE_CONDITION } from '../machine-condition.js';
 import { diskLeftGb } from '../rules/disk.js';
-import { availabilityOf } from '../rules/free-machine.js';
-import type { MachineState } from '../rules/machine-state.js';
+import { availabilityOf, type MachineCondition } from '../rules/free-machine.js';
 import type { Micro, Rate } from '../rules/money.js';
 import { isOffered, type OfferedMachine, type PricedModel } from '../rules/offer.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { OfferIndex } from './offer-index.js';
 
-/** SQL for all machines with what the rules judge them by: `state`, `used_disk_gb`, and `running_mode` of what runs. */
+/** SQL for all machines with what the rules judge them by: `condition`, `used_disk_gb`, and `running_mode` of what runs. */
 export const MACHINES = `
-  select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.running_mode
+  select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.running_mode, ${MACHINE_CONDITION} as condition
   from machine left join lateral (
     select sum(disk_gb)::int as used_disk_gb, max(mode) filter (where status = 'RUNNING') as running_mode
     from instance where machine_id = machine.id and status <> 'DESTROYED'
@@ -197,7 +197,7 @@ export class Inventory {
 export interface MachineRow extends Omit<OfferedMachine, 'netMbps' | 'preemptible'> {
   down: number;
   up: number;
-  state: MachineState;
+  state: MachineCondition;
   usedDiskGb: number;
   runningMode: PricingMode | null;
 }
@@ -205,7 +205,7 @@ export interface MachineRow extends Omit<OfferedMachine, 'netMbps' | 'preemptibl
 /** Fields of a MachineRow from a row of MACHINES. */
 export const MACHINE_COLUMNS = `
   id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_gb as "diskGb",
-  net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, demo, state,
+  net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, demo, condition as state,
   used_disk_gb as "usedDiskGb", running_mode as "runningMode"`;
 
 const SOME_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id = any($1)`;

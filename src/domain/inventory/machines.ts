@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Machine } from '../../database/generated/client/client.js';
+import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DryRun, endOfDryRun, FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
@@ -18,6 +18,9 @@ export interface MachineView extends Machine {
   runs: string | null;
   /** GB of the disks of undestroyed instances. */
   usedDiskGb: number;
+  /** Whether its host agent is heard from; null for a machine without one. */
+  reachable: boolean | null;
+  lastSeenAt: Date | null;
 }
 
 const LISTED_MACHINES = 10_000;
@@ -181,16 +184,23 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
 
 const LIVE = {
   instances: { where: { status: { not: 'DESTROYED' } }, select: { id: true, status: true, diskGb: true } },
+  heartbeat: true,
 } as const;
 
 function viewOf({
   instances,
+  heartbeat,
   ...machine
-}: Machine & { instances: { id: string; status: InstanceStatus; diskGb: number }[] }): MachineView {
+}: Machine & {
+  instances: { id: string; status: InstanceStatus; diskGb: number }[];
+  heartbeat: MachineHeartbeat | null;
+}): MachineView {
   return {
     ...machine,
     runs: runningOf(instances)?.id ?? null,
     usedDiskGb: usedDiskGb(instances),
+    reachable: heartbeat?.reachable ?? null,
+    lastSeenAt: heartbeat?.seenAt ?? null,
   };
 }
 

@@ -3,11 +3,14 @@ import type { Instance } from './lifecycle.js';
 import type { MachineState } from './machine-state.js';
 import type { PricingMode } from './price-rule.js';
 
+/** The operator's state of a machine, or that its host agent is not heard from. */
+export type MachineCondition = MachineState | 'UNREACHABLE';
+
 /** Whether a machine can be rented: at once, after an interruptible instance has yielded, or not at all. */
 export type Availability = 'FREE' | 'PREEMPTIBLE' | 'TAKEN' | 'NOT_LISTED';
 
 /** `runningMode` is the mode of the instance that runs on the machine; null: none runs. Stopped ones hold only disk. */
-export function availabilityOf(state: MachineState, runningMode: PricingMode | null): Availability {
+export function availabilityOf(state: MachineCondition, runningMode: PricingMode | null): Availability {
   if (state !== 'LISTED') return 'NOT_LISTED';
   if (runningMode === null) return 'FREE';
   return runningMode === 'INTERRUPTIBLE' ? 'PREEMPTIBLE' : 'TAKEN';
@@ -28,7 +31,7 @@ export function runningOf<T extends Pick<Instance, 'status'>>(instances: readonl
  * with `code` when the machine is not listed or taken.
  */
 export function claim<T extends Pick<Instance, 'status' | 'mode'>>(
-  machine: { id: string; state: MachineState; liveInstances: readonly T[] },
+  machine: { id: string; state: MachineCondition; liveInstances: readonly T[] },
   mode: PricingMode,
   code: ErrorCode,
 ): T | null {
@@ -38,7 +41,8 @@ export function claim<T extends Pick<Instance, 'status' | 'mode'>>(
   throw new DomainError(code, `machine ${machine.id} is ${whyNot(machine.state, availability)}`);
 }
 
-function whyNot(state: MachineState, availability: Availability): string {
+function whyNot(state: MachineCondition, availability: Availability): string {
   if (availability !== 'NOT_LISTED') return 'taken';
+  if (state === 'UNREACHABLE') return 'not heard from';
   return state === 'OFFLINE' ? 'offline' : 'no longer listed';
 }

@@ -12,8 +12,8 @@ import type { Instant } from './time.js';
 
 export type InstanceStatus = 'RUNNING' | 'STOPPED' | 'DESTROYED';
 export type InstanceActionKind = 'START' | 'STOP' | 'DESTROY';
-export type StopReason = 'USER' | 'PREEMPTED' | 'BALANCE_EXHAUSTED' | 'ACCOUNT_SUSPENDED' | 'OPERATOR';
-export type LedgerKind = 'CREDIT' | 'ADJUSTMENT' | 'GPU_USAGE' | 'DISK_USAGE' | 'EARLY_EXIT';
+export type StopReason = 'USER' | 'PREEMPTED' | 'BALANCE_EXHAUSTED' | 'ACCOUNT_SUSPENDED' | 'OPERATOR' | 'START_FAILED';
+export type LedgerKind = 'CREDIT' | 'ADJUSTMENT' | 'GPU_USAGE' | 'DISK_USAGE' | 'EARLY_EXIT' | 'SERVICE_CREDIT';
 
 export interface Account extends Accrual {
   id: string;

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import { type Balance, balanceOf } from '../billing/balance.js';
 import { settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
+import { runtimeOf } from '../fleet/runtime.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
 import { findOffers, type Offer, type OfferFilter } from '../inventory/offers.js';
@@ -39,7 +41,7 @@ export async function instanceChanges(
     }
     newest = (await settled(deps, accountId)).deployedInstances;
     const where = { accountId, status: { not: 'DESTROYED' as const }, ...(id !== null && { id }) };
-    for (const row of await deps.db.prisma.instance.findMany({ where })) seen.set(row.id, stateOf(row));
+    for (const row of await deps.db.prisma.instance.findMany({ where, include })) seen.set(row.id, stateOf(row));
     return [];
   };
   const readEvents = async ({ instances }: Changes): Promise<InstanceRow[]> => {
@@ -51,11 +53,12 @@ export async function instanceChanges(
     const rows = await deps.db.prisma.instance.findMany({
       where: { accountId, ...(id !== null && { id }), OR: [{ id: { in: ids } }, { sequence: { gt: before } }] },
       orderBy: { sequence: 'asc' },
+      include,
     });
     const isNew = (row: InstanceRow) => row.sequence > before || seen.has(row.id);
     const changed = rows.filter((row) => isNew(row) && seen.get(row.id) !== stateOf(row));
     for (const row of changed) {
-      if (row.status === 'DESTROYED') seen.delete(row.id);
+      if (isOver(row)) seen.delete(row.id);
       else seen.set(row.id, stateOf(row));
       newest = Math.max(newest, row.sequence);
     }
@@ -64,9 +67,22 @@ export async function instanceChanges(
   return watch(deps, 'instances', subscriber, signal, readEvents);
 }
 
-/** Distinguishes every state that an instance passes through. */
-function stateOf({ status, gpuIntervals }: InstanceRow): string {
-  return `${status} ${gpuIntervals}`;
+/** What a row is read with: the state of its container is part of its own. */
+const include = { container: true, machine: { select: { heartbeat: true } } } as const;
+
+type InstanceWithContainer = Prisma.InstanceGetPayload<{ include: typeof include }>;
+
+/** Distinguishes every state an instance and its container pass through. */
+function stateOf(row: InstanceWithContainer): string {
+  const runtime = runtimeOf(row);
+  if (runtime === null) return `${row.status} ${row.gpuIntervals}`;
+  const { phase, pulledBytes, totalBytes, message, exitCode, restarts } = runtime;
+  return [row.status, row.gpuIntervals, phase, pulledBytes, totalBytes, exitCode, restarts, message].join(' ');
+}
+
+/** Nothing more will be told of it. */
+function isOver({ status, container }: InstanceWithContainer): boolean {
+  return status === 'DESTROYED' && (container === null || container.erasedAt !== null);
 }
 
 /** The balance now, and again whenever it departs from what the last one sent predicts: credit or burn has changed. */

@@ -104,6 +104,11 @@ export class SubscriptionRegistry {
         if (stream.topic !== 'offers') stream.markChanged({ content: true, instance: notice.id });
       }
     }
+    if (table === 'container') {
+      for (const stream of this.#streams.get(notice.account) ?? []) {
+        if (stream.topic === 'instances') stream.markChanged({ content: true, instance: notice.id });
+      }
+    }
     if (table === 'instance' || table === 'machine' || table === 'catalogue') {
       for (const stream of this.#offers) stream.markChanged({ content: true });
     }

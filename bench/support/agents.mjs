@@ -1,0 +1,156 @@
+// Host agents as a gateway meets them: each waits for news on a connection of its own and reports every ten seconds on a
+// new one, as the agent's HTTP client does.
+import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
+import { withClient } from './database.mjs';
+import { requestBytes } from './load.mjs';
+
+const HEARTBEAT_MS = 10_000;
+const WAIT_SECONDS = 25;
+const RAMP_MS = 10_000;
+
+export function machineIdOf(n) {
+  return `f-${String(n).padStart(5, '0')}`;
+}
+
+function tokenOf(n) {
+  return `gpu_host_${n.toString(16).padStart(40, '0')}`;
+}
+
+/** Adds machines with agents, listed, like one of the seed's. */
+export function addHosts(url, count) {
+  return withClient(url, async (client) => {
+    const numbers = Array.from({ length: count }, (_, index) => index + 1);
+    const ids = numbers.map(machineIdOf);
+    await client.query(
+      `insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
+         nvlink, cuda_max, reliability, state, demo, created_at)
+       select id, gpu, 1, region, cpu, vcpus, ram_gb, 1000, net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max, 1,
+         'LISTED', false, created_at
+       from unnest($1::text[]) as new (id), (select gpu, region, cpu, vcpus, ram_gb, net_down_mbps, net_up_mbps, ports, pcie,
+         nvlink, cuda_max, created_at from machine where state = 'LISTED' order by machine.id limit 1) as like_this`,
+      [ids],
+    );
+    const hashes = numbers.map((n) => createHash('sha256').update(tokenOf(n)).digest());
+    await client.query(
+      `insert into machine_host (machine_id, token_hash, joined_at, hardware)
+       select id, hash, now(), '{}' from unnest($1::text[], $2::bytea[]) as new (id, hash)`,
+      [ids, hashes],
+    );
+    await client.query('insert into machine_heartbeat (machine_id) select * from unnest($1::text[])', [ids]);
+  });
+}
+
+/** So many agents; `onDesired(machineId, instanceIds)` is told of each document as it arrives. */
+export class Agents {
+  reports = 0;
+  polls = 0;
+  refused = 0;
+  #agents = [];
+  #isOver = false;
+
+  constructor(port, count, onDesired) {
+    for (let n = 1; n <= count; n += 1)
+      this.#agents.push({ n, port, onDesired, generation: 0, instances: [], sequence: 0 });
+  }
+
+  async start() {
+    const pause = RAMP_MS / this.#agents.length;
+    for (const [index, agent] of this.#agents.entries()) {
+      this.#poll(agent);
+      this.#report(agent);
+      agent.timer = setInterval(() => this.#report(agent), HEARTBEAT_MS);
+      if (index % 20 === 19) await new Promise((resolve) => setTimeout(resolve, pause * 20));
+    }
+  }
+
+  end() {
+    this.#isOver = true;
+    for (const { timer, socket } of this.#agents) {
+      clearInterval(timer);
+      socket?.destroy();
+    }
+  }
+
+  #poll(agent) {
+    const socket = connect({ port: agent.port, host: '127.0.0.1', noDelay: true });
+    agent.socket = socket;
+    const ask = () => {
+      const path = `/agent/v1/desired?after=${agent.generation}&wait=${WAIT_SECONDS}`;
+      socket.write(requestBytes({ path, headers: { Authorization: `Bearer ${tokenOf(agent.n)}` } }));
+    };
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      text += chunk;
+      const answer = wholeAnswer(text);
+      if (answer === null) return;
+      text = '';
+      this.polls += 1;
+      if (answer.status === 200) this.#take(agent, JSON.parse(answer.body));
+      else if (answer.status !== 204) this.refused += 1;
+      ask();
+    });
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        if (!this.#isOver) this.#poll(agent);
+      });
+    ask();
+  }
+
+  #take(agent, { generation, instances }) {
+    agent.generation = generation;
+    agent.instances = instances;
+    agent.onDesired(
+      machineIdOf(agent.n),
+      instances.map(({ id }) => id),
+    );
+    this.#report(agent);
+  }
+
+  /** All of it runs, stopped or is erased at once. */
+  #report(agent) {
+    const { n, port, generation, instances } = agent;
+    agent.sequence += 1;
+    const phases = { running: 'RUNNING', stopped: 'STOPPED', absent: 'ERASED' };
+    const observed = instances.map(({ id, phase, start }) => {
+      return {
+        id,
+        phase: phases[phase],
+        start,
+        pulledBytes: null,
+        totalBytes: null,
+        message: null,
+        exitCode: null,
+        restarts: 0,
+      };
+    });
+    const body = JSON.stringify({
+      ...{ protocol: 1, session: 'bench', sequence: agent.sequence, generation, instances: observed },
+      ...{ unknown: [], engine: 'ok' },
+    });
+    const headers = { Authorization: `Bearer ${tokenOf(n)}`, Connection: 'close' };
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    let head = '';
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      head += chunk;
+    });
+    socket.on('error', () => {
+      this.refused += 1;
+    });
+    socket.on('close', () => {
+      if (head.slice(9, 12) === '200') this.reports += 1;
+      else if (!this.#isOver) this.refused += 1;
+    });
+    socket.write(requestBytes({ method: 'POST', path: '/agent/v1/report', headers, body }));
+  }
+}
+
+function wholeAnswer(text) {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  const status = Number(text.slice(9, 12));
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1] ?? 0);
+  const body = text.slice(end + 4);
+  return body.length < length ? null : { status, body };
+}

@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+import { enrol, forgetContainers, revokeHost } from '../domain/fleet/enrolment.js';
+import { formatInstant } from '../domain/rules/time.js';
+import { type Output, printJson } from './output.js';
+import type { Run } from './run.js';
+
+interface EnrolOptions extends Output {
+  gpu?: string;
+  region?: string;
+  online?: boolean;
+  demo?: boolean;
+}
+
+/** Commands about the agent of a machine, beside those about the machine. */
+export function addHostCommands(machine: Command, run: Run): void {
+  machine
+    .command('enroll [id]')
+    .description(
+      'print a code that lets the agent of a machine join, once and within the hour; a new machine without id',
+    )
+    .option('--gpu <slug>', 'the model of its GPUs, where the hardware does not say')
+    .option('--region <code>', 'where it stands; not needed for a known machine or where there is one region')
+    .option('--online', 'offer it as soon as it joins; else `machine online` does')
+    .option('--demo', 'take pretended GPUs')
+    .option('--json', 'print JSON')
+    .action((id: string | undefined, { json, gpu, region, online, demo }: EnrolOptions) =>
+      run(async (deps) => {
+        const { machineId, code, expiresAt } = await enrol(deps, {
+          machineId: id ?? null,
+          gpu: gpu ?? null,
+          region: region ?? null,
+          online: online ?? false,
+          demo: demo ?? false,
+        });
+        const until = formatInstant(expiresAt);
+        if (json) printJson({ machine_id: machineId, code, expires_at: until });
+        else process.stdout.write(`${code}\nlets the agent of machine ${machineId} join, once, until ${until}\n`);
+      }),
+    );
+  machine
+    .command('revoke <id>')
+    .description('refuse the token of its agent from now on; `enroll` lets one join again')
+    .action((id: string) =>
+      run(async (deps) => {
+        await revokeHost(deps, id);
+        process.stdout.write(`the agent of machine ${id} is refused\n`);
+      }),
+    );
+  machine
+    .command('forget <id>')
+    .description('say that nothing is left of what ran on a machine that is away, so that something new may start')
+    .action((id: string) =>
+      run(async (deps) => {
+        const containers = await forgetContainers(deps, id);
+        process.stdout.write(`${containers} containers of machine ${id} are forgotten\n`);
+      }),
+    );
+}

@@ -1,0 +1,282 @@
+import { isDeepStrictEqual } from 'node:util';
+import DataLoader from 'dataloader';
+import { LRUCache } from 'lru-cache';
+import { type DesiredInstance, type DesiredState, MAX_INSTANCES } from '../../agent/protocol.js';
+import type { Database } from '../../database/database.js';
+import type { Notice } from '../../database/notices.js';
+import { StaleReadError } from '../../database/transaction.js';
+import { type DesiredPhase, desiredPhases, type KnownContainer } from '../rules/fleet.js';
+import { type Clock, formatInstant } from '../rules/time.js';
+
+/** Documents kept at most; what is not kept is read again. */
+const KEPT_DOCUMENTS = 20_000;
+/** Machines whose documents one statement reads at most. */
+const MACHINES_AT_ONCE = 200;
+/** Tries to write one machine's document against others that write it too. */
+const MAX_ATTEMPTS = 10;
+/** Containers of a machine that are looked at: more than a document holds, so that none that still runs is overlooked. */
+const READ_CONTAINERS = 5_000;
+const MB_PER_GB = 1_024;
+
+interface HostRow {
+  machineId: string;
+  generation: bigint;
+  document: DesiredInstance[];
+  vcpus: number;
+  ramGb: number;
+  numGpus: number;
+  containers: ContainerRow[];
+}
+
+interface ContainerRow extends KnownContainer {
+  image: string;
+  command: string[] | null;
+  env: Record<string, string>;
+  ports: number[];
+  diskGb: number;
+}
+
+/**
+ * What ought to be on each machine, as a numbered document. It is derived from the rentals and from what was seen of
+ * their containers, never written by those who change them: whoever is told of a change derives it anew, and the
+ * first to find it another gives it the next number.
+ */
+export class DesiredStates {
+  readonly #db: Database;
+  readonly #clock: Clock;
+  readonly #kept = new LRUCache<string, DesiredState>({ max: KEPT_DOCUMENTS });
+  readonly #waiters = new Map<string, Waiter>();
+  readonly #loader: DataLoader<string, DesiredState | null>;
+  /** Machines that changed while they were being read; what was read of them is not kept. */
+  readonly #reading = new Map<string, { isStale: boolean }>();
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#loader = new DataLoader((ids) => this.#load(ids), {
+      cache: false,
+      maxBatchSize: MACHINES_AT_ONCE,
+      batchScheduleFn: (send) => setImmediate(send),
+    });
+    db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
+  }
+
+  /** Requests that wait for news. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** The newest document of a machine with an agent; null for any other. */
+  async current(machineId: string): Promise<DesiredState | null> {
+    await this.#db.notices.ready();
+    const kept = this.#kept.get(machineId);
+    if (kept !== undefined && this.#db.notices.isListening) return kept;
+    return this.#loader.load(machineId);
+  }
+
+  /**
+   * The document as soon as its number is not `after`; null when it still is at the end of `waitMs`, or when a newer
+   * request of the same machine, `signal` or `close` ends the wait.
+   */
+  async news(machineId: string, after: number, waitMs: number, signal: AbortSignal): Promise<DesiredState | null> {
+    const waiter = new Waiter(waitMs, signal);
+    this.#waiters.get(machineId)?.end();
+    this.#waiters.set(machineId, waiter);
+    try {
+      for (;;) {
+        waiter.listen();
+        const state = await this.current(machineId);
+        if (state === null || state.generation !== after) return state;
+        if (!(await waiter.heard())) return null;
+      }
+    } finally {
+      waiter.end();
+      if (this.#waiters.get(machineId) === waiter) this.#waiters.delete(machineId);
+    }
+  }
+
+  /** Ends every wait. */
+  close(): void {
+    for (const waiter of this.#waiters.values()) waiter.end();
+  }
+
+  #note(notice: Notice): void {
+    // Its token may be revoked: whoever waits with it asks again.
+    if (notice.table === 'host') this.#waiters.get(notice.machine)?.end();
+    if (notice.table === 'instance' || notice.table === 'container' || notice.table === 'host')
+      this.#forget(notice.machine);
+    else if (notice.table === 'machine' && notice.ids !== undefined) for (const id of notice.ids) this.#forget(id);
+    else if (notice.table === 'machine') this.#forgetAll();
+  }
+
+  #forget(machineId: string): void {
+    this.#kept.delete(machineId);
+    const reading = this.#reading.get(machineId);
+    if (reading !== undefined) reading.isStale = true;
+    this.#waiters.get(machineId)?.wake();
+  }
+
+  #forgetAll(): void {
+    this.#kept.clear();
+    for (const reading of this.#reading.values()) reading.isStale = true;
+    for (const waiter of this.#waiters.values()) waiter.wake();
+  }
+
+  async #load(machineIds: readonly string[]): Promise<(DesiredState | null)[]> {
+    const own = new Map(machineIds.map((id) => [id, { isStale: false }]));
+    for (const [id, mark] of own) this.#reading.set(id, mark);
+    try {
+      const { rows } = await this.#db.pool.query<HostRow>({ name: 'hosts', text: HOSTS_SQL, values: [machineIds] });
+      const found = new Map(rows.map((row) => [row.machineId, row]));
+      const states = await Promise.all(
+        machineIds.map(async (id) => {
+          const row = found.get(id);
+          return row === undefined ? null : this.#bringUpToDate(row);
+        }),
+      );
+      for (const [index, id] of machineIds.entries()) {
+        const state = states[index]!;
+        if (state !== null && !own.get(id)!.isStale && this.#db.notices.isListening) this.#kept.set(id, state);
+      }
+      return states;
+    } finally {
+      for (const [id, mark] of own) if (this.#reading.get(id) === mark) this.#reading.delete(id);
+    }
+  }
+
+  /** The stored document if it is what ought to be; else the one that ought to be, with the next number. */
+  async #bringUpToDate(row: HostRow): Promise<DesiredState> {
+    let host = row;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      const instances = documentOf(host);
+      const gone = host.containers.filter(({ status, toldStart }) => status === 'DESTROYED' && toldStart === 0);
+      if (gone.length === 0 && isDeepStrictEqual(instances, host.document))
+        return { generation: Number(host.generation), instances };
+      const generation = await this.#write(host, instances, gone);
+      if (generation !== null) return { generation: Number(generation), instances };
+      const { rows } = await this.#db.pool.query<HostRow>({
+        name: 'hosts',
+        text: HOSTS_SQL,
+        values: [[host.machineId]],
+      });
+      if (rows[0] === undefined) break;
+      host = rows[0];
+    }
+    throw new StaleReadError(`the document of machine ${row.machineId} changes all the time`);
+  }
+
+  /** Null when another wrote first. What was never told of is gone as soon as it is not wanted. */
+  async #write(
+    { machineId, generation }: HostRow,
+    instances: readonly DesiredInstance[],
+    gone: readonly ContainerRow[],
+  ): Promise<bigint | null> {
+    const running = instances.filter(({ phase }) => phase === 'running');
+    const { rows } = await this.#db.pool.query<{ generation: bigint }>({
+      name: 'write-desired',
+      text: WRITE_SQL,
+      values: [
+        machineId,
+        generation.toString(),
+        JSON.stringify(instances),
+        running.map(({ id }) => id),
+        running.map(({ start }) => start),
+        gone.map(({ instanceId }) => instanceId),
+        formatInstant(this.#clock.now()),
+      ],
+    });
+    return rows[0]?.generation ?? null;
+  }
+}
+
+/** One request that waits: each `heard` resolves once after a `wake` since the last `listen`, or false at its end. */
+class Waiter {
+  #isWoken = false;
+  #isEnded = false;
+  #resolve: ((isNews: boolean) => void) | null = null;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(waitMs: number, signal: AbortSignal) {
+    this.#timer = setTimeout(() => this.end(), waitMs);
+    if (signal.aborted) this.end();
+    else signal.addEventListener('abort', () => this.end(), { once: true });
+  }
+
+  listen(): void {
+    this.#isWoken = false;
+  }
+
+  heard(): Promise<boolean> {
+    if (this.#isEnded || this.#isWoken) return Promise.resolve(!this.#isEnded);
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#settle(true);
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+    this.#settle(false);
+  }
+
+  #settle(isNews: boolean): void {
+    this.#resolve?.(isNews);
+    this.#resolve = null;
+  }
+}
+
+function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInstance[] {
+  const told: DesiredInstance[] = [];
+  for (const [container, phase] of desiredPhases(containers)) {
+    if (told.length === MAX_INSTANCES) break;
+    const { instanceId, gpuIntervals, image, command, env, ports, diskGb } = container;
+    told.push({
+      id: instanceId,
+      phase: phase satisfies DesiredPhase,
+      start: gpuIntervals,
+      image,
+      command,
+      env: { ...env, GPU_INSTANCE_ID: instanceId, GPU_COUNT: String(numGpus) },
+      gpus: numGpus,
+      vcpus,
+      memoryMb: ramGb * MB_PER_GB,
+      diskGb,
+      ports,
+    });
+  }
+  return told;
+}
+
+/** What runs first, then what keeps a disk, then what is to be erased: a document holds so many at most. */
+const HOSTS_SQL = `
+  select host.machine_id as "machineId", host.generation, host.document, machine.vcpus, machine.ram_gb as "ramGb",
+    machine.num_gpus as "numGpus", coalesce((
+      select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
+        'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'command', command, 'env', env,
+        'ports', ports, 'diskGb', disk_gb) order by status, instance_id)
+      from (
+        select container.*, status, gpu_intervals, disk_gb from container join instance on instance.id = instance_id
+        where container.machine_id = host.machine_id and erased_at is null
+        order by status, instance_id limit ${READ_CONTAINERS}
+      ) container
+    ), '[]') as containers
+  from machine_host host join machine on machine.id = host.machine_id where host.machine_id = any($1)`;
+
+const WRITE_SQL = `
+  with written as (
+    update machine_host set generation = generation + 1, document = $3::jsonb
+    where machine_id = $1 and generation = $2::bigint returning generation
+  ), told as (
+    update container set told_start = greatest(told_start, running.start)
+    from written, unnest($4::text[], $5::int[]) as running (id, start)
+    where instance_id = running.id and told_start < running.start
+  ), gone as (
+    update container set phase = 'ERASED', erased_at = $7::timestamptz from written
+    where instance_id = any($6::text[]) and erased_at is null
+  )
+  select generation from written`;

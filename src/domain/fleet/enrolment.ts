@@ -1,0 +1,295 @@
+import { randomBytes } from 'node:crypto';
+import type { Hardware, JoinAnswer } from '../../agent/protocol.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
+import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from '../rules/host-token.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+
+/** Seconds that a join code can be used in. */
+const CODE_LIFE_SECONDS = 3_600n;
+const MACHINE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const MACHINE_ID_BYTES = 4;
+const MAX_GPUS = 8;
+const MAX_CPU_LENGTH = 200;
+const CUDA_VERSION = /^\d{1,2}\.\d{1,2}$/;
+/** Of a machine that nobody has watched yet. */
+const NEW_RELIABILITY = 1;
+const DEFAULT_PCIE = 4;
+
+export interface EnrolInput {
+  /** Null: a new machine, named by chance. */
+  machineId: string | null;
+  /** The operator's word for what the GPUs are; null: what the hardware says. */
+  gpu: string | null;
+  /** Null: where the machine is already, or the only region there is. */
+  region: string | null;
+  online: boolean;
+  /** Pretended GPUs are welcome. */
+  demo: boolean;
+}
+
+export interface JoinCode {
+  machineId: string;
+  code: string;
+  expiresAt: Instant;
+}
+
+interface MachineRow {
+  id: string;
+  state: string;
+  region: string;
+  gpu: string;
+  numGpus: number;
+  hasHost: boolean;
+  undestroyed: bigint;
+  usedDiskGb: bigint;
+}
+
+interface EnrolmentRow {
+  machineId: string;
+  gpu: string | null;
+  region: string | null;
+  online: boolean;
+  demo: boolean;
+  expiresAt: Instant;
+  usedAt: Instant | null;
+}
+
+/** A code that lets one agent join, once and within the hour. Refuses with invalid_request, not_found and action_failed. */
+export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
+  const machineId = input.machineId ?? `m-${randomBytes(MACHINE_ID_BYTES).toString('hex')}`;
+  if (!MACHINE_ID.test(machineId))
+    throw invalid('a machine id must be 1 to 64 letters, digits, dots, hyphens or underscores');
+  const code = JOIN_CODE_PREFIX + randomBytes(SECRET_BYTES).toString('hex');
+  const now = deps.clock.now();
+  const expiresAt = now + CODE_LIFE_SECONDS;
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const machine = await lockMachine(transaction, machineId);
+    if (machine !== null) checkMachine(machine);
+    if (input.gpu !== null) await checkKnown(transaction, 'gpu_model', 'slug', input.gpu, '--gpu');
+    const region = input.region ?? machine?.region ?? (await onlyRegion(transaction));
+    await checkKnown(transaction, 'region', 'code', region, '--region');
+    await transaction.query(
+      `insert into machine_enrolment (code_hash, machine_id, gpu, region, online, demo, created_at, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        hashJoinCode(code),
+        machineId,
+        input.gpu,
+        region,
+        input.online,
+        input.demo,
+        formatInstant(now),
+        formatInstant(expiresAt),
+      ],
+    );
+  });
+  return { machineId, code, expiresAt };
+}
+
+function checkMachine({ id, state, hasHost, undestroyed }: MachineRow): void {
+  if (state === 'RETIRED') throw failed(`machine ${id} is retired`);
+  // What was rented without an agent has no container that could be started.
+  if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} holds an undestroyed instance that no agent runs`);
+}
+
+async function onlyRegion(transaction: Transaction): Promise<string> {
+  const { rows } = await transaction.query<{ code: string }>('select code from region limit 2');
+  if (rows.length === 1) return rows[0]!.code;
+  throw invalid('there are several regions; name one with --region CODE');
+}
+
+async function checkKnown(
+  transaction: Transaction,
+  table: 'gpu_model' | 'region',
+  column: 'slug' | 'code',
+  value: string,
+  option: string,
+): Promise<void> {
+  const { rowCount } = await transaction.query(`select from ${table} where ${column} = $1`, [value]);
+  if (rowCount === 0) throw invalid(`${option} ${value} is not in the catalogue`);
+}
+
+/**
+ * The agent's way in: the machine as it was found, and a token that replaces any it had. Refuses with unauthorized a
+ * code that is wrong, used or too old, and with invalid_request hardware that can't be offered; the code is then still
+ * good.
+ */
+export async function join(deps: Deps, code: string, hardware: Hardware): Promise<JoinAnswer> {
+  const hash = hashJoinCode(code);
+  if (hash === null) throw unknownCode();
+  const secret = HOST_TOKEN_PREFIX + randomBytes(SECRET_BYTES).toString('hex');
+  const now = deps.clock.now();
+  const answer = await inTransaction(deps.db.pool, async (transaction) => {
+    const { rows } = await transaction.query<EnrolmentRow>(
+      `select machine_id as "machineId", gpu, region, online, demo, expires_at as "expiresAt", used_at as "usedAt"
+       from machine_enrolment where code_hash = $1 for update`,
+      [hash],
+    );
+    const enrolment = rows[0];
+    if (enrolment === undefined || enrolment.usedAt !== null || now >= enrolment.expiresAt) throw unknownCode();
+    const gpu = await gpuOf(transaction, enrolment, hardware);
+    const machine = await lockMachine(transaction, enrolment.machineId);
+    if (machine !== null) checkSame(machine, gpu, hardware);
+    await checkPretended(transaction, enrolment, hardware);
+    await writeMachine(transaction, enrolment, gpu, hardware, now);
+    const values = [enrolment.machineId, hashHostToken(secret), formatInstant(now), JSON.stringify(hardware)];
+    await transaction.query(WRITE_HOST, values);
+    await transaction.query('insert into machine_heartbeat (machine_id) values ($1) on conflict do nothing', [
+      enrolment.machineId,
+    ]);
+    await transaction.query('update machine_enrolment set used_at = $2 where code_hash = $1', [
+      hash,
+      formatInstant(now),
+    ]);
+    return { machineId: enrolment.machineId, token: secret, gpu };
+  });
+  deps.db.notices.publish([{ table: 'host', machine: answer.machineId }]);
+  return answer;
+}
+
+async function gpuOf(transaction: Transaction, { machineId, gpu }: EnrolmentRow, { gpus }: Hardware): Promise<string> {
+  const [first] = gpus;
+  if (first === undefined) throw invalid('no GPU was found; the driver must be installed and nvidia-smi must list it');
+  if (gpus.length > MAX_GPUS) throw invalid(`a machine has 1 to ${MAX_GPUS} GPUs; ${gpus.length} were found`);
+  const isEqual = gpus.every(({ name, vramMb }) => name === first.name && vramMb === first.vramMb);
+  if (!isEqual) throw invalid('the GPUs of a machine must be of one model; several were found');
+  if (gpu !== null) return gpu;
+  const { rows } = await transaction.query<NamedModel>('select slug, name, vram_gb as "vramGb" from gpu_model');
+  const model = modelOfGpu(rows, first.name, first.vramMb);
+  if (model !== null) return model.slug;
+  throw invalid(
+    `the catalogue has no one model for "${first.name}" with ${first.vramMb} MB; enrol again with: admin machine enroll ${machineId} --gpu SLUG`,
+  );
+}
+
+/** What is rented of it must still be there. */
+function checkSame(machine: MachineRow, gpu: string, { gpus, diskGb }: Hardware): void {
+  checkMachine(machine);
+  if (machine.undestroyed === 0n) return;
+  if (machine.gpu !== gpu || machine.numGpus !== gpus.length)
+    throw invalid(
+      `machine ${machine.id} has instances on ${machine.numGpus} x ${machine.gpu}; found were ${gpus.length} x ${gpu}`,
+    );
+  if (machine.usedDiskGb > BigInt(diskGb))
+    throw invalid(
+      `machine ${machine.id} has instances with ${machine.usedDiskGb} GB of disks; found were ${diskGb} GB`,
+    );
+}
+
+async function checkPretended(
+  transaction: Transaction,
+  { machineId, demo }: EnrolmentRow,
+  hardware: Hardware,
+): Promise<void> {
+  if (!hardware.pretended || demo) return;
+  const { rows } = await transaction.query<{ seed: string }>('select seed from installation');
+  if (rows[0]?.seed === 'demo') return;
+  throw invalid(`pretended GPUs are taken only where the operator says so: admin machine enroll ${machineId} --demo`);
+}
+
+async function writeMachine(
+  transaction: Transaction,
+  { machineId, region, online }: EnrolmentRow,
+  gpu: string,
+  { gpus, cpu, vcpus, ramGb, diskGb, cudaMax, nvlink, pretended }: Hardware,
+  now: Instant,
+): Promise<void> {
+  const pcie = Math.min(Math.max(gpus[0]!.pcieGen ?? DEFAULT_PCIE, 1), 10);
+  const cuda = cudaMax !== null && CUDA_VERSION.test(cudaMax) ? cudaMax : '';
+  const name = cpu.slice(0, MAX_CPU_LENGTH) || 'unknown';
+  await transaction.query(WRITE_MACHINE, [
+    ...[machineId, gpu, gpus.length, region, name, vcpus, ramGb, diskGb, pcie, nvlink, cuda, NEW_RELIABILITY],
+    ...[online ? 'LISTED' : 'OFFLINE', pretended, formatInstant(now), online],
+  ]);
+}
+
+/** From now on the agent's token is refused; what runs there goes on until the agent finds itself cut off. */
+export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
+  const { rowCount } = await deps.db.pool.query(
+    'update machine_host set revoked_at = coalesce(revoked_at, $2) where machine_id = $1',
+    [machineId, formatInstant(deps.clock.now())],
+  );
+  if (rowCount === 0) throw noHost(machineId);
+  deps.db.notices.publish([{ table: 'host', machine: machineId }]);
+}
+
+/**
+ * The operator's word that nothing of what ran on a machine is left there: what waited for it may start, and its outage
+ * counts as ended. Refused while the machine is heard from, whose agent knows better. Returns how many containers were
+ * forgotten.
+ */
+export async function forgetContainers(deps: Deps, machineId: string): Promise<number> {
+  const now = formatInstant(deps.clock.now());
+  const forgotten = await inTransaction(deps.db.pool, async (transaction) => {
+    const { rows } = await transaction.query<{ reachable: boolean }>(
+      `select reachable from machine_host join machine_heartbeat using (machine_id) where machine_id = $1 for update of machine_host`,
+      [machineId],
+    );
+    if (rows[0] === undefined) throw noHost(machineId);
+    if (rows[0].reachable) throw failed(`machine ${machineId} is heard from: its agent tells what runs there`);
+    await transaction.query(
+      'update machine_outage set ended_at = $2 where machine_id = $1 and ended_at is null and started_at < $2',
+      [machineId, now],
+    );
+    const { rowCount } = await transaction.query(FORGET, [machineId, now]);
+    return rowCount ?? 0;
+  });
+  // The agent's document, and what is remembered of its reports.
+  deps.db.notices.publish([{ table: 'host', machine: machineId }]);
+  return forgotten;
+}
+
+async function lockMachine(transaction: Transaction, id: string): Promise<MachineRow | null> {
+  const { rows } = await transaction.query<MachineRow>(
+    `select id, state, region, gpu, num_gpus as "numGpus", exists (select from machine_host where machine_id = id) as "hasHost",
+       (select count(*) from instance where machine_id = machine.id and status <> 'DESTROYED') as undestroyed,
+       (select coalesce(sum(disk_gb), 0) from instance where machine_id = machine.id and status <> 'DESTROYED') as "usedDiskGb"
+     from machine where id = $1 for no key update`,
+    [id],
+  );
+  return rows[0] ?? null;
+}
+
+/** What the operator knows better than the hardware (net, ports, reliability, state) stays as it is. */
+const WRITE_MACHINE = `
+  insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
+    nvlink, cuda_max, reliability, state, demo, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, $9, $10, $11, $12, $13::machine_state, $14, $15)
+  on conflict (id) do update set gpu = excluded.gpu, num_gpus = excluded.num_gpus, region = excluded.region,
+    cpu = excluded.cpu, vcpus = excluded.vcpus, ram_gb = excluded.ram_gb, disk_gb = excluded.disk_gb, pcie = excluded.pcie,
+    nvlink = excluded.nvlink, cuda_max = excluded.cuda_max, demo = excluded.demo,
+    state = case when $16 then 'LISTED' else machine.state end`;
+
+/** A document that was told before is told again to the new agent, which may be on a new system. */
+const WRITE_HOST = `
+  insert into machine_host (machine_id, token_hash, joined_at, hardware) values ($1, $2, $3, $4)
+  on conflict (machine_id) do update set token_hash = excluded.token_hash, joined_at = excluded.joined_at,
+    revoked_at = null, hardware = excluded.hardware`;
+
+/** What is rented begins anew, what is stopped counts as at rest, what is destroyed as erased. */
+const FORGET = `
+  update container set told_start = case status when 'RUNNING' then 0 else told_start end,
+    phase = case status when 'RUNNING' then 'WAITING' when 'STOPPED' then 'STOPPED' else 'ERASED' end::container_phase,
+    start = case status when 'RUNNING' then 0 else told_start end,
+    erased_at = case status when 'DESTROYED' then $2::timestamptz end
+  from instance where instance.id = instance_id and container.machine_id = $1 and erased_at is null`;
+
+function invalid(message: string): DomainError {
+  return new DomainError('invalid_request', message);
+}
+
+function failed(message: string): DomainError {
+  return new DomainError('action_failed', message);
+}
+
+function noHost(machineId: string): DomainError {
+  return new DomainError('not_found', `machine ${machineId} has no agent`);
+}
+
+/** The same for a code that never was, that was used and that is too old. */
+function unknownCode(): DomainError {
+  return new DomainError('unauthorized', 'this join code is unknown, used, or older than an hour');
+}

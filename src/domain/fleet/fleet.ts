@@ -1,0 +1,33 @@
+import type { Database } from '../../database/database.js';
+import type { Clock } from '../rules/time.js';
+import { DesiredStates } from './desired-state.js';
+import { HeardReports } from './heard-reports.js';
+import { Heartbeats } from './heartbeats.js';
+import { HostTokens } from './host-tokens.js';
+
+/** What one process knows of the host agents that talk to it. */
+export class Fleet {
+  readonly tokens: HostTokens;
+  readonly desired: DesiredStates;
+  readonly heartbeats: Heartbeats;
+  readonly heard: HeardReports;
+  /** Told what went wrong in the background. */
+  onFault: (error: unknown) => void = () => {};
+
+  constructor(db: Database, clock: Clock) {
+    this.tokens = new HostTokens(db);
+    this.desired = new DesiredStates(db, clock);
+    this.heartbeats = new Heartbeats(db, (error) => this.onFault(error));
+    this.heard = new HeardReports(db.notices);
+  }
+
+  /** Answers the agents that wait: they ask again, elsewhere. */
+  endWaits(): void {
+    this.desired.close();
+  }
+
+  /** Writes what was heard. */
+  close(): Promise<void> {
+    return this.heartbeats.flush();
+  }
+}

@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache';
+import type { Report } from '../../agent/protocol.js';
+import type { Notices } from '../../database/notices.js';
+
+/** Machines whose last report is remembered. */
+const REMEMBERED = 20_000;
+
+/** What this process was last told of a machine. */
+interface Heard {
+  session: string;
+  sequence: number;
+  /** The report without its place. */
+  content: string;
+}
+
+/** The last reports that were written down here. Whatever else changes the rows of a machine makes its report be forgotten. */
+export class HeardReports {
+  readonly #notices: Notices;
+  readonly #heard = new LRUCache<string, Heard>({ max: REMEMBERED });
+
+  constructor(notices: Notices) {
+    this.#notices = notices;
+    notices.subscribe({
+      onNotice: (notice) => {
+        if ('machine' in notice) this.forget(notice.machine);
+        else if (notice.table === 'machine' && notice.ids !== undefined) for (const id of notice.ids) this.forget(id);
+        else if (notice.table === 'machine') this.#heard.clear();
+      },
+      onLost: () => this.#heard.clear(),
+    });
+  }
+
+  /** Whether the report is the next of its run, so that no other gateway had one between, and says nothing new. */
+  isRepeated(machineId: string, report: Report): boolean {
+    const heard = this.#heard.get(machineId);
+    if (heard === undefined || !this.#notices.isListening) return false;
+    if (heard.session !== report.session || heard.sequence + 1 !== report.sequence) return false;
+    if (heard.content !== contentOf(report)) return false;
+    heard.sequence = report.sequence;
+    return true;
+  }
+
+  note(machineId: string, report: Report): void {
+    const { session, sequence } = report;
+    this.#heard.set(machineId, { session, sequence, content: contentOf(report) });
+  }
+
+  forget(machineId: string): void {
+    this.#heard.delete(machineId);
+  }
+}
+
+function contentOf({ session: _, sequence: __, ...content }: Report): string {
+  return JSON.stringify(content);
+}

@@ -1,0 +1,107 @@
+import type { Database } from '../../database/database.js';
+import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+
+/** What is heard within it is written together. */
+const WRITE_EVERY_MS = 1_000;
+/** Machines of one change notice. */
+const TOLD_AT_ONCE = 50;
+
+/**
+ * When machines were last heard from. Many are written by one statement, and nobody is told of them; a machine that
+ * was away and is heard again is told to all, and how long it was away is kept.
+ */
+export class Heartbeats {
+  readonly #db: Database;
+  readonly #onFault: (error: unknown) => void;
+  #heard = new Map<string, Instant>();
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(db: Database, onFault: (error: unknown) => void) {
+    this.#db = db;
+    this.#onFault = onFault;
+  }
+
+  note(machineId: string, at: Instant): void {
+    const before = this.#heard.get(machineId);
+    if (before === undefined || before < at) this.#heard.set(machineId, at);
+    this.#timer ??= setTimeout(() => this.flush().catch(this.#onFault), WRITE_EVERY_MS).unref();
+  }
+
+  /** Writes what was noted; resolves once it is. What can't be written is kept for the next time. */
+  flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#writing = this.#writing.catch(() => {}).then(() => this.#write());
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    if (this.#heard.size === 0) return;
+    const heard = this.#heard;
+    this.#heard = new Map();
+    try {
+      const values = [[...heard.keys()], Array.from(heard.values(), formatInstant)];
+      await this.#db.pool.query({ name: 'heartbeats', text: HEARTBEATS_SQL, values });
+    } catch (error) {
+      for (const [id, at] of heard) this.note(id, at);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Marks the machines that were not heard from for too long, and begins their outages; returns their ids. Whichever
+ * gateway looks first does it for all.
+ */
+export async function markAway(db: Database, now: Instant): Promise<string[]> {
+  const { rows } = await db.pool.query<{ id: string }>({
+    name: 'mark-away',
+    text: AWAY_SQL,
+    values: [formatInstant(now - UNREACHABLE_AFTER_SECONDS)],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Tells all gateways, this one too, of the machines in `changed (id)`, so many at once as a notice holds, and of what
+ * runs there.
+ */
+const TELL = `
+  told as (
+    select pg_notify('gateway', json_build_object('table', 'machine', 'ids', json_agg(id))::text)
+    from (select id, (row_number() over (order by id) - 1) / ${TOLD_AT_ONCE} as part from changed) parts group by part
+  ), told_of as (
+    select pg_notify('gateway', json_build_object('table', 'container', 'id', instance_id, 'machine', container.machine_id,
+      'account', account_id)::text)
+    from changed join container on container.machine_id = changed.id and erased_at is null
+      join instance on instance.id = instance_id
+  )
+  select id from changed, (select count(*) from told) as all_told, (select count(*) from told_of) as all_told_of`;
+
+/** Locked in order of id, as every gateway does. */
+const HEARTBEATS_SQL = `
+  with before as (
+    select machine_id, seen_at, reachable, heard.at::timestamptz(0) as at
+    from machine_heartbeat join unnest($1::text[], $2::text[]) as heard (id, at) on id = machine_id
+    order by machine_id for no key update of machine_heartbeat
+  ), ended as (
+    insert into machine_outage (machine_id, started_at, ended_at)
+    select machine_id, seen_at, at from before where at - seen_at > interval '${UNREACHABLE_AFTER_SECONDS} seconds'
+    on conflict (machine_id, started_at) do update set ended_at = excluded.ended_at, settled = false
+  ), written as (
+    update machine_heartbeat set seen_at = greatest(machine_heartbeat.seen_at, before.at), reachable = true
+    from before where machine_heartbeat.machine_id = before.machine_id
+  ), changed as (
+    select machine_id as id from before where not reachable
+  ), ${TELL}`;
+
+const AWAY_SQL = `
+  with changed as (
+    update machine_heartbeat set reachable = false where reachable and seen_at < $1::timestamptz
+    returning machine_id as id, seen_at
+  ), begun as (
+    insert into machine_outage (machine_id, started_at) select id, seen_at from changed
+    on conflict (machine_id, started_at) do nothing
+  ), ${TELL}`;

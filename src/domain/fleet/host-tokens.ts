@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../../database/database.js';
+import { hashHostToken } from '../rules/host-token.js';
+
+/** Tokens remembered at most. */
+const REMEMBERED = 20_000;
+
+/**
+ * Whose token it is, remembered for as long as change notices come in: one that is revoked or replaced is told by one.
+ * Nothing is remembered of unknown tokens.
+ */
+export class HostTokens {
+  readonly #db: Database;
+  readonly #machines = new LRUCache<string, string>({ max: REMEMBERED });
+  /** Counts what was forgotten: what was read before it may be old. */
+  #changes = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+    db.notices.subscribe({
+      onNotice: (notice) => {
+        if (notice.table === 'host') this.#forget(notice.machine);
+      },
+      onLost: () => {
+        this.#changes += 1;
+        this.#machines.clear();
+      },
+    });
+  }
+
+  /** The machine whose agent has this token; null for any other text. */
+  async machineOf(token: string): Promise<string | null> {
+    const hash = hashHostToken(token);
+    if (hash === null) return null;
+    const { notices, pool } = this.#db;
+    const name = hash.toString('latin1');
+    const known = this.#machines.get(name);
+    if (known !== undefined && notices.isListening) return known;
+    const [seen, wasListening] = [this.#changes, notices.isListening];
+    const { rows } = await pool.query<{ machine: string }>({
+      name: 'host-of-token',
+      text: 'select machine_id as machine from machine_host where token_hash = $1 and revoked_at is null',
+      values: [hash],
+    });
+    const machine = rows[0]?.machine ?? null;
+    const mayKeep = wasListening && notices.isListening && seen === this.#changes;
+    if (machine !== null && mayKeep) this.#machines.set(name, machine);
+    return machine;
+  }
+
+  #forget(machineId: string): void {
+    this.#changes += 1;
+    for (const [name, machine] of this.#machines.entries()) if (machine === machineId) this.#machines.delete(name);
+  }
+}

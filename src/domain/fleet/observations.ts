@@ -1,0 +1,279 @@
+import type { DesiredInstance, ObservedInstance, Report } from '../../agent/protocol.js';
+import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { type ContainerPhase, isLate } from '../rules/fleet.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { settleStarts } from './service-credits.js';
+
+/** Past runs of an agent whose reports are known to be late. */
+const PAST_SESSIONS = 8;
+
+interface HostRow {
+  session: string | null;
+  sequence: bigint;
+  pastSessions: string[];
+  generation: bigint;
+  document: DesiredInstance[];
+}
+
+interface SeenContainer {
+  instanceId: string;
+  accountId: string;
+  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  gpuIntervals: number;
+  toldStart: number;
+  phase: ContainerPhase;
+  start: number;
+  pulledBytes: bigint | null;
+  totalBytes: bigint | null;
+  message: string | null;
+  exitCode: number | null;
+  restarts: number;
+  erasedAt: Instant | null;
+  /** Whether this start was seen running, or failed, before. */
+  runningStart: number | null;
+  failedStart: number | null;
+}
+
+/** A container as a report tells of it, in the columns of its row. */
+interface Step {
+  instance_id: string;
+  phase: ContainerPhase;
+  start: number;
+  pulled_bytes: number | null;
+  total_bytes: number | null;
+  message: string | null;
+  exit_code: number | null;
+  restarts: number;
+  erased_at: string | null;
+}
+
+/**
+ * Writes down what an agent reports, where it is news. Refuses with invalid_request a report of instances that the
+ * machine was never given, or of starts that never were; nothing is then changed.
+ */
+export async function takeReport(deps: Deps, machineId: string, report: Report): Promise<void> {
+  const at = deps.clock.now();
+  const { heard, heartbeats, onFault } = deps.fleet;
+  if (heard.isRepeated(machineId, report)) {
+    heartbeats.note(machineId, at);
+    return;
+  }
+  heard.forget(machineId);
+  const seen = await inTransaction(deps.db.pool, (transaction) => observe(deps, transaction, machineId, report, at));
+  if (seen === null) return;
+  heartbeats.note(machineId, at);
+  deps.db.notices.publish(
+    seen.steps.map(({ instanceId, accountId }) => {
+      return { table: 'container' as const, id: instanceId, account: accountId, machine: machineId };
+    }),
+  );
+  heard.note(machineId, report);
+  // What can't be booked now is booked by the watch.
+  for (const { instanceId, accountId } of seen.toSettle) {
+    await settleStarts(deps, accountId, instanceId).catch(onFault);
+  }
+}
+
+/** Null for a late report: nothing is taken from it. */
+async function observe(
+  deps: Deps,
+  transaction: Transaction,
+  machineId: string,
+  report: Report,
+  at: Instant,
+): Promise<{ steps: SeenContainer[]; toSettle: SeenContainer[] } | null> {
+  if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
+  const [hosts, containers] = await transaction.run(
+    { name: 'lock-host', text: LOCK_HOST, values: [machineId] },
+    { name: 'containers-of-report', text: CONTAINERS, values: [machineId, idsOf(report)] },
+  );
+  const host = hosts![0] as HostRow | undefined;
+  if (host === undefined) throw new DomainError('unauthorized', 'missing or unknown host token');
+  if (isLate({ session: report.session, sequence: BigInt(report.sequence) }, host)) return null;
+  const known = new Map((containers as SeenContainer[]).map((container) => [container.instanceId, container]));
+  checkReport(report, known);
+
+  const isNewest = BigInt(report.generation) >= host.generation;
+  const told = new Map(host.document.map((entry) => [entry.id, entry]));
+  const steps: SeenContainer[] = [];
+  const toSettle: SeenContainer[] = [];
+  const changes: Step[] = [];
+  const observed = new Map(report.instances.map((entry) => [entry.id, entry]));
+  for (const container of known.values()) {
+    const entry = observed.get(container.instanceId);
+    const step =
+      entry === undefined ? stepOfMissing(container, isNewest, told, at) : stepOf(container, entry, isNewest, told, at);
+    if (step !== null && isChange(container, step)) {
+      steps.push(container);
+      changes.push(step);
+    }
+    if (entry !== undefined && isNewOfStart(container, entry)) toSettle.push(container);
+    else if (container.status !== 'RUNNING' && step !== null && isChange(container, step)) toSettle.push(container);
+  }
+  const running = report.instances.filter(
+    (entry) => entry.phase === 'RUNNING' && isNewOfStart(known.get(entry.id)!, entry),
+  );
+  const failed = report.instances.filter(
+    (entry) => entry.phase === 'FAILED' && isNewOfStart(known.get(entry.id)!, entry),
+  );
+  const reopened = report.unknown.filter(
+    (id) => known.get(id)?.status === 'DESTROYED' && known.get(id)!.erasedAt !== null,
+  );
+  await transaction.run(
+    {
+      name: 'note-report',
+      text: NOTE_REPORT,
+      values: [machineId, report.session, report.sequence, pastSessionsOf(report, host), report.engine, report.unknown],
+    },
+    { name: 'note-containers', text: NOTE_CONTAINERS, values: [JSON.stringify(changes)] },
+    {
+      name: 'note-starts',
+      text: NOTE_STARTS,
+      values: [
+        running.map(({ id }) => id),
+        running.map(({ start }) => String(start)),
+        failed.map(({ id }) => id),
+        failed.map(({ start }) => String(start)),
+        formatInstant(at),
+      ],
+    },
+    { name: 'reopen-containers', text: REOPEN, values: [reopened] },
+  );
+  return { steps: [...steps, ...reopened.map((id) => known.get(id)!)], toSettle };
+}
+
+function idsOf({ instances, unknown }: Report): string[] {
+  return [...instances.map(({ id }) => id), ...unknown];
+}
+
+function checkReport({ instances }: Report, known: ReadonlyMap<string, SeenContainer>): void {
+  const seen = new Set<string>();
+  for (const { id, start } of instances) {
+    const container = known.get(id);
+    if (container === undefined) throw refusal(`instance ${id} was never given to this machine`);
+    if (start > container.gpuIntervals)
+      throw refusal(`instance ${id} has had ${container.gpuIntervals} starts, not ${start}`);
+    if (seen.has(id)) throw refusal(`instance ${id} is named twice`);
+    seen.add(id);
+  }
+}
+
+/** A start that was never seen running before, or that fails only now. */
+function isNewOfStart({ runningStart, failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
+  if (start === 0) return false;
+  if (phase === 'RUNNING') return runningStart !== start;
+  return phase === 'FAILED' && failedStart !== start;
+}
+
+function stepOf(
+  container: SeenContainer,
+  entry: ObservedInstance,
+  isNewest: boolean,
+  told: ReadonlyMap<string, DesiredInstance>,
+  at: Instant,
+): Step | null {
+  if (container.erasedAt !== null) return null;
+  const { id, phase, pulledBytes, totalBytes, message, exitCode, restarts } = entry;
+  // What stands still under the newest document stands still for good, whichever start it was.
+  const isSettled = isNewest && told.get(id)?.phase !== 'running' && ['STOPPED', 'FAILED', 'ERASED'].includes(phase);
+  const isErased = phase === 'ERASED' && container.status === 'DESTROYED';
+  return {
+    instance_id: id,
+    phase,
+    start: isSettled ? Math.max(entry.start, container.toldStart) : entry.start,
+    pulled_bytes: pulledBytes,
+    total_bytes: totalBytes,
+    message,
+    exit_code: exitCode,
+    restarts,
+    erased_at: isErased ? formatInstant(at) : null,
+  };
+}
+
+/** An agent that acts on the newest document and does not tell of a container has none. */
+function stepOfMissing(
+  container: SeenContainer,
+  isNewest: boolean,
+  told: ReadonlyMap<string, DesiredInstance>,
+  at: Instant,
+): Step | null {
+  const { instanceId, toldStart, exitCode, message, restarts, erasedAt } = container;
+  const wanted = told.get(instanceId)?.phase;
+  if (!isNewest || erasedAt !== null || wanted === undefined || wanted === 'running') return null;
+  const isErased = wanted === 'absent';
+  return {
+    instance_id: instanceId,
+    phase: isErased ? 'ERASED' : 'STOPPED',
+    start: toldStart,
+    pulled_bytes: null,
+    total_bytes: null,
+    message,
+    exit_code: exitCode,
+    restarts,
+    erased_at: isErased ? formatInstant(at) : null,
+  };
+}
+
+function isChange(container: SeenContainer, step: Step): boolean {
+  const bytes = (value: number | null) => (value === null ? null : BigInt(value));
+  return (
+    container.phase !== step.phase ||
+    container.start !== step.start ||
+    container.pulledBytes !== bytes(step.pulled_bytes) ||
+    container.totalBytes !== bytes(step.total_bytes) ||
+    container.message !== step.message ||
+    container.exitCode !== step.exit_code ||
+    container.restarts !== step.restarts ||
+    step.erased_at !== null
+  );
+}
+
+function pastSessionsOf({ session }: Report, host: HostRow): string[] {
+  if (host.session === null || host.session === session) return host.pastSessions;
+  return [host.session, ...host.pastSessions].slice(0, PAST_SESSIONS);
+}
+
+function refusal(message: string): DomainError {
+  return new DomainError('invalid_request', message);
+}
+
+const LOCK_HOST = `
+  select session, sequence, past_sessions as "pastSessions", generation, document from machine_host
+  where machine_id = $1 and revoked_at is null for update`;
+
+/** All that may still be there, and what the report names. */
+const CONTAINERS = `
+  select instance_id as "instanceId", account_id as "accountId", status, gpu_intervals as "gpuIntervals",
+    told_start as "toldStart", phase, start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
+    exit_code as "exitCode", restarts, erased_at as "erasedAt",
+    (select max(ordinal) from container_start s where s.instance_id = instance.id and running_at is not null) as "runningStart",
+    (select max(ordinal) from container_start s where s.instance_id = instance.id and failed_at is not null) as "failedStart"
+  from container join instance on instance.id = instance_id
+  where container.machine_id = $1 and (erased_at is null or instance_id = any($2::text[]))`;
+
+const NOTE_REPORT = `
+  update machine_host set session = $2, sequence = $3::bigint, past_sessions = $4::text[], engine = $5, "unknown" = $6::text[]
+  where machine_id = $1`;
+
+const NOTE_CONTAINERS = `
+  update container set phase = step.phase, start = step.start, pulled_bytes = step.pulled_bytes,
+    total_bytes = step.total_bytes, message = step.message, exit_code = step.exit_code, restarts = step.restarts,
+    erased_at = step.erased_at
+  from jsonb_populate_recordset(null::container, $1::jsonb) step where container.instance_id = step.instance_id`;
+
+/** A start that fails after it was accounted for is looked at again. */
+const NOTE_STARTS = `
+  with running as (
+    update container_start set running_at = $5::timestamptz from unnest($1::text[], $2::text[]) as seen (id, start)
+    where instance_id = id and ordinal = start::int and running_at is null
+  )
+  update container_start set failed_at = $5::timestamptz, settled = false
+  from unnest($3::text[], $4::text[]) as seen (id, start) where instance_id = id and ordinal = start::int and failed_at is null`;
+
+/** The host still has what was thought erased: it is to be erased again. */
+const REOPEN = `
+  update container set phase = 'STOPPED', start = greatest(told_start, 1), told_start = greatest(told_start, 1), erased_at = null
+  where instance_id = any($1::text[]) and erased_at is not null`;

@@ -1,0 +1,50 @@
+import type { Container, MachineHeartbeat } from '../../database/generated/client/client.js';
+import type { ContainerPhase } from '../rules/fleet.js';
+
+/** What a renter sees of the container. */
+export interface Runtime {
+  phase: ContainerPhase | 'UNREACHABLE';
+  pulledBytes: bigint | null;
+  totalBytes: bigint | null;
+  /** The engine's own words. */
+  message: string | null;
+  exitCode: number | null;
+  /** Times it ended by itself and was started again, in this start. */
+  restarts: number;
+  reachable: boolean;
+  lastSeenAt: Date | null;
+}
+
+/** Columns that `runtimeOf` reads. */
+export const RUNTIME_SELECT = {
+  status: true,
+  gpuIntervals: true,
+  container: true,
+  machine: { select: { heartbeat: true } },
+} as const;
+
+/** Null for an instance that exists as a record only: no agent runs it. */
+export function runtimeOf({
+  status,
+  gpuIntervals,
+  container,
+  machine,
+}: {
+  status: string;
+  gpuIntervals: number;
+  container: Container | null;
+  machine: { heartbeat: MachineHeartbeat | null };
+}): Runtime | null {
+  if (container === null) return null;
+  const { seenAt = null, reachable = false } = machine.heartbeat ?? {};
+  const isOfLastStart = container.start === gpuIntervals;
+  const seen = { phase: container.phase, reachable, lastSeenAt: seenAt };
+  if (container.erasedAt === null && !reachable) seen.phase = 'UNREACHABLE' as ContainerPhase;
+  // What was told of an earlier start is no news of this one.
+  else if (status === 'RUNNING' && !isOfLastStart) {
+    const nothing = { pulledBytes: null, totalBytes: null, message: null, exitCode: null, restarts: 0 };
+    return { ...seen, ...nothing, phase: 'WAITING' };
+  }
+  const { pulledBytes, totalBytes, message, exitCode, restarts } = container;
+  return { ...seen, pulledBytes, totalBytes, message, exitCode, restarts };
+}

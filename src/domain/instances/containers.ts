@@ -1,0 +1,26 @@
+import type { Write } from '../billing/ledger.js';
+import type { Instance } from '../rules/lifecycle.js';
+
+/** Notes that the machine's agent is to run a container for a new instance, of what its template is now. */
+export function beginContainer(current: Write, instance: Instance): void {
+  // The container refers to the instance.
+  current.flush();
+  const { id, machineId, template } = instance;
+  current.transaction.later({ name: 'begin-container', text: BEGIN_CONTAINER, values: [id, machineId, template] });
+}
+
+/** Notes another start of an instance; one that ran before its machine had an agent has no container. */
+export function beginContainerStart({ transaction }: Pick<Write, 'transaction'>, { id, gpuIntervals }: Instance): void {
+  transaction.later({ name: 'begin-container-start', text: BEGIN_START, values: [id, gpuIntervals] });
+}
+
+/** A template that is no slug of the list is an image. */
+const BEGIN_CONTAINER = `
+  with made as (
+    insert into container (instance_id, machine_id, image, command, env, ports)
+    select $1, $2, coalesce(image, wanted.template), command, coalesce(env, '{}'), coalesce(ports, '{}')
+    from (select $3::text as template) wanted left join template on slug = wanted.template
+  )
+  insert into container_start (instance_id, ordinal) values ($1, 1)`;
+const BEGIN_START = `
+  insert into container_start (instance_id, ordinal) select instance_id, $2::int from container where instance_id = $1`;

@@ -1,0 +1,127 @@
+import { type Instant, latest } from './time.js';
+
+/** Seconds without a heartbeat after which a machine counts as away. */
+export const UNREACHABLE_AFTER_SECONDS = 30n;
+/** Seconds of a start that are given back at most while nothing runs yet. */
+export const START_CREDIT_SECONDS = 600n;
+
+/** What a container was last seen doing. */
+export type ContainerPhase =
+  | 'WAITING'
+  | 'PULLING'
+  | 'STARTING'
+  | 'RUNNING'
+  | 'STOPPING'
+  | 'STOPPED'
+  | 'FAILED'
+  | 'ERASED';
+
+/** A container as it is known, with the rental that it is for. */
+export interface KnownContainer {
+  instanceId: string;
+  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  /** Starts of the rental so far. */
+  gpuIntervals: number;
+  phase: ContainerPhase;
+  /** The start that `phase` is of. */
+  start: number;
+  /** The newest start that the agent may have been told of; 0 for none: then nothing of it is on the machine. */
+  toldStart: number;
+}
+
+/** What ought to be of a container: nothing is said of one that is not `told`. */
+export type DesiredPhase = 'running' | 'stopped' | 'absent';
+
+/** Whether a machine counts as away at `at`. One that was never heard from does. */
+export function isAway(seenAt: Instant | null, at: Instant): boolean {
+  return seenAt === null || at - seenAt > UNREACHABLE_AFTER_SECONDS;
+}
+
+/**
+ * What ought to be of each container of a machine. The one that is to run is held back while another is not known to
+ * have ended: a machine never runs two, whatever was lost on the way.
+ */
+export function desiredPhases<C extends KnownContainer>(containers: readonly C[]): Map<C, DesiredPhase> {
+  const desired = new Map<C, DesiredPhase>();
+  for (const container of containers) {
+    const phase = desiredPhase(container, containers);
+    if (phase !== null) desired.set(container, phase);
+  }
+  return desired;
+}
+
+function desiredPhase(container: KnownContainer, all: readonly KnownContainer[]): DesiredPhase | null {
+  const { status, toldStart, gpuIntervals } = container;
+  if (status === 'RUNNING') {
+    const mayRun = toldStart === gpuIntervals || all.every((other) => other === container || isAtRest(other));
+    if (mayRun) return 'running';
+    return toldStart === 0 ? null : 'stopped';
+  }
+  if (toldStart === 0) return null;
+  return status === 'STOPPED' ? 'stopped' : 'absent';
+}
+
+/** Known not to run: never told to, or seen ended after the last time it was. */
+function isAtRest({ phase, start, toldStart }: KnownContainer): boolean {
+  return toldStart === 0 || (start >= toldStart && (phase === 'STOPPED' || phase === 'FAILED' || phase === 'ERASED'));
+}
+
+/** Seconds [from, to). */
+export interface Stretch {
+  from: Instant;
+  to: Instant;
+}
+
+/** The part of `stretch` within `bounds`; null when there is none. */
+export function within(stretch: Stretch, bounds: Stretch): Stretch | null {
+  const from = latest(stretch.from, bounds.from);
+  const to = stretch.to < bounds.to ? stretch.to : bounds.to;
+  return from < to ? { from, to } : null;
+}
+
+/** What is left of a stretch without those that were given back before, in order of time. */
+export function without(stretch: Stretch, given: readonly Stretch[]): Stretch[] {
+  const left: Stretch[] = [];
+  let { from } = stretch;
+  for (const gap of [...given].sort((one, other) => (one.from < other.from ? -1 : 1))) {
+    if (gap.to <= from || gap.from >= stretch.to) continue;
+    if (gap.from > from) left.push({ from, to: gap.from });
+    from = latest(from, gap.to);
+  }
+  if (from < stretch.to) left.push({ from, to: stretch.to });
+  return left;
+}
+
+/** A start: its charged seconds (`to` null while they go on), and what was seen of it. */
+export interface ObservedStart {
+  from: Instant;
+  to: Instant | null;
+  runningAt: Instant | null;
+  failedAt: Instant | null;
+}
+
+/** Seconds of a start in which nothing was delivered, and why; null while that is not yet known. */
+export function undeliveredOfStart({ from, to, runningAt, failedAt }: ObservedStart): {
+  reason: 'START' | 'START_FAILED';
+  stretch: Stretch;
+} | null {
+  if (runningAt === null && to === null) return null;
+  if (runningAt === null && failedAt !== null) return { reason: 'START_FAILED', stretch: { from, to: to! } };
+  const ends = [from + START_CREDIT_SECONDS, runningAt, to].filter((end) => end !== null);
+  return { reason: 'START', stretch: { from, to: ends.reduce((a, b) => (b < a ? b : a)) } };
+}
+
+/** Where a report stands beside the newest one that is known. */
+export interface ReportPlace {
+  session: string;
+  sequence: bigint;
+}
+
+/** A report of a past run of the agent, or one that another has overtaken. */
+export function isLate(
+  report: ReportPlace,
+  known: { session: string | null; sequence: bigint; pastSessions: readonly string[] },
+): boolean {
+  if (report.session === known.session) return report.sequence <= known.sequence;
+  return known.pastSessions.includes(report.session);
+}

@@ -1,0 +1,154 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agent/protocol.js';
+import type { Deps } from '../../domain/deps.js';
+import { join } from '../../domain/fleet/enrolment.js';
+import { takeReport } from '../../domain/fleet/observations.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import { JSON_TYPE, sendError } from '../error-envelope.js';
+import { describeFault } from '../errors.js';
+import { sendJson } from '../send-json.js';
+import { agentOpenApi } from './agent-openapi.js';
+import { createBuckets } from './buckets.js';
+import { readBody } from './read-body.js';
+
+/** Where the agents' routes begin. */
+const AGENT_PATH = '/agent/v1';
+
+const MAX_JOIN_BYTES = 100_000;
+const MAX_REPORT_BYTES = 2_000_000;
+/** Agents that one process lets wait at most. */
+const MAX_WAITING = 20_000;
+/** Joins under way at once at most: each reads the catalogue. */
+const MAX_JOINING = 8;
+const BUSY_RETRY_SECONDS = 5;
+const BEARER = /^Bearer +([^\s]+) *$/i;
+
+export interface AgentApiOptions {
+  deps: Deps;
+  log: Logger;
+}
+
+export function isAgentApi({ url }: IncomingMessage): boolean {
+  return url!.startsWith(`${AGENT_PATH}/`);
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => Promise<void>;
+
+/** What host agents ask, under `/agent/v1`. */
+export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener {
+  const { fleet } = deps;
+  /** A report every ten seconds and on change, a request for news after every answer. */
+  const reports = createBuckets({ size: 60, perSecond: 4 });
+  const asks = createBuckets({ size: 60, perSecond: 4 });
+  const document = JSON.stringify(agentOpenApi(`${deps.settings.publicUrl}${AGENT_PATH}`));
+  let joining = 0;
+
+  const machineOf = async (request: IncomingMessage): Promise<string> => {
+    const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    const machineId = token === undefined ? null : await fleet.tokens.machineOf(token);
+    if (machineId === null) throw new DomainError('unauthorized', 'missing or unknown host token');
+    return machineId;
+  };
+
+  const routes: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
+    '/join': {
+      POST: async (request, response) => {
+        if (joining >= MAX_JOINING) throw busy('many agents join at once');
+        joining += 1;
+        try {
+          const { code, hardware } = checked(joinRequest, await readBody(request, MAX_JOIN_BYTES));
+          const answer = await join(deps, code, hardware);
+          const { hostname, engine, pretended } = hardware;
+          log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'a host joined');
+          send(response, 201, answer);
+        } finally {
+          joining -= 1;
+        }
+      },
+    },
+    '/desired': {
+      GET: async (request, response, query) => {
+        const machineId = await machineOf(request);
+        asks.take(machineId);
+        const after = wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER);
+        const wait = wholeNumber(query, 'wait', MAX_WAIT_SECONDS);
+        if (fleet.desired.waiting >= MAX_WAITING) throw busy('many agents wait at once');
+        const gone = new AbortController();
+        response.once('close', () => gone.abort());
+        const news = await fleet.desired.news(machineId, after, wait * 1_000, gone.signal);
+        // The token may have been revoked meanwhile.
+        if (news !== null && (await machineOf(request)) === machineId) send(response, 200, news);
+        else if (!response.destroyed) response.writeHead(204).end();
+      },
+    },
+    '/report': {
+      POST: async (request, response) => {
+        const machineId = await machineOf(request);
+        reports.take(machineId);
+        try {
+          await takeReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
+        } catch (error) {
+          if (error instanceof DomainError)
+            log.warn({ machine: machineId, reason: error.message }, 'a report was refused');
+          throw error;
+        }
+        send(response, 200, { generation: (await fleet.desired.current(machineId))?.generation ?? 0 });
+      },
+    },
+    '/openapi.json': {
+      GET: async (_request, response) => sendJson(response, 200, JSON_TYPE, document),
+    },
+  };
+
+  return (request, response) => {
+    const [path, query = ''] = request.url!.split('?', 2);
+    const methods = routes[path!.slice(AGENT_PATH.length)];
+    const handler = methods?.[request.method!];
+    if (methods !== undefined) request.state.route = path!;
+    // Thousands a minute, all alike.
+    request.state.isRoutine = handler !== undefined && path !== `${AGENT_PATH}/join`;
+    const answer = async () => {
+      if (methods === undefined) throw new DomainError('no_route', `no such endpoint: ${request.method} ${path}`);
+      if (handler === undefined) {
+        const allowed = Object.keys(methods).join(', ');
+        response.setHeader('Allow', allowed);
+        throw new DomainError('method_not_allowed', `${request.method} is not allowed here; allowed: ${allowed}`);
+      }
+      await handler(request, response, new URLSearchParams(query));
+    };
+    answer().catch((error) => refuse(request, response, error, log));
+  };
+}
+
+function checked<T>(shape: z.ZodType<T>, value: unknown): T {
+  const read = shape.safeParse(value);
+  if (read.success) return read.data;
+  const { path, message } = read.error.issues[0]!;
+  throw new DomainError('invalid_request', `${path.join('.') || 'the body'}: ${message}`);
+}
+
+/** 0 when it is left out. */
+function wholeNumber(query: URLSearchParams, name: string, max: number): number {
+  const texts = query.getAll(name);
+  const value = Number(texts[0] ?? '0');
+  if (texts.length <= 1 && /^\d{1,16}$/.test(texts[0] ?? '0') && value <= max) return value;
+  throw new DomainError('invalid_request', `${name} must be a whole number from 0 to ${max}`, { field: name });
+}
+
+function busy(why: string): DomainError {
+  return new DomainError('unavailable', `${why}; try again`, { retryAfterSeconds: BUSY_RETRY_SECONDS });
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  if (!response.destroyed) sendJson(response, status, JSON_TYPE, JSON.stringify(body));
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, log: Logger): void {
+  const fault = describeFault(error);
+  if (fault.unexpected) log.error({ err: error, id: request.state.id }, 'unexpected error');
+  if (response.headersSent || response.destroyed) response.destroy();
+  // What was not read of the body must not be taken for the next request.
+  else sendError(response, fault, request.complete ? {} : { Connection: 'close' });
+}

@@ -1,0 +1,63 @@
+import { RUNTIME_SELECT, type Runtime, runtimeOf } from '../domain/fleet/runtime.js';
+import { builder } from './builder.js';
+import { InstanceType } from './instances.js';
+
+const RuntimePhase = builder.enumType('RuntimePhase', {
+  description: 'What the container of an instance was last seen doing.',
+  values: {
+    WAITING: { description: 'Its machine has not told of it yet, or something else must end first.' },
+    PULLING: { description: 'The image is being fetched.' },
+    STARTING: { description: 'The container is being created and started.' },
+    RUNNING: { description: 'The container runs with its GPUs.' },
+    STOPPING: { description: 'The container is being stopped.' },
+    STOPPED: { description: 'The container is stopped; its disk is kept.' },
+    FAILED: { description: 'The container could not be started; the message says why.' },
+    UNREACHABLE: { description: 'Its machine is not heard from.' },
+    ERASED: { description: 'Container and disk are gone from the machine.' },
+  },
+});
+
+const RuntimeType = builder.objectRef<Runtime>('InstanceRuntime').implement({
+  description: 'The container of an instance, as its machine last told of it.',
+  fields: (t) => ({
+    phase: t.expose('phase', { type: RuntimePhase, description: 'What it was last seen doing.' }),
+    pulledBytes: t.float({
+      nullable: true,
+      description: 'Bytes of the image fetched so far; null when not told.',
+      resolve: ({ pulledBytes }) => numberOf(pulledBytes),
+    }),
+    totalBytes: t.float({
+      nullable: true,
+      description: 'Bytes of the image to be fetched; null when not told.',
+      resolve: ({ totalBytes }) => numberOf(totalBytes),
+    }),
+    message: t.exposeString('message', { nullable: true, description: "The container engine's own words." }),
+    exitCode: t.exposeInt('exitCode', {
+      nullable: true,
+      description: 'With which it last ended; null while it has not.',
+    }),
+    restarts: t.exposeInt('restarts', {
+      description: 'Times it ended by itself and was started again, in this start.',
+    }),
+    reachable: t.exposeBoolean('reachable', { description: 'Whether its machine is heard from.' }),
+    lastSeenAt: t.expose('lastSeenAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When its machine was last heard from.',
+    }),
+  }),
+});
+
+function numberOf(bytes: bigint | null): number | null {
+  return bytes === null ? null : Number(bytes);
+}
+
+builder.prismaObjectField(InstanceType, 'runtime', (t) =>
+  t.field({
+    type: RuntimeType,
+    nullable: true,
+    description: 'What runs for it; null when its machine has no host agent.',
+    select: RUNTIME_SELECT,
+    resolve: runtimeOf,
+  }),
+);

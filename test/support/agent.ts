@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import type { Hardware, ObservedInstance, Report } from '../../src/agent/protocol.js';
+import type { Deps } from '../../src/domain/deps.js';
+import { enrol, join } from '../../src/domain/fleet/enrolment.js';
+import { markAway } from '../../src/domain/fleet/heartbeats.js';
+import { takeReport } from '../../src/domain/fleet/observations.js';
+import { settleService } from '../../src/domain/fleet/service-credits.js';
+
+export function hardware(changes: Partial<Hardware> = {}): Hardware {
+  const gpu = { uuid: 'GPU-1', name: 'NVIDIA GeForce RTX 4090', vramMb: 24_564, pcieGen: 4 };
+  return {
+    hostname: 'host-1',
+    cpu: 'AMD EPYC 9354',
+    vcpus: 32,
+    ramGb: 128,
+    diskGb: 1_000,
+    diskLimit: 'volume',
+    engine: { name: 'podman', version: '4.3.1' },
+    driver: '570.00',
+    cudaMax: '12.8',
+    gpus: [{ index: 0, ...gpu }],
+    nvlink: false,
+    pretended: false,
+    ...changes,
+  };
+}
+
+export function seen(
+  id: string,
+  phase: ObservedInstance['phase'],
+  changes: Partial<ObservedInstance> = {},
+): ObservedInstance {
+  return {
+    id,
+    phase,
+    start: 1,
+    pulledBytes: null,
+    totalBytes: null,
+    message: null,
+    exitCode: null,
+    restarts: 0,
+    ...changes,
+  };
+}
+
+/** A machine's agent as the domain meets it: it says what the test tells it to. */
+export class TestAgent {
+  readonly #deps: Deps;
+  readonly machineId: string;
+  readonly token: string;
+  session = randomBytes(8).toString('hex');
+  sequence = 0;
+  generation = 0;
+
+  private constructor(deps: Deps, machineId: string, token: string) {
+    this.#deps = deps;
+    this.machineId = machineId;
+    this.token = token;
+  }
+
+  static async join(deps: Deps, found: Partial<Hardware> = {}, machineId: string | null = null): Promise<TestAgent> {
+    const input = { machineId, gpu: null, region: 'us-tx', online: true, demo: false };
+    const { code } = await enrol(deps, input);
+    const answer = await join(deps, code, hardware(found));
+    const agent = new TestAgent(deps, answer.machineId, answer.token);
+    await agent.report();
+    return agent;
+  }
+
+  /** Takes the newest document. */
+  async fetch() {
+    const state = (await this.#deps.fleet.desired.current(this.machineId))!;
+    this.generation = state.generation;
+    return state;
+  }
+
+  say(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Report {
+    this.sequence += 1;
+    const { session, sequence, generation } = this;
+    return { protocol: 1, session, sequence, generation, instances, unknown: [], engine: 'ok', ...changes };
+  }
+
+  /** A report, and its heartbeat written. */
+  async report(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Promise<void> {
+    await takeReport(this.#deps, this.machineId, this.say(instances, changes));
+    await this.#deps.fleet.heartbeats.flush();
+    await this.#deps.db.notices.caughtUp();
+  }
+}
+
+/** What a gateway does by itself all the time. */
+export async function tick(deps: Deps): Promise<void> {
+  await markAway(deps.db, deps.clock.now());
+  await settleService(deps);
+  await deps.db.notices.caughtUp();
+}
