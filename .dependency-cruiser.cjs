@@ -29,8 +29,14 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/',
-      'domain imports rules and the database',
+      '^src/(domain|database)/|^src/payments/processor',
+      'domain imports rules, the database and the port to payment processors',
+    ),
+    only(
+      'payments-know-rules',
+      '^src/payments/',
+      '^src/payments/|^src/domain/rules/',
+      'a payment processor is spoken to in the words of the rules',
     ),
     area('billing', [], 'the ledger and what reads it'),
     area('accounts', ['billing'], 'who pays, and their keys'),

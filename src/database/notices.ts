@@ -11,6 +11,7 @@ export type Notice =
   /** Without `ids`: any machine may have changed. */
   | { table: 'machine'; ids?: string[] }
   | { table: 'catalogue' }
+  | { table: 'top_up'; id: string; account: string }
   | { table: 'market_recheck' };
 
 export interface Listener {

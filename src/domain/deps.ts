@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.js';
+import type { PaymentProcessor } from '../payments/processor.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Inventory } from './inventory/inventory.js';
@@ -25,11 +26,18 @@ export interface Deps {
   accountLoader: AccountLoader;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
+  /** Null: there are no top-ups. */
+  payments: PaymentProcessor | null;
   clock: Clock;
   settings: Settings;
 }
 
-export function createDeps(db: Database, clock: Clock, settings: Settings): Deps {
+export function createDeps(
+  db: Database,
+  clock: Clock,
+  settings: Settings,
+  payments: PaymentProcessor | null = null,
+): Deps {
   const { notices } = db;
   return {
     db,
@@ -37,6 +45,7 @@ export function createDeps(db: Database, clock: Clock, settings: Settings): Deps
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
+    payments,
     clock,
     settings,
   };
