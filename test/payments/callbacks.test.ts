@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
 import { listAside } from '../../src/domain/topups/callbacks.js';
+import { reconcile } from '../../src/domain/topups/reconcile.js';
 import type { Renter } from '../support/gateway.js';
 import { signature } from './support/shkeeper.js';
 import { KEY, openShop, read, type Shop, topUp } from './support/shop.js';
@@ -196,7 +197,6 @@ describe('a payment', () => {
   });
 
   test('above the setting is credited only when the processor, asked back, says the same', async () => {
-    const { reconcile } = await import('../../src/domain/topups/reconcile.js');
     const big = await shop.gateway.renter('0');
     const made = await topUp(big, 600);
     // Forged by whoever has the secret: the processor knows of no such transaction.

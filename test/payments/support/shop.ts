@@ -7,7 +7,7 @@ import { type ShkeeperOptions, TestShkeeper } from './shkeeper.js';
 
 export const KEY = 'a-key-of-the-processor';
 
-/** Gateways on one database, with a processor that speaks as SHKeeper does. */
+/** Gateways on one database, with a processor that speaks as SHKeeper does. A chain that was given stays open. */
 export interface Shop {
   gateways: TestGateway[];
   gateway: TestGateway;
@@ -44,7 +44,6 @@ export async function openShop(
     close: async () => {
       for (const gateway of gateways) await gateway.close();
       await shkeeper.close();
-      await chain.close();
     },
   };
 }
