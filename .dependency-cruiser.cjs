@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/payments/processor|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -43,7 +43,12 @@ module.exports = {
     area('instances', ['billing'], 'rentals'),
     area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
     area('market', [], 'prices and where they come from'),
-    area('updates', ['accounts', 'billing', 'instances', 'inventory', 'market'], 'what is told as it changes'),
+    area('topups', ['billing'], 'credit paid in cryptocurrency'),
+    area(
+      'updates',
+      ['accounts', 'billing', 'instances', 'inventory', 'market', 'topups'],
+      'what is told as it changes',
+    ),
     only('database-knows-itself', '^src/database/', '^src/database/', 'the database layer knows no domain'),
     only(
       'schema-knows-domain',

@@ -216,8 +216,8 @@ export const SETTINGS = {
     group: 'Payments',
     name: 'paymentsCallbackUrl',
     takes: address(['http:', 'https:'], 'http://gateway:4000/payments/callback'),
-    unset: 'PUBLIC_URL followed by /payments/callback',
-    about: 'Where the processor reaches the gateway; not to be changed while top-ups are open.',
+    unset: 'PUBLIC_URL with /payments/callback',
+    about: 'Where the processor reaches the gateway; keep it.',
   },
   TOPUP_CONFIRMATIONS: {
     group: 'Payments',

@@ -35,12 +35,13 @@ describe('createTopUp', () => {
   );
 
   test('the same key gives the same top-up, another input is refused', async () => {
-    shop = await openShop({ gateways: 2 });
+    const opened = await openShop({ gateways: 2 });
+    shop = opened;
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
     const made = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => createTopUp(shop.gateways[index % 2]!.deps, renter.accountId, input)),
+      Array.from({ length: 10 }, (_, index) => createTopUp(opened.gateways[index % 2]!.deps, renter.accountId, input)),
     );
     expect(new Set(made.map((each) => each.topUp.id)).size).toBe(1);
     expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1);

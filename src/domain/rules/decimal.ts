@@ -23,11 +23,6 @@ export function isDecimal(text: unknown, maxDecimals = 18): text is string {
   return match !== null && (match[2]?.length ?? 0) <= maxDecimals;
 }
 
-export function isPositive(text: string): boolean {
-  const scaled = scaledOf(text);
-  return scaled !== null && scaled.digits > 0n;
-}
-
 /** Without zeros that say nothing: 0.50 and 0.5 are one text. */
 export function tidyDecimal(text: string): string {
   const [whole, decimals = ''] = text.split('.');
