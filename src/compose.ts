@@ -14,13 +14,18 @@ import { createDeps, type Deps } from './domain/deps.js';
 import { startFleetWatch } from './domain/fleet/watch.js';
 import { startRecheck } from './domain/market/recheck.js';
 import type { Clock } from './domain/rules/time.js';
+import { startReconciliation } from './domain/topups/reconcile.js';
 import { sendError } from './http/error-envelope.js';
 import { createKeyUses } from './http/key-uses.js';
 import { createMessages } from './http/messages.js';
+import { CALLBACK_PATH } from './http/payments/callback-path.js';
 import { createRateLimiter } from './http/rate-limit/rate-limit.js';
 import { createHttpServer } from './http/server.js';
+import { logPayment, withLog } from './log-payments.js';
 import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
+import { createProcessor } from './payments/create-processor.js';
+import type { PaymentProcessor } from './payments/processor.js';
 
 /** The domain on its database, without a way in: what operator commands need. */
 export interface Domain {
@@ -97,13 +102,16 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
     await domain.deps.inventory.current();
-    const deps = withPublicUrl(domain.deps, config.publicUrl ?? address);
+    const publicUrl = config.publicUrl ?? address;
+    const deps = withPublicUrl({ ...domain.deps, payments: openPayments(config, publicUrl, clock, log) }, publicUrl);
     const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
     const keyUses = createKeyUses(deps, onFault);
     const sweep = startSweep(deps, onFault);
     deps.fleet.onFault = onFault;
     const watch = startFleetWatch(deps, onFault);
     const recheck = startRecheck(deps, logRecheck(log), onFault);
+    const onPayment = logPayment(log);
+    const reconciliation = startReconciliation(deps, onPayment, onFault);
     let serving = true;
     listener = createApp({
       deps,
@@ -117,21 +125,21 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
       introspection: config.introspection,
       trustProxy: config.trustProxy,
       messages,
+      onPayment,
       graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
       isServing: () => serving,
     });
     const close = async (noticeMs = 0) => {
       serving = false;
-      const recheckEnded = recheck.stop();
+      const workEnded = Promise.all([recheck.stop(), reconciliation.stop()]);
       await sleep(noticeMs);
       // A stream has no end of its own to wait for; whoever reads it connects again, elsewhere.
       deps.subscriptions.close();
       deps.fleet.endWaits();
       await drain(server);
       redis?.close();
-      await orGiveUp(
-        Promise.all([sweep.stop(), watch.stop(), recheckEnded, deps.fleet.close()]).then(() => keyUses.close()),
-      );
+      const fleetEnded = Promise.all([watch.stop(), deps.fleet.close()]);
+      await orGiveUp(Promise.all([sweep.stop(), workEnded, fleetEnded]).then(() => keyUses.close()));
       await domain.close();
     };
     return { deps, address, demoKey, close };
@@ -148,6 +156,18 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
 async function openRedis(url: string, log: Logger) {
   const { openRedisBuckets } = await import('./http/rate-limit/redis-buckets.js');
   return openRedisBuckets(url, log);
+}
+
+/** Null where the operator has set up no payment processor. */
+function openPayments(config: Config, publicUrl: string, clock: Clock, log: Logger): PaymentProcessor | null {
+  const { payments, paymentsUrl, paymentsKey, paymentsCallbackUrl } = config;
+  if (payments === null || paymentsUrl === null || paymentsKey === null) return null;
+  const settings = { ...config, payments, paymentsUrl, paymentsKey };
+  const callbackUrl = paymentsCallbackUrl ?? publicUrl + CALLBACK_PATH;
+  return withLog(
+    createProcessor(settings, callbackUrl, () => clock.now()),
+    log,
+  );
 }
 
 function withPublicUrl(deps: Deps, publicUrl: string): Deps {

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { isAddress } from './domain/market/market-source.js';
 import { isSchedule } from './domain/market/schedule.js';
 import { parseUsd } from './domain/rules/money.js';
+import { readConfirmations } from './domain/rules/top-up-assets.js';
 
 interface Setting {
   /** Heading it stands under in docs/configuration.md. */
-  group: 'Server' | 'Data' | 'Callers' | 'Log and limits' | 'Billing' | 'Market';
+  group: 'Server' | 'Data' | 'Callers' | 'Log and limits' | 'Billing' | 'Market' | 'Payments';
   /** Its name in `Config`; the unit is that of the code, not of the variable. */
   name: string;
   /** What the variable takes; made by `text`. */
@@ -27,6 +28,7 @@ const SECONDS_PER_DAY = 86_400;
 const DOMAIN_NAME = /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const HAS_SCHEME = /^(https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
 const MAX_DISK_MICRO_PER_GB_HOUR = 1_000_000n;
+const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
 
 /**
  * Every variable of the environment, in the order of .env.example and docs/configuration.md, which `npm run settings`
@@ -179,6 +181,61 @@ export const SETTINGS = {
     about: 'Price change in per cent beyond which a sheet needs an import with --accept-jumps.',
     domain: true,
   },
+  PAYMENTS: {
+    group: 'Payments',
+    name: 'payments',
+    takes: oneOf(['shkeeper', 'btcpay'], 'shkeeper or btcpay'),
+    unset: 'there are no top-ups',
+    about: 'Payment processor that takes cryptocurrency: shkeeper or btcpay.',
+  },
+  PAYMENTS_URL: {
+    group: 'Payments',
+    name: 'paymentsUrl',
+    takes: address(['http:', 'https:'], 'http://shkeeper:5000', (given) => given.replace(/\/+$/, '')),
+    about: 'Address of the payment processor; needed with PAYMENTS.',
+  },
+  PAYMENTS_KEY: {
+    group: 'Payments',
+    name: 'paymentsKey',
+    takes: anyText('an API key'),
+    about: "The processor's API key, which in SHKeeper also signs callbacks; needed with PAYMENTS.",
+  },
+  PAYMENTS_SECRET: {
+    group: 'Payments',
+    name: 'paymentsSecret',
+    takes: anyText("a webhook's secret"),
+    about: "Secret of BTCPay Server's webhook; needed with PAYMENTS=btcpay.",
+  },
+  PAYMENTS_STORE: {
+    group: 'Payments',
+    name: 'paymentsStore',
+    takes: anyText('the id of a store'),
+    about: 'Id of the store in BTCPay Server; needed with PAYMENTS=btcpay.',
+  },
+  PAYMENTS_CALLBACK_URL: {
+    group: 'Payments',
+    name: 'paymentsCallbackUrl',
+    takes: address(['http:', 'https:'], 'http://gateway:4000/payments/callback'),
+    unset: 'PUBLIC_URL with /payments/callback',
+    about: 'Where the processor reaches the gateway; keep it.',
+  },
+  TOPUP_CONFIRMATIONS: {
+    group: 'Payments',
+    name: 'topUpConfirmations',
+    takes: text('assets and numbers from 1 to 1000 such as BTC=3,USDT-TRX=25', readConfirmations),
+    default: 'BTC=2,LTC=6,XMR=10,ETH=12,SOL=32,TRX=19,USDT-TRX=19,USDT-ETH=12,USDT-SOL=32',
+    about: 'Confirmations from which a payment is final, by asset.',
+    domain: true,
+  },
+  TOPUP_ASK_ABOVE_USD: {
+    group: 'Payments',
+    /** Micro-USD. */
+    name: 'topUpAskAboveMicro',
+    takes: text('an amount in USD from 0 to 1000000', readAskAbove),
+    default: '500',
+    about: 'Credit of one account in 24 hours above which the processor is asked back before a payment is credited.',
+    domain: true,
+  },
 } as const satisfies Record<string, Setting>;
 
 type Rows = typeof SETTINGS;
@@ -228,7 +285,18 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   }
   const named = Object.entries<Setting>(SETTINGS).map(([variable, row]) => [row.name, parsed.data[variable] ?? null]);
   const config: Config = Object.fromEntries(named);
+  checkPayments(config);
   return { ...config, seed: config.seed ?? (config.databaseUrl === null ? 'demo' : 'catalogue') };
+}
+
+function checkPayments(config: Config): void {
+  if (config.payments === null) return;
+  const needed = { PAYMENTS_URL: config.paymentsUrl, PAYMENTS_KEY: config.paymentsKey };
+  const ofBtcpay = { PAYMENTS_SECRET: config.paymentsSecret, PAYMENTS_STORE: config.paymentsStore };
+  const missing = Object.entries({ ...needed, ...(config.payments === 'btcpay' && ofBtcpay) })
+    .filter(([, value]) => value === null)
+    .map(([variable]) => `${variable} must be set with PAYMENTS=${config.payments}`);
+  if (missing.length > 0) throw new ConfigError(missing.join('\n'));
 }
 
 /** The part of the configuration that the domain's use cases read. */
@@ -283,6 +351,11 @@ function readWhole(given: string, min: number, max: number): number | undefined 
 function readDiskRate(given: string): bigint | undefined {
   const micro = parseUsd(given);
   return micro !== null && micro >= 0n && micro <= MAX_DISK_MICRO_PER_GB_HOUR ? micro : undefined;
+}
+
+function readAskAbove(given: string): bigint | undefined {
+  const micro = parseUsd(given);
+  return micro !== null && micro >= 0n && micro <= MAX_ASK_ABOVE_MICRO ? micro : undefined;
 }
 
 function readOrigins(given: string): '*' | string[] | undefined {

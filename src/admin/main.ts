@@ -13,6 +13,7 @@ import { addMachineCommands } from './machines.js';
 import { addMarketCommands } from './market.js';
 import { run } from './run.js';
 import { addStatementCommand } from './statements.js';
+import { addTopUpCommands } from './top-ups.js';
 
 const BAD_INPUT = 2;
 const NO_COMMAND = 'a command is missing; --help lists them';
@@ -29,6 +30,7 @@ function createProgram(): Command {
   addCatalogueCommands(program, run);
   addMachineCommands(program, run);
   addStatementCommand(program, run);
+  addTopUpCommands(program, run);
   addAuditCommand(program, run);
   exitByException(program);
   return program;

@@ -11,6 +11,7 @@ import { EXIT, Failure } from './failure.js';
 import { addMarketCommands } from './market.js';
 import { addRentalCommands } from './rentals.js';
 import { harmless, paint } from './terminal.js';
+import { addTopUpCommands } from './top-ups.js';
 
 const NOTES = `
 Examples:
@@ -40,6 +41,7 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   addMarketCommands(program);
   addRentalCommands(program);
+  addTopUpCommands(program);
   addAccountCommands(program);
   addCompletionCommand(program);
   exitByException(program);

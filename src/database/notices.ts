@@ -15,6 +15,7 @@ export type Notice =
   /** The token of a machine's agent was revoked or replaced. */
   | { table: 'host'; machine: string }
   | { table: 'catalogue' }
+  | { table: 'top_up'; id: string; account: string }
   | { table: 'market_recheck' };
 
 export interface Listener {

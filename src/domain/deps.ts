@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.js';
+import type { PaymentProcessor } from '../payments/processor.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Fleet } from './fleet/fleet.js';
@@ -28,11 +29,18 @@ export interface Deps {
   subscriptions: SubscriptionRegistry;
   /** The host agents that talk to this process. */
   fleet: Fleet;
+  /** Null: there are no top-ups. */
+  payments: PaymentProcessor | null;
   clock: Clock;
   settings: Settings;
 }
 
-export function createDeps(db: Database, clock: Clock, settings: Settings): Deps {
+export function createDeps(
+  db: Database,
+  clock: Clock,
+  settings: Settings,
+  payments: PaymentProcessor | null = null,
+): Deps {
   const { notices } = db;
   return {
     db,
@@ -41,6 +49,7 @@ export function createDeps(db: Database, clock: Clock, settings: Settings): Deps
     accountLoader: new AccountLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),
+    payments,
     clock,
     settings,
   };

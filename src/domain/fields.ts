@@ -96,6 +96,13 @@ export const fields = {
     description:
       'A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice.',
   },
+  topUpAsset: text(
+    1,
+    20,
+    'What to pay with: BTC, LTC, XMR, ETH, SOL, TRX, or USDT with its network: USDT-TRX, USDT-ETH, USDT-SOL.',
+  ),
+  topUpId: { schema: z.string(), must: 'a text', description: 'Top-up id. Any other text is an unknown top-up.' },
+  topUps: wholeNumber(1, 100, 'Maximum number of top-ups returned.'),
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
   note: text(1, 1_000, 'The reason for the movement.'),

@@ -4,6 +4,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import type { Deps } from '../domain/deps.js';
 import { DomainError, STATUS_OF } from '../domain/rules/errors.js';
+import type { PaymentEvent } from '../domain/topups/book-payments.js';
 import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
 import { openApi } from '../rest/openapi.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
@@ -17,6 +18,8 @@ import { GRAPHQL_PATH, isGraphql } from './graphql/read-request.js';
 import { createReadiness, type HealthOptions, liveness } from './health.js';
 import type { KeyUses } from './key-uses.js';
 import { inheritFromExpress, type Messages } from './messages.js';
+import { createPaymentCallback, refuseAllButPost } from './payments/callback.js';
+import { CALLBACK_PATH } from './payments/callback-path.js';
 import { createPipeline } from './pipeline.js';
 import { PublicAnswers, VARY } from './public-answers/public-answers.js';
 import { admit } from './rate-limit/admit.js';
@@ -43,6 +46,8 @@ export interface AppOptions extends HealthOptions {
   trustProxy: false | number | string[];
   /** Of the server this listens to. */
   messages: Messages;
+  /** Takes what became of a payment that a callback told of. */
+  onPayment(event: PaymentEvent): void;
   /** Folder of the GraphiQL page's built assets. */
   graphiqlDir: string;
 }
@@ -88,6 +93,11 @@ function createExpressApp(options: AppOptions, identify: Identify, answers: Publ
   app.get('/v1/openapi.json', (_request, response) => void response.json(document));
   app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseMethod);
   app.use('/v1', createRest(schema, routes, restHooks(options, identify, answers)));
+  if (deps.payments !== null) {
+    app.all(CALLBACK_PATH, named(CALLBACK_PATH));
+    app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));
+    app.all(CALLBACK_PATH, refuseAllButPost);
+  }
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));
   app.use(refuseUnknownRoute);

@@ -1,8 +1,10 @@
 import { type AccountState, accountState } from '../domain/accounts/accounts.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
+import { topUpsUnderWay } from '../domain/topups/top-ups.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
+import { TopUpType } from './top-ups.js';
 
 const AccountLimits = builder.objectRef<AccountState>('AccountLimits').implement({
   description: 'The limits of the account.',
@@ -41,6 +43,12 @@ const Account = builder.objectRef<AccountState>('Account').implement({
       nullable: true,
       description:
         'When instances are destroyed unless credit is added before: the end of the grace period after exhaustsAt.',
+    }),
+    topUpsUnderWay: t.field({
+      type: [TopUpType],
+      description:
+        'Top-ups with a payment that is seen and not credited yet, newest first. They stop nothing from running dry.',
+      resolve: ({ id }, _args, { deps }) => topUpsUnderWay(deps, id),
     }),
     liveInstances: t.exposeInt('liveInstances', { description: 'Live instances: running and stopped.' }),
     limits: t.field({ type: AccountLimits, description: 'Limits.', resolve: (account) => account }),

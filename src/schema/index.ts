@@ -12,6 +12,7 @@ import './balance.js';
 import './accounts.js';
 import './api-keys.js';
 import './statements.js';
+import './top-ups.js';
 
 export function buildSchema(): GraphQLSchema {
   return builder.toSchema();

@@ -7,6 +7,10 @@ import { settleDue } from '../../src/domain/billing/settlement.js';
 import { act, deploy } from '../../src/domain/instances/instances.js';
 import { DomainError } from '../../src/domain/rules/errors.js';
 import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
+import type { TopUp } from '../../src/domain/rules/top-up.js';
+import { bookPayments } from '../../src/domain/topups/book-payments.js';
+import { createTopUp } from '../../src/domain/topups/create-top-up.js';
+import type { PaymentProcessor } from '../../src/payments/processor.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 import { isRunning, NaiveModel } from './naive-model.js';
 
@@ -54,6 +58,17 @@ const command = fc.oneof(
       micro: fc.integer({ min: -3_000_000, max: 3_000_000 }),
     }),
   },
+  // The same few transactions are told again and again, with other sums, before and after they are final.
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('tell' as const),
+      account,
+      transaction: fc.nat({ max: 3 }),
+      micro: fc.integer({ min: 0, max: 30_000_000 }),
+      isFinal: fc.boolean(),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('read' as const), account }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const) }) },
   {
@@ -82,6 +97,7 @@ class World {
   readonly domain: TestDomain;
   readonly model: NaiveModel;
   readonly ids: string[] = [];
+  readonly topUps: TopUp[] = [];
   readonly machines: { id: string; onDemandRate: bigint }[] = [];
 
   constructor(domain: TestDomain) {
@@ -94,6 +110,7 @@ class World {
     for (let i = 0; i < ACCOUNTS; i += 1) {
       world.ids.push(await world.domain.account('20'));
       world.model.join(20n * MICRO_PER_USD * 3_600n);
+      world.topUps.push(await openTopUp(world.domain, world.ids[i]!));
     }
     for (const { gpu, numGpus } of MACHINES) {
       const price = await world.domain.db.prisma.gpuPrice.findFirstOrThrow({ where: { gpu } });
@@ -124,6 +141,22 @@ class World {
       if (micro === 0n) return;
       model.pay(renter, micro * 3_600n);
       await (step.do === 'credit' ? creditAccount : adjustAccount)(domain, id, { amountMicro: micro });
+    } else if (step.do === 'tell') {
+      const { transaction, micro, isFinal } = step;
+      // A sum of zero that is final is kept aside, and stays so: another transaction then.
+      if (micro === 0) return;
+      model.tell(renter, `tx-${transaction}`, BigInt(micro), isFinal);
+      await bookPayments(domain, this.topUps[step.account]!, [
+        {
+          transaction: `tx-${transaction}`,
+          asset: 'LTC',
+          address: null,
+          coins: '1',
+          usd: BigInt(micro),
+          confirmations: isFinal ? 6 : 0,
+          status: isFinal ? 'final' : 'pending',
+        },
+      ]);
     } else if (step.do === 'read') {
       model.look(renter);
       await readBalance(domain, id);
@@ -185,6 +218,21 @@ class World {
     }
   }
 }
+
+/** Of an account whose payments the test writes: the processor opens an invoice and is not asked again. */
+async function openTopUp(domain: TestDomain, accountId: string): Promise<TopUp> {
+  const invoice = { invoice: '1', address: 'address', amount: '1', rate: '20', holdsUntil: null };
+  const payments = { ...NO_PROCESSOR, open: async () => invoice };
+  return (await createTopUp({ ...domain, payments }, accountId, { asset: 'LTC', usd: 20_000_000n })).topUp;
+}
+
+const NO_PROCESSOR: PaymentProcessor = {
+  name: 'shkeeper',
+  assets: async () => ['LTC'],
+  open: () => Promise.reject(new Error('not asked')),
+  verify: () => ({ kind: 'ignored' }),
+  read: () => Promise.reject(new Error('not asked')),
+};
 
 async function done(work: Promise<unknown>): Promise<boolean> {
   try {

@@ -24,6 +24,8 @@ interface Renter {
   credits: { at: Instant; units: bigint }[];
   rentals: Rental[];
   exhaustedAt: Instant | null;
+  /** Top-up payments that were paid in. */
+  transactions: Set<string>;
   /** The last second in which something was written for the account. */
   written: Instant;
 }
@@ -43,7 +45,13 @@ export class NaiveModel {
 
   join(creditUnits: bigint): void {
     const at = this.#clock.now();
-    this.renters.push({ credits: [{ at, units: creditUnits }], rentals: [], exhaustedAt: null, written: at });
+    this.renters.push({
+      credits: [{ at, units: creditUnits }],
+      rentals: [],
+      exhaustedAt: null,
+      transactions: new Set(),
+      written: at,
+    });
   }
 
   spend(renter: Renter, at: Instant): bigint {
@@ -153,6 +161,16 @@ export class NaiveModel {
     if (cost > 0n && this.credit(renter) - this.spend(renter, at) < cost) return false;
     this.#end(rental, at, 'USER');
     return true;
+  }
+
+  /**
+   * A payment processor tells of a transaction: what is final is paid in, once for each transaction of a top-up, the
+   * first sum that is told. Anything else changes nothing, not even what was looked at.
+   */
+  tell(renter: Renter, transaction: string, micro: bigint, isFinal: boolean): void {
+    if (!isFinal || micro <= 0n || renter.transactions.has(transaction)) return;
+    renter.transactions.add(transaction);
+    this.pay(renter, micro * HOUR);
   }
 
   pay(renter: Renter, units: bigint): void {

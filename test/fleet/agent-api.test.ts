@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import Ajv2020 from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { enrol, revokeHost } from '../../src/domain/fleet/enrolment.js';
 import { hardware, seen } from '../support/agent.js';

@@ -25,12 +25,32 @@ const DEFAULTS: Config = {
   marketSource: null,
   marketSchedule: '0 4 * * 1',
   marketMaxJumpPercent: 50,
+  payments: null,
+  paymentsUrl: null,
+  paymentsKey: null,
+  paymentsSecret: null,
+  paymentsStore: null,
+  paymentsCallbackUrl: null,
+  topUpConfirmations: {
+    BTC: 2,
+    LTC: 6,
+    XMR: 10,
+    ETH: 12,
+    SOL: 32,
+    TRX: 19,
+    'USDT-TRX': 19,
+    'USDT-ETH': 12,
+    'USDT-SOL': 32,
+  },
+  topUpAskAboveMicro: 500_000_000n,
 };
 
 interface Variable {
   /** Texts it takes, and what each means. */
   takes: [text: string, meaning: Partial<Config>][];
   refuses: string[];
+  /** What it needs to be set with it, and what that means. */
+  beside?: [env: Record<string, string>, meaning: Partial<Config>];
   /** What a refusal says after the variable's name. */
   message: string;
 }
@@ -203,6 +223,49 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['-1', '100001', '12.5', '50%'],
     message: 'must be a whole number from 0 to 100000',
   },
+  PAYMENTS: {
+    takes: [
+      ['shkeeper', { payments: 'shkeeper' }],
+      ['btcpay', { payments: 'btcpay' }],
+    ],
+    refuses: ['SHKeeper', 'stripe', 'on'],
+    beside: [
+      { PAYMENTS_URL: 'http://pay:5000', PAYMENTS_KEY: 'k', PAYMENTS_SECRET: 's', PAYMENTS_STORE: 'x' },
+      { paymentsUrl: 'http://pay:5000', paymentsKey: 'k', paymentsSecret: 's', paymentsStore: 'x' },
+    ],
+    message: 'must be shkeeper or btcpay',
+  },
+  PAYMENTS_URL: {
+    takes: [['https://pay.example.com/', { paymentsUrl: 'https://pay.example.com' }]],
+    refuses: ['shkeeper:5000', 'ftp://pay'],
+    message: 'must be an address such as http://shkeeper:5000',
+  },
+  PAYMENTS_KEY: { takes: [['a key', { paymentsKey: 'a key' }]], refuses: [], message: '' },
+  PAYMENTS_SECRET: { takes: [['a secret', { paymentsSecret: 'a secret' }]], refuses: [], message: '' },
+  PAYMENTS_STORE: { takes: [['3ZyE', { paymentsStore: '3ZyE' }]], refuses: [], message: '' },
+  PAYMENTS_CALLBACK_URL: {
+    takes: [
+      ['http://gateway:4000/payments/callback', { paymentsCallbackUrl: 'http://gateway:4000/payments/callback' }],
+    ],
+    refuses: ['gateway', 'ws://gateway/'],
+    message: 'must be an address such as http://gateway:4000/payments/callback',
+  },
+  TOPUP_CONFIRMATIONS: {
+    takes: [
+      ['BTC=3', { topUpConfirmations: { ...DEFAULTS.topUpConfirmations, BTC: 3 } }],
+      ['LTC=1, USDT-TRX=1000', { topUpConfirmations: { ...DEFAULTS.topUpConfirmations, LTC: 1, 'USDT-TRX': 1_000 } }],
+    ],
+    refuses: ['6', 'BTC', 'BTC=0', 'BTC=1001', 'BTC=1.5', 'DOGE=2', 'USDT=2', 'toString=2'],
+    message: 'must be assets and numbers from 1 to 1000 such as BTC=3,USDT-TRX=25',
+  },
+  TOPUP_ASK_ABOVE_USD: {
+    takes: [
+      ['0', { topUpAskAboveMicro: 0n }],
+      ['1000000', { topUpAskAboveMicro: 1_000_000_000_000n }],
+    ],
+    refuses: ['-1', '1000000.01', '5e2', 'all'],
+    message: 'must be an amount in USD from 0 to 1000000',
+  },
 };
 
 /** What `readConfig` says; fails when it refuses nothing. */
@@ -230,11 +293,13 @@ describe('readConfig', () => {
   });
 
   it.each(
-    Object.entries(VARIABLES).flatMap(([name, { takes }]) => takes.map(([text, meaning]) => ({ name, text, meaning }))),
-  )('reads $name=$text', ({ name, text, meaning }) => {
+    Object.entries(VARIABLES).flatMap(([name, { takes, beside = [{}, {}] }]) =>
+      takes.map(([text, meaning]) => ({ name, text, meaning, beside })),
+    ),
+  )('reads $name=$text', ({ name, text, meaning, beside: [env, besides] }) => {
     // The seed's default follows the database.
-    const expected = { ...DEFAULTS, ...(name === 'DATABASE_URL' && { seed: 'catalogue' }), ...meaning };
-    expect(readConfig({ [name]: text })).toEqual(expected);
+    const expected = { ...DEFAULTS, ...(name === 'DATABASE_URL' && { seed: 'catalogue' }), ...besides, ...meaning };
+    expect(readConfig({ ...env, [name]: text })).toEqual(expected);
   });
 
   it.each(
@@ -250,6 +315,17 @@ describe('readConfig', () => {
     expect(readConfig({ DATABASE_URL }).seed).toBe('catalogue');
     expect(readConfig({ DATABASE_URL, SEED: 'demo' }).seed).toBe('demo');
     expect(readConfig({ SEED: 'none' }).seed).toBe('none');
+  });
+
+  it('needs with PAYMENTS what reaches the processor', () => {
+    expect(refusalOf({ PAYMENTS: 'shkeeper' }).split('\n')).toEqual([
+      'PAYMENTS_URL must be set with PAYMENTS=shkeeper',
+      'PAYMENTS_KEY must be set with PAYMENTS=shkeeper',
+    ]);
+    expect(refusalOf({ PAYMENTS: 'btcpay', PAYMENTS_URL: 'http://pay', PAYMENTS_KEY: 'k' }).split('\n')).toEqual([
+      'PAYMENTS_SECRET must be set with PAYMENTS=btcpay',
+      'PAYMENTS_STORE must be set with PAYMENTS=btcpay',
+    ]);
   });
 
   it('names every wrong variable at once, a line for each', () => {
@@ -281,7 +357,19 @@ describe('.env.example', () => {
 
   it('shows each default that there is', () => {
     const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
-    expect(unset.sort()).toEqual(['DATABASE_URL', 'MARKET_SOURCE', 'PUBLIC_URL', 'REDIS_URL', 'SEED']);
+    expect(unset.sort()).toEqual([
+      'DATABASE_URL',
+      'MARKET_SOURCE',
+      'PAYMENTS',
+      'PAYMENTS_CALLBACK_URL',
+      'PAYMENTS_KEY',
+      'PAYMENTS_SECRET',
+      'PAYMENTS_STORE',
+      'PAYMENTS_URL',
+      'PUBLIC_URL',
+      'REDIS_URL',
+      'SEED',
+    ]);
   });
 
   it('explains each in one line above it', () => {

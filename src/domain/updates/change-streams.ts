@@ -14,6 +14,8 @@ import { balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import type { Account } from '../rules/lifecycle.js';
 import { latest } from '../rules/time.js';
+import type { PaidTopUp } from '../topups/top-up-rows.js';
+import { findTopUp, listTopUps } from '../topups/top-ups.js';
 import type { Changes, Stream, Subscriber, Topic } from './subscriptions.js';
 
 /** The pause between two reads of a stream while the database is unavailable. */
@@ -83,6 +85,36 @@ function stateOf(row: InstanceWithContainer): string {
 /** Nothing more will be told of it. */
 function isOver({ status, container }: InstanceWithContainer): boolean {
   return status === 'DESTROYED' && (container === null || container.erasedAt !== null);
+}
+
+/**
+ * Each change of the account's top-ups, or of one of them, as it is when the event is made: a payment seen, confirmed,
+ * credited or kept aside. One that is asked for by its id is told as it is now first. Refuses an unknown id with not_found.
+ */
+export function topUpChanges(
+  deps: Deps,
+  subscriber: Subscriber,
+  id: string | null,
+  signal: AbortSignal,
+): Promise<AsyncIterableIterator<PaidTopUp>> {
+  const { accountId } = subscriber;
+  /** What was told last, by id; null before the first look. */
+  let told: Map<string, string> | null = null;
+  return watch(deps, 'topUps', subscriber, signal, async () => {
+    const found = id === null ? await listTopUps(deps, accountId) : [await findTopUp(deps, accountId, id)];
+    const topUps = found.filter((topUp) => topUp !== null);
+    if (id !== null && topUps.length === 0) throw new DomainError('not_found', 'no such top-up');
+    const before = told;
+    told = new Map(topUps.map((topUp) => [topUp.id, wordsOf(topUp)]));
+    if (before === null) return id === null ? [] : topUps;
+    // A new one was answered to whoever created it: it is told once something was paid.
+    return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== wordsOf(topUp));
+  });
+}
+
+/** Different whenever a payment is. */
+function wordsOf({ payments }: PaidTopUp): string {
+  return payments.map(({ transaction, state, confirmations }) => `${transaction} ${state} ${confirmations}`).join();
 }
 
 /** The balance now, and again whenever it departs from what the last one sent predicts: credit or burn has changed. */

@@ -20,7 +20,7 @@ export interface Subscriber {
   keyId: string;
 }
 
-export type Topic = 'instances' | 'balance' | 'offers';
+export type Topic = 'instances' | 'balance' | 'offers' | 'topUps';
 
 /** What may have changed since a stream's last read. */
 export interface Changes {
@@ -97,11 +97,18 @@ export class SubscriptionRegistry {
         stream.markChanged({ access: true, content: stream.topic === 'balance' });
       }
     }
+    if (table === 'top_up') {
+      for (const stream of this.#streams.get(notice.account) ?? []) {
+        if (stream.topic === 'topUps') stream.markChanged({ content: true });
+      }
+    }
     if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
         // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of burn,
         // credit or suspension makes an account notice.
-        if (stream.topic !== 'offers') stream.markChanged({ content: true, instance: notice.id });
+        if (stream.topic === 'instances' || stream.topic === 'balance') {
+          stream.markChanged({ content: true, instance: notice.id });
+        }
       }
     }
     if (table === 'container') {

@@ -1,0 +1,218 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import type { Deps } from '../domain/deps.js';
+import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
+import type { Instant } from '../domain/rules/time.js';
+import { instantOf } from '../domain/rules/time.js';
+import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
+import { type AsideCallback, listAside, removeAside } from '../domain/topups/callbacks.js';
+import {
+  bookedLines,
+  creditPayment,
+  type Decision,
+  listAllTopUps,
+  refundTopUp,
+  refusePayment,
+  showTopUp,
+} from '../domain/topups/operator.js';
+import type { PaidTopUp } from '../domain/topups/top-up-rows.js';
+import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
+import type { Run } from './run.js';
+
+const STATES: TopUpState[] = [
+  'WAITING',
+  'SEEN',
+  'CONFIRMING',
+  'CREDITED',
+  'UNDERPAID',
+  'OVERPAID',
+  'EXPIRED',
+  'LATE',
+  'QUARANTINED',
+];
+
+const COLUMNS: readonly Column<PaidTopUp>[] = [
+  ['ID', ({ id }) => id],
+  ['ACCOUNT', ({ accountId }) => accountId],
+  ['STATE', ({ state }) => state.toLowerCase()],
+  ['ASSET', ({ asset }) => asset],
+  ['USD', ({ usdMicro }) => usd(usdMicro)],
+  ['CREDITED USD', ({ payments }) => usd(creditedMicro(payments))],
+  ['CREATED', ({ createdAt }) => time(createdAt)],
+  ['EXPIRES', ({ expiresAt }) => time(expiresAt)],
+];
+
+const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
+  ['TRANSACTION', ({ transaction }) => transaction],
+  ['STATE', ({ state }) => state.toLowerCase()],
+  ['ASSET', ({ asset }) => asset],
+  ['COINS', ({ coins }) => coins],
+  ['USD', ({ usdMicro }) => (usdMicro === null ? '-' : usd(usdMicro))],
+  ['CONFIRMATIONS', ({ confirmations }) => String(confirmations)],
+  ['SEEN', ({ firstSeenAt }) => time(firstSeenAt)],
+  ['CREDITED', ({ creditedAt }) => time(creditedAt)],
+  ['REASON', ({ reason }) => reason ?? '-'],
+];
+
+const ASIDE_COLUMNS: readonly Column<AsideCallback>[] = [
+  ['ID', ({ id }) => id],
+  ['PROCESSOR', ({ processor }) => processor],
+  ['RECEIVED', ({ receivedAt }) => time(receivedAt)],
+  ['TIMES', ({ times }) => String(times)],
+  ['REASON', ({ reason }) => reason],
+];
+
+const LINE_COLUMNS = {
+  at: 'at',
+  kind: 'kind',
+  account: 'account',
+  topUp: 'top_up',
+  processor: 'processor',
+  asset: 'asset',
+  transaction: 'transaction',
+  coins: 'coins',
+  usd: 'usd',
+  ledgerEntry: 'ledger_entry',
+  note: 'note',
+};
+
+export function addTopUpCommands(program: Command, run: Run): void {
+  const topUp = program.command('topup').description('credit paid in cryptocurrency');
+  topUp
+    .command('list')
+    .description('the newest top-ups of all accounts, at most 1000 looked at')
+    .option('--account <id>', 'of this account alone')
+    .addOption(new Option('--state <state>', 'in this state alone').choices(STATES.map((state) => state.toLowerCase())))
+    .option('--aside', 'instead: callbacks that are kept aside')
+    .option('--json', 'print JSON')
+    .action((options: Output & { account?: string; state?: string; aside?: boolean }) =>
+      run((deps) => (options.aside ? showAside(deps, options) : list(deps, options))),
+    );
+  topUp
+    .command('show <id>')
+    .description('one top-up with its payments')
+    .option('--json', 'print JSON')
+    .action((id: string, options: Output) => run(async (deps) => show(await showTopUp(deps, id), options)));
+  decision(topUp.command('credit <id>'), 'credit a payment that is kept aside, not final, or was never told of')
+    .option('--amount <usd>', 'what it is worth in USD, where the processor has not said', amount)
+    .action((id: string, options: Output & Decision & { amount?: Micro }) =>
+      run(async (deps) => show(await creditPayment(deps, id, { ...options, usdMicro: options.amount }), options)),
+    );
+  decision(topUp.command('refuse <id>'), 'refuse a payment for good, or take back one that was credited').action(
+    (id: string, options: Output & Decision) =>
+      run(async (deps) => show(await refusePayment(deps, id, options), options)),
+  );
+  topUp
+    .command('forget <id>')
+    .description('remove a callback that is kept aside')
+    .action((id: string) => run((deps) => removeAside(deps, id)));
+  decision(topUp.command('refund <id>'), 'book what was sent back: at most the balance')
+    .requiredOption('--amount <usd>', 'USD that was sent back', amount)
+    .action((id: string, options: Output & Decision & { amount: Micro }) =>
+      run(async (deps) => show(await refundTopUp(deps, id, { ...options, usdMicro: options.amount }), options)),
+    );
+  topUp
+    .command('export')
+    .description('what top-ups moved in a period, for bookkeeping')
+    .requiredOption('--from <date>', 'first day: 2026-11-01', day)
+    .requiredOption('--to <date>', 'day after the last', day)
+    .option('--csv', 'print CSV (the default)')
+    .option('--json', 'print JSON')
+    .action((options: Output & { from: Instant; to: Instant }) => run((deps) => exportLines(deps, options)));
+}
+
+function decision(command: Command, description: string): Command {
+  return command
+    .description(description)
+    .requiredOption('--transaction <id>', 'the transaction, as its network names it')
+    .requiredOption('--note <text>', 'why, kept with the payment or ledger entry')
+    .option('--json', 'print JSON');
+}
+
+async function list(deps: Deps, options: Output & { account?: string; state?: string }): Promise<void> {
+  const state = STATES.find((each) => each.toLowerCase() === options.state);
+  const topUps = await listAllTopUps(deps, { accountId: options.account, state });
+  if (options.json) printJson(topUps.map(asJson));
+  else print(topUps, COLUMNS);
+}
+
+async function showAside(deps: Deps, { json }: Output): Promise<void> {
+  const aside = await listAside(deps);
+  if (!json) return print(aside, ASIDE_COLUMNS);
+  printJson(
+    aside.map(({ receivedAt, lastAt, ...rest }) => ({ ...rest, received_at: time(receivedAt), last_at: time(lastAt) })),
+  );
+}
+
+function show(topUp: PaidTopUp, { json }: Output): void {
+  if (json) {
+    printJson(asJson(topUp));
+    return;
+  }
+  print([topUp], COLUMNS);
+  if (topUp.payments.length === 0) return;
+  process.stdout.write('\n');
+  print(topUp.payments, PAYMENT_COLUMNS);
+}
+
+function asJson(topUp: PaidTopUp): object {
+  return {
+    id: topUp.id,
+    account: topUp.accountId,
+    state: topUp.state.toLowerCase(),
+    processor: topUp.processor,
+    asset: topUp.asset,
+    usd: usdNumber(topUp.usdMicro),
+    credited: usdNumber(creditedMicro(topUp.payments)),
+    address: topUp.address,
+    amount: topUp.amount,
+    rate: topUp.rate,
+    created_at: time(topUp.createdAt),
+    expires_at: time(topUp.expiresAt),
+    payments: topUp.payments.map((payment) => ({
+      transaction: payment.transaction,
+      state: payment.state.toLowerCase(),
+      asset: payment.asset,
+      coins: payment.coins,
+      usd: payment.usdMicro === null ? null : usdNumber(payment.usdMicro),
+      confirmations: payment.confirmations,
+      seen_at: time(payment.firstSeenAt),
+      credited_at: timeOrNull(payment.creditedAt),
+      asked_back: payment.askedBack,
+      reason: payment.reason,
+    })),
+  };
+}
+
+async function exportLines(deps: Deps, { from, to, json }: Output & { from: Instant; to: Instant }): Promise<void> {
+  const lines = (await bookedLines(deps, from, to)).map((line) => ({
+    at: time(line.at),
+    kind: line.kind,
+    account: line.accountId,
+    topUp: line.topUpId,
+    processor: line.processor,
+    asset: line.asset,
+    transaction: line.transaction,
+    coins: line.coins,
+    usd: usd(line.usdMicro),
+    ledgerEntry: line.ledgerEntryId,
+    note: line.note ?? '',
+  }));
+  if (json)
+    printJson(lines.map(({ topUp, ledgerEntry, ...rest }) => ({ ...rest, top_up: topUp, ledger_entry: ledgerEntry })));
+  else process.stdout.write(stringify(lines, { header: true, columns: LINE_COLUMNS }));
+}
+
+function amount(text: string): Micro {
+  const micro = parseUsd(text);
+  if (micro === null) throw new InvalidArgumentError('must be an amount in USD with at most 6 decimals.');
+  return micro;
+}
+
+function day(text: string): Instant {
+  const date = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : Number.NaN);
+  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(text)) {
+    throw new InvalidArgumentError('must be a UTC date such as 2026-11-01.');
+  }
+  return instantOf(date);
+}

@@ -1,0 +1,73 @@
+import { MICRO_PER_USD, type Micro } from './money.js';
+
+/** Amounts as decimal text, exact at any length: coins have up to 18 decimals, which no float and no micro-USD holds. */
+
+const DECIMAL = /^(\d{1,24})(?:\.(\d{1,18}))?$/;
+
+/** A value as digits and their scale: 12.5 is 125 at scale 1. */
+interface Scaled {
+  digits: bigint;
+  scale: number;
+}
+
+function scaledOf(text: string): Scaled | null {
+  const match = DECIMAL.exec(text);
+  if (match === null) return null;
+  const [, whole, decimals = ''] = match;
+  return { digits: BigInt(whole! + decimals), scale: decimals.length };
+}
+
+/** Plain digits, with a point or without: no sign, no exponent, at most 24 whole digits and `maxDecimals` decimals. */
+export function isDecimal(text: unknown, maxDecimals = 18): text is string {
+  const match = typeof text === 'string' ? DECIMAL.exec(text) : null;
+  return match !== null && (match[2]?.length ?? 0) <= maxDecimals;
+}
+
+/** Without zeros that say nothing: 0.50 and 0.5 are one text. */
+export function tidyDecimal(text: string): string {
+  const [whole, decimals = ''] = text.split('.');
+  const short = decimals.replace(/0+$/, '');
+  const front = whole!.replace(/^0+(?=\d)/, '');
+  return short === '' ? front : `${front}.${short}`;
+}
+
+/** Micro-USD of a decimal text in USD, rounded down once; null for what is no decimal. */
+export function microOf(text: string): Micro | null {
+  const scaled = scaledOf(text);
+  return scaled && (scaled.digits * MICRO_PER_USD) / 10n ** BigInt(scaled.scale);
+}
+
+/** Micro-USD of so many coins at a rate in USD per coin, rounded down once. */
+export function microOfCoins(coins: string, rate: string): Micro | null {
+  const [amount, price] = [scaledOf(coins), scaledOf(rate)];
+  if (amount === null || price === null) return null;
+  return (amount.digits * price.digits * MICRO_PER_USD) / 10n ** BigInt(amount.scale + price.scale);
+}
+
+/** The first less the second, as decimal text; zero when that is below zero. */
+export function subtractDecimals(first: string, second: string): string {
+  const [a, b] = [scaledOf(first), scaledOf(second)];
+  if (a === null || b === null) throw new RangeError('no decimal');
+  const scale = Math.max(a.scale, b.scale);
+  const difference = a.digits * 10n ** BigInt(scale - a.scale) - b.digits * 10n ** BigInt(scale - b.scale);
+  return unscaled(difference < 0n ? 0n : difference, scale);
+}
+
+/** USD per coin that an amount was credited at: 6 decimals, rounded down. Null for no coins. */
+export function rateOf(micro: Micro, coins: string): string | null {
+  const amount = scaledOf(coins);
+  if (amount === null || amount.digits === 0n) return null;
+  return unscaled((micro * 10n ** BigInt(amount.scale)) / amount.digits, 6);
+}
+
+/** So many of the smallest units of a coin with `decimals`: what EIP-681 counts in. Finer digits are cut. */
+export function smallestUnits(coins: string, decimals: number): bigint {
+  const { digits, scale } = scaledOf(coins)!;
+  return (digits * 10n ** BigInt(decimals)) / 10n ** BigInt(scale);
+}
+
+function unscaled(digits: bigint, scale: number): string {
+  if (scale === 0) return digits.toString();
+  const text = digits.toString().padStart(scale + 1, '0');
+  return tidyDecimal(`${text.slice(0, -scale)}.${text.slice(-scale)}`);
+}

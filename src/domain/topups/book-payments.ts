@@ -1,0 +1,162 @@
+import { ProcessorUnavailable } from '../../payments/processor.js';
+import { type Write, write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { rateOf } from '../rules/decimal.js';
+import { type Account, credit, type LedgerKind } from '../rules/lifecycle.js';
+import { type Micro, unitsOfMicro } from '../rules/money.js';
+import type { Instant } from '../rules/time.js';
+import {
+  isOver,
+  judge,
+  MAX_PAYMENTS,
+  NOT_ASKED_YET,
+  type Payment,
+  type PaymentState,
+  type Report,
+  type TopUp,
+} from '../rules/top-up.js';
+import { ASSETS } from '../rules/top-up-assets.js';
+import { paymentsOf, savePayment, unaskedMicro } from './top-up-rows.js';
+
+/** What became of one payment, for the operator's log. */
+export interface PaymentEvent {
+  topUpId: string;
+  accountId: string;
+  transaction: string;
+  asset: string;
+  /** LOST: it was credited, and the processor takes it back: the operator has to decide. */
+  state: PaymentState | 'LOST';
+  usdMicro: Micro | null;
+  reason: string | null;
+}
+
+/**
+ * Books what the processor reports of a top-up. The payment's row and its ledger line are one commit, under the
+ * account's lock: however often and wherever the same is reported, it is credited once. `asked` is what the processor
+ * said when it was asked just now; where it is missing and a sum needs it, the processor is asked, before any lock.
+ */
+export async function bookPayments(
+  deps: Deps,
+  topUp: TopUp,
+  reports: readonly Report[],
+  asked?: readonly Report[],
+): Promise<PaymentEvent[]> {
+  const preview = judgeAll(deps, topUp, reports, {
+    payments: await paymentsOf(deps.db.pool, topUp.id),
+    unasked: await unaskedMicro(deps.db.pool, topUp.accountId, deps.clock.now()),
+    asked,
+    now: deps.clock.now(),
+  });
+  // Most of what is told was told before: it costs no lock.
+  if (preview.changed.length === 0) return preview.lost;
+  const needsAsking = preview.changed.some(({ reason }) => reason === NOT_ASKED_YET);
+  const answer = asked ?? (needsAsking ? await askBack(deps, topUp) : undefined);
+  return write(deps, { accountIds: [topUp.accountId] }, async (current) => {
+    const account = current.account(topUp.accountId)!;
+    const { changed, lost } = judgeAll(deps, topUp, reports, {
+      payments: await paymentsOf(current.transaction, topUp.id),
+      unasked: await unaskedMicro(current.transaction, topUp.accountId, current.at),
+      asked: answer,
+      now: current.at,
+    });
+    for (const payment of changed) {
+      if (payment.state === 'CREDITED') bookCredit(current, account, topUp, payment);
+      current.transaction.later(savePayment(topUp, payment));
+    }
+    return [...lost, ...changed.map((payment) => eventOf(topUp, payment, payment.state))];
+  });
+}
+
+interface Before {
+  payments: readonly Payment[];
+  unasked: Micro;
+  asked: readonly Report[] | undefined;
+  now: Instant;
+}
+
+function judgeAll(deps: Deps, topUp: TopUp, reports: readonly Report[], before: Before) {
+  const known = new Map(before.payments.map((payment) => [keyOf(payment), payment]));
+  const changed: Payment[] = [];
+  const lost: PaymentEvent[] = [];
+  let unaskedMicro = before.unasked;
+  for (const report of reports) {
+    const stored = known.get(keyOf(report));
+    if (stored === undefined && known.size >= MAX_PAYMENTS) continue;
+    if (stored?.state === 'CREDITED' && report.status === 'gone') lost.push(eventOf(topUp, stored, 'LOST'));
+    const asked = before.asked && (before.asked.find((answer) => keyOf(answer) === keyOf(report)) ?? null);
+    const payment = judge(topUp, stored, report, {
+      unaskedMicro,
+      askAboveMicro: deps.settings.topUpAskAboveMicro,
+      asked,
+      now: before.now,
+    });
+    if (payment === null) continue;
+    known.set(keyOf(report), payment);
+    changed.push(payment);
+    if (payment.state === 'CREDITED' && !payment.askedBack) unaskedMicro += payment.usdMicro!;
+  }
+  return { changed, lost };
+}
+
+/** Undefined while the processor is away: the payment is kept aside, and the sweep asks again. */
+async function askBack({ payments: processor }: Deps, topUp: TopUp): Promise<Report[] | undefined> {
+  try {
+    return await processor!.read(topUp);
+  } catch (error) {
+    if (error instanceof ProcessorUnavailable) return undefined;
+    throw error;
+  }
+}
+
+export function keyOf({ asset, transaction }: { asset: string; transaction: string }): string {
+  return `${asset} ${transaction}`;
+}
+
+function eventOf({ id, accountId }: TopUp, payment: Payment, state: PaymentEvent['state']): PaymentEvent {
+  const { transaction, asset, usdMicro, reason } = payment;
+  return { topUpId: id, accountId, transaction, asset, state, usdMicro, reason };
+}
+
+/** The id is made of what is credited, so that nothing can be credited twice. */
+export function bookCredit(current: Write, account: Account, topUp: TopUp, payment: Payment): void {
+  const { coins, transaction, usdMicro } = payment;
+  const rate = rateOf(usdMicro!, coins);
+  const { coin, network } = ASSETS[topUp.asset];
+  const name = `${topUp.id}/${payment.asset}/${transaction}`;
+  bookLine(current, account, {
+    id: `topup/${name}`,
+    kind: 'CREDIT',
+    micro: usdMicro!,
+    reference: `top-up ${name}`,
+    note: rate === null ? `${coin} (${network})` : `${coins} ${coin} (${network}) at ${rate} USD`,
+  });
+}
+
+interface Line {
+  id: string;
+  kind: Extract<LedgerKind, 'CREDIT' | 'ADJUSTMENT'>;
+  micro: Micro;
+  reference: string;
+  note: string;
+}
+
+export function bookLine(current: Write, account: Account, { id, kind, micro, reference, note }: Line): void {
+  const units = unitsOfMicro(micro);
+  credit(current.step(account), {
+    id,
+    accountId: account.id,
+    kind,
+    units,
+    at: current.at,
+    instanceId: null,
+    reference,
+    note,
+  });
+}
+
+/** What is stored of a payment that waits for the processor to be asked back, as it was reported. */
+export function storedReport(topUp: TopUp, payment: Payment): Report | null {
+  if (isOver(payment) || payment.reason !== NOT_ASKED_YET) return null;
+  const { transaction, asset, coins, usdMicro, confirmations } = payment;
+  return { transaction, asset, address: topUp.address, coins, usd: usdMicro, confirmations, status: 'final' };
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { type CallbackHeaders, ProcessorUnavailable } from '../../payments/processor.js';
+import type { Deps } from '../deps.js';
+import { randomId } from '../random-id.js';
+import { DomainError } from '../rules/errors.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { bookPayments, type PaymentEvent } from './book-payments.js';
+import { findTopUpRow } from './top-up-rows.js';
+
+/** Kept aside at once. Beyond it a callback is answered with 503, so that the processor keeps it and sends it again. */
+export const MAX_ASIDE = 1_000;
+const MAX_KEPT_CHARACTERS = 4_000;
+const ID_BYTES = 6;
+
+export interface AsideCallback {
+  id: string;
+  processor: string;
+  reason: string;
+  body: string;
+  times: number;
+  receivedAt: Instant;
+  lastAt: Instant;
+}
+
+/** What a callback came to. `refused` is nobody's word, `aside` is the processor's and the operator's to look at. */
+export type CallbackOutcome = { kind: 'refused' | 'aside'; reason: string } | { kind: 'taken'; events: PaymentEvent[] };
+
+/**
+ * Takes a callback by its raw bytes. Resolves once all of it is committed: the processor may be told then, and not
+ * before. Throws when it has to come again (the database or the processor is away).
+ */
+export async function receiveCallback(deps: Deps, body: Buffer, headers: CallbackHeaders): Promise<CallbackOutcome> {
+  const processor = deps.payments!;
+  const callback = processor.verify(body, headers, deps.clock.now());
+  if (callback.kind === 'refused') return callback;
+  if (callback.kind === 'ignored') return { kind: 'taken', events: [] };
+  if (callback.kind === 'malformed') return setAside(deps, body, callback.reason);
+  const topUp = await findTopUpRow(deps.db.pool, callback.id);
+  if (topUp === null || topUp.processor !== processor.name) return setAside(deps, body, 'it names no top-up of ours');
+  const asked = callback.payments === null ? await read(deps, topUp) : undefined;
+  const events = await bookPayments(deps, topUp, callback.payments ?? asked!, asked);
+  return { kind: 'taken', events };
+}
+
+async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable<Deps['payments']>['read']>[0]) {
+  try {
+    return await processor!.read(topUp);
+  } catch (error) {
+    if (!(error instanceof ProcessorUnavailable)) throw error;
+    throw new DomainError('unavailable', 'the processor does not answer', { retryAfterSeconds: 60 });
+  }
+}
+
+async function setAside(deps: Deps, body: Buffer, reason: string): Promise<CallbackOutcome> {
+  const { pool } = deps.db;
+  const digest = createHash('sha256').update(body).digest('hex');
+  // A NUL can't be stored.
+  const text = body.toString('utf8').replaceAll('\0', '\ufffd').slice(0, MAX_KEPT_CHARACTERS);
+  const at = formatInstant(deps.clock.now());
+  const processor = deps.payments!.name;
+  const { rowCount } = await pool.query(
+    `insert into aside_callback (id, processor, digest, reason, body, times, received_at, last_at)
+     select $1, $2, $3, $4, $5, 1, $6::timestamptz, $6::timestamptz
+     where (select count(*) from aside_callback) < $7
+       or exists (select from aside_callback where processor = $2 and digest = $3)
+     on conflict (processor, digest) do update set times = aside_callback.times + 1, last_at = excluded.last_at`,
+    [randomId('aside', ID_BYTES), processor, digest, reason, text, at, MAX_ASIDE],
+  );
+  if (rowCount === 0) {
+    throw new DomainError('unavailable', 'too many callbacks are kept aside', { retryAfterSeconds: 600 });
+  }
+  return { kind: 'aside', reason };
+}
+
+/** The oldest first. */
+export async function listAside(deps: Deps): Promise<AsideCallback[]> {
+  const { rows } = await deps.db.pool.query<AsideCallback>(
+    `select id, processor, reason, body, times, received_at as "receivedAt", last_at as "lastAt"
+     from aside_callback order by received_at, id`,
+  );
+  return rows;
+}
+
+/** Refuses with not_found. */
+export async function removeAside(deps: Deps, id: string): Promise<void> {
+  const { rowCount } = await deps.db.pool.query('delete from aside_callback where id = $1', [id]);
+  if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is kept aside`);
+}

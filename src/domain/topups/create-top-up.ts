@@ -1,0 +1,128 @@
+import { inTransaction } from '../../database/transaction.js';
+import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from '../../payments/processor.js';
+import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { check, checkOptional, fields } from '../fields.js';
+import { randomId } from '../random-id.js';
+import { DomainError } from '../rules/errors.js';
+import type { Micro } from '../rules/money.js';
+import { HOLDS_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
+import { ASSET_CODES, type AssetCode, assetNamed } from '../rules/top-up-assets.js';
+import type { PaidTopUp } from './top-up-rows.js';
+import { insertTopUp } from './top-up-rows.js';
+import { countWaiting, findTopUp } from './top-ups.js';
+
+/** Unlike a rental's, an id that anybody may be shown and nobody may guess. */
+const ID_BYTES = 10;
+const RETRY_AFTER_SECONDS = 10;
+
+export interface TopUpInput {
+  asset: string;
+  usd: Micro;
+  idempotencyKey?: string | null | undefined;
+}
+
+export interface CreatedTopUp {
+  topUp: PaidTopUp;
+  replayed: boolean;
+}
+
+/**
+ * Opens an invoice at the processor and keeps it as a top-up. Nothing of the database is held while the processor is
+ * asked. The same idempotency key gives the same top-up, as it stands by then. Refuses with invalid_request,
+ * action_failed (no processor, too many waiting) and unavailable (the processor is away).
+ */
+export async function createTopUp(deps: Deps, accountId: string, input: TopUpInput): Promise<CreatedTopUp> {
+  const processor = processorOf(deps);
+  const asset = assetOf(check('asset', fields.topUpAsset, input.asset));
+  const usdMicro = checkSum(input.usd);
+  const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  const request = idempotentRequest(accountId, key, 'createTopUp', [asset, usdMicro]);
+  const { pool } = deps.db;
+  const recalled =
+    request &&
+    (await onceFree(() => inTransaction(pool, (transaction) => recall(transaction, request, deps.clock.now()))));
+  if (recalled) return { topUp: (await findTopUp(deps, accountId, (recalled as { id: string }).id))!, replayed: true };
+
+  const now = deps.clock.now();
+  if ((await countWaiting(deps, accountId, now)) >= MAX_WAITING) {
+    throw new DomainError('action_failed', `an account has at most ${MAX_WAITING} top-ups that wait for a payment`);
+  }
+  // Never one that was sent before: the same id with another sum would price an invoice anew.
+  const id = randomId('t', ID_BYTES);
+  const { invoice, address, amount, rate, holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
+  const made: TopUp = {
+    id,
+    accountId,
+    processor: processor.name,
+    asset,
+    usdMicro,
+    invoice,
+    address,
+    amount,
+    rate,
+    createdAt: now,
+    expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + HOLDS_SECONDS,
+  };
+  // Whoever was faster with the key: its top-up is the answer, and this invoice nobody was told of.
+  const kept = await onceFree(() =>
+    write(
+      deps,
+      { accountIds: [accountId] },
+      (current) => {
+        insertTopUp(current.transaction, made);
+        if (request !== null) remember(current.transaction, request, { id }, current.at);
+        return { id };
+      },
+      (transaction) =>
+        request === null
+          ? Promise.resolve(undefined)
+          : (recall(transaction, request, deps.clock.now()) as Promise<{ id: string } | undefined>),
+    ),
+  );
+  return { topUp: (await findTopUp(deps, accountId, kept.id))!, replayed: kept.id !== id };
+}
+
+/** What can be paid with now; none while no processor is set up. Refuses with unavailable. */
+export async function topUpAssets(deps: Deps): Promise<AssetCode[]> {
+  if (deps.payments === null) return [];
+  return told(deps.payments.assets());
+}
+
+function open(processor: PaymentProcessor, request: { id: string; asset: AssetCode; usd: Micro }) {
+  return told(processor.open(request));
+}
+
+/** A processor's faults, as a caller hears of them: what it said is for the operator alone. */
+async function told<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ProcessorUnavailable) {
+      throw new DomainError('unavailable', 'the payment processor does not answer; try again', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    }
+    if (error instanceof ProcessorRefusal) {
+      throw new DomainError('invalid_request', 'asset must be one that can be paid with now', { field: 'asset' });
+    }
+    throw error;
+  }
+}
+
+function processorOf({ payments }: Deps): PaymentProcessor {
+  if (payments !== null) return payments;
+  throw new DomainError('action_failed', 'this service takes no top-ups: its operator has set up no payment processor');
+}
+
+function assetOf(text: string): AssetCode {
+  const asset = assetNamed(text);
+  if (asset !== null) return asset;
+  throw new DomainError('invalid_request', `asset must be one of ${ASSET_CODES.join(', ')}`, { field: 'asset' });
+}
+
+function checkSum(usd: Micro): Micro {
+  if (usd >= MIN_TOP_UP_MICRO && usd <= MAX_TOP_UP_MICRO) return usd;
+  throw new DomainError('invalid_request', 'usd must be from 5 to 100000', { field: 'usd' });
+}

@@ -1,0 +1,215 @@
+import { type Write, write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { check, fields } from '../fields.js';
+import { balanceAt } from '../rules/accrual.js';
+import { DomainError } from '../rules/errors.js';
+import type { Account } from '../rules/lifecycle.js';
+import type { Micro } from '../rules/money.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import {
+  creditedMicro,
+  isOver,
+  MAX_PAYMENT_MICRO,
+  type Payment,
+  type TopUp,
+  type TopUpState,
+} from '../rules/top-up.js';
+import { bookCredit, bookLine } from './book-payments.js';
+import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
+
+/** What an operator does to top-ups by hand. */
+
+const LISTED = 1_000;
+const EXPORTED = 100_000;
+
+export interface TopUpFilter {
+  accountId?: string | undefined;
+  state?: TopUpState | undefined;
+}
+
+/** The newest of all accounts, newest first; at most 1,000 are looked at. */
+export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilter): Promise<PaidTopUp[]> {
+  const { rows } = await deps.db.pool.query<TopUp>(
+    `select ${TOP_UP_COLUMNS} from top_up where coalesce(account_id = $1, true)
+     order by created_at desc, id desc limit ${LISTED}`,
+    [accountId ?? null],
+  );
+  const topUps = await withPayments(deps.db.pool, rows, deps.clock.now());
+  return state === undefined ? topUps : topUps.filter((topUp) => topUp.state === state);
+}
+
+/** Refuses with not_found. */
+export async function showTopUp(deps: Deps, id: string): Promise<PaidTopUp> {
+  return (await withPayments(deps.db.pool, [await known(deps, id)], deps.clock.now()))[0]!;
+}
+
+export interface Decision {
+  transaction: string;
+  note: string;
+}
+
+/**
+ * Credits a payment on the operator's word: one that is kept aside or not final, or one that the processor never told of,
+ * of which the operator then says what it is worth.
+ */
+export async function creditPayment(
+  deps: Deps,
+  id: string,
+  { transaction, usdMicro, note }: Decision & { usdMicro?: Micro | undefined },
+): Promise<PaidTopUp> {
+  return decide(deps, id, (current, account, topUp, payments) => {
+    const stored = payments.find((payment) => payment.transaction === transaction && !isOver(payment));
+    if (stored === undefined && payments.some((payment) => payment.transaction === transaction)) {
+      throw new DomainError('action_failed', 'this payment is credited, refused or reversed already');
+    }
+    const worth = usdMicro ?? stored?.usdMicro ?? null;
+    if (worth === null || worth <= 0n || worth > MAX_PAYMENT_MICRO) {
+      throw new DomainError('invalid_request', 'amount must say what the payment is worth, above 0 USD', {
+        field: 'amount',
+      });
+    }
+    const payment: Payment = {
+      transaction: check('transaction', fields.reference, transaction),
+      asset: stored?.asset ?? topUp.asset,
+      coins: stored?.coins ?? '0',
+      confirmations: stored?.confirmations ?? 0,
+      firstSeenAt: stored?.firstSeenAt ?? current.at,
+      usdMicro: worth,
+      state: 'CREDITED',
+      creditedAt: current.at,
+      askedBack: true,
+      reason: check('note', fields.note, note),
+    };
+    bookCredit(current, account, topUp, payment);
+    current.transaction.later(savePayment(topUp, payment));
+  });
+}
+
+/**
+ * Refuses a payment for good; a credited one is taken back by an adjustment, however low that leaves the balance: after a
+ * reorganisation the money was never there.
+ */
+export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
+  return decide(deps, id, (current, account, topUp, payments) => {
+    const stored = payments.find((payment) => payment.transaction === transaction && !isDone(payment));
+    if (stored === undefined) throw new DomainError('not_found', 'no such payment that can be refused');
+    const reason = check('note', fields.note, note);
+    const isCredited = stored.state === 'CREDITED';
+    if (isCredited) {
+      const name = `${topUp.id}/${stored.asset}/${transaction}`;
+      bookLine(current, account, {
+        id: `topup-reversal/${name}`,
+        kind: 'ADJUSTMENT',
+        micro: -stored.usdMicro!,
+        reference: `top-up reversal ${name}`,
+        note: reason,
+      });
+    }
+    current.transaction.later(savePayment(topUp, { ...stored, state: isCredited ? 'REVERSED' : 'REFUSED', reason }));
+  });
+}
+
+function isDone({ state }: Payment): boolean {
+  return state === 'REFUSED' || state === 'REVERSED';
+}
+
+export interface Refund {
+  usdMicro: Micro;
+  /** The outside transaction by which the money was sent back: a refund is booked once for it. */
+  transaction: string;
+  note: string;
+}
+
+/** Books what was sent back: at most the balance, and at most what the top-up credited. */
+export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promise<PaidTopUp> {
+  const transaction = check('transaction', fields.reference, refund.transaction);
+  const note = check('note', fields.note, refund.note);
+  return decide(deps, id, async (current, account, topUp, payments) => {
+    const line = `topup-refund/${topUp.id}/${transaction}`;
+    const { rows } = await current.transaction.query<{ id: string; micro: Micro }>(
+      `select id, (-units / 3600)::bigint as micro from ledger_entry
+       where account_id = $1 and starts_with(id, $2)`,
+      [account.id, `topup-refund/${topUp.id}/`],
+    );
+    const { usdMicro } = refund;
+    const booked = rows.find((row) => row.id === line);
+    if (booked?.micro === usdMicro) return;
+    if (booked !== undefined) {
+      throw new DomainError('invalid_request', 'transaction was used for a refund of another amount', {
+        field: 'transaction',
+      });
+    }
+    const left = creditedMicro(payments) - rows.reduce((sum, { micro }) => sum + micro, 0n);
+    if (usdMicro <= 0n || usdMicro > left) {
+      throw new DomainError(
+        'action_failed',
+        'a refund is above 0 and at most what the top-up credited and was not refunded',
+      );
+    }
+    if (usdMicro > balanceAt(account, current.at)) {
+      throw new DomainError('action_failed', "a refund is at most the account's balance");
+    }
+    const reference = `top-up refund ${transaction}`;
+    bookLine(current, account, { id: line, kind: 'ADJUSTMENT', micro: -usdMicro, reference, note });
+  });
+}
+
+type Decide = (current: Write, account: Account, topUp: TopUp, payments: readonly Payment[]) => Promise<void> | void;
+
+async function decide(deps: Deps, id: string, decision: Decide): Promise<PaidTopUp> {
+  const topUp = await known(deps, id);
+  await write(deps, { accountIds: [topUp.accountId] }, async (current) => {
+    const payments = await paymentsOf(current.transaction, topUp.id);
+    await decision(current, current.account(topUp.accountId)!, topUp, payments);
+  });
+  return showTopUp(deps, id);
+}
+
+async function known(deps: Deps, id: string): Promise<TopUp> {
+  const topUp = await findTopUpRow(deps.db.pool, id);
+  if (topUp === null) throw new DomainError('not_found', `no top-up ${id}`);
+  return topUp;
+}
+
+/** One line of the books that a top-up moved: a payment, its reversal or a refund. */
+export interface BookedLine {
+  at: Instant;
+  kind: 'credit' | 'reversal' | 'refund';
+  accountId: string;
+  topUpId: string;
+  processor: string;
+  asset: string;
+  transaction: string;
+  /** Empty for a refund. */
+  coins: string;
+  usdMicro: Micro;
+  ledgerEntryId: string;
+  note: string | null;
+}
+
+/** What top-ups moved within [from, to), oldest first. Refuses a period with more than 100,000 lines. */
+export async function bookedLines(deps: Deps, from: Instant, to: Instant): Promise<BookedLine[]> {
+  const { rows } = await deps.db.pool.query<BookedLine>(
+    `select entry.at, split_part(entry.id, '/', 1) as kind, entry.account_id as "accountId", top_up.id as "topUpId",
+       top_up.processor, coalesce(payment.asset, top_up.asset) as asset,
+       coalesce(payment.transaction, split_part(entry.id, '/', 3)) as transaction, coalesce(payment.coins, '') as coins,
+       (entry.units / 3600)::bigint as "usdMicro", entry.id as "ledgerEntryId", entry.note
+     from ledger_entry entry
+     join top_up on top_up.id = split_part(entry.id, '/', 2)
+     left join payment on payment.top_up_id = top_up.id
+       and entry.id in ('topup/' || top_up.id || '/' || payment.asset || '/' || payment.transaction,
+                        'topup-reversal/' || top_up.id || '/' || payment.asset || '/' || payment.transaction)
+     where starts_with(entry.id, 'topup') and entry.at >= $1::timestamptz and entry.at < $2::timestamptz
+     order by entry.at, entry.id limit ${EXPORTED + 1}`,
+    [formatInstant(from), formatInstant(to)],
+  );
+  if (rows.length > EXPORTED) {
+    throw new DomainError('invalid_request', `the period has more than ${EXPORTED} lines; choose a shorter one`);
+  }
+  const kinds: Record<string, BookedLine['kind']> = {
+    topup: 'credit',
+    'topup-reversal': 'reversal',
+    'topup-refund': 'refund',
+  };
+  return rows.map((row) => ({ ...row, kind: kinds[row.kind]! }));
+}

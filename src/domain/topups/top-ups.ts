@@ -1,0 +1,47 @@
+import type { Deps } from '../deps.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import type { TopUp } from '../rules/top-up.js';
+import { findTopUpRow, type PaidTopUp, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
+
+/** Longer lists are the bookkeeping's: `admin topup export`. */
+export const MAX_TOP_UPS = 100;
+/** What is still under way is younger. */
+const CONFIRMS_WITHIN_SECONDS = 30n * 86_400n;
+
+/** Null for an id of another account, as for none. */
+export async function findTopUp(deps: Deps, accountId: string, id: string): Promise<PaidTopUp | null> {
+  const row = await findTopUpRow(deps.db.pool, id);
+  if (row === null || row.accountId !== accountId) return null;
+  return (await withPayments(deps.db.pool, [row], deps.clock.now()))[0]!;
+}
+
+/** The account's newest top-ups, newest first; at most `limit`. */
+export async function listTopUps(deps: Deps, accountId: string, limit = MAX_TOP_UPS): Promise<PaidTopUp[]> {
+  const { rows } = await deps.db.pool.query<TopUp>(
+    `select ${TOP_UP_COLUMNS} from top_up where account_id = $1 order by created_at desc, id desc limit $2`,
+    [accountId, limit],
+  );
+  return withPayments(deps.db.pool, rows, deps.clock.now());
+}
+
+/** Top-ups with a payment that is seen and not yet final or credited, newest first: they stop nothing from running dry. */
+export async function topUpsUnderWay(deps: Deps, accountId: string): Promise<PaidTopUp[]> {
+  const now = deps.clock.now();
+  const { rows } = await deps.db.pool.query<TopUp>(
+    `select ${TOP_UP_COLUMNS} from top_up where account_id = $1 and created_at > $2::timestamptz and exists (
+       select from payment where top_up_id = top_up.id and state in ('SEEN', 'CONFIRMING', 'QUARANTINED'))
+     order by created_at desc, id desc limit ${MAX_TOP_UPS}`,
+    [accountId, formatInstant(now - CONFIRMS_WITHIN_SECONDS)],
+  );
+  return withPayments(deps.db.pool, rows, now);
+}
+
+/** Top-ups of the account that nothing was paid for and that may still be. */
+export async function countWaiting(deps: Deps, accountId: string, now: Instant): Promise<number> {
+  const { rows } = await deps.db.pool.query<{ waiting: bigint }>(
+    `select count(*) as waiting from top_up where account_id = $1 and expires_at > $2::timestamptz
+       and not exists (select from payment where top_up_id = top_up.id)`,
+    [accountId, formatInstant(now)],
+  );
+  return Number(rows[0]!.waiting);
+}

@@ -1,0 +1,40 @@
+import express, { type RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import type { Deps } from '../../domain/deps.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import type { PaymentEvent } from '../../domain/topups/book-payments.js';
+import { receiveCallback } from '../../domain/topups/callbacks.js';
+
+/** A callback that lists a hundred transactions is smaller. */
+const BODY_LIMIT = '64kb';
+
+/** The route has one method. */
+export const refuseAllButPost: RequestHandler = (request, response) => {
+  response.setHeader('Allow', 'POST, OPTIONS');
+  throw new DomainError('method_not_allowed', `${request.method} is not allowed here; allowed: POST, OPTIONS`);
+};
+
+/**
+ * The payment processor's callbacks. What is verified are the bytes as they were sent, whatever their type says. Answered
+ * with 202 once all of it is committed; the processor sends again what is answered otherwise.
+ */
+export function createPaymentCallback(
+  deps: Deps,
+  log: Logger,
+  onPayment: (event: PaymentEvent) => void,
+): RequestHandler[] {
+  const receive: RequestHandler = async (request, response) => {
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const outcome = await receiveCallback(deps, body, request.headers);
+    const { id } = request.state;
+    if (outcome.kind === 'refused') {
+      // Neither body nor headers: whoever sent it may have guessed a secret.
+      log.warn({ id, reason: outcome.reason }, 'payment callback refused');
+      throw new DomainError('unauthorized', 'the callback is not signed as the payment processor signs');
+    }
+    if (outcome.kind === 'taken') for (const event of outcome.events) onPayment(event);
+    else log.warn({ id, reason: outcome.reason }, 'payment callback kept aside');
+    response.status(202).json({ status: 'accepted' });
+  };
+  return [express.raw({ type: () => true, limit: BODY_LIMIT, inflate: false }), receive];
+}

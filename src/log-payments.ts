@@ -1,0 +1,33 @@
+import type { Logger } from 'pino';
+import { formatUsd } from './domain/rules/money.js';
+import type { PaymentEvent } from './domain/topups/book-payments.js';
+import type { PaymentProcessor } from './payments/processor.js';
+
+/** A line in the log for whatever becomes of a payment; the operator has to look at those that warn. */
+export function logPayment(log: Logger): (event: PaymentEvent) => void {
+  return ({ usdMicro, state, ...event }) => {
+    const line = { ...event, state, usd: usdMicro === null ? null : formatUsd(usdMicro) };
+    if (state === 'LOST') log.error(line, 'a credited payment is taken back by the processor');
+    else if (state === 'QUARANTINED' || state === 'GONE') log.warn(line, 'payment kept aside');
+    else log.info(line, 'payment');
+  };
+}
+
+/** The processor, with each of its faults in the log: callers are told only that it does not answer. */
+export function withLog(processor: PaymentProcessor, log: Logger): PaymentProcessor {
+  const told = async <T>(what: string, asked: Promise<T>): Promise<T> => {
+    try {
+      return await asked;
+    } catch (error) {
+      log.warn({ what, reason: (error as Error).message }, 'payment processor');
+      throw error;
+    }
+  };
+  return {
+    name: processor.name,
+    verify: processor.verify,
+    assets: () => told('assets', processor.assets()),
+    open: (request) => told('open', processor.open(request)),
+    read: (topUp) => told('read', processor.read(topUp)),
+  };
+}

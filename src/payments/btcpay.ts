@@ -1,0 +1,154 @@
+import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domain/rules/decimal.js';
+import { formatUsd } from '../domain/rules/money.js';
+import type { AssetCode, Confirmations } from '../domain/rules/top-up-assets.js';
+import { createAsk } from './ask-processor.js';
+import {
+  type CallbackHeaders,
+  type PaymentProcessor,
+  ProcessorRefusal,
+  ProcessorUnavailable,
+  type ReportedPayment,
+  type VerifiedCallback,
+} from './processor.js';
+import { isName, isObject, type Json, readObject } from './read-json.js';
+import { isSignedBy } from './signature.js';
+
+/**
+ * BTCPay Server by its Greenfield API, as its code of 23 July 2026 has it (GreenfieldInvoiceController.cs,
+ * InvoicePaymentMethodDataModel.cs, WebhookSender.cs).
+ *
+ * A webhook is taken as a knock at the door: what it says is read from the server, so that one told twice, late, or
+ * delivered again changes nothing. It carries no time that is signed, so that a replay is a knock too.
+ */
+
+const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
+const MAX_NAME = 200;
+const MAX_PAYMENTS = 100;
+/** How long payments to an expired invoice are still looked for. */
+const MONITORING_MINUTES = 7 * 24 * 60;
+
+/** Its payment methods for what we know: coins by their chain. It has no tokens of Ethereum, Tron or Solana. */
+const METHODS: Partial<Record<AssetCode, string>> = { BTC: 'BTC-CHAIN', LTC: 'LTC-CHAIN', XMR: 'XMR-CHAIN' };
+const ASSET_OF = new Map(Object.entries(METHODS).map(([asset, method]) => [method, asset as AssetCode]));
+
+export interface BtcpayOptions {
+  url: string;
+  /** Of the Greenfield API: may create and view invoices of the store. */
+  key: string;
+  store: string;
+  /** Of the webhook. */
+  secret: string;
+  confirmations: Confirmations;
+}
+
+export function createBtcpay({ url, key, store, secret, confirmations }: BtcpayOptions): PaymentProcessor {
+  const ask = createAsk(`${url}/api/v1/stores/${encodeURIComponent(store)}`, { authorization: `token ${key}` });
+  const askFor = async (path: string, body?: object): Promise<unknown> => {
+    const answer = await ask(path, body && { method: 'POST', body });
+    if (answer.status === 200) return answer.body;
+    const problem = `${path}: HTTP ${answer.status}`;
+    throw answer.status === 422 || answer.status === 400
+      ? new ProcessorRefusal(problem)
+      : new ProcessorUnavailable(problem);
+  };
+  const methodOf = async (asset: AssetCode, invoice: string): Promise<Json | undefined> => {
+    const path = `/invoices/${encodeURIComponent(invoice)}/payment-methods?onlyAccountedPayments=false`;
+    const methods = await askFor(path);
+    if (!Array.isArray(methods) || !methods.every(isObject)) throw new ProcessorUnavailable(`${path}: no list`);
+    return methods.find(({ paymentMethodId }) => paymentMethodId === METHODS[asset]);
+  };
+
+  return {
+    name: 'btcpay',
+    assets: async () => {
+      const methods = await askFor('/payment-methods?onlyEnabled=true');
+      if (!Array.isArray(methods)) throw new ProcessorUnavailable('/payment-methods: no list');
+      return methods.flatMap((method) => (isObject(method) && ASSET_OF.get(String(method.paymentMethodId))) || []);
+    },
+    open: async ({ id, asset, usd }) => {
+      const method = METHODS[asset];
+      if (method === undefined) throw new ProcessorRefusal(`BTCPay Server takes no ${asset}`);
+      const invoice = await askFor('/invoices', {
+        amount: formatUsd(usd),
+        currency: 'USD',
+        metadata: { orderId: id },
+        checkout: {
+          paymentMethods: [method],
+          speedPolicy: speedPolicyOf(confirmations[asset]),
+          monitoringMinutes: MONITORING_MINUTES,
+        },
+      });
+      if (!isObject(invoice) || !isName(invoice.id, MAX_NAME) || !isSeconds(invoice.expirationTime)) {
+        throw new ProcessorUnavailable('/invoices: not the answer of an invoice');
+      }
+      const prompt = await methodOf(asset, invoice.id);
+      const { destination, amount, rate } = prompt ?? {};
+      if (!isName(destination, MAX_NAME) || !isDecimal(amount) || !isDecimal(rate)) {
+        throw new ProcessorUnavailable('/payment-methods: no address, amount or rate');
+      }
+      return {
+        invoice: invoice.id,
+        address: destination,
+        amount: tidyDecimal(amount),
+        rate: tidyDecimal(rate),
+        holdsUntil: BigInt(invoice.expirationTime),
+      };
+    },
+    verify: (body, headers) => verify(secret, store, body, headers),
+    read: async ({ asset, invoice }) => {
+      const method = await methodOf(asset, invoice);
+      if (method === undefined) return [];
+      const { payments, rate } = method;
+      if (!Array.isArray(payments) || !isDecimal(rate)) throw new ProcessorUnavailable('/payment-methods: no payments');
+      return payments.slice(0, MAX_PAYMENTS).map((payment) => paymentOf(payment, asset, rate, confirmations[asset]));
+    },
+  };
+}
+
+/**
+ * BTCPay Server settles a payment after 0, 1, 2 or 6 confirmations, by the invoice's policy: the least that is enough.
+ * More than 6 it does not count; the operator's page says so.
+ */
+function speedPolicyOf(confirmations: number): string {
+  if (confirmations <= 1) return 'MediumSpeed';
+  return confirmations === 2 ? 'LowMediumSpeed' : 'LowSpeed';
+}
+
+function verify(secret: string, store: string, body: Buffer, headers: CallbackHeaders): VerifiedCallback {
+  const header = headers['btcpay-sig'];
+  const [, hex = ''] = (typeof header === 'string' && SIGNATURE.exec(header)) || [];
+  if (!isSignedBy(secret, [body], hex)) return { kind: 'refused', reason: 'its signature does not match' };
+  const told = readObject(body);
+  if (told === null) return { kind: 'malformed', reason: 'it is no JSON object' };
+  if (told.storeId !== store) return { kind: 'malformed', reason: 'it is about another store' };
+  if (typeof told.type !== 'string' || !told.type.startsWith('Invoice')) return { kind: 'ignored' };
+  const id = isObject(told.metadata) ? told.metadata.orderId : undefined;
+  // The store may sell other things too.
+  return isName(id, MAX_NAME) ? { kind: 'news', id, payments: null } : { kind: 'ignored' };
+}
+
+const STATUS = { Processing: 'pending', Settled: 'final', Invalid: 'gone' } as const;
+
+function paymentOf(payment: unknown, asset: AssetCode, rate: string, confirmations: number): ReportedPayment {
+  const { id, value, fee, status, destination } = isObject(payment) ? payment : {};
+  const known =
+    typeof status === 'string' && Object.hasOwn(STATUS, status) ? STATUS[status as keyof typeof STATUS] : null;
+  if (!isName(id, MAX_NAME) || !isDecimal(value) || !isDecimal(fee) || known === null) {
+    throw new ProcessorUnavailable('/payment-methods: no payment');
+  }
+  // What the network took on top of the invoice pays for nothing here.
+  const coins = subtractDecimals(value, fee);
+  return {
+    transaction: id,
+    asset,
+    address: isName(destination, MAX_NAME) ? destination : null,
+    coins,
+    usd: microOfCoins(coins, rate),
+    confirmations: known === 'final' ? confirmations : 0,
+    status: known,
+  };
+}
+
+function isSeconds(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+}

@@ -1,0 +1,31 @@
+import type { Instant } from '../domain/rules/time.js';
+import type { Confirmations } from '../domain/rules/top-up-assets.js';
+import { createBtcpay } from './btcpay.js';
+import type { PaymentProcessor } from './processor.js';
+import { createShkeeper } from './shkeeper.js';
+
+export interface ProcessorSettings {
+  payments: PaymentProcessor['name'];
+  paymentsUrl: string;
+  paymentsKey: string;
+  paymentsSecret: string | null;
+  paymentsStore: string | null;
+  topUpConfirmations: Confirmations;
+}
+
+/** The processor that the operator chose. */
+export function createProcessor(
+  settings: ProcessorSettings,
+  callbackUrl: string,
+  now: () => Instant,
+): PaymentProcessor {
+  const { payments, paymentsUrl: url, paymentsKey: key, topUpConfirmations: confirmations } = settings;
+  if (payments === 'shkeeper') return createShkeeper({ url, key, callbackUrl, now });
+  return createBtcpay({
+    url,
+    key,
+    store: settings.paymentsStore!,
+    secret: settings.paymentsSecret!,
+    confirmations,
+  });
+}

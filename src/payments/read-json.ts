@@ -1,0 +1,23 @@
+import { isUtf8 } from 'node:buffer';
+
+export type Json = Record<string, unknown>;
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object that these bytes are; null for anything else. */
+export function readObject(bytes: Buffer): Json | null {
+  if (!isUtf8(bytes)) return null;
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Visible ASCII, so that it may stand in a log, a path and a ledger line. */
+export function isName(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && value.length <= maxLength && /^[\x21-\x7e]+$/.test(value);
+}

@@ -1,0 +1,212 @@
+import { isDecimal, microOf, tidyDecimal } from '../domain/rules/decimal.js';
+import { formatUsd } from '../domain/rules/money.js';
+import type { Instant } from '../domain/rules/time.js';
+import type { AssetCode } from '../domain/rules/top-up-assets.js';
+import { createAsk } from './ask-processor.js';
+import {
+  type CallbackHeaders,
+  type InvoiceOf,
+  type OpenedInvoice,
+  type PaymentProcessor,
+  ProcessorRefusal,
+  ProcessorUnavailable,
+  type ReportedPayment,
+  type VerifiedCallback,
+} from './processor.js';
+import { isName, isObject, type Json, readObject } from './read-json.js';
+import { isSignedBy } from './signature.js';
+
+/**
+ * SHKeeper, as its code of 1 July 2026 has it (vsys-host/shkeeper.io: api_v1.py, callback.py, models.py,
+ * services/webhook_hmac.py).
+ *
+ * - It answers HTTP 200 with `status: "error"`.
+ * - Amounts are texts with at most 10 decimals, so no number of its JSON is ever read as one.
+ * - A callback lists every transaction of the invoice, also those that still need confirmations; final is only the one
+ *   with `trigger`, and each gets a callback of its own, repeated every 60 s until it is answered with 202.
+ * - `GET /invoices/{id}` says CONFIRMED from the first block on, and never takes it back: a payment read there is not
+ *   known to be final.
+ */
+
+/** A callback is refused when its timestamp is further from now, to either side. */
+const WINDOW_SECONDS = 300n;
+const SECONDS_PER_HOUR = 3_600n;
+const AMOUNT_DECIMALS = 10;
+const MAX_NAME = 200;
+/** Transactions of one invoice that are read. */
+const MAX_TRANSACTIONS = 100;
+
+/** Its names for what we know; it has more. */
+const CODES: Record<AssetCode, string> = {
+  BTC: 'BTC',
+  LTC: 'LTC',
+  XMR: 'XMR',
+  ETH: 'ETH',
+  SOL: 'SOL',
+  TRX: 'TRX',
+  'USDT-TRX': 'USDT',
+  'USDT-ETH': 'ETH-USDT',
+  'USDT-SOL': 'SOLANA-USDT',
+};
+const ASSET_OF = new Map(Object.entries(CODES).map(([asset, code]) => [code, asset as AssetCode]));
+
+export interface ShkeeperOptions {
+  url: string;
+  /** Its API key, which also signs its callbacks. */
+  key: string;
+  callbackUrl: string;
+  now(): Instant;
+}
+
+export function createShkeeper({ url, key, callbackUrl, now }: ShkeeperOptions): PaymentProcessor {
+  const ask = createAsk(`${url}/api/v1`, { 'X-Shkeeper-Api-Key': key });
+  const askFor = async (path: string, body?: object): Promise<Json> => {
+    const answer = await ask(path, body && { method: 'POST', body });
+    if (!isObject(answer.body)) throw new ProcessorUnavailable(`${path}: HTTP ${answer.status}, no object`);
+    if (answer.body.status === 'success') return answer.body;
+    const message = String(answer.body.message ?? '').slice(0, MAX_NAME);
+    if (/payment gateway is unavailable/.test(message)) throw new ProcessorRefusal(message);
+    throw new ProcessorUnavailable(`${path}: HTTP ${answer.status}, ${message}`);
+  };
+
+  return {
+    name: 'shkeeper',
+    assets: async () => {
+      const { crypto } = await askFor('/crypto');
+      if (!Array.isArray(crypto)) throw new ProcessorUnavailable('/crypto: no list');
+      return crypto.flatMap((code) => ASSET_OF.get(code) ?? []);
+    },
+    open: async ({ id, asset, usd }) => {
+      const path = `/${CODES[asset]}/payment_request`;
+      const answer = await askFor(path, {
+        external_id: id,
+        fiat: 'USD',
+        amount: formatUsd(usd),
+        callback_url: callbackUrl,
+      });
+      return openedInvoice(answer, now(), path);
+    },
+    verify: (body, headers, at) => verify(key, body, headers, at),
+    read: async (topUp) => {
+      const path = `/invoices/${topUp.id}`;
+      const { invoices } = await askFor(path);
+      if (!Array.isArray(invoices) || !invoices.every(isObject)) throw new ProcessorUnavailable(`${path}: no list`);
+      const transactions = invoices.flatMap(({ txs }) => (Array.isArray(txs) ? txs : [])).slice(0, MAX_TRANSACTIONS);
+      const payments: ReportedPayment[] = [];
+      for (const transaction of transactions) payments.push(await readPayment(askFor, topUp, transaction));
+      return payments;
+    },
+  };
+}
+
+function openedInvoice(answer: Json, now: Instant, path: string): OpenedInvoice {
+  const { id, wallet, amount, exchange_rate: rate, recalculate_after: hours } = answer;
+  const isNumbered = typeof id === 'number' && Number.isSafeInteger(id);
+  const isHours = typeof hours === 'number' && Number.isSafeInteger(hours) && hours >= 0;
+  if (!isNumbered || !isHours || !isName(wallet, MAX_NAME) || !isAmount(amount) || !isAmount(rate)) {
+    throw new ProcessorUnavailable(`${path}: not the answer of a payment request`);
+  }
+  return {
+    invoice: String(id),
+    address: wallet,
+    amount: tidyDecimal(amount),
+    rate: tidyDecimal(rate),
+    holdsUntil: hours === 0 ? null : now + BigInt(hours) * SECONDS_PER_HOUR,
+  };
+}
+
+/** What `/invoices` leaves out, the worth of a transaction, is asked for by itself; that includes SHKeeper's own fee. */
+async function readPayment(
+  askFor: (path: string) => Promise<Json>,
+  topUp: InvoiceOf,
+  transaction: unknown,
+): Promise<ReportedPayment> {
+  const path = `/invoices/${topUp.id}`;
+  if (!isObject(transaction)) throw new ProcessorUnavailable(`${path}: no transaction`);
+  const { txid, crypto, addr, amount, status } = transaction;
+  const isKnown = status === 'CONFIRMED' || status === 'UNCONFIRMED';
+  if (!isName(txid, MAX_NAME) || !isName(crypto, MAX_NAME) || !isAmount(amount) || !isKnown) {
+    throw new ProcessorUnavailable(`${path}: no transaction`);
+  }
+  const isMined = status === 'CONFIRMED';
+  const info = isMined ? (await askFor(`/tx-info/${encodeURIComponent(txid)}/${topUp.id}`)).info : null;
+  const worth = isObject(info) ? info.amount : null;
+  return {
+    transaction: txid,
+    asset: ASSET_OF.get(crypto) ?? 'OTHER',
+    address: isName(addr, MAX_NAME) ? addr : null,
+    coins: tidyDecimal(amount),
+    usd: isAmount(worth) ? microOf(worth) : null,
+    confirmations: isMined ? 1 : 0,
+    status: 'pending',
+  };
+}
+
+function verify(key: string, body: Buffer, headers: CallbackHeaders, now: Instant): VerifiedCallback {
+  const { 'x-shkeeper-timestamp': timestamp, 'x-shkeeper-signature': signature } = headers;
+  if (typeof timestamp !== 'string' || typeof signature !== 'string') return refused('it is not signed');
+  if (!/^\d{1,12}$/.test(timestamp)) return refused('its timestamp is no number');
+  if (!isSignedBy(key, [`${timestamp}.`, body], signature)) return refused('its signature does not match');
+  const age = now - BigInt(timestamp);
+  if (age > WINDOW_SECONDS || -age > WINDOW_SECONDS) return refused('its timestamp is not within 300 s of now');
+  const told = readObject(body);
+  if (told === null) return malformed('it is no JSON object');
+  if (!isName(told.external_id, MAX_NAME)) return malformed('external_id is missing');
+  const payments = told.status === 'unconfirmed' ? unconfirmedPayment(told) : transactionsOf(told);
+  return typeof payments === 'string' ? malformed(payments) : { kind: 'news', id: told.external_id, payments };
+}
+
+function refused(reason: string): VerifiedCallback {
+  return { kind: 'refused', reason };
+}
+
+function malformed(reason: string): VerifiedCallback {
+  return { kind: 'malformed', reason };
+}
+
+/** Seen in the memory pool: told once, without a worth. The reason when it is not as SHKeeper writes it. */
+function unconfirmedPayment({ crypto, addr, txid, amount }: Json): ReportedPayment[] | string {
+  if (!isName(txid, MAX_NAME)) return 'txid is missing';
+  if (!isName(crypto, MAX_NAME) || !isName(addr, MAX_NAME)) return 'crypto or addr is missing';
+  if (!isAmount(amount)) return 'amount is no decimal text';
+  const asset = ASSET_OF.get(crypto) ?? 'OTHER';
+  const coins = tidyDecimal(amount);
+  return [{ transaction: txid, asset, address: addr, coins, usd: null, confirmations: 0, status: 'pending' }];
+}
+
+function transactionsOf({ addr, fiat, transactions }: Json): ReportedPayment[] | string {
+  if (fiat !== 'USD') return 'fiat is not USD';
+  if (!isName(addr, MAX_NAME)) return 'addr is missing';
+  if (!Array.isArray(transactions)) return 'transactions are missing';
+  if (transactions.length > MAX_TRANSACTIONS) return `more than ${MAX_TRANSACTIONS} transactions`;
+  const payments: ReportedPayment[] = [];
+  for (const transaction of transactions) {
+    const payment = isObject(transaction) ? paymentOf(transaction, addr) : 'a transaction is no object';
+    if (typeof payment === 'string') return payment;
+    payments.push(payment);
+  }
+  return payments;
+}
+
+function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment | string {
+  const { txid, crypto, amount_crypto: coins, amount_fiat_without_fee: fiat, trigger } = transaction;
+  if (!isName(txid, MAX_NAME)) return 'txid is missing';
+  if (!isName(crypto, MAX_NAME)) return 'crypto is missing';
+  if (!isAmount(coins)) return 'amount_crypto is no decimal text';
+  if (!isAmount(fiat)) return 'amount_fiat_without_fee is no decimal text';
+  if (typeof trigger !== 'boolean') return 'trigger is no boolean';
+  return {
+    transaction: txid,
+    asset: ASSET_OF.get(crypto) ?? 'OTHER',
+    address: invoiceAddress,
+    coins: tidyDecimal(coins),
+    usd: microOf(fiat),
+    // How many it has is not told: one at least, and enough for SHKeeper when it is what the callback is about.
+    confirmations: 1,
+    status: trigger ? 'final' : 'pending',
+  };
+}
+
+function isAmount(value: unknown): value is string {
+  return isDecimal(value, AMOUNT_DECIMALS);
+}

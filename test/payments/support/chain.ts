@@ -1,0 +1,51 @@
+/** A coin's network, as the test processor sees it. Coins are decimal texts. */
+export interface Chain {
+  newAddress(): Promise<string>;
+  /** Sends coins and returns the transaction. */
+  pay(address: string, coins: string): Promise<string>;
+  mine(blocks: number): Promise<void>;
+  received(address: string): Promise<Received[]>;
+  close(): Promise<void>;
+}
+
+export interface Received {
+  transaction: string;
+  coins: string;
+  /** 0: no block holds it. */
+  confirmations: number;
+}
+
+/** A network whose payments the test writes by hand, for what needs no chain: signatures, races, crashes. */
+export class WrittenChain implements Chain {
+  readonly #paid: { address: string; transaction: string; coins: string; minedAt: number | null }[] = [];
+  #height = 0;
+  #addresses = 0;
+
+  async newAddress(): Promise<string> {
+    this.#addresses += 1;
+    return `written-address-${this.#addresses}`;
+  }
+
+  async pay(address: string, coins: string): Promise<string> {
+    const transaction = `written-transaction-${this.#paid.length + 1}-${address.slice(-6)}`;
+    this.#paid.push({ address, transaction, coins, minedAt: null });
+    return transaction;
+  }
+
+  async mine(blocks: number): Promise<void> {
+    for (const payment of this.#paid) payment.minedAt ??= this.#height + 1;
+    this.#height += blocks;
+  }
+
+  async received(address: string): Promise<Received[]> {
+    return this.#paid
+      .filter((payment) => payment.address === address)
+      .map(({ transaction, coins, minedAt }) => ({
+        transaction,
+        coins,
+        confirmations: minedAt === null ? 0 : this.#height - minedAt + 1,
+      }));
+  }
+
+  async close(): Promise<void> {}
+}

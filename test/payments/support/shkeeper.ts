@@ -1,0 +1,276 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Chain } from './chain.js';
+
+/**
+ * A processor that speaks SHKeeper's routes and signatures over the chains it is given, after SHKeeper's code
+ * (api_v1.py, callback.py, models.py, webhook_hmac.py): its invoices, its two kinds of callbacks, their repetition until
+ * 202, its habit of answering errors with HTTP 200. For tests alone.
+ */
+export interface ShkeeperOptions {
+  key: string;
+  /** By SHKeeper's code of the coin. */
+  chains: Record<string, Chain>;
+  /** USD per coin, whole cents. */
+  rates: Record<string, string>;
+  /** Of each wallet; SHKeeper's own default is 1. */
+  confirmations: number;
+  /** Its own fee on top, in per cent; SHKeeper's own default is 2. */
+  feePercent?: number;
+  /** Hours after which it prices an invoice anew; 0: never. */
+  recalc?: number;
+  /** Now, in seconds, for the timestamps of callbacks. */
+  now(): number;
+}
+
+type Mode = 'ok' | 'error' | 'nonsense' | 'slow' | 'down';
+
+interface Invoice {
+  id: number;
+  externalId: string;
+  callbackUrl: string;
+  crypto: string;
+  address: string;
+  fiat: bigint;
+  coins: bigint;
+}
+
+interface Transaction {
+  invoice: Invoice;
+  txid: string;
+  coins: bigint;
+  fiat: bigint;
+  needsMore: boolean;
+  callbackConfirmed: boolean;
+}
+
+/** Everything is counted in 10^-10, as SHKeeper prints it. */
+const SCALE = 10_000_000_000n;
+const COIN_STEP = 100n;
+
+export class TestShkeeper {
+  mode: Mode = 'ok';
+  /** Callbacks are lost on their way. */
+  loses = false;
+  /** What callbacks were answered with. */
+  readonly answers: number[] = [];
+  readonly invoices: Invoice[] = [];
+  readonly transactions: Transaction[] = [];
+  readonly #unconfirmed = new Map<string, { invoice: Invoice; coins: bigint; told: boolean }>();
+  readonly #options: Required<ShkeeperOptions>;
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+
+  constructor(options: ShkeeperOptions) {
+    this.#options = { feePercent: 0, recalc: 0, ...options };
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** What wallets tell it of, and the task that repeats callbacks: as after every block and every minute. */
+  async poll(): Promise<void> {
+    for (const invoice of this.invoices) {
+      for (const { transaction: txid, coins, confirmations } of await this.#chain(invoice).received(invoice.address)) {
+        this.#take(invoice, txid, scaled(coins), confirmations);
+      }
+    }
+    await this.sendCallbacks();
+  }
+
+  #chain({ crypto }: Invoice): Chain {
+    return this.#options.chains[crypto]!;
+  }
+
+  #take(invoice: Invoice, txid: string, coins: bigint, confirmations: number): void {
+    const key = `${invoice.id} ${txid}`;
+    const known = this.transactions.find((each) => each.txid === txid && each.invoice === invoice);
+    if (confirmations === 0) {
+      // One that lost its block again stays what it was.
+      if (known === undefined && !this.#unconfirmed.has(key))
+        this.#unconfirmed.set(key, { invoice, coins, told: false });
+      return;
+    }
+    this.#unconfirmed.delete(key);
+    const isEnough = confirmations >= this.#options.confirmations;
+    if (known !== undefined) known.needsMore &&= !isEnough;
+    else {
+      const fiat = (coins * scaled(this.#options.rates[invoice.crypto]!)) / SCALE;
+      this.transactions.push({ invoice, txid, coins, fiat, needsMore: !isEnough, callbackConfirmed: false });
+    }
+  }
+
+  async sendCallbacks(): Promise<void> {
+    for (const [key, unconfirmed] of this.#unconfirmed) {
+      if (unconfirmed.told) continue;
+      const { invoice, coins } = unconfirmed;
+      const [, txid] = key.split(' ');
+      unconfirmed.told = await this.#post(invoice.callbackUrl, {
+        status: 'unconfirmed',
+        external_id: invoice.externalId,
+        crypto: invoice.crypto,
+        addr: invoice.address,
+        txid,
+        amount: printed(coins),
+      });
+    }
+    for (const transaction of this.transactions) {
+      if (transaction.needsMore || transaction.callbackConfirmed) continue;
+      transaction.callbackConfirmed = await this.#post(transaction.invoice.callbackUrl, this.notification(transaction));
+    }
+  }
+
+  /** What it tells of an invoice, about this transaction. */
+  notification({ invoice, txid }: Pick<Transaction, 'invoice' | 'txid'>) {
+    const paid = this.transactions.filter((each) => each.invoice === invoice);
+    const balance = paid.reduce((sum, { fiat }) => sum + fiat, 0n);
+    return {
+      external_id: invoice.externalId,
+      crypto: invoice.crypto,
+      addr: invoice.address,
+      fiat: 'USD',
+      balance_fiat: printed(balance),
+      balance_crypto: printed(paid.reduce((sum, { coins }) => sum + coins, 0n)),
+      paid: balance * 100n >= invoice.fiat * 95n,
+      status:
+        balance * 100n < invoice.fiat * 95n ? 'PARTIAL' : balance * 100n < invoice.fiat * 105n ? 'PAID' : 'OVERPAID',
+      transactions: paid.map((each) => ({
+        txid: each.txid,
+        date: '2026-11-20 12:00:00',
+        amount_crypto: printed(each.coins),
+        amount_fiat: printed(each.fiat),
+        amount_fiat_without_fee: printed(this.#withoutFee(each.fiat)),
+        fee_fiat: printed(each.fiat - this.#withoutFee(each.fiat)),
+        trigger: each.txid === txid,
+        crypto: invoice.crypto,
+      })),
+      fee_percent: String(this.#options.feePercent),
+      fee_fixed: '0',
+      fee_policy: 'PERCENT_FEE',
+      overpaid_fiat: '0.00',
+    };
+  }
+
+  #withoutFee(fiat: bigint): bigint {
+    return (fiat * 100n) / BigInt(100 + this.#options.feePercent);
+  }
+
+  async #post(url: string, told: object): Promise<boolean> {
+    if (this.loses) return false;
+    const body = Buffer.from(JSON.stringify(told));
+    const headers = signature(this.#options.key, body, this.#options.now());
+    try {
+      const response = await fetch(url, { method: 'POST', body, headers });
+      await response.arrayBuffer();
+      this.answers.push(response.status);
+      return response.status === 202;
+    } catch {
+      return false;
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body: Buffer[] = [];
+    for await (const chunk of request) body.push(chunk as Buffer);
+    if (this.mode === 'slow') return;
+    if (this.mode === 'down') return void request.socket.destroy();
+    if (this.mode === 'nonsense') return void response.end('<html>Bad gateway</html>');
+    const send = (answer: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+    const path = (request.url ?? '').replace('/api/v1', '');
+    if (path === '/crypto') {
+      return void send({ status: 'success', crypto: Object.keys(this.#options.chains), crypto_list: [] });
+    }
+    if (request.headers['x-shkeeper-api-key'] !== this.#options.key) {
+      return void send({ status: 'error', message: 'Bad API key' });
+    }
+    if (this.mode === 'error')
+      return void send({ status: 'error', message: 'connection refused', traceback: 'Traceback' });
+    const [, first = '', second = '', third = ''] = path.split('/');
+    if (first === 'invoices') return void send({ status: 'success', invoices: this.#invoicesOf(second) });
+    if (first === 'tx-info') {
+      const found = this.transactions.find(({ txid, invoice }) => txid === second && invoice.externalId === third);
+      const info = found && { crypto: found.invoice.crypto, amount: printed(found.fiat), addr: found.invoice.address };
+      return void send({ status: 'success', info: info ?? {} });
+    }
+    if (second === 'payment_request')
+      return void send(await this.#open(first, JSON.parse(Buffer.concat(body).toString())));
+    response.statusCode = 404;
+    send({ status: 'error' });
+  }
+
+  #invoicesOf(externalId: string) {
+    return this.invoices
+      .filter((invoice) => invoice.externalId === externalId)
+      .map((invoice) => ({
+        txs: [
+          ...this.transactions
+            .filter((each) => each.invoice === invoice)
+            .map(({ txid, coins }) => ({ amount: printed(coins), txid, status: 'CONFIRMED' })),
+          ...[...this.#unconfirmed]
+            .filter(([, each]) => each.invoice === invoice)
+            .map(([key, { coins }]) => ({ amount: printed(coins), txid: key.split(' ')[1], status: 'UNCONFIRMED' })),
+        ].map((each) => ({ ...each, crypto: invoice.crypto, addr: invoice.address })),
+        external_id: externalId,
+        balance_fiat: '0',
+        fiat: 'USD',
+        amount_fiat: printed(invoice.fiat),
+        status: 'UNPAID',
+      }));
+  }
+
+  async #open(crypto: string, asked: { external_id: string; fiat: string; amount: string; callback_url: string }) {
+    const chain = this.#options.chains[crypto];
+    if (chain === undefined) return { status: 'error', message: `${crypto} payment gateway is unavailable` };
+    const fiat = scaled(asked.amount);
+    const rate = scaled(this.#options.rates[crypto]!);
+    const exact = (((fiat * BigInt(100 + this.#options.feePercent)) / 100n) * SCALE) / rate;
+    const invoice: Invoice = {
+      id: this.invoices.length + 1,
+      externalId: asked.external_id,
+      callbackUrl: asked.callback_url,
+      crypto,
+      address: await chain.newAddress(),
+      fiat,
+      // Rounded half up to 8 decimals.
+      coins: ((exact + COIN_STEP / 2n) / COIN_STEP) * COIN_STEP,
+    };
+    this.invoices.push(invoice);
+    return {
+      status: 'success',
+      id: invoice.id,
+      exchange_rate: printed(rate),
+      amount: printed(invoice.coins),
+      wallet: invoice.address,
+      recalculate_after: this.#options.recalc,
+      display_name: crypto,
+    };
+  }
+}
+
+/** The headers by which SHKeeper signs. */
+export function signature(key: string, body: Buffer, timestamp: number): Record<string, string> {
+  const hmac = createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex');
+  return {
+    'content-type': 'application/json',
+    'x-shkeeper-api-key': key,
+    'x-shkeeper-timestamp': String(timestamp),
+    'x-shkeeper-signature': hmac,
+  };
+}
+
+function scaled(text: string): bigint {
+  const [whole, decimals = ''] = text.split('.');
+  return BigInt(whole! + decimals.slice(0, 10).padEnd(10, '0'));
+}
+
+function printed(value: bigint): string {
+  const text = value.toString().padStart(11, '0');
+  return `${text.slice(0, -10)}.${text.slice(-10)}`.replace(/0+$/, '').replace(/\.$/, '');
+}
