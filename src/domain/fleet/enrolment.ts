@@ -69,7 +69,7 @@ export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
     const machine = await lockMachine(transaction, machineId);
     if (machine !== null) checkMachine(machine);
     if (input.gpu !== null) await checkKnown(transaction, 'gpu_model', 'slug', input.gpu, '--gpu');
-    const region = input.region ?? machine?.region ?? (await onlyRegion(transaction));
+    const region = input.region ?? machine?.region ?? (await defaultRegion(transaction, input.demo));
     await checkKnown(transaction, 'region', 'code', region, '--region');
     await transaction.query(
       `insert into machine_enrolment (code_hash, machine_id, gpu, region, online, demo, created_at, expires_at)
@@ -95,9 +95,10 @@ function checkMachine({ id, state, hasHost, undestroyed }: MachineRow): void {
   if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} holds an undestroyed instance that no agent runs`);
 }
 
-async function onlyRegion(transaction: Transaction): Promise<string> {
-  const { rows } = await transaction.query<{ code: string }>('select code from region limit 2');
-  if (rows.length === 1) return rows[0]!.code;
+/** The only region. A machine with pretended GPUs stands nowhere, so the first of several does for it. */
+async function defaultRegion(transaction: Transaction, isDemo: boolean): Promise<string> {
+  const { rows } = await transaction.query<{ code: string }>('select code from region order by position limit 2');
+  if (rows.length === 1 || (isDemo && rows.length > 1)) return rows[0]!.code;
   throw invalid('there are several regions; name one with --region CODE');
 }
 
