@@ -2,6 +2,7 @@
 // Exit code 1 when answers differ or a case can't run; a ratio that is missed is told, not an error.
 import { parseArgs } from 'node:util';
 import { accountsCases } from './cases/accounts.mjs';
+import { logCases } from './cases/log.mjs';
 import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
 import { NotSupported, readyBytesCases } from './cases/ready-bytes.mjs';
@@ -17,7 +18,7 @@ import { CONNECTIONS, settings } from './support/settings.mjs';
 
 /** A generator that takes more of its core than this may be what holds a fast peer back. */
 const GENERATOR_LIMIT = 0.9;
-const all = [...readyBytesCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
+const all = [...readyBytesCases, ...logCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
 
 async function main() {
   const { values } = parseArgs({ options: { case: { type: 'string', multiple: true } } });

@@ -11,12 +11,12 @@ const EXPECTED = [200, 201, 409, 503];
 
 /** Resident memory of a gateway that was just started, at the end of a time under load of every route. */
 export const memoryCases = [
-  memoryCase({ name: 'memory', title: 'memory, default data', data: 'freshUrl', atMostMegabytes: 150 }),
+  memoryCase({ name: 'memory', title: 'memory, default data', data: 'freshUrl', atMostMegabytes: 250 }),
   memoryCase({
     name: 'memory-100000',
     title: 'memory, 100,000 machines',
     data: 'manyMachinesUrl',
-    atMostMegabytes: 300,
+    atMostMegabytes: 400,
   }),
 ];
 

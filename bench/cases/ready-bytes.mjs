@@ -20,7 +20,7 @@ function readyBytesCase(name, title, path, prepare) {
     name,
     title,
     against: 'node:http, same bytes',
-    atLeast: 0.8,
+    atLeast: 0.6,
     unit: 'requests/s',
     open: async ({ gateway }) => {
       const { headers, status, config } = await prepare(gateway.port, path);

@@ -1,6 +1,6 @@
 // Processes of a run and the cores they are on: what is measured has core 0, everything that serves it core 1.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROJECT } from './settings.mjs';
@@ -10,9 +10,6 @@ const SERVING_CORE = '1';
 const STARTS_WITHIN_MS = 120_000;
 const ENDS_WITHIN_MS = 12_000;
 const TICKS_PER_SECOND = 100;
-
-/** What stands before the program in `npm start`. */
-const nodeOptions = startScript().slice(1, -1);
 
 const children = new Set();
 
@@ -29,21 +26,18 @@ function pin() {
   }
 }
 
-function startScript() {
-  const { scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
-  return scripts.start.split(' ');
-}
-
-/** The built gateway on a database, answering. `env` over what every run is given. */
+/** The built gateway on a database, answering, with its log in a file as an operator has it. `env` adds to its settings. */
 export async function startGateway(databaseUrl, env = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
   const { PATH = '/usr/bin:/bin' } = process.env;
-  const child = start([...nodeOptions, join(PROJECT, 'dist/src/main.js')], {
+  const log = openSync(join(folder, 'log'), 'a');
+  const child = start([join(PROJECT, 'dist/src/main.js')], {
     // A folder of its own: the checkout may hold an .env file.
     cwd: folder,
-    env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', ...env },
+    stdio: ['ignore', 'pipe', log],
   });
+  closeSync(log);
   child.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   let said = '';
   const port = await within(

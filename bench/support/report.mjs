@@ -27,7 +27,7 @@ export function head(connections) {
   return [
     `${cpus()[0]?.model.trim()}, Node ${process.version}, ${cores}`,
     `${settings.rounds} rounds of ${settings.seconds} s in turn, after a warm-up; ${connections} connections; medians of the rounds`,
-    'gateway: one process, LOG_LEVEL=warn, RATE_LIMIT_PER_MINUTE=1000000; peers log nothing. PostgreSQL 18, fsync on',
+    'gateway: one process, default log to a file, RATE_LIMIT_PER_MINUTE=1000000; peers log nothing. PostgreSQL 18, fsync on',
   ];
 }
 

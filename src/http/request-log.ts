@@ -22,19 +22,21 @@ export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest 
     // Unknown once the connection is closed.
     const address = proxyAddr(request, isTrusted);
     let isLogged = false;
-    const write = (isAborted: boolean) => {
+    const write = (isFinished: boolean) => {
       if (isLogged) return;
       isLogged = true;
       const { id, route, accountId, operation } = request.state;
       const { bytesWritten } = socket;
       const bytes = bytesWritten - (attributed.get(socket) ?? 0);
       attributed.set(socket, bytesWritten);
+      // What is written to a lost connection finishes too.
+      const isAborted = !isFinished || socket.destroyed;
       log.info(
         {
           id,
           method: request.method,
           route,
-          status: response.headersSent ? response.statusCode : null,
+          status: response.headersSent && bytes > 0 ? response.statusCode : null,
           ms: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
           bytes,
           account: accountId,
@@ -46,7 +48,7 @@ export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest 
       );
     };
     // Before Node hands the connection to the answer of a pipelined request.
-    response.prependListener('finish', () => write(false));
-    response.on('close', () => write(true));
+    response.prependListener('finish', () => write(true));
+    response.on('close', () => write(false));
   };
 }
