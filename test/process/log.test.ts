@@ -131,13 +131,19 @@ describe('the line of a request', () => {
 });
 
 describe('what is buffered is written', () => {
-  it('when the process is asked to end, of requests before and after', async () => {
-    const before = await fetch(`${gateway.address}/healthz`);
+  it('when the process is asked to end, up to the last request it answers', async () => {
+    const ids: string[] = [];
+    const ask = async () => {
+      const answer = await fetch(`${gateway.address}/healthz`).catch(() => null);
+      if (answer !== null) ids.push(idOf(answer));
+      return answer;
+    };
+    await ask();
     const ended = gateway.end();
-    await gateway.says(/"signal":"SIGTERM"/);
-    const after = await fetch(`${gateway.address}/healthz`);
+    while ((await ask()) !== null);
     expect((await ended).code).toBe(0);
-    for (const answer of [before, after]) expect(linesOf(gateway, idOf(answer))).toHaveLength(1);
+    expect(ids.length).toBeGreaterThan(10);
+    expect(ids.filter((id) => linesOf(gateway, id).length !== 1)).toEqual([]);
   });
 
   it.each([
