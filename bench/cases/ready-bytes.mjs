@@ -66,5 +66,5 @@ async function encoded(port, path, encoding) {
   return { headers, status: 200, config };
 }
 
-/** The gateway can't do what the case is about. */
+/** The gateway lacks what the case measures. */
 export class NotSupported extends Error {}

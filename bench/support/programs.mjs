@@ -1,4 +1,4 @@
-// Processes of a run and the cores they are on: what is measured has core 0, everything that serves it core 1.
+// Processes of a run and their cores: what is measured has core 0, everything that serves it core 1.
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const TICKS_PER_SECOND = 100;
 
 const children = new Set();
 
-/** Puts this process, and what it starts from now on, on the serving core. False where that can't be done. */
+/** Pins this process, and what it starts from now on, to the serving core. False where that can't be done. */
 export const isPinned = pin();
 
 function pin() {
@@ -54,7 +54,7 @@ export async function startGateway(databaseUrl, env = {}) {
   return { pid: child.pid, port, end: () => end(child) };
 }
 
-/** A peer of `bench/peers`, told `config`. Resolves when it says it is ready, with what it said (`port`, as a rule). */
+/** Starts a peer of `bench/peers` with `config`. Resolves to its first message, mostly `port`, when it is ready. */
 export async function startPeer(name, config) {
   const child = start([join(PROJECT, 'bench/peers', `${name}.mjs`)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -74,7 +74,7 @@ export async function startPeer(name, config) {
   };
 }
 
-/** Runs an operator command to its end; resolves to its exit code and what it said. */
+/** Runs an operator command to its end; resolves to its exit code and output. */
 export function runAdmin(args, databaseUrl) {
   return new Promise((resolve, reject) => {
     const { PATH = '/usr/bin:/bin' } = process.env;
@@ -95,14 +95,14 @@ export async function endAll() {
   await Promise.all([...children].map(end));
 }
 
-/** Seconds of CPU that a process took so far, all its threads together. */
+/** CPU seconds a process has used so far, in all its threads. */
 export function cpuSecondsOf(pid) {
-  // The command, in brackets, may hold spaces; user and system time are the 12th and 13th field after it.
+  // The command, in parentheses, may contain spaces; user and system time are the 12th and 13th field after it.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Memory of a process that is in RAM. */
+/** Resident memory of a process. */
 export function residentMegabytesOf(pid) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1_024;
 }
