@@ -126,7 +126,8 @@ function summaryOf(results) {
     const verdict = Math.max(p50Ratio, p99Ratio) <= MOST ? 'reached' : 'missed';
     return [name, ...figures.map((value) => value.toFixed(2)), verdict, cpuRatio.toFixed(2)];
   });
-  const legend = 'p50 and p99 in ms on the default and on the large data; CPU ratio: the same by CPU time of the gateway';
+  const legend =
+    'p50 and p99 in ms on the default and on the large data; CPU ratio: the same by CPU time of the gateway';
   return `${table([heading, ...rows], [1, 2, 3, 4, 5, 6, 8])}\n\n${legend}`;
 }
 
