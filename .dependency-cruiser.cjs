@@ -107,7 +107,7 @@ module.exports = {
       comment: 'no transport below the surfaces',
       severity: 'error',
       from: { path: '^src/(domain|database|schema|admin)/' },
-      to: { path: 'node_modules/(express|graphql-yoga|pino-http)' },
+      to: { path: 'node_modules/(express|graphql-yoga)' },
     },
     {
       name: 'no-circles',

@@ -1,5 +1,5 @@
 // `npm run bench:growth`: every route on a large data set against itself on the default data, in one run, and the query
-// plans of the slowest one. Exit code 1 when the data is not right or a route can't be measured.
+// plans of the slowest one. Exit code 1 if the data is inconsistent or a route can't be measured.
 import { writeFileSync } from 'node:fs';
 import { growthRoutes } from './cases/growth-routes.mjs';
 import { createDefaultData, rentalsOf } from './support/default-data.mjs';
@@ -13,7 +13,7 @@ import { withServer } from './support/session.mjs';
 import { settings } from './support/settings.mjs';
 
 const CONNECTIONS = 8;
-/** The time on the large data may be so many times that on the default data. */
+/** Upper bound of the time on the large data divided by that on the default data. */
 const MOST = 1.25;
 
 async function main() {
@@ -47,7 +47,7 @@ async function run(server) {
   }
   console.log(`\n${summaryOf(results)}\n`);
 
-  // A route that could not be measured is slower than any.
+  // A route that could not be measured counts as the slowest.
   const slowness = ({ p50Ratio = Number.POSITIVE_INFINITY }) => p50Ratio;
   const slowest = results.reduce((worst, result) => (slowness(result) > slowness(worst) ? result : worst));
   const file = save('growth', CONNECTIONS, { results, slowest: slowest.name });
@@ -63,7 +63,7 @@ async function timed(what, work) {
   return result;
 }
 
-/** One result for each kind of request that the route's clients send. */
+/** One result for each kind of request the route's clients send. */
 async function measureRoute(route, { small, large }) {
   await route.check?.(small);
   await route.check?.(large);
@@ -126,8 +126,9 @@ function summaryOf(results) {
     const verdict = Math.max(p50Ratio, p99Ratio) <= MOST ? 'reached' : 'missed';
     return [name, ...figures.map((value) => value.toFixed(2)), verdict, cpuRatio.toFixed(2)];
   });
-  const told = 'p50 and p99 in ms on the default and on the large data; CPU ratio: the same by CPU time of the gateway';
-  return `${table([heading, ...rows], [1, 2, 3, 4, 5, 6, 8])}\n\n${told}`;
+  const legend =
+    'p50 and p99 in ms on the default and on the large data; CPU ratio: the same by CPU time of the gateway';
+  return `${table([heading, ...rows], [1, 2, 3, 4, 5, 6, 8])}\n\n${legend}`;
 }
 
 await main();

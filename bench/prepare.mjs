@@ -1,4 +1,4 @@
-// Brings what a run needs: the peers' packages, which lie in bench/ alone, and the built product.
+// Prepares a run: installs the peers' packages, which belong to bench/ alone, and builds the product.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,8 @@
 // `npm run bench`: the gateway against its peers, both started here, in one run. `-- --case NAME` runs one case.
-// Exit code 1 when answers differ or a case can't run; a ratio that is missed is told, not an error.
+// Exit code 1 if answers differ or a case can't run; a missed target is reported, but is no error.
 import { parseArgs } from 'node:util';
 import { accountsCases } from './cases/accounts.mjs';
+import { logCases } from './cases/log.mjs';
 import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
 import { NotSupported, readyBytesCases } from './cases/ready-bytes.mjs';
@@ -15,9 +16,9 @@ import { measure } from './support/rounds.mjs';
 import { withServer } from './support/session.mjs';
 import { CONNECTIONS, settings } from './support/settings.mjs';
 
-/** A generator that takes more of its core than this may be what holds a fast peer back. */
+/** Above this share of its core the load generator itself may limit a fast peer. */
 const GENERATOR_LIMIT = 0.9;
-const all = [...readyBytesCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
+const all = [...readyBytesCases, ...logCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
 
 async function main() {
   const { values } = parseArgs({ options: { case: { type: 'string', multiple: true } } });
@@ -41,7 +42,7 @@ async function runAll(server, chosen) {
     await server.copy('gateway', name);
     return server.urlOf(name);
   };
-  // Made before the gateway connects to the original.
+  // Copied before the gateway connects: a database in use can't be copied.
   const [bareUrl, freshUrl] = [await copyUrl('bare'), await copyUrl('fresh')];
   const context = {
     databaseUrl,
@@ -76,7 +77,7 @@ async function attempt({ name, title, against }, work) {
   } catch (error) {
     outcome = { failure: error instanceof NotSupported ? `not supported: ${error.message}` : error.message };
   }
-  console.log(outcome.failure ?? outcome.told);
+  console.log(outcome.failure ?? outcome.summary);
   return { name, title, against, ...outcome };
 }
 
@@ -91,7 +92,7 @@ async function compare({ atLeast, unit, open }, context) {
     const isHeldBack = peer.generatorBusy > GENERATOR_LIMIT && peer.busy < GENERATOR_LIMIT;
     const notes = [opened.note, isHeldBack ? 'the peer was held back by the load generator' : undefined];
     const note = notes.filter((text) => text !== undefined).join('; ');
-    return { atLeast, unit, isReached: ratio >= atLeast, note, ...measured, told: ratioText(measured) };
+    return { atLeast, unit, isReached: ratio >= atLeast, note, ...measured, summary: ratioText(measured) };
   } finally {
     await opened.close();
   }
@@ -100,7 +101,7 @@ async function compare({ atLeast, unit, open }, context) {
 async function weigh({ atMostMegabytes, weigh: take }, context) {
   const weighed = await take(context);
   const isReached = weighed.megabytes <= atMostMegabytes;
-  return { atMostMegabytes, isReached, ...weighed, told: `${whole(weighed.megabytes)} MB` };
+  return { atMostMegabytes, isReached, ...weighed, summary: `${whole(weighed.megabytes)} MB` };
 }
 
 function summaryOf(results) {

@@ -27,31 +27,31 @@ import { PACKAGE_ROOT } from './package-root.js';
 import { createProcessor } from './payments/create-processor.js';
 import type { PaymentProcessor } from './payments/processor.js';
 
-/** The domain on its database, without a way in: what operator commands need. */
+/** The domain on its database, without an HTTP server: all that operator commands need. */
 export interface Domain {
   deps: Deps;
   close(): Promise<void>;
 }
 
 export interface Gateway extends Domain {
-  /** For `noticeMs` only readiness says that the end is near, so that a load balancer sends no more; then it ends. */
+  /** For `noticeMs` only readiness fails, so that load balancers stop sending requests; then the gateway shuts down. */
   close(noticeMs?: number): Promise<void>;
-  /** Where it listens, such as http://127.0.0.1:4000. */
+  /** Address it listens on, such as http://127.0.0.1:4000. */
   address: string;
-  /** The key of the demo account, when this start created it. */
+  /** The demo account's key, if this start created it. */
   demoKey: string | null;
 }
 
-/** The database can't be reached or not be brought up to date; the message is one line that names the setting. */
+/** The database can't be reached or migrated; the message is one line that names the setting. */
 export class DatabaseUnusable extends Error {}
 
-/** How long requests in flight may take to end when the process is asked to. */
+/** Time for requests in flight to complete during shutdown. */
 const DRAIN_MS = 6_000;
 const IDLE_CHECK_MS = 50;
-/** And then each of background work and queries: the cut of a request does not end its query. */
+/** Then the time for background work, and again for queries: cutting a connection does not end its query. */
 const CLOSE_MS = 1_000;
 
-/** Opens the database (the embedded one without an address) and brings it up to date. */
+/** Opens the database (the embedded one if there is no address) and applies pending migrations. */
 export async function openDomain(
   config: Config,
   clock: Clock,
@@ -69,7 +69,7 @@ export async function openDomain(
     await embedded?.release();
   };
   try {
-    // Unlike the migrations' connection, the pool's give up on a host that does not answer.
+    // The pool's connections time out on a host that does not answer; the migrations' connection does not.
     await db.pool.query('select 1');
     const applied = await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
@@ -82,14 +82,14 @@ export async function openDomain(
 }
 
 function reasonOf(error: unknown): string {
-  // A name with several addresses fails with an error for each, and no message of its own.
+  // A host name with several addresses fails with one error for each, and no message of its own.
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
 }
 
-/** The whole gateway, listening. `requestLog` takes the line of each request. */
+/** Opens the whole gateway and listens. `requestLog` receives the line of each request. */
 export async function openGateway(config: Config, clock: Clock, log: Logger, requestLog = log): Promise<Gateway> {
-  // Loaded while the database opens; operator commands do without it.
+  // Imported while the database opens; operator commands never need them.
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
@@ -97,7 +97,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
   const server = createHttpServer(messages, (request, response) => listener(request, response));
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
-    // Before the seed: a start that finds its port taken must not use up the demo key, which is shown once.
+    // Before the seed: a start that fails on a taken port must not use up the demo key, which is shown only once.
     const address = await listen(server, config);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
@@ -133,7 +133,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
       serving = false;
       const workEnded = Promise.all([recheck.stop(), reconciliation.stop()]);
       await sleep(noticeMs);
-      // A stream has no end of its own to wait for; whoever reads it connects again, elsewhere.
+      // A stream never ends by itself; its reader reconnects to another process.
       deps.subscriptions.close();
       deps.fleet.endWaits();
       await drain(server);
@@ -152,7 +152,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
   }
 }
 
-/** Its client is loaded only where it is used: it takes 2 MB. */
+/** The client takes 2 MB, so it is imported only when it is used. */
 async function openRedis(url: string, log: Logger) {
   const { openRedisBuckets } = await import('./http/rate-limit/redis-buckets.js');
   return openRedisBuckets(url, log);
@@ -191,15 +191,15 @@ function listen(server: Server, { port, host }: Config): Promise<string> {
   });
 }
 
-/** A query that waits for a lock must not keep the process, nor the embedded server, from ending. */
+/** A query waiting for a lock must keep neither the process nor the embedded server from ending. */
 function orGiveUp(work: Promise<void>): Promise<void> {
   return Promise.race([work, sleep(CLOSE_MS, undefined, { ref: false })]);
 }
 
-/** Lets requests in flight end, then cuts what is left. */
+/** Lets requests in flight complete, then closes the remaining connections. */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  // Again and again: a connection whose last request was just answered would be kept for the next.
+  // Repeatedly: a connection becomes idle when its request is answered, and would be kept for the next one.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { RecheckEvent } from './domain/market/recheck.js';
 import { formatInstant } from './domain/rules/time.js';
 
-/** A line in the log for each step of a market re-check. */
+/** Logs each step of a market re-check. */
 export function logRecheck(log: Logger): (event: RecheckEvent) => void {
   return (event) => {
     if (event.kind === 'failed') {

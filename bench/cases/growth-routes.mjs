@@ -5,11 +5,11 @@ import { rentalClient } from '../support/rental-client.mjs';
 import { authorization, BOTH } from './accounts.mjs';
 import { FIXED, graphqlRequest, readOffers, VARIED } from './offers.mjs';
 
-/** Accounts whose requests come in turn, the same on both data sets. */
+/** Number of accounts that take turns, the same on both data sets. */
 const ACCOUNTS_IN_TURN = 1_000;
-/** Public requests that come in turn, each another text: kept answers are of no use. */
+/** Number of different public requests: more than kept answers could serve. */
 const DISTINCT = 5_000;
-/** Above every price, so that a bound from here on makes a request another and its answer no shorter. */
+/** Above every price: a limit from here on makes a request different without shortening its answer. */
 const ABOVE_ALL_PRICES_USD = 10_000;
 const PAGE = 25;
 
@@ -19,7 +19,7 @@ const SEARCH = `query Search($filter: OfferFilterInput, $sort: OfferSort) {
 const HISTORY = `{ instanceHistory(first: ${PAGE}) {
   edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
 
-/** Every route, asked for as much on either data set, so that only what lies around it differs. */
+/** Every route, with the same requests on both data sets: only the data around them differs. */
 export async function growthRoutes(databaseUrl) {
   const offers = await readOffers(databaseUrl);
   return [
@@ -91,7 +91,7 @@ function accountRoutes() {
   ];
 }
 
-/** `requests` are the same on both sides, or made for a side. A round goes on where the one before ended. */
+/** `requests` are the same on both sides, or made for a side. A round continues where the one before ended. */
 function reading(name, requests) {
   const of = (side) => (typeof requests === 'function' ? requests(side) : requests);
   const clients = new Map();
@@ -118,7 +118,7 @@ function forOne(requestFor) {
   return (side) => [requestFor(side.historyAccount)];
 }
 
-/** Names that come often enough to fill a page. */
+/** Names that occur often enough to fill a page. */
 function namesWithPage(offers, field) {
   const counts = new Map();
   for (const { [field]: name } of offers) counts.set(name, (counts.get(name) ?? 0) + 1);

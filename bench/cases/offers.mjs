@@ -6,12 +6,12 @@ import { answersTo, inTurn, requestBytes, runLoad } from '../support/load.mjs';
 import { startPeer } from '../support/programs.mjs';
 import { CONNECTIONS, PROJECT } from '../support/settings.mjs';
 
-/** More than a cache of answers would hold, were there one. */
+/** More than the cache of public answers holds. */
 const VARIABLE_SETS = 10_000;
 const LIMIT = 25;
 const MICRO_PER_USD = 1_000_000;
 
-/** All of an offer; the model and the region it refers to are types of their own. */
+/** All fields of an offer but the relations to its model and region. */
 const OFFER_FIELDS = `machineId gpu numGpus region cpu vcpus ramGb diskGb netMbps { down up } ports pcie nvlink cudaMax
   reliability preemptible demo pricePerHour { onDemand interruptible reserved }`;
 
@@ -81,8 +81,8 @@ function meanLength(answers) {
 }
 
 /**
- * Model and region in turn, then both of a machine that is there; each with a price of its own from half to twice that of an
- * offer. The same at every run.
+ * Filters by the model, the region, or both, of existing machines, each with a price limit between half and twice the price
+ * of an offer. The same in every run.
  */
 export function variableSets(offers, count) {
   const random = randomFrom(20_261_120);
@@ -120,7 +120,7 @@ function usd(micro) {
   return Math.round(micro) / MICRO_PER_USD;
 }
 
-/** Machines that nothing runs on and that have 50 GB or more left, at the prices of the newest sheet. */
+/** Machines without a running instance and with at least 50 GB of disk left, at the prices of the newest sheet. */
 const OFFERS = `
   select machine.id as "machineId", machine.gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb",
     (disk_gb - coalesce(used, 0))::int as "diskGb", net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink,

@@ -20,7 +20,7 @@ function readyBytesCase(name, title, path, prepare) {
     name,
     title,
     against: 'node:http, same bytes',
-    atLeast: 0.8,
+    atLeast: 0.6,
     unit: 'requests/s',
     open: async ({ gateway }) => {
       const { headers, status, config } = await prepare(gateway.port, path);
@@ -66,5 +66,5 @@ async function encoded(port, path, encoding) {
   return { headers, status: 200, config };
 }
 
-/** The gateway can't do what the case is about. */
+/** The gateway lacks what the case measures. */
 export class NotSupported extends Error {}

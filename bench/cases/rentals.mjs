@@ -30,7 +30,7 @@ export const rentalsCases = [
         note: "the peer's tables have no triggers that tell what changed",
         subject: { pid: gateway.pid, run },
         peer: { pid: peer.pid, run: runPeer },
-        /** Nothing half done, nothing wrong, on either side. */
+        /** Finds no partial or inconsistent rental on either side. */
         verify: async () => (await faultOf('gateway', databaseUrl)) ?? (await faultOf('peer', bareUrl)),
         close: () => peer.end(),
       };
@@ -38,14 +38,14 @@ export const rentalsCases = [
   },
 ];
 
-/** Each connection deploys on a machine of its own and destroys what it got, again and again. */
+/** Each connection repeatedly deploys on a machine of its own and destroys the instance. */
 async function rentByGateway(port, rentals, seconds) {
   const clientOf = (connection) => pairClient(rentals[connection]);
   const load = await runLoad({ port, connections: rentals.length, seconds, clientOf, status: [200, 201] });
   return { ...load, perSecond: load.perSecond / 2 };
 }
 
-/** Notices keep other gateways' memory current: a bare program has no need of them. */
+/** Notices keep other gateways' caches current: a bare program does not need them. */
 async function dropNotices(client) {
   const { rows } = await client.query(`
     select tgname, tgrelid::regclass::text as relation from pg_trigger join pg_proc on pg_proc.oid = tgfoid
@@ -53,7 +53,7 @@ async function dropNotices(client) {
   for (const { tgname, relation } of rows) await client.query(`drop trigger ${tgname} on ${relation}`);
 }
 
-/** Both sides have done pairs by now: the first of each account must look alike but for ids and instants. */
+/** By now both sides have completed pairs: those of each account must be equal but for ids and times. */
 async function differenceOfRows(...urls) {
   const [ours, theirs] = await Promise.all(urls.map(kindsOfRows));
   return isDeepStrictEqual(ours, theirs) ? null : `${JSON.stringify(ours)} and ${JSON.stringify(theirs)}`;

@@ -1,11 +1,11 @@
-// A bare node-postgres program that rents and gives back: the rows and locks that a rental needs, and nothing else. No
+// A bare node-postgres program that deploys and destroys: the rows and locks that a rental needs, and nothing else. No
 // HTTP, no key, no rate limit, no validation, no checks of state or balance. It sends, by prepared statements on one
 // connection for each worker:
 //   deploy   begin · lock the account · lock the machine · one statement that updates the account and inserts the instance
 //            and its two usage intervals · commit
 //   destroy  begin · lock the account and read the instance · one statement that updates instance, usage intervals and
 //            account and inserts the two charges · commit
-// What it leaves is as right as what the gateway leaves: `admin audit` finds nothing.
+// The rows it leaves are as consistent as the gateway's: `admin audit` finds nothing.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
@@ -32,7 +32,7 @@ async function openWorker(databaseUrl, { accountId, machineId }) {
   return { client, accountId, machineId, rate: Number(rows[0].rate) };
 }
 
-/** The number of pairs done; the last may end a little later. */
+/** The number of completed pairs; the last may end a little late. */
 async function rentUntil(endsAt, worker) {
   let pairs = 0;
   while (performance.now() < endsAt) {
@@ -42,7 +42,7 @@ async function rentUntil(endsAt, worker) {
   return pairs;
 }
 
-/** Another id where one is taken: of 2^32, so many are that it happens. */
+/** Tries another id when one is taken: among 2^32 that happens at this number of rentals. */
 async function deploy(worker) {
   for (;;) {
     const id = `i-${randomBytes(4).toString('hex')}`;
@@ -90,7 +90,7 @@ async function destroy({ client, accountId }, id) {
   await client.query('commit');
 }
 
-/** The account's columns from now on: settled_at, spend, spend at the month's start, burn, live, deployed, due_at. */
+/** The account's new columns: settled_at, spend, spend at the month's start, burn, live, deployed, due_at. */
 function changed(account, { burn, live, deployed }) {
   const before = secondsOf(account.settled_at);
   const now = Math.max(secondsOf(new Date()), before);

@@ -1,9 +1,9 @@
-// Mercurius with graphql-jit on the gateway's own schema text; the offers are held in memory, in their order, with their
-// prices made. Scalars are what they are.
+// Mercurius with graphql-jit on the gateway's own schema text. The offers are held in memory, sorted, with their prices
+// computed. Scalars are passed through.
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
 
-/** Operations are compiled the second time they come. */
+/** An operation is compiled when it is sent for the second time. */
 const JIT_AFTER = 1;
 
 process.once('message', async ({ schema, offers }) => {

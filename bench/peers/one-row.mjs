@@ -1,5 +1,5 @@
-// Express and node-postgres: the account of a key is known in memory, its row is read by primary key, and the balance is
-// reckoned from it. No ETag and no X-Powered-By, which would only slow it down.
+// Express and node-postgres: the account of a key is looked up in memory, its row is read by primary key, and the balance
+// computed from it. No ETag and no X-Powered-By, which would only slow it down.
 import express from 'express';
 import pg from 'pg';
 

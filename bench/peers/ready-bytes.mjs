@@ -1,4 +1,4 @@
-// A bare node:http server that writes the bytes it was told, and nothing else where it can be helped.
+// A bare node:http server that writes the bytes it was given, and as little else as possible.
 // `mode` plain: every request has the answer `whole`. conditional: `unchanged` (304) when If-None-Match is `etag`.
 // encoded: `compressed` when Accept-Encoding names `encoding`.
 import { createServer } from 'node:http';
@@ -24,7 +24,7 @@ process.once('message', ({ mode, whole, unchanged, compressed, ...rest }) => {
   server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 });
 
-/** `headers` are names and values in turn; the body travelled as base64. */
+/** `headers` alternate names and values; the body arrives as base64. */
 function bytesOf(answer) {
   return answer && { ...answer, body: Buffer.from(answer.body, 'base64') };
 }

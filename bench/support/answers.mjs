@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 
-/** What Node's HTTP server writes by itself. */
+/** Headers that Node's HTTP server adds by itself. */
 const WRITTEN_BY_NODE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 
-/** One request on a connection of its own; the body as it went over the wire. */
+/** Sends one request on its own connection; the body is given as it was transferred. */
 export function ask(port, { method = 'GET', path, headers = {}, body }) {
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
@@ -21,12 +21,12 @@ export function ask(port, { method = 'GET', path, headers = {}, body }) {
   });
 }
 
-/** In the form in which a peer is told it. */
+/** In the form in which a peer receives it. */
 export function toMessage({ status, headers, body }) {
   return { status, headers, body: body.toString('base64') };
 }
 
-/** What tells two answers apart; null when they say the same. Request ids differ in every answer. */
+/** The difference between two answers but for their request ids; null when there is none. */
 export function differenceOf(ours, theirs) {
   if (ours.status !== theirs.status) return `status ${ours.status} and ${theirs.status}`;
   if (!ours.body.equals(theirs.body)) return `bodies of ${ours.body.length} and ${theirs.body.length} bytes differ`;
@@ -34,7 +34,7 @@ export function differenceOf(ours, theirs) {
   return left === right ? null : `headers ${left} and ${right}`;
 }
 
-/** Names and values in turn. A length is told for a body that came in chunks: the peer sends it whole. */
+/** Alternates names and values. */
 function ownHeaders(rawHeaders) {
   return rawHeaders.filter((_, index) => !WRITTEN_BY_NODE.has(rawHeaders[index - (index % 2)].toLowerCase()));
 }

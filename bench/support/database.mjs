@@ -13,7 +13,7 @@ export async function openServer() {
   return {
     urlOf,
     create: (database) => run(`create database ${database}`),
-    /** Nobody may be connected to the original. */
+    /** Fails while anybody is connected to the original. */
     copy: (original, database) => run(`create database ${database} template ${original} strategy file_copy`),
     alter: (database, setting) => run(`alter database ${database} set ${setting}`),
     log: () => readFileSync(join(dataDir, 'postgres.log'), 'utf8'),

@@ -4,19 +4,19 @@ import { fillAccounts, settleTables } from './fill.mjs';
 import { startGateway } from './programs.mjs';
 
 export const ACCOUNTS = 3_000;
-/** Instances of each of them. */
+/** Number of instances of each of them. */
 export const STOPPED = 10;
 export const PAST = 10;
-/** Accounts that rent, without instances; their numbers follow those of the others. */
+/** Number of accounts that rent, without instances at first; they are numbered after the others. */
 const RENTERS = 16;
 
 export const renters = Array.from({ length: RENTERS }, (_, index) => ACCOUNTS + 1 + index);
 
-/** Makes the database; nobody is connected to it afterwards. */
+/** Creates the database; nobody is connected to it afterwards. */
 export async function createDefaultData(server, database) {
   await server.create(database);
   const url = server.urlOf(database);
-  // A first start brings the tables and the seed.
+  // A first start creates the tables and loads the seed.
   const gateway = await startGateway(url, { SEED: 'demo' });
   await gateway.end();
   await fillAccounts(url, { from: 1, to: ACCOUNTS, past: PAST, stopped: STOPPED });
@@ -25,7 +25,7 @@ export async function createDefaultData(server, database) {
   return url;
 }
 
-/** For each renter a machine of its own that is free. */
+/** A free machine for each renter. */
 export function rentalsOf(url) {
   return withClient(url, async (client) => {
     const { rows } = await client.query(FREE_MACHINES, [RENTERS]);

@@ -1,19 +1,19 @@
-// Accounts, instances and machines by bulk SQL. What it writes obeys the same rules as what the gateway writes: `admin
-// audit` finds nothing. Triggers are off meanwhile, which checks no foreign key and tells no gateway.
+// Accounts, instances and machines by bulk SQL. The rows obey the same rules as the gateway's: `admin audit` finds nothing.
+// Triggers are off meanwhile: no foreign key is checked and no gateway is notified.
 import { DUE_AT, recomputed } from '../../dist/src/domain/billing/recompute.js';
 import { withClient } from './database.mjs';
 
 const CREDIT_UNITS = 100_000n * 1_000_000n * 3_600n;
 const DISK_MICRO_PER_GB_HOUR = 140;
-/** Hosts of the stopped instances: they are in no offer, so that the offers stay those of the seed. */
+/** Hosts of the stopped instances. They are not offered, so the offers stay those of the seed. */
 const STORES = 40;
 const STORE_DISK_GB = 1_000_000;
 const STOPPED_DISK_GB = 10;
 const PAST_DISK_GB = 50;
 
-/** Numbers that ids are made of are multiplied by this odd number: no two are equal, and they lie as scattered as random ones. */
+/** Odd factor of the numbers ids are made from: keeps them distinct and spreads them like random ones. */
 const SCATTER = 2_654_435_761;
-/** An account with more instances needs a number far from those of others. */
+/** Ids reserved for each account. An account with more instances needs a number far from the others'. */
 const IDS_OF_ACCOUNT = 64;
 
 /** Account `n`, counted from 1, and its key. */
@@ -56,7 +56,7 @@ export function fillAccounts(url, { from, to, past, stopped }) {
   });
 }
 
-/** Adds `count` machines with the shapes, models and places of those that are there. */
+/** Adds `count` machines with the sizes, models and regions of those that exist. */
 export function fillMachines(url, count) {
   return withClient(url, async (client) => {
     await client.query('begin; set local session_replication_role = replica');
@@ -65,7 +65,7 @@ export function fillMachines(url, count) {
   });
 }
 
-/** As a database that was filled over months is: its statistics known, its pages clean, its log written out. */
+/** Brings the tables into the state of a database filled over months: analyzed, vacuumed and checkpointed. */
 export function settleTables(url) {
   return withClient(url, async (client) => {
     await client.query('vacuum analyze');

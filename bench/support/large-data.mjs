@@ -1,14 +1,14 @@
 import { fillAccounts, fillMachines, settleTables } from './fill.mjs';
 
-/** With those of the default data: 100,000 accounts and 1,000,000 past instances, and 100,000 machines. */
+/** Together with the default data: 100,000 accounts, 1,000,000 past instances and 100,000 machines. */
 const ACCOUNTS = { from: 4_000, to: 101_000, past: 10, stopped: 0 };
 export const MACHINES = 100_000;
-/** An account with a long history; its number is far from others, as the ids of its instances are made of it. */
+/** An account with a long history. Its number is far from the others': the ids of its instances are made from it. */
 export const HEAVY_ACCOUNT = 1_000_000;
 const HEAVY_PAST = 10_000;
 const HEAVY_STOPPED = 10;
 
-/** Copies the default data and adds to it. Nobody may be connected to the original. */
+/** Copies the default data and adds to it. Fails while anybody is connected to the original. */
 export async function createLargeData(server, original, database) {
   await server.copy(original, database);
   const url = server.urlOf(database);

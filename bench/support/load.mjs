@@ -1,6 +1,6 @@
-// A load generator for one core. autocannon 9 spends 30 µs of CPU on a request and a bare node:http server 23, so that
-// it would measure itself; this one spends 16. It knows of HTTP what the servers here answer with: keep-alive, one
-// request at a time on a connection, and a body that is empty, of a told length, or chunked.
+// A load generator for one core. autocannon 9 spends 30 µs of CPU on a request and a bare node:http server 23, so it
+// would measure itself; this one spends 16. It understands the HTTP that the servers here use: keep-alive, one request at a
+// time on a connection, and a body that is empty, of stated length, or chunked.
 import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -9,7 +9,7 @@ const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
 const MESSAGE_LENGTH = 500;
 const NO_BODY = new Set([204, 304]);
 
-/** A request as it goes over the wire. `body` is a text. */
+/** The bytes of a request. `body` is a string. */
 export function requestBytes({ method = 'GET', path, headers = {}, body }) {
   const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1'];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
@@ -17,7 +17,7 @@ export function requestBytes({ method = 'GET', path, headers = {}, body }) {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-/** Clients that send the same requests in turn, all from one list, for as long as the load goes on. */
+/** Clients that take the next request of one shared list for as long as the load lasts. */
 export function inTurn(requests) {
   let sent = 0;
   const next = (isOver) => {
@@ -29,7 +29,7 @@ export function inTurn(requests) {
   return () => ({ next });
 }
 
-/** Clients that send each request once; `heard(index, answer)` is told every answer. */
+/** Clients that send each request once; `heard(index, answer)` is called with every answer. */
 function once(requests, heard) {
   let sent = 0;
   return () => {
@@ -46,7 +46,7 @@ function once(requests, heard) {
   };
 }
 
-/** The parsed answers to requests that have to be 200 and without GraphQL errors, in order. */
+/** The parsed answers, in order. Throws unless each is 200 and without GraphQL errors. */
 export async function answersTo(port, requests, connections = 1) {
   const answers = [];
   const heard = (index, { body }) => {
@@ -59,10 +59,10 @@ export async function answersTo(port, requests, connections = 1) {
 }
 
 /**
- * Sends requests over so many connections for so many seconds; then each client may finish what it began.
- * `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` is given the answer before (none at the
- * first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and gives the next request, or null to end.
- * Answers with a status other than `status` (a number or a list) make it reject, in the end.
+ * Sends requests over so many connections for so many seconds; then each client may complete its sequence of requests.
+ * `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` receives the previous answer (none at the
+ * first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and returns the next request, or null to end.
+ * Rejects at the end if an answer had a status other than `status` (a number or a list).
  */
 export async function runLoad({ port, connections, seconds, clientOf, status = 200 }) {
   const accepted = new Set([status].flat());
@@ -89,11 +89,11 @@ export async function runLoad({ port, connections, seconds, clientOf, status = 2
   if (tally.refused.size > 0) throw new Error(`unexpected answers: ${[...tally.refused.values()].join('; ')}`);
   return {
     perSecond: (tally.answers / took) * 1_000,
-    /** How many answers had each status. */
+    /** Number of answers by status. */
     statuses: tally.statuses,
-    /** Of all answers, those that came after the time was over too. */
+    /** Of all answers, including those after the deadline. */
     latenciesMs: tally.latenciesMs,
-    /** Share of a core that the generator itself took. */
+    /** Share of a core that the generator itself used. */
     generatorBusy: (cpu.user + cpu.system) / 1_000 / took,
   };
 }
@@ -135,24 +135,24 @@ function converse(socket, client, tally, accepted) {
   });
 }
 
-/** One answer as it comes in. */
+/** One answer as it arrives. */
 class Answer {
   status = 0;
-  /** Of the whole answer, when it is wanted. */
+  /** Complete, and only with `wantsBody`. */
   body;
   #wantsBody;
   #bytes = null;
   #headLength = 0;
-  /** Bytes of the body still to come; -1 while the head is not whole, -2 for a chunked body. */
+  /** Bytes of the body still to come; -1 while the head is incomplete, -2 for a chunked body. */
   #left = -1;
 
   constructor(wantsBody = false) {
     this.#wantsBody = wantsBody;
   }
 
-  /** True when the answer is whole. */
+  /** Adds bytes; true when the answer is complete. */
   add(chunk) {
-    // The bytes of a body are kept only where something will read them.
+    // The bytes of a body are kept only if they are read later.
     const isKept = this.#left === -1 || this.#left === -2 || this.#wantsBody;
     if (isKept) this.#bytes = this.#bytes === null ? chunk : Buffer.concat([this.#bytes, chunk]);
     if (this.#left === -1) {
@@ -164,7 +164,7 @@ class Answer {
     return true;
   }
 
-  /** Status line and body, for a message. */
+  /** Status line and body, for an error message. */
   text() {
     const [statusLine] = this.#bytes.toString('latin1').split('\r\n');
     return `${statusLine} ${this.#bytes.toString('utf8', this.#headLength).slice(0, MESSAGE_LENGTH)}`;

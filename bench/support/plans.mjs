@@ -1,7 +1,7 @@
 import { runLoad } from './load.mjs';
 import { startGateway } from './programs.mjs';
 
-/** From the sixth time on PostgreSQL may keep one plan for a prepared statement. */
+/** Long enough for more than five executions: then PostgreSQL may settle on one plan for a prepared statement. */
 const SECONDS = 1;
 const SETTINGS = [
   'session_preload_libraries = auto_explain',
@@ -11,7 +11,7 @@ const SETTINGS = [
 ];
 const ENTRY = /^\d{4}-\d\d-\d\d .*? LOG: {2}/m;
 
-/** The plan of every statement that a route sends, as it was executed last: a text. */
+/** The plans of a route's statements, each at its last execution, as text. */
 export async function plansOf({ server, database, side, route }) {
   for (const setting of SETTINGS) await server.alter(database, setting);
   const gateway = await startGateway(server.urlOf(database));

@@ -1,6 +1,6 @@
-// Processes of a run and the cores they are on: what is measured has core 0, everything that serves it core 1.
+// Processes of a run and their cores: what is measured has core 0, everything that serves it core 1.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROJECT } from './settings.mjs';
@@ -11,12 +11,9 @@ const STARTS_WITHIN_MS = 120_000;
 const ENDS_WITHIN_MS = 12_000;
 const TICKS_PER_SECOND = 100;
 
-/** What stands before the program in `npm start`. */
-const nodeOptions = startScript().slice(1, -1);
-
 const children = new Set();
 
-/** Puts this process, and what it starts from now on, on the serving core. False where that can't be done. */
+/** Pins this process, and what it starts from now on, to the serving core. False where that can't be done. */
 export const isPinned = pin();
 
 function pin() {
@@ -29,21 +26,18 @@ function pin() {
   }
 }
 
-function startScript() {
-  const { scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
-  return scripts.start.split(' ');
-}
-
-/** The built gateway on a database, answering. `env` over what every run is given. */
+/** The built gateway on a database, answering, with its log in a file as an operator has it. `env` adds to its settings. */
 export async function startGateway(databaseUrl, env = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
   const { PATH = '/usr/bin:/bin' } = process.env;
-  const child = start([...nodeOptions, join(PROJECT, 'dist/src/main.js')], {
+  const log = openSync(join(folder, 'log'), 'a');
+  const child = start([join(PROJECT, 'dist/src/main.js')], {
     // A folder of its own: the checkout may hold an .env file.
     cwd: folder,
-    env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', ...env },
+    stdio: ['ignore', 'pipe', log],
   });
+  closeSync(log);
   child.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   let said = '';
   const port = await within(
@@ -60,7 +54,7 @@ export async function startGateway(databaseUrl, env = {}) {
   return { pid: child.pid, port, end: () => end(child) };
 }
 
-/** A peer of `bench/peers`, told `config`. Resolves when it says it is ready, with what it said (`port`, as a rule). */
+/** Starts a peer of `bench/peers` with `config`. Resolves to its first message, mostly `port`, when it is ready. */
 export async function startPeer(name, config) {
   const child = start([join(PROJECT, 'bench/peers', `${name}.mjs`)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -80,7 +74,7 @@ export async function startPeer(name, config) {
   };
 }
 
-/** Runs an operator command to its end; resolves to its exit code and what it said. */
+/** Runs an operator command to its end; resolves to its exit code and output. */
 export function runAdmin(args, databaseUrl) {
   return new Promise((resolve, reject) => {
     const { PATH = '/usr/bin:/bin' } = process.env;
@@ -101,14 +95,14 @@ export async function endAll() {
   await Promise.all([...children].map(end));
 }
 
-/** Seconds of CPU that a process took so far, all its threads together. */
+/** CPU seconds a process has used so far, in all its threads. */
 export function cpuSecondsOf(pid) {
-  // The command, in brackets, may hold spaces; user and system time are the 12th and 13th field after it.
+  // The command, in parentheses, may contain spaces; user and system time are the 12th and 13th field after it.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Memory of a process that is in RAM. */
+/** Resident memory of a process. */
 export function residentMegabytesOf(pid) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1_024;
 }

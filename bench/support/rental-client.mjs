@@ -6,8 +6,8 @@ const PAIR = ['destroy'];
 const WHOLE_LIFE = ['stop', 'start', 'destroy'];
 
 /**
- * A client for `runLoad` that deploys on a machine of its own, takes the steps and begins anew; when time is over it
- * finishes what it began. `heard(step, latencyMs)` is told of every answer.
+ * A client for `runLoad` that deploys on a machine of its own, takes the steps and starts again; when time is up it completes
+ * the steps. `heard(step, latencyMs)` is called for every answer.
  */
 export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard = () => {} } = {}) {
   const headers = authorization(account);
@@ -31,7 +31,7 @@ export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard
   return { wantsBody: true, next };
 }
 
-/** Deploys and destroys, nothing between. */
+/** Deploys and destroys, with nothing in between. */
 export function pairClient(rental) {
   return rentalClient(rental, { steps: PAIR });
 }

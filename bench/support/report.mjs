@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isPinned } from './programs.mjs';
 import { RESULTS, settings } from './settings.mjs';
 
-/** Rows of texts as aligned columns, the first row above a line; columns named in `right` are set right. */
+/** Rows as aligned columns, the first row as their heading; columns listed in `right` are right-aligned. */
 export function table(rows, right = []) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   const line = (row) =>
@@ -19,7 +19,7 @@ export function whole(number) {
   return Math.round(number).toLocaleString('en-US');
 }
 
-/** What a reader has to know of a run to believe its figures. */
+/** The conditions of a run, without which its figures mean nothing. */
 export function head(connections) {
   const cores = isPinned
     ? 'what is measured alone on core 0; load generator and PostgreSQL on core 1'
@@ -27,11 +27,11 @@ export function head(connections) {
   return [
     `${cpus()[0]?.model.trim()}, Node ${process.version}, ${cores}`,
     `${settings.rounds} rounds of ${settings.seconds} s in turn, after a warm-up; ${connections} connections; medians of the rounds`,
-    'gateway: one process, LOG_LEVEL=warn, RATE_LIMIT_PER_MINUTE=1000000; peers log nothing. PostgreSQL 18, fsync on',
+    'gateway: one process, default log to a file, RATE_LIMIT_PER_MINUTE=1000000; peers log nothing. PostgreSQL 18, fsync on',
   ];
 }
 
-/** Writes a JSON file beside those of earlier runs; gives its path. */
+/** Writes a JSON file next to those of earlier runs; returns its path. */
 export function save(name, connections, content) {
   mkdirSync(RESULTS, { recursive: true });
   const at = new Date().toISOString();

@@ -1,13 +1,13 @@
 import { cpuSecondsOf } from './programs.mjs';
 
-/** The sides take turns of so many seconds within a round: the machine's own speed changes from second to second. */
+/** The sides alternate after so many seconds within a round: the machine's own speed changes from second to second. */
 const TURN_SECONDS = 0.5;
-/** As long V8 compiles in the background what it finds to be used much, on the same core. */
+/** For about so long V8 compiles hot code in the background, on the same core. */
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Gives for each side the figures of
- * every round, and of both the ratio of the medians with the least and the greatest ratio of a round.
+ * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Returns the figures of each side in
+ * every round, the ratio of their medians, and the least and the greatest ratio of a round.
  */
 export async function measure({ subject, peer }, { seconds, rounds }) {
   for (const side of [subject, peer]) await side.run(WARM_UP_SECONDS);
@@ -16,7 +16,7 @@ export async function measure({ subject, peer }, { seconds, rounds }) {
     const turns = { subject: [], peer: [] };
     for (let turn = 0; turn < Math.max(seconds / TURN_SECONDS, 1); turn += 1) {
       const length = Math.min(seconds, TURN_SECONDS);
-      // Each is the first as often as the other.
+      // Each side goes first equally often.
       for (const side of turn % 2 === 0 ? ['subject', 'peer'] : ['peer', 'subject']) {
         turns[side].push(await takeTurn(side === 'subject' ? subject : peer, length));
       }
@@ -28,7 +28,7 @@ export async function measure({ subject, peer }, { seconds, rounds }) {
   return {
     ratio: of('subject', 'perSecond') / of('peer', 'perSecond'),
     spread: [Math.min(...ratios), Math.max(...ratios)],
-    /** How the sides compare in CPU time for a request: another program on the machine changes it little. */
+    /** Ratio of CPU time per request: other programs on the machine hardly affect it. */
     cpuRatio: of('peer', 'cpuMicros') / of('subject', 'cpuMicros'),
     subject: summary(of, 'subject'),
     peer: summary(of, 'peer'),
@@ -42,7 +42,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** The value that the share `part` of the sorted ones does not exceed. */
+/** The value that a share `part` of the sorted values does not exceed. */
 export function percentile(sorted, part) {
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)];
 }
@@ -55,7 +55,7 @@ async function takeTurn({ pid, run }, seconds) {
   return { perSecond, latenciesMs, generatorBusy, took, cpu: cpuSecondsOf(pid) - cpuBefore };
 }
 
-/** Of a round, from its turns, which are of one length. */
+/** Figures of a round from its turns, which have the same length. */
 function figuresOf(turns) {
   const sum = (figure) => turns.reduce((total, turn) => total + turn[figure], 0);
   const perSecond = sum('perSecond') / turns.length;
@@ -63,7 +63,7 @@ function figuresOf(turns) {
   const sorted = Float64Array.from(turns.flatMap(({ latenciesMs }) => latenciesMs)).sort();
   return {
     perSecond,
-    /** Share of its core that the side's process took, and that the load generator took of the other. */
+    /** Share of its core that the side's process used, and that the load generator used of the other. */
     busy,
     generatorBusy: sum('generatorBusy') / turns.length,
     cpuMicros: (busy / perSecond) * 1_000_000,

@@ -1,7 +1,7 @@
 import { openServer } from './database.mjs';
 import { endAll } from './programs.mjs';
 
-/** Calls `work` with the PostgreSQL of a run. Ends every process and removes the data, however it goes. */
+/** Calls `work` with the PostgreSQL of a run. Afterwards every process is ended and the data removed, even on failure. */
 export async function withServer(work) {
   const server = await openServer();
   const close = async () => {

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 
-/** What the environment decides of a run. */
+/** Settings from the environment. */
 export const settings = {
-  /** Length of a round. */
+  /** Duration of a round. */
   seconds: positive('BENCH_SECONDS', 5),
   rounds: positive('BENCH_ROUNDS', 5),
-  /** How long the memory cases are under load. */
+  /** Duration of the load of the memory cases. */
   memorySeconds: positive('BENCH_MEMORY_SECONDS', 60),
 };
 

@@ -4,10 +4,10 @@ const EXPOSED_HEADERS =
   'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotent-Replayed, WWW-Authenticate';
 const PREFLIGHT_MAX_AGE_SECONDS = '86400';
 
-/** Names and values in turn, as `writeHead` takes them. */
+/** Alternates names and values, as `writeHead` takes them. */
 export type Headers = readonly string[];
 
-/** What a preflight is answered beside the headers of every answer. */
+/** Headers of the answer to a preflight, in addition to those of every answer. */
 export const PREFLIGHT_HEADERS: Headers = [
   ...['Access-Control-Allow-Methods', METHODS],
   ...['Access-Control-Allow-Headers', REQUEST_HEADERS],
@@ -15,8 +15,8 @@ export const PREFLIGHT_HEADERS: Headers = [
 ];
 
 /**
- * Gives the headers of an answer to a page of `origin`. Keys travel in a header, never in a cookie: any page may call,
- * and none is ever given credentials.
+ * Gives the CORS headers of an answer to a page of `origin`. Keys travel in a header, never in a cookie: any page may call,
+ * and none is ever allowed credentials.
  */
 export function createCors(origins: '*' | string[]): (origin: string | undefined) => Headers {
   const expose = ['Access-Control-Expose-Headers', EXPOSED_HEADERS];

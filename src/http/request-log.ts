@@ -24,7 +24,7 @@ export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest 
     // Unknown once the connection is closed.
     const address = proxyAddr(request, isTrusted);
     let isLogged = false;
-    const write = (isAborted: boolean) => {
+    const write = (isFinished: boolean) => {
       if (isLogged) return;
       isLogged = true;
       const { id, route, accountId, operation, isRoutine } = request.state;
@@ -32,12 +32,14 @@ export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest 
       const bytes = bytesWritten - (attributed.get(socket) ?? 0);
       attributed.set(socket, bytesWritten);
       if (isRoutine && response.statusCode < FIRST_REFUSAL) return;
+      // What is written to a lost connection finishes too.
+      const isAborted = !isFinished || socket.destroyed;
       log.info(
         {
           id,
           method: request.method,
           route,
-          status: response.headersSent ? response.statusCode : null,
+          status: response.headersSent && bytes > 0 ? response.statusCode : null,
           ms: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
           bytes,
           account: accountId,
@@ -49,7 +51,7 @@ export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest 
       );
     };
     // Before Node hands the connection to the answer of a pipelined request.
-    response.prependListener('finish', () => write(false));
-    response.on('close', () => write(true));
+    response.prependListener('finish', () => write(true));
+    response.on('close', () => write(false));
   };
 }

@@ -6,10 +6,10 @@ import { elementOf, type Selected, unwrapNonNull } from './selection.js';
 
 type Json = Record<string, unknown>;
 
-/** What the document can't be told by the routes. */
+/** What the routes do not say. */
 export interface OpenApiFacts {
   serverUrl: string;
-  /** Error codes by status, of all routes and of those that need a key. */
+  /** The status of each error code. */
   refusals: Readonly<Record<string, number>>;
 }
 
@@ -40,7 +40,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
 
 const REPLAYED = header('true on the kept answer of an earlier, same request.', 'string');
 
-/** Headers of single refusals; the rate limit is not met before a key is known. */
+/** Headers that particular refusals add. */
 const HEADERS_OF_REFUSALS: Readonly<Record<string, Json>> = {
   unauthorized: { 'WWW-Authenticate': header('Bearer.', 'string') },
   method_not_allowed: { Allow: header('The methods of this path.', 'string') },
@@ -61,7 +61,7 @@ const SCALARS: Readonly<Record<string, Json>> = {
   Date: { type: 'string', format: 'date' },
 };
 
-/** OpenAPI 3.1 of the routes, made of what validates requests and of what the documents select. */
+/** OpenAPI 3.1 of the routes, made from the definitions that validate requests and from what the documents select. */
 export function openApi(routes: readonly PreparedRoute[], facts: OpenApiFacts): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -120,7 +120,7 @@ function requestBody(inputs: readonly PreparedInput[]): Json {
   return { required: true, content: { 'application/json': { schema: { type: 'object', required, properties } } } };
 }
 
-/** An optional body field may be null, which is as if absent. */
+/** An optional body field may be null, which counts as absent. */
 function nullable(input: PreparedInput, schema: Json): Json {
   return input.required ? schema : { anyOf: [schema, { type: 'null' }] };
 }

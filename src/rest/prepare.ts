@@ -13,7 +13,7 @@ import type { z } from 'zod';
 import { type Input, type Route, SPELLING } from './routes.js';
 import { elementOf, rootOf, type Selected } from './selection.js';
 
-/** The definition that the schema keeps beside an argument: its bounds, and the codes of its refusals. */
+/** The schema's definition of an argument: its bounds and the codes of its refusals. */
 export interface Definition {
   schema: z.ZodType;
   must: string;
@@ -25,7 +25,7 @@ export interface Definition {
 
 export interface PreparedInput extends Input {
   required: boolean;
-  /** How the text of a query parameter is read. */
+  /** GraphQL type that the text of a query parameter is read as. */
   type: string;
   field: Definition;
 }
@@ -36,11 +36,11 @@ export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   inputs: readonly PreparedInput[];
   root: Selected;
   needsKey: boolean;
-  /** The body of the answer from the root field's result. */
+  /** Makes the body of the answer from the root field's result. */
   respond(result: unknown): object;
 }
 
-/** Throws when a document or an input does not fit the schema: a gateway with a broken route must not start. */
+/** Throws if a document or an input does not fit the schema: a gateway with a broken route must not start. */
 export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   const document = parse(route.document);
   const [fault] = validate(schema, document);
@@ -66,7 +66,7 @@ function prepareInput(route: Route, root: Selected, input: Input): PreparedInput
   return { ...input, field, required: isNonNullType(argument.type), type: getNamedType(argument.type).name };
 }
 
-/** Variables bear the name of the argument, or of the input object's field, that they are given to. */
+/** A variable has the name of the argument, or of the input object's field, that takes it. */
 function argumentOf(root: Selected, name: string): GraphQLArgument | GraphQLInputField | undefined {
   for (const argument of root.definition.args) {
     if (argument.name === name) return argument;
@@ -76,7 +76,7 @@ function argumentOf(root: Selected, name: string): GraphQLArgument | GraphQLInpu
   return undefined;
 }
 
-/** A function that gives the enum values of an answer their REST spelling. */
+/** Makes a function that gives the enum values of an answer their REST spelling. */
 function speller({ type, children }: Selected): (value: unknown) => unknown {
   const names = SPELLING[getNamedType(type).name];
   const one = names !== undefined ? (value: unknown) => names[value as string] : objectSpeller(children);

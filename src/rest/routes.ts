@@ -7,14 +7,14 @@ export interface Route {
   path: string;
   operationId: string;
   summary: string;
-  /** Has one root field, answered as `result`. Aliases give the contract's names. */
+  /** Has one root field, aliased `result`. Aliases give the contract's names. */
   document: string;
   inputs: readonly Input[];
   status: 200 | 201;
   envelope: Envelope;
 }
 
-/** A variable of the document: bounds, default and description are those of the argument it is given to. */
+/** A variable of the document. Bounds, default and description are those of the argument that takes it. */
 export interface Input {
   in: 'query' | 'path' | 'body' | 'header';
   name: string;

@@ -14,7 +14,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
-/** One answered field of a prepared document: its key in the answer, its definition, and what is selected below it. */
+/** One field of a prepared document: its key in the answer, its definition, and the fields selected below it. */
 export interface Selected {
   key: string;
   definition: GraphQLField<unknown, unknown>;
@@ -44,7 +44,7 @@ function selectionsOf(parent: GraphQLObjectType, selectionSet: SelectionSetNode 
   });
 }
 
-/** The type without its "non-null" mark, and whether it had one. */
+/** The type without its non-null wrapper, and whether it may be null. */
 export function unwrapNonNull(type: GraphQLOutputType): { inner: GraphQLOutputType; nullable: boolean } {
   return type instanceof GraphQLNonNull ? { inner: type.ofType, nullable: false } : { inner: type, nullable: true };
 }

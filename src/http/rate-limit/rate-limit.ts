@@ -1,13 +1,13 @@
 import { getGraphQLRateLimiter, Store } from 'graphql-rate-limit';
 import { type Buckets, createMemoryBuckets, type Reservation } from './memory-buckets.js';
 
-/** The answer to "may this request run": what its headers say. */
+/** Whether a request may run, and what its RateLimit headers say. */
 export interface Admission {
   admitted: boolean;
   limit: number;
-  /** Requests left now. */
+  /** Requests left after this one. */
   remaining: number;
-  /** Whole seconds until the whole limit is left again. */
+  /** Whole seconds until the full limit is available again. */
   resetSeconds: number;
   /** Whole seconds until this request would pass; 0 when it was admitted. */
   retryAfterSeconds: number;
@@ -21,9 +21,8 @@ export interface RateLimiter {
 const IDENTITY_ARGS = ['cost', 'limit', 'ticket'];
 
 /**
- * graphql-rate-limit reads a store, counts, and writes it back, with waits between: a burst would pass as one. So the
- * store here decides and takes in one step when it is read, tells the library a full or an empty count, and has nothing
- * left to do when it is written.
+ * graphql-rate-limit awaits a read of its store, counts, and awaits a write: a burst would pass as one request. So this
+ * store decides and takes in one step when it is read, shows the library a full or an empty count, and ignores the write.
  */
 export function createRateLimiter(buckets: Buckets = createMemoryBuckets()): RateLimiter {
   const store = new ReservingStore(buckets);
@@ -63,7 +62,7 @@ class ReservingStore extends Store {
     const [, cost, limit, ticket] = identity.fieldIdentity.split(':').map(Number) as [number, number, number, number];
     const reservation = await this.#buckets.reserve(identity.contextIdentity, cost, limit);
     this.#reservations.set(ticket, reservation);
-    // Of all that were taken the library needs to know no more than whether they leave room.
+    // The library only needs to see whether there is room.
     return reservation.admitted ? [] : new Array<number>(limit).fill(Date.now());
   }
 

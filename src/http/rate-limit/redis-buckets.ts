@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { type Buckets, createMemoryBuckets, type Reservation, WINDOW_MS } from './memory-buckets.js';
 
-/** Counts that all gateway processes share. */
+/** Counts shared by all gateway processes. */
 export interface RedisBuckets extends Buckets {
   state(): RedisState;
   close(): void;
@@ -19,12 +19,12 @@ const PROBE_EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 250;
 const CONNECT_WITHIN_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** A connection that owes an answer for so long is given up, and with it what waits for it. */
+/** A connection without an answer for so long is closed, and every request waiting on it fails. */
 const SOCKET_TIMEOUT_MS = 5_000;
 
 /**
- * One entry for each request that was admitted, oldest first: its instant in ms of Redis' clock. A clock that was set
- * back stands still at the newest entry; one set back by more than the window begins anew.
+ * A list with one entry for each admitted request, oldest first: its time in ms of Redis' clock. If that clock is set back,
+ * time stands still at the newest entry; if by more than the window, the list starts again.
  */
 const RESERVE = `
 local key, cost, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -61,8 +61,8 @@ type Reserve = (
 ) => Promise<[number, number, number, number]>;
 
 /**
- * While Redis is away each process limits for itself, starting from what it admitted in the last 60 s: no request waits
- * for a Redis known to be away, none is refused for it, and none passes uncounted. It is asked again every second.
+ * While Redis is unreachable each process limits for itself, starting from what it admitted in the last 60 s: requests
+ * neither wait for Redis nor fail because of it, and none passes uncounted. Redis is tried again every second.
  */
 export async function openRedisBuckets(url: string, log: Logger): Promise<RedisBuckets> {
   const own = createMemoryBuckets();
@@ -89,7 +89,7 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
     }
   };
 
-  // Also what the client reports: without a listener it writes to the console.
+  // Without a listener the client would print its errors to the console.
   redis.on('error', lose);
   redis.on('close', () => lose(new Error('the connection was closed')));
   redis.on('ready', probe);
@@ -124,9 +124,9 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
     connectTimeout: CONNECT_WITHIN_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
     retryStrategy: (attempts) => Math.min(attempts * 100, MAX_RECONNECT_DELAY_MS),
-    // A replica that took over from its primary, or the other way round.
+    // A primary that became a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
-    // Nothing waits for a connection, and nothing is asked twice: that would take twice.
+    // Commands neither wait for a connection nor are repeated: a repeated one would take twice.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -135,7 +135,7 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
   return redis as Redis & { reserveRequests: Reserve };
 }
 
-/** After the time is over, what has already arrived still counts: it may be this process that was late to look. */
+/** An answer that has already arrived at the deadline still counts: this process may have been too busy to read it. */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = new Error(`no answer in ${ANSWER_WITHIN_MS} ms`);

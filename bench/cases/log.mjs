@@ -1,0 +1,29 @@
+import { ask, differenceOf } from '../support/answers.mjs';
+import { inTurn, requestBytes, runLoad } from '../support/load.mjs';
+import { startGateway } from '../support/programs.mjs';
+import { CONNECTIONS } from '../support/settings.mjs';
+
+const PATH = '/v1/offers?limit=25';
+
+/** What a line for each request costs: the gateway with its default log, to a file, against itself without one. */
+export const logCases = [
+  {
+    name: 'log',
+    title: `GET ${PATH}, default log`,
+    against: 'the gateway, log off',
+    atLeast: 0.85,
+    unit: 'requests/s',
+    open: async ({ gateway, databaseUrl }) => {
+      const silent = await startGateway(databaseUrl, { LOG_LEVEL: 'silent' });
+      const [ours, theirs] = await Promise.all([gateway, silent].map(({ port }) => ask(port, { path: PATH })));
+      const clientOf = inTurn([requestBytes({ path: PATH })]);
+      const load = (port) => (seconds) => runLoad({ port, connections: CONNECTIONS, seconds, clientOf });
+      return {
+        difference: differenceOf(ours, theirs),
+        subject: { pid: gateway.pid, run: load(gateway.port) },
+        peer: { pid: silent.pid, run: load(silent.port) },
+        close: () => silent.end(),
+      };
+    },
+  },
+];
