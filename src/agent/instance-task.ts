@@ -265,6 +265,13 @@ export class InstanceTask {
       return this.#fail(desired, error.message);
     }
     this.around.trouble(this.id, error.message);
+    // An engine that was killed while it made a container may not be able to start it ever. Nothing of the renter's is
+    // in one that never ran: it is made anew.
+    const container = await this.#inspect();
+    const itsOwn = container?.machineId === this.around.machineId;
+    if (container !== null && itsOwn && !container.running && container.exitCode === null) {
+      await this.around.engine.remove(this.id);
+    }
     await this.around.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
     this.#again = true;
   }

@@ -13,9 +13,9 @@ export interface TestEngine {
   name: EngineName;
   socket: string;
   docker: Docker;
-  /** SIGKILL: it has no say in it. */
-  kill(): Promise<void>;
-  /** Starts it, also after a kill, and waits until it answers. */
+  /** By SIGKILL it has no say in it; SIGTERM is what a restart of the service sends. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** Starts it, also after its end, and waits until it answers. */
   start(): Promise<void>;
   /** Containers that carry the agent's labels, by instance; all of them, running or not. */
   containers(): Promise<Map<string, { running: boolean; name: string }>>;
@@ -76,9 +76,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
       };
       await until(`${name} answers`, startOrAgain, ANSWERS_WITHIN_MS);
     },
-    async kill() {
-      await end(child, 'SIGKILL');
-    },
+    end: (signal) => end(child, signal),
     async containers() {
       const found = await docker.listContainers({ all: true, filters: { label: [LABELS.instance] } });
       return new Map(
