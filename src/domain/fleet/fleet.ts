@@ -4,6 +4,11 @@ import { DesiredStates } from './desired-state.js';
 import { HeardReports } from './heard-reports.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
+import { Slots } from './slots.js';
+
+/** Reports with news that are written at once: most connections are left to those who rent. */
+const WRITTEN_AT_ONCE = 4;
+const MAX_UNWRITTEN = 10_000;
 
 /** What one process knows of the host agents that talk to it. */
 export class Fleet {
@@ -11,6 +16,7 @@ export class Fleet {
   readonly desired: DesiredStates;
   readonly heartbeats: Heartbeats;
   readonly heard: HeardReports;
+  readonly writing = new Slots({ atOnce: WRITTEN_AT_ONCE, maxWaiting: MAX_UNWRITTEN });
   /** Told what went wrong in the background. */
   onFault: (error: unknown) => void = () => {};
 

@@ -13,7 +13,7 @@ interface Heard {
   content: string;
 }
 
-/** The last reports that were written down here. Whatever else changes the rows of a machine makes its report be forgotten. */
+/** The last reports that were written down here. One is forgotten when another hand changes what it said. */
 export class HeardReports {
   readonly #notices: Notices;
   readonly #heard = new LRUCache<string, Heard>({ max: REMEMBERED });
@@ -21,10 +21,8 @@ export class HeardReports {
   constructor(notices: Notices) {
     this.#notices = notices;
     notices.subscribe({
-      onNotice: (notice) => {
-        if ('machine' in notice) this.forget(notice.machine);
-        else if (notice.table === 'machine' && notice.ids !== undefined) for (const id of notice.ids) this.forget(id);
-        else if (notice.table === 'machine') this.#heard.clear();
+      onNotice: (notice, isOwn) => {
+        if (notice.table === 'host' || (notice.table === 'container' && !isOwn)) this.forget(notice.machine);
       },
       onLost: () => this.#heard.clear(),
     });

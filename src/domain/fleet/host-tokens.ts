@@ -1,7 +1,10 @@
+import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import { hashHostToken } from '../rules/host-token.js';
 
+/** Tokens that one statement looks for at most: all agents come at once when a gateway begins. */
+const TOKENS_AT_ONCE = 200;
 /** Tokens remembered at most. */
 const REMEMBERED = 20_000;
 
@@ -11,12 +14,18 @@ const REMEMBERED = 20_000;
  */
 export class HostTokens {
   readonly #db: Database;
+  readonly #loader: DataLoader<Buffer, string | null, string>;
   readonly #machines = new LRUCache<string, string>({ max: REMEMBERED });
   /** Counts what was forgotten: what was read before it may be old. */
   #changes = 0;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#loader = new DataLoader((hashes) => readMachines(db, hashes), {
+      cache: false,
+      maxBatchSize: TOKENS_AT_ONCE,
+      batchScheduleFn: (send) => setImmediate(send),
+    });
     db.notices.subscribe({
       onNotice: (notice) => {
         if (notice.table === 'host') this.#forget(notice.machine);
@@ -32,17 +41,12 @@ export class HostTokens {
   async machineOf(token: string): Promise<string | null> {
     const hash = hashHostToken(token);
     if (hash === null) return null;
-    const { notices, pool } = this.#db;
+    const { notices } = this.#db;
     const name = hash.toString('latin1');
     const known = this.#machines.get(name);
     if (known !== undefined && notices.isListening) return known;
     const [seen, wasListening] = [this.#changes, notices.isListening];
-    const { rows } = await pool.query<{ machine: string }>({
-      name: 'host-of-token',
-      text: 'select machine_id as machine from machine_host where token_hash = $1 and revoked_at is null',
-      values: [hash],
-    });
-    const machine = rows[0]?.machine ?? null;
+    const machine = await this.#loader.load(hash);
     const mayKeep = wasListening && notices.isListening && seen === this.#changes;
     if (machine !== null && mayKeep) this.#machines.set(name, machine);
     return machine;
@@ -52,4 +56,15 @@ export class HostTokens {
     this.#changes += 1;
     for (const [name, machine] of this.#machines.entries()) if (machine === machineId) this.#machines.delete(name);
   }
+}
+
+async function readMachines({ pool }: Database, hashes: readonly Buffer[]): Promise<(string | null)[]> {
+  const { rows } = await pool.query<{ hash: Buffer; machine: string }>({
+    name: 'hosts-of-tokens',
+    text: `select token_hash as hash, machine_id as machine from machine_host
+           where token_hash = any($1::bytea[]) and revoked_at is null`,
+    values: [hashes],
+  });
+  const machines = new Map(rows.map(({ hash, machine }) => [hash.toString('latin1'), machine]));
+  return hashes.map((hash) => machines.get(hash.toString('latin1')) ?? null);
 }

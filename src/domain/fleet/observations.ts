@@ -56,13 +56,15 @@ interface Step {
  */
 export async function takeReport(deps: Deps, machineId: string, report: Report): Promise<void> {
   const at = deps.clock.now();
-  const { heard, heartbeats, onFault } = deps.fleet;
+  const { heard, heartbeats, onFault, writing } = deps.fleet;
   if (heard.isRepeated(machineId, report)) {
     heartbeats.note(machineId, at);
     return;
   }
   heard.forget(machineId);
-  const seen = await inTransaction(deps.db.pool, (transaction) => observe(deps, transaction, machineId, report, at));
+  const seen = await writing.run(() =>
+    inTransaction(deps.db.pool, (transaction) => observe(deps, transaction, machineId, report, at)),
+  );
   if (seen === null) return;
   heartbeats.note(machineId, at);
   deps.db.notices.publish(
@@ -122,26 +124,25 @@ async function observe(
   const reopened = report.unknown.filter(
     (id) => known.get(id)?.status === 'DESTROYED' && known.get(id)!.erasedAt !== null,
   );
-  await transaction.run(
-    {
-      name: 'note-report',
-      text: NOTE_REPORT,
-      values: [machineId, report.session, report.sequence, pastSessionsOf(report, host), report.engine, report.unknown],
-    },
-    { name: 'note-containers', text: NOTE_CONTAINERS, values: [JSON.stringify(changes)] },
-    {
-      name: 'note-starts',
-      text: NOTE_STARTS,
-      values: [
-        running.map(({ id }) => id),
-        running.map(({ start }) => String(start)),
-        failed.map(({ id }) => id),
-        failed.map(({ start }) => String(start)),
-        formatInstant(at),
-      ],
-    },
-    { name: 'reopen-containers', text: REOPEN, values: [reopened] },
-  );
+  const place = [
+    machineId,
+    report.session,
+    report.sequence,
+    pastSessionsOf(report, host),
+    report.engine,
+    report.unknown,
+  ];
+  transaction.later({ name: 'note-report', text: NOTE_REPORT, values: place });
+  if (changes.length > 0)
+    transaction.later({ name: 'note-containers', text: NOTE_CONTAINERS, values: [JSON.stringify(changes)] });
+  if (running.length + failed.length > 0) {
+    const starts = [running, failed].flatMap((list) => [
+      list.map(({ id }) => id),
+      list.map(({ start }) => String(start)),
+    ]);
+    transaction.later({ name: 'note-starts', text: NOTE_STARTS, values: [...starts, formatInstant(at)] });
+  }
+  if (reopened.length > 0) transaction.later({ name: 'reopen-containers', text: REOPEN, values: [reopened] });
   return { steps: [...steps, ...reopened.map((id) => known.get(id)!)], toSettle };
 }
 

@@ -168,6 +168,7 @@ export async function settleService(deps: Deps): Promise<void> {
   const { pool } = deps.db;
   const { rows: starts } = await pool.query<Affected>({ name: 'open-starts', text: OPEN_STARTS });
   for (const { accountId, instanceId } of starts) await settleStarts(deps, accountId, instanceId);
+  await pool.query({ name: 'settle-idle-outages', text: SETTLE_IDLE_OUTAGES });
   const { rows: outages } = await pool.query<Outage>({ name: 'open-outages', text: OPEN_OUTAGES });
   for (const outage of outages) await settleOutage(deps, outage);
 }
@@ -213,6 +214,10 @@ const OPEN_STARTS = `
   from container_start s join instance on instance.id = s.instance_id
   where not settled and (running_at is not null or failed_at is not null or status <> 'RUNNING' or gpu_intervals > ordinal)
   limit ${BATCH}`;
+/** Of machines on which nothing was. */
+const SETTLE_IDLE_OUTAGES = `
+  update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
+    select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;
 /** An outage that goes on is looked at while the disk of something that ended in it was not given back: that comes last. */
 const OPEN_OUTAGES = `
   select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage

@@ -32,11 +32,6 @@ export interface KnownContainer {
 /** What ought to be of a container: nothing is said of one that is not `told`. */
 export type DesiredPhase = 'running' | 'stopped' | 'absent';
 
-/** Whether a machine counts as away at `at`. One that was never heard from does. */
-export function isAway(seenAt: Instant | null, at: Instant): boolean {
-  return seenAt === null || at - seenAt > UNREACHABLE_AFTER_SECONDS;
-}
-
 /**
  * What ought to be of each container of a machine. The one that is to run is held back while another is not known to
  * have ended: a machine never runs two, whatever was lost on the way.

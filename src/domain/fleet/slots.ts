@@ -1,0 +1,30 @@
+import { DomainError } from '../rules/errors.js';
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** Lets so many run at once, and so many wait in turn; more are refused with unavailable. */
+export class Slots {
+  #free: number;
+  readonly #maxWaiting: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor({ atOnce, maxWaiting }: { atOnce: number; maxWaiting: number }) {
+    this.#free = atOnce;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else if (this.#waiting.length < this.#maxWaiting) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else
+      throw new DomainError('unavailable', 'many machines report at once', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    try {
+      return await work();
+    } finally {
+      // Handed on: the slot is never free in between.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
