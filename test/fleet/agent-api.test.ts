@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { enrol, revokeHost } from '../../src/domain/fleet/enrolment.js';
+import { markAway } from '../../src/domain/fleet/heartbeats.js';
 import { hardware, seen } from '../support/agent.js';
 import { createTestDatabase } from '../support/database.js';
 import { heardByAll, type Service, startService } from '../support/service.js';
@@ -143,6 +144,9 @@ describe('over HTTP', () => {
   test('heartbeats wake nobody and throw no ready answer away', async () => {
     const { token } = await joined();
     const report = reporter(token, first);
+    // The machines of other tests are away by now: one that leaves the offers is told of, rightly.
+    for (const { clock } of [first, second]) clock.advance(100);
+    await markAway(first.deps.db, first.clock.now());
     await report();
     await first.deps.fleet.heartbeats.flush();
     await heardByAll([first, second]);
