@@ -74,7 +74,7 @@ export function addRentalCommands(program: Command): void {
     .option('-q, --quiet', 'print ids only')
     .option('-w, --watch [seconds]', 'show it anew every so often (default: 2)', watchSeconds)
     .action((options: Output, command: Command) =>
-      show(openSession(command, { needsKey: true }), options, (client) => listOf(client, options), LIST),
+      show(openSession(command, { needsKey: true }), options, lister(options), LIST),
     );
   withOutput(program.command('show <id>').description('one instance, also a destroyed one')).action(
     (id: string, options: Output, command: Command) =>
@@ -124,12 +124,18 @@ export function addRentalCommands(program: Command): void {
     .action(destroy);
 }
 
-async function listOf(client: GpuClient, { json, quiet }: Asked): Promise<SeenList> {
-  // What is printed as it came must be the last that was asked for.
-  const seen = json || quiet ? null : await orNothing(client.instances.runtimes());
-  const list = await client.instances.list();
-  const data = list.data.map((instance) => ({ ...instance, ...seenOf(seen?.get(instance.id)) }));
-  return { ...list, data };
+/** Asks for the list, and for what runs unless it is known that nothing does: a list that is watched is asked for often. */
+function lister({ json, quiet }: Asked): (client: GpuClient) => Promise<SeenList> {
+  let idsWithout = '';
+  return async (client) => {
+    const list = await client.instances.list();
+    const ids = list.data.map(({ id }) => id).join(' ');
+    if (json || quiet || ids === idsWithout) return list;
+    const seen = await orNothing(client.instances.runtimes());
+    idsWithout = seen?.size === 0 ? ids : '';
+    const data = list.data.map((instance) => ({ ...instance, ...seenOf(seen?.get(instance.id)) }));
+    return { ...list, data };
+  };
 }
 
 async function oneOf(client: GpuClient, id: string, { json, quiet }: Asked): Promise<Instance & Seen> {
