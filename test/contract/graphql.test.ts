@@ -134,6 +134,7 @@ describe('the schema', () => {
       ['balanceChanged', 'Balance!', true],
       ['instanceChanged', 'Instance!', true],
       ['offersChanged', '[Offer!]!', false],
+      ['topUpChanged', 'TopUp!', true],
     ]);
   });
 

@@ -153,10 +153,10 @@ function tokenCode(): string {
   // PUSH1 0 MSTORE PUSH1 4 CALLDATALOAD CALLER PUSH32 topic PUSH1 32 PUSH1 0 LOG3 STOP | JUMPDEST PUSH1 0 PUSH1 0 REVERT
   const head = '602435' + '3354' + '818110' + '60' + '__' + '57';
   const move = '81900333' + '55' + '806004355401600435' + '55';
-  const log = '600052' + '600435' + '33' + `7f${TRANSFER_TOPIC.slice(2)}` + '60206000a300';
+  const log = `600052600435337f${TRANSFER_TOPIC.slice(2)}60206000a300`;
   const code = head + move + log;
   const revertAt = code.length / 2;
-  const runtime = code.replace('__', revertAt.toString(16).padStart(2, '0')) + '5b60006000fd';
+  const runtime = `${code.replace('__', revertAt.toString(16).padStart(2, '0'))}5b60006000fd`;
   const size = (runtime.length / 2).toString(16).padStart(2, '0');
   // PUSH8 2^64-1 CALLER SSTORE | PUSH1 size DUP1 PUSH1 offset PUSH1 0 CODECOPY PUSH1 0 RETURN
   const supply = `67${'f'.repeat(16)}3355`;
