@@ -10,8 +10,8 @@ const FIRST_REFUSAL = 400;
 export type LogRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * One line for each request (that is not mere routine), written when its answer has been sent or its connection is lost. It holds neither path,
- * query, headers nor body: any of them may contain a key. Null when the level leaves such lines out.
+ * One line for each request that is not routine, written when its answer has been sent or its connection is lost. It holds
+ * neither path, query, headers nor body: any of them may contain a key. Null when the level leaves such lines out.
  */
 export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest | null {
   if (!log.isLevelEnabled('info')) return null;

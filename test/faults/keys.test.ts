@@ -52,5 +52,5 @@ test('a key is in no log, no error and no table, whatever is done with it', asyn
   }
   // What is found is that it can be found: the last four stand in the table.
   expect(places.tables).toContain(key.slice(-4));
-  expect(places.log).toContain('"responseTime"');
+  expect(places.log).toContain('"route":"/v1/balance"');
 });

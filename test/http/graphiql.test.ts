@@ -226,7 +226,7 @@ describe.skipIf(!hasChromium)(`GraphiQL in Chromium${skipNote}`, () => {
 
       await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
       await page.getByRole('link', { name: 'Query', exact: true }).click();
-      await page.getByText('Reading. Prices, offers and the catalogue are public').waitFor();
+      await page.getByText('Reads. Prices, offers and the catalogue are public').waitFor();
       await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
 
       await openTab(page, 'Deploy');

@@ -23,7 +23,7 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
 
   return (request, response) => {
     request.state.route = GRAPHQL_PATH;
-    if (request.method !== 'POST') varyByAccept(response);
+    if (request.method === 'GET' || request.method === 'HEAD') varyByAccept(response);
     const type = answerTypeOf(request.headers.accept);
     answer(request, response, type).catch(async (error: unknown) => {
       const masked = maskError(bodyFault(error) ?? error);

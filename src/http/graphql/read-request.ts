@@ -87,8 +87,7 @@ async function fromBody(request: IncomingMessage, response: ServerResponse): Pro
 }
 
 function fromQueryString(url: string): Record<string, unknown> {
-  const start = url.indexOf('?');
-  const given = parseQuery(start < 0 ? '' : url.slice(start + 1).split('#')[0]!);
+  const given = parseQuery(/^[^#?]*\?([^#]*)/.exec(url)?.[1] ?? '');
   const parameters: Record<string, unknown> = {};
   for (const name of [...TEXT_PARAMETERS, ...JSON_PARAMETERS]) {
     const text = given[name];
