@@ -1,5 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { accessSync, constants, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import Docker from 'dockerode';
@@ -102,6 +112,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
         () => {},
       );
       await end(child, 'SIGTERM');
+      killLeftovers(dir);
       unmountBelow(dir);
       rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
@@ -170,6 +181,32 @@ async function removeAll(docker: Docker): Promise<void> {
       .getContainer(Id)
       .remove({ force: true, v: true })
       .catch(() => {});
+  }
+}
+
+/** Monitors of containers and what they wait for: an engine killed while it made a container forgets them. */
+function killLeftovers(dir: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const parent = readOr(`/proc/${pid}/cmdline`);
+    if (!parent.includes(`${dir}/`) || Number(pid) === process.pid) continue;
+    for (const child of readOr(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean)) killIfThere(child);
+    killIfThere(pid);
+  }
+}
+
+function killIfThere(pid: string): void {
+  try {
+    process.kill(Number(pid), 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
   }
 }
 
