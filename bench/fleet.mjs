@@ -65,7 +65,8 @@ await withServer(async (server) => {
     const figures = `${before.cpuMicros.toFixed(0)} -> ${after.cpuMicros.toFixed(0)} µs of CPU, ${perSecond}`;
     check(`${name} with the fleet, of without`, `${ratio.toFixed(2)} (${figures})`, ratio >= BOUNDS.ratio);
   }
-  check('requests of agents that were refused', agents.refused, agents.refused === 0);
+  const refused = Object.entries(agents.refused).map(([why, count]) => `${count} ${why}`);
+  check('requests of agents that were refused', refused.join(', ') || '0', refused.length === 0);
   agents.end();
   await gateway.end();
 });

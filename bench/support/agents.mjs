@@ -45,7 +45,8 @@ export function addHosts(url, count) {
 export class Agents {
   reports = 0;
   polls = 0;
-  refused = 0;
+  /** Refusals by status, and connections that were lost. */
+  refused = {};
   #agents = [];
   #isOver = false;
 
@@ -72,6 +73,10 @@ export class Agents {
     }
   }
 
+  #refuse(why) {
+    this.refused[why] = (this.refused[why] ?? 0) + 1;
+  }
+
   #poll(agent) {
     const socket = connect({ port: agent.port, host: '127.0.0.1', noDelay: true });
     agent.socket = socket;
@@ -87,7 +92,7 @@ export class Agents {
       text = '';
       this.polls += 1;
       if (answer.status === 200) this.#take(agent, JSON.parse(answer.body));
-      else if (answer.status !== 204) this.refused += 1;
+      else if (answer.status !== 204) this.#refuse(answer.status);
       ask();
     });
     socket
@@ -135,12 +140,14 @@ export class Agents {
     socket.setEncoding('latin1').on('data', (chunk) => {
       head += chunk;
     });
-    socket.on('error', () => {
-      this.refused += 1;
+    let fault = 'closed';
+    socket.on('error', ({ code }) => {
+      fault = code;
     });
     socket.on('close', () => {
-      if (head.slice(9, 12) === '200') this.reports += 1;
-      else if (!this.#isOver) this.refused += 1;
+      const status = head.slice(9, 12);
+      if (status === '200') this.reports += 1;
+      else if (!this.#isOver) this.#refuse(status || fault);
     });
     socket.write(requestBytes({ method: 'POST', path: '/agent/v1/report', headers, body }));
   }
