@@ -6,7 +6,6 @@ import { z } from 'zod';
  */
 
 export const AGENT_PROTOCOL = 1;
-export const HOST_TOKEN_PREFIX = 'gpu_host_';
 /** How often an agent reports when nothing changes. */
 export const HEARTBEAT_SECONDS = 10;
 /** How long a request for desired state waits for news, at most. */
