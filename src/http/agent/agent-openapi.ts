@@ -3,6 +3,7 @@ import {
   AGENT_PROTOCOL,
   desiredState,
   HEARTBEAT_SECONDS,
+  HOST_TOKEN_PREFIX,
   joinAnswer,
   joinRequest,
   MAX_WAIT_SECONDS,
@@ -80,7 +81,7 @@ export function agentOpenApi(serverUrl: string): object {
     components: {
       schemas: Object.fromEntries(schemas),
       securitySchemes: {
-        hostToken: { type: 'http', scheme: 'bearer', description: '`gpu_host_` and 40 hex characters.' },
+        hostToken: { type: 'http', scheme: 'bearer', description: `\`${HOST_TOKEN_PREFIX}\` and 40 hex characters.` },
       },
     },
   };
