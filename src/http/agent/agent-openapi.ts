@@ -3,13 +3,13 @@ import {
   AGENT_PROTOCOL,
   desiredState,
   HEARTBEAT_SECONDS,
-  HOST_TOKEN_PREFIX,
   joinAnswer,
   joinRequest,
   MAX_WAIT_SECONDS,
   report,
   reportAnswer,
 } from '../../agent/protocol.js';
+import { HOST_TOKEN_PREFIX } from '../../domain/rules/host-token.js';
 
 const SHAPES = {
   JoinRequest: joinRequest,
