@@ -27,7 +27,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     engine = await startEngine(name, [registry.at]);
     await registry.push('busybox');
     image = `${registry.at}/busybox`;
-    await pull(engine, `${image}:latest`);
+    await engine.pull(`${image}:latest`);
   });
   afterAll(async () => {
     await engine.close();
@@ -164,7 +164,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(old, 'RUNNING');
     gateway.wish([wished(old, 'stopped', { image, gpus: 1 }), running(newer)]);
     await gateway.phase(newer, 'RUNNING');
-    const order = await events(engine, since);
+    const order = await engine.events(since);
     expect(order.filter((event) => /^(start|die) i-0000000[ab]$/.test(event))).toEqual([
       `start ${old}`,
       `die ${old}`,
@@ -218,21 +218,3 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await foreign.remove({ force: true });
   });
 });
-
-async function pull(engine: TestEngine, image: string): Promise<void> {
-  const stream = await engine.docker.createImage({ fromImage: image });
-  for await (const chunk of stream) if (/"error"/.test(String(chunk))) throw new Error(String(chunk));
-}
-
-/** Of containers, as "action instance", oldest first. */
-async function events(engine: TestEngine, since: number): Promise<string[]> {
-  const until = Math.ceil(Date.now() / 1_000) + 1;
-  const stream = await engine.docker.getEvents({ since, until, filters: { type: ['container'] } });
-  let text = '';
-  for await (const chunk of stream) text += chunk;
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line))
-    .map(({ Action, Actor }) => `${Action} ${Actor.Attributes[LABELS.instance]}`);
-}
