@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<MachineView>[] = [
   ],
   ['DISK GB', ({ diskGb }) => String(diskGb)],
   ['USED GB', ({ usedDiskGb }) => String(usedDiskGb)],
-  ['RUNS', ({ runs }) => runs ?? '-'],
+  ['RUNS', ({ runs, unknown }) => (unknown.length === 0 ? '' : `${unknown.length} unknown, `) + (runs ?? '-')],
   ['DEMO', ({ demo }) => (demo ? 'demo' : '-')],
 ];
 
@@ -112,5 +112,6 @@ function asJson(machine: MachineView): object {
     last_seen_at: timeOrNull(machine.lastSeenAt),
     used_disk_gb: machine.usedDiskGb,
     runs: machine.runs,
+    unknown: machine.unknown,
   };
 }

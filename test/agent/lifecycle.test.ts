@@ -28,7 +28,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     engine = await startEngine(name, [registry.at]);
     await registry.push('busybox');
     image = `${registry.at}/busybox`;
-    await pull(engine, `${image}:latest`);
+    await engine.pull(`${image}:latest`);
   });
   afterAll(async () => {
     await engine.close();
@@ -172,7 +172,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
       await gateway.phase(old, 'RUNNING');
       gateway.wish([...otherwise(old), running(newer)]);
       await gateway.phase(newer, 'RUNNING');
-      const order = (await events(engine, since)).filter((event) => /^(start|die) /.test(event));
+      const order = (await engine.events(since)).filter((event) => /^(start|die) /.test(event));
       expect(order.filter((event) => event.endsWith(old) || event.endsWith(newer))).toEqual([
         `start ${old}`,
         `die ${old}`,
@@ -222,22 +222,4 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
 /** One that no other test's events name. */
 function randomId(): string {
   return `i-${randomBytes(4).toString('hex')}`;
-}
-
-async function pull(engine: TestEngine, image: string): Promise<void> {
-  const stream = await engine.docker.createImage({ fromImage: image });
-  for await (const chunk of stream) if (/"error"/.test(String(chunk))) throw new Error(String(chunk));
-}
-
-/** Of containers, as "action instance", oldest first. */
-async function events(engine: TestEngine, since: number): Promise<string[]> {
-  const until = Math.ceil(Date.now() / 1_000) + 1;
-  const stream = await engine.docker.getEvents({ since, until, filters: { type: ['container'] } });
-  let text = '';
-  for await (const chunk of stream) text += chunk;
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line))
-    .map(({ Action, Actor }) => `${Action} ${Actor.Attributes[LABELS.instance]}`);
 }

@@ -364,6 +364,38 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
+  test('what made a start fail stays to be read until the next start', async () => {
+    const agent = await TestAgent.join(domain);
+    const account = await domain.account();
+    const { instance } = await deploy(domain, account, { machineId: agent.machineId });
+    const container = () => domain.db.prisma.container.findUniqueOrThrow({ where: { instanceId: instance.id } });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'FAILED', { message: 'manifest unknown', exitCode: 1 })]);
+    await agent.fetch();
+    const failed = { phase: 'FAILED', message: 'manifest unknown', exitCode: 1 };
+    for (const phase of ['STOPPING', 'STOPPED'] as const) {
+      await agent.report([seen(instance.id, phase)]);
+      expect(await container()).toMatchObject(failed);
+    }
+    // An agent that was started anew and knows of no start.
+    agent.session = 'another';
+    await agent.report([seen(instance.id, 'STOPPED', { start: 0 })]);
+    expect(await container()).toMatchObject(failed);
+    await act(domain, account, { id: instance.id, action: 'START' });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'PULLING', { start: 2 })]);
+    expect(await container()).toMatchObject({ phase: 'PULLING', start: 2, message: null, exitCode: null });
+    await act(domain, account, { id: instance.id, action: 'STOP' });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'STOPPED', { start: 2 })]);
+    expect(await container()).toMatchObject({ phase: 'STOPPED', message: null });
+    await agent.report([seen(instance.id, 'FAILED', { start: 2, message: 'no space' })]);
+    await act(domain, account, { id: instance.id, action: 'DESTROY' });
+    await agent.fetch();
+    await agent.report([seen(instance.id, 'STOPPING', { start: 2 })]);
+    expect(await container()).toMatchObject({ phase: 'STOPPING' });
+  });
+
   test('an outage gives back GPU and disk of what ran, from the last heartbeat to the return', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();

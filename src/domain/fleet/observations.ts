@@ -106,8 +106,10 @@ async function observe(
   const observed = new Map(report.instances.map((entry) => [entry.id, entry]));
   for (const container of known.values()) {
     const entry = observed.get(container.instanceId);
-    const step =
-      entry === undefined ? stepOfMissing(container, isNewest, told, at) : stepOf(container, entry, isNewest, told, at);
+    const step = keepFailure(
+      container,
+      entry === undefined ? stepOfMissing(container, isNewest, told, at) : stepOf(container, entry, isNewest, told, at),
+    );
     if (step !== null && isChange(container, step)) {
       steps.push(container);
       changes.push(step);
@@ -216,6 +218,13 @@ function stepOfMissing(
     restarts,
     erased_at: isErased ? formatInstant(at) : null,
   };
+}
+
+/** What made a start fail stays to be read: that nothing runs after it is no news. The next start or a destroy ends it. */
+function keepFailure({ phase, start, status, message, exitCode }: SeenContainer, step: Step | null): Step | null {
+  const isOver = phase !== 'FAILED' || status === 'DESTROYED' || step === null || step.start > start;
+  if (isOver || (step.phase !== 'STOPPING' && step.phase !== 'STOPPED')) return step;
+  return { ...step, phase, message: step.message ?? message, exit_code: step.exit_code ?? exitCode };
 }
 
 function isChange(container: SeenContainer, step: Step): boolean {

@@ -21,6 +21,8 @@ export interface MachineView extends Machine {
   /** Whether its host agent is heard from; null for a machine without one. */
   reachable: boolean | null;
   lastSeenAt: Date | null;
+  /** Instances whose containers its agent found though no document names them: stopped, kept, for the operator to judge. */
+  unknown: string[];
 }
 
 const LISTED_MACHINES = 10_000;
@@ -185,15 +187,18 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
 const LIVE = {
   instances: { where: { status: { not: 'DESTROYED' } }, select: { id: true, status: true, diskGb: true } },
   heartbeat: true,
+  host: { select: { unknown: true } },
 } as const;
 
 function viewOf({
   instances,
   heartbeat,
+  host,
   ...machine
 }: Machine & {
   instances: { id: string; status: InstanceStatus; diskGb: number }[];
   heartbeat: MachineHeartbeat | null;
+  host: { unknown: string[] } | null;
 }): MachineView {
   return {
     ...machine,
@@ -201,6 +206,7 @@ function viewOf({
     usedDiskGb: usedDiskGb(instances),
     reachable: heartbeat?.reachable ?? null,
     lastSeenAt: heartbeat?.seenAt ?? null,
+    unknown: host?.unknown ?? [],
   };
 }
 

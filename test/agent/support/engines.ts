@@ -31,6 +31,9 @@ export interface TestEngine {
   containers(): Promise<Map<string, { running: boolean; name: string }>>;
   /** Runs a command inside a container; what it printed and its exit code. */
   exec(instanceId: string, ...command: string[]): Promise<{ code: number; text: string }>;
+  pull(image: string): Promise<void>;
+  /** Its own account of containers since a second of the wall clock, as "action instance", oldest first. */
+  events(since: number): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -105,6 +108,21 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
       for await (const chunk of stream) chunks.push(chunk as Buffer);
       const { ExitCode } = await exec.inspect();
       return { code: ExitCode ?? -1, text: plain(Buffer.concat(chunks)) };
+    },
+    async pull(image) {
+      const stream = await docker.createImage({ fromImage: image });
+      for await (const chunk of stream) if (/"error"/.test(String(chunk))) throw new Error(String(chunk));
+    },
+    async events(since) {
+      const until = Math.ceil(Date.now() / 1_000) + 1;
+      const stream = await docker.getEvents({ since, until, filters: { type: ['container'] } });
+      let text = '';
+      for await (const chunk of stream) text += chunk;
+      return text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+        .map(({ Action, Actor }) => `${Action} ${Actor.Attributes[LABELS.instance]}`);
     },
     async close() {
       await docker.ping().then(

@@ -1,0 +1,255 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { MachineFile } from '../../../src/agent/machine-file.js';
+import { runAgent } from '../../agent/support/agent-process.js';
+import { mountsBelow, startEngine, type TestEngine } from '../../agent/support/engines.js';
+import { startRegistry, type TestRegistry } from '../../agent/support/registry.js';
+import { until } from '../../agent/support/until.js';
+import { createTestDatabase } from '../../support/database.js';
+import { client, type Renter } from '../../support/gateway.js';
+import {
+  admin,
+  adminJson,
+  cleanUp,
+  type Env,
+  folder,
+  type GatewayProcess,
+  startProcess,
+} from '../../support/process.js';
+
+export const TEMPLATE = 'busybox';
+const VRAM_MB = 24_564;
+const GPU_NAME = 'NVIDIA GeForce RTX 4090';
+/** The one thing of a host that the tests' computer need not have. */
+const NVIDIA_SMI = `#!/bin/sh
+case "$1" in --query-gpu=*) echo "0, GPU-0, ${GPU_NAME}, ${VRAM_MB}, 4, 570.00" ;; *) exit 1 ;; esac
+`;
+
+export interface Instance {
+  id: string;
+  status: string;
+  machine_id: string;
+}
+
+export interface SeenRuntime {
+  phase: string;
+  pulledBytes: string | number | null;
+  totalBytes: string | number | null;
+  message: string | null;
+  exitCode: number | null;
+  restarts: number;
+  reachable: boolean;
+}
+
+/** The gateway, agents and the engine, each a process of its own, and a registry with the images of the templates. */
+export class RealFleet {
+  readonly hosts: RealHost[] = [];
+  #gateway: GatewayProcess | null = null;
+
+  private constructor(
+    readonly engine: TestEngine,
+    readonly registry: TestRegistry,
+    readonly env: Env,
+  ) {}
+
+  static async open(): Promise<RealFleet> {
+    const registry = await startRegistry();
+    const engine = await startEngine('podman', [registry.at, registry.slowAt]);
+    // Agents find the gateway where it was before its death.
+    const env = {
+      DATABASE_URL: await createTestDatabase(),
+      PORT: String(await freePort()),
+      RATE_LIMIT_PER_MINUTE: '0',
+    };
+    const fleet = new RealFleet(engine, registry, env);
+    await registry.push('busybox');
+    await engine.pull(`${registry.at}/busybox:latest`);
+    await fleet.startGateway();
+    await fleet.template(TEMPLATE, `${registry.at}/busybox`);
+    return fleet;
+  }
+
+  get address(): string {
+    return this.#gateway!.address;
+  }
+
+  async startGateway(): Promise<void> {
+    this.#gateway = await startProcess(this.env);
+  }
+
+  async killGateway(): Promise<void> {
+    await this.#gateway!.kill();
+  }
+
+  async template(slug: string, image: string, rest: object = {}): Promise<void> {
+    const file = join(folder(), 'templates.json');
+    writeFileSync(file, JSON.stringify([{ slug, image, description: slug, ...rest }]));
+    await adminJson(['template', 'import', file], this.env);
+  }
+
+  /** A host that has joined, and whose agent runs; offered. */
+  async host(): Promise<RealHost> {
+    const host = await this.enrolled();
+    await adminJson(['machine', 'online', host.machineId], this.env);
+    host.start();
+    await until('the machine is offered', () => this.isOffered(host.machineId), 20_000);
+    return host;
+  }
+
+  /** A host that has joined and is not offered yet. */
+  async enrolled(): Promise<RealHost> {
+    const { machine_id, code } = await adminJson(['machine', 'enroll', '--region', 'us-tx'], this.env);
+    const host = new RealHost(machine_id, folder(), this.engine.socket);
+    await host.join(this.address, code);
+    this.hosts.push(host);
+    return host;
+  }
+
+  async isOffered(machineId: string): Promise<boolean> {
+    const { body } = await client(this.address).rest('GET', '/offers?gpu=rtx-4090&limit=100');
+    return body.data.some((offer: { machine_id: string }) => offer.machine_id === machineId);
+  }
+
+  async renter(): Promise<RealRenter> {
+    const account = await adminJson(['account', 'create', '--name', 'Renter', '--credit', '1000'], this.env);
+    const key = await adminJson(['key', 'create', '--account', account.id], this.env);
+    return new RealRenter(client(this.address, key.api_key, account.id));
+  }
+
+  /** What `admin audit` finds; empty when it finds nothing. */
+  async audit(): Promise<string> {
+    const { code, stdout, stderr } = await admin(['audit'], this.env);
+    return code === 0 ? '' : `${code}: ${stdout}${stderr}`;
+  }
+
+  /** Files of instances' disks and their mounts, of all hosts. */
+  get disks(): string[] {
+    return this.hosts.flatMap(({ dataDir }) => mountsBelow(dataDir));
+  }
+
+  async close(): Promise<void> {
+    for (const host of this.hosts) await host.end();
+    await this.engine.close();
+    for (const { dataDir } of this.hosts) {
+      for (const target of mountsBelow(dataDir).reverse()) execFileSync('umount', ['-l', target]);
+    }
+    await this.#gateway?.end();
+    await this.registry.close();
+    await cleanUp();
+  }
+}
+
+/** A host of the fleet: its data folder, and the agent on it. */
+export class RealHost {
+  #agent: ReturnType<typeof runAgent> | null = null;
+  readonly #logs: string[] = [];
+
+  constructor(
+    readonly machineId: string,
+    readonly dataDir: string,
+    readonly socket: string,
+  ) {}
+
+  /** As an operator joins; what nvidia-smi says is pretended, and so are the devices that containers get. */
+  async join(url: string, code: string): Promise<void> {
+    const bin = folder();
+    writeFileSync(join(bin, 'nvidia-smi'), NVIDIA_SMI, { mode: 0o755 });
+    const PATH = `${bin}${delimiter}${process.env.PATH}`;
+    const exit = await runAgent(['join', url, code, ...this.#options], { PATH }).ended;
+    if (exit.code !== 0) throw new Error(`join: ${exit.code}: ${exit.stdout}${exit.stderr}`);
+    const file = new MachineFile(this.dataDir);
+    file.write({ ...file.read()!, pretended: { count: 1, name: GPU_NAME, vramMb: VRAM_MB } });
+  }
+
+  start(): void {
+    this.#agent = runAgent(['run', ...this.#options], { LOG_LEVEL: 'debug', GPU_AGENT_STOP_SECONDS: '2' });
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const exit = await this.#agent?.end(signal);
+    this.#logs.push(exit?.stderr ?? '');
+    this.#agent = null;
+  }
+
+  get log(): string {
+    return [...this.#logs, this.#agent?.stderr() ?? ''].join('');
+  }
+
+  get token(): string {
+    return new MachineFile(this.dataDir).read()!.token;
+  }
+
+  get #options(): string[] {
+    return ['--data-dir', this.dataDir, '--engine', this.socket];
+  }
+}
+
+const RUNTIME = 'phase pulledBytes totalBytes message exitCode restarts reachable';
+
+/** An account over REST and GraphQL. */
+export class RealRenter {
+  constructor(readonly api: Renter) {}
+
+  async deploy(machineId: string, rest: object = {}): Promise<Instance> {
+    const body = { machine_id: machineId, template: TEMPLATE, disk_gb: 10, ...rest };
+    return this.#done(await this.api.rest('POST', '/instances', body), 201);
+  }
+
+  async act(id: string, action: 'start' | 'stop'): Promise<Instance> {
+    return this.#done(await this.api.rest('POST', `/instances/${id}/actions`, { action }), 200);
+  }
+
+  async destroy(id: string): Promise<Instance> {
+    return this.#done(await this.api.rest('DELETE', `/instances/${id}`), 200);
+  }
+
+  async destroyAll(): Promise<void> {
+    for (const { id } of await this.instances()) {
+      await this.destroy(id);
+      await this.phase(id, 'ERASED');
+    }
+  }
+
+  async instances(): Promise<Instance[]> {
+    return this.#done<{ data: Instance[] }>(await this.api.rest('GET', '/instances'), 200).data;
+  }
+
+  async seen(id: string): Promise<{ status: string; stopReason: string | null; runtime: SeenRuntime }> {
+    const { body } = await this.api.graphql(`{ instance(id: "${id}") { status stopReason runtime { ${RUNTIME} } } }`);
+    if (body.errors) throw new Error(JSON.stringify(body.errors));
+    return body.data.instance;
+  }
+
+  /** Waits for a phase of its container; returns what was seen then. */
+  async phase(id: string, phase: string, withinMs = 20_000) {
+    let last = '';
+    try {
+      return await until(
+        `${id} is ${phase}`,
+        async () => {
+          const seen = await this.seen(id);
+          last = JSON.stringify(seen);
+          return seen.runtime.phase === phase ? seen : null;
+        },
+        withinMs,
+      );
+    } catch (error) {
+      throw new Error(`${(error as Error).message}; last seen: ${last}`);
+    }
+  }
+
+  #done<T = Instance>({ status, body }: Awaited<ReturnType<Renter['rest']>>, expected: number): T {
+    if (status !== expected) throw new Error(`${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
