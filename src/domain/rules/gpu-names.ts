@@ -23,8 +23,8 @@ export interface NamedModel {
   vramGb: number;
 }
 
-/** Further words of a driver that tell no models apart here: how a board is built and with which memory. */
-const HARMLESS = /^(sxm|pcie|hbm\w*|memory|gpu)$/;
+/** Further words of a driver that tell no models apart here: how a board is built, cooled and with which memory. */
+const HARMLESS = /^(sxm|pcie|hbm\w*|memory|gpu|ac)$/;
 const FORM_FACTORS = ['sxm', 'pcie', 'nvl'];
 
 /**

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type ContainerPhase,
+  desiredPhases,
+  isLate,
+  type KnownContainer,
+  undeliveredOfStart,
+  within,
+  without,
+} from '../../src/domain/rules/fleet.js';
+
+function container(instanceId: string, changes: Partial<KnownContainer> = {}): KnownContainer {
+  return { instanceId, status: 'RUNNING', gpuIntervals: 1, phase: 'RUNNING', start: 1, toldStart: 1, ...changes };
+}
+
+const desired = (...containers: KnownContainer[]) =>
+  Object.fromEntries([...desiredPhases(containers)].map(([{ instanceId }, phase]) => [instanceId, phase]));
+
+const fresh = container('new', { phase: 'WAITING', start: 0, toldStart: 0 });
+
+describe('desiredPhases', () => {
+  it('says of each rental what its status says', () => {
+    expect(desired()).toEqual({});
+    expect(desired(fresh)).toEqual({ new: 'running' });
+    expect(desired(container('a', { status: 'STOPPED' }), container('b', { status: 'DESTROYED' }))).toEqual({
+      a: 'stopped',
+      b: 'absent',
+    });
+  });
+
+  it('says nothing of a container that the machine was never told of', () => {
+    for (const status of ['STOPPED', 'DESTROYED'] as const) {
+      expect(desired(container('a', { status, phase: 'WAITING', start: 0, toldStart: 0 }))).toEqual({});
+    }
+  });
+
+  it('holds a container back until every other one is seen ended', () => {
+    const past = (changes: Partial<KnownContainer>) => container('old', { status: 'STOPPED', ...changes });
+    for (const phase of ['WAITING', 'PULLING', 'STARTING', 'RUNNING', 'STOPPING'] satisfies ContainerPhase[]) {
+      expect(desired(past({ phase }), fresh)).toEqual({ old: 'stopped' });
+    }
+    for (const phase of ['STOPPED', 'FAILED', 'ERASED'] satisfies ContainerPhase[]) {
+      expect(desired(past({ phase }), fresh)).toEqual({ old: 'stopped', new: 'running' });
+      // That was the end of the start before: of the newest one nothing is seen yet.
+      expect(desired(past({ phase, gpuIntervals: 2, start: 1, toldStart: 2 }), fresh)).toEqual({ old: 'stopped' });
+    }
+  });
+
+  it('stops what ran before until it may start again, and never takes back a start that it told', () => {
+    const other = container('other', { status: 'STOPPED', phase: 'STOPPING' });
+    const again = container('mine', { phase: 'STOPPED', gpuIntervals: 2, toldStart: 1 });
+    expect(desired(again, other)).toEqual({ mine: 'stopped', other: 'stopped' });
+    expect(desired({ ...again, toldStart: 2 }, other)).toEqual({ mine: 'running', other: 'stopped' });
+  });
+});
+
+describe('within', () => {
+  const bounds = { from: 10n, to: 20n };
+  it('keeps what both have', () => {
+    expect(within({ from: 0n, to: 30n }, bounds)).toEqual(bounds);
+    expect(within({ from: 12n, to: 30n }, bounds)).toEqual({ from: 12n, to: 20n });
+    expect(within({ from: 0n, to: 11n }, bounds)).toEqual({ from: 10n, to: 11n });
+  });
+
+  it('is null where they only touch', () => {
+    expect(within({ from: 0n, to: 10n }, bounds)).toBeNull();
+    expect(within({ from: 20n, to: 30n }, bounds)).toBeNull();
+  });
+});
+
+describe('without', () => {
+  it('leaves each second that was not given, in whatever order and overlap the gaps come', () => {
+    const stretch = { from: 10n, to: 20n };
+    const seconds = Array.from({ length: 14 }, (_, index) => BigInt(8 + index));
+    const has = ({ from, to }: { from: bigint; to: bigint }, second: bigint) => from <= second && second < to;
+    const gaps = seconds.flatMap((from) => seconds.filter((to) => to > from).map((to) => ({ from, to })));
+    for (const one of gaps) {
+      for (const other of gaps) {
+        const left = without(stretch, [one, other]);
+        const expected = seconds.filter((at) => has(stretch, at) && !has(one, at) && !has(other, at));
+        expect(seconds.filter((at) => left.some((part) => has(part, at)))).toEqual(expected);
+        // No second twice, no empty stretch, in order.
+        expect(left.reduce((sum, { from, to }) => sum + (to - from), 0n)).toBe(BigInt(expected.length));
+        for (const [index, { from, to }] of left.entries()) {
+          expect(from < to && (index === 0 || left[index - 1]!.to < from)).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('leaves a stretch whole without gaps', () => {
+    expect(without({ from: 1n, to: 2n }, [])).toEqual([{ from: 1n, to: 2n }]);
+  });
+});
+
+describe('undeliveredOfStart', () => {
+  const start = { from: 1_000n, to: null, runningAt: null, failedAt: null };
+  it('is not known while nothing ran and nothing ended', () => {
+    expect(undeliveredOfStart(start)).toBeNull();
+    expect(undeliveredOfStart({ ...start, failedAt: 1_005n })).toBeNull();
+  });
+
+  it('ends with the first running second, the end of the start, or after 600 seconds', () => {
+    const until = (changes: object) => undeliveredOfStart({ ...start, ...changes });
+    const to = (end: bigint) => ({ reason: 'START', stretch: { from: 1_000n, to: end } });
+    expect(until({ runningAt: 1_042n })).toEqual(to(1_042n));
+    expect(until({ runningAt: 1_600n })).toEqual(to(1_600n));
+    expect(until({ runningAt: 1_601n })).toEqual(to(1_600n));
+    expect(until({ to: 1_030n })).toEqual(to(1_030n));
+    expect(until({ to: 1_030n, runningAt: 1_042n })).toEqual(to(1_030n));
+    expect(until({ to: 5_000n })).toEqual(to(1_600n));
+  });
+
+  it('is the whole of a start that failed for good, and not of one that ran before it failed', () => {
+    expect(undeliveredOfStart({ ...start, to: 5_000n, failedAt: 4_999n })).toEqual({
+      reason: 'START_FAILED',
+      stretch: { from: 1_000n, to: 5_000n },
+    });
+    expect(undeliveredOfStart({ ...start, to: 5_000n, runningAt: 1_010n, failedAt: 4_999n })).toEqual({
+      reason: 'START',
+      stretch: { from: 1_000n, to: 1_010n },
+    });
+  });
+});
+
+describe('isLate', () => {
+  const known = { session: 'b', sequence: 7n, pastSessions: ['a'] };
+  it('is a report that another overtook, one told twice, or one of a past run', () => {
+    expect(isLate({ session: 'b', sequence: 6n }, known)).toBe(true);
+    expect(isLate({ session: 'b', sequence: 7n }, known)).toBe(true);
+    expect(isLate({ session: 'a', sequence: 99n }, known)).toBe(true);
+  });
+
+  it('is not the next report, nor the first of a new run', () => {
+    expect(isLate({ session: 'b', sequence: 8n }, known)).toBe(false);
+    expect(isLate({ session: 'c', sequence: 1n }, known)).toBe(false);
+    expect(isLate({ session: 'a', sequence: 1n }, { session: null, sequence: 0n, pastSessions: [] })).toBe(false);
+  });
+});

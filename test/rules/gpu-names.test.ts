@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { modelOfGpu } from '../../src/domain/rules/gpu-names.js';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
+
+const MODELS = readFileSync(join(PACKAGE_ROOT, 'prisma/seed/gpus.csv'), 'utf8')
+  .trim()
+  .split('\n')
+  .slice(1)
+  .map((line) => line.split(','))
+  .map(([slug, name, vram]) => ({ slug: slug!, name: name!, vramGb: Number(vram) }));
+const slugOf = (name: string, vramMb: number) => modelOfGpu(MODELS, name, vramMb)?.slug ?? null;
+
+/** What `nvidia-smi --query-gpu=name,memory.total` says of real boards. */
+const SPELLINGS: [name: string, vramMb: number, slug: string][] = [
+  ['NVIDIA GB200', 189_471, 'gb200'],
+  ['NVIDIA B300 SXM6 AC', 275_040, 'b300'],
+  ['NVIDIA B200', 183_359, 'b200'],
+  ['NVIDIA H200', 143_771, 'h200-sxm'],
+  ['NVIDIA H200 NVL', 143_771, 'h200-nvl'],
+  ['NVIDIA GH200 480GB', 97_871, 'gh200'],
+  ['NVIDIA H100 80GB HBM3', 81_559, 'h100-sxm'],
+  ['NVIDIA H100 PCIe', 81_559, 'h100-pcie'],
+  ['NVIDIA H100 NVL', 95_830, 'h100-nvl'],
+  ['NVIDIA A100-SXM4-80GB', 81_920, 'a100-sxm-80gb'],
+  ['NVIDIA A100-SXM4-40GB', 40_960, 'a100-sxm-40gb'],
+  ['NVIDIA A100 80GB PCIe', 81_920, 'a100-pcie-80gb'],
+  ['NVIDIA A100-PCIE-40GB', 40_960, 'a100-pcie-40gb'],
+  ['A100-SXM-80GB', 81_251, 'a100-sxm-80gb'],
+  ['NVIDIA L40S', 46_068, 'l40s'],
+  ['NVIDIA L40', 46_068, 'l40'],
+  ['NVIDIA L4', 23_034, 'l4'],
+  ['NVIDIA A40', 46_068, 'a40'],
+  ['NVIDIA A30', 24_576, 'a30'],
+  ['NVIDIA A16', 15_356, 'a16'],
+  ['NVIDIA A10', 23_028, 'a10'],
+  ['Tesla T4', 15_360, 't4'],
+  ['Tesla V100-SXM2-32GB', 32_768, 'v100-32gb'],
+  ['Tesla V100-PCIE-32GB', 32_768, 'v100-32gb'],
+  ['Tesla V100-SXM2-16GB', 16_384, 'v100-16gb'],
+  ['Tesla P100-PCIE-16GB', 16_384, 'p100'],
+  ['Tesla P100-SXM2-16GB', 16_384, 'p100'],
+  ['Tesla P40', 23_040, 'p40'],
+  ['Tesla P4', 7_680, 'p4'],
+  ['NVIDIA RTX PRO 6000 Blackwell Workstation Edition', 97_887, 'rtx-pro-6000-ws'],
+  ['NVIDIA RTX PRO 6000 Blackwell Server Edition', 97_887, 'rtx-pro-6000-server'],
+  ['NVIDIA RTX PRO 4000 Blackwell', 24_467, 'rtx-pro-4000'],
+  ['NVIDIA RTX 6000 Ada Generation', 49_140, 'rtx-6000-ada'],
+  ['NVIDIA RTX 4000 Ada Generation', 20_475, 'rtx-4000-ada'],
+  ['NVIDIA RTX A6000', 49_140, 'rtx-a6000'],
+  ['NVIDIA RTX A2000 12GB', 12_282, 'rtx-a2000'],
+  ['Quadro RTX 8000', 49_152, 'quadro-rtx-8000'],
+  ['Quadro RTX 6000', 24_576, 'quadro-rtx-6000'],
+  ['Quadro P4000', 8_192, 'quadro-p4000'],
+  ['NVIDIA GeForce RTX 5090', 32_607, 'rtx-5090'],
+  ['NVIDIA GeForce RTX 4090', 24_564, 'rtx-4090'],
+  ['GeForce RTX 3090', 24_268, 'rtx-3090'],
+  ['NVIDIA GeForce RTX 3090 Ti', 24_564, 'rtx-3090-ti'],
+  ['NVIDIA GeForce RTX 4080 SUPER', 16_376, 'rtx-4080-super'],
+  ['NVIDIA GeForce RTX 4070 Ti SUPER', 16_376, 'rtx-4070-ti-super'],
+  ['NVIDIA GeForce RTX 5060 Ti', 16_311, 'rtx-5060-ti'],
+  ['NVIDIA GeForce RTX 3060', 12_288, 'rtx-3060'],
+  ['NVIDIA GeForce GTX 1060 6GB', 6_144, 'gtx-1060'],
+  ['NVIDIA TITAN Xp', 12_288, 'titan-xp'],
+  ['NVIDIA GeForce GTX TITAN X', 12_288, 'gtx-titan-x'],
+];
+
+describe('modelOfGpu', () => {
+  it('knows every model of the catalogue by the name it has there', () => {
+    expect(MODELS.length).toBeGreaterThan(80);
+    const found = MODELS.map(({ name, vramGb }) => slugOf(name, vramGb * 1_024));
+    expect(found).toEqual(MODELS.map(({ slug }) => slug));
+  });
+
+  it.each(SPELLINGS)('knows %s of %d MB', (name, vramMb, slug) => {
+    expect(slugOf(name, vramMb)).toBe(slug);
+    expect(slugOf(name.toUpperCase(), vramMb)).toBe(slug);
+  });
+
+  it.each([
+    // Other boards whose names hold a catalogue name whole.
+    ['NVIDIA GeForce RTX 4090 D', 24_564],
+    ['NVIDIA GeForce RTX 4090 Laptop GPU', 16_376],
+    ['NVIDIA GeForce RTX 3080 Laptop GPU', 10_240],
+    ['NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition', 97_887],
+    ['NVIDIA A10G', 23_028],
+    ['NVIDIA TITAN X (Pascal)', 12_288],
+    ['Tesla V100S-PCIE-32GB', 32_768],
+    // A catalogue name with another memory.
+    ['NVIDIA GeForce RTX 3080', 12_288],
+    ['NVIDIA GeForce RTX 4060 Ti', 8_188],
+    ['NVIDIA GeForce GTX 1060 3GB', 3_072],
+    ['Tesla P100-PCIE-12GB', 12_288],
+    ['NVIDIA A100-SXM-64GB', 65_536],
+    // In part only: more than one model, or none, is called so.
+    ['NVIDIA RTX PRO 6000', 97_887],
+    ['NVIDIA RTX 6000', 49_140],
+    ['NVIDIA GeForce RTX', 24_564],
+    // Of no model here.
+    ['NVIDIA H20', 97_871],
+    ['NVIDIA', 24_564],
+    ['NVIDIA X1', 24_564],
+    ['', 24_564],
+  ])('takes %s of %d MB for no model', (name, vramMb) => {
+    expect(slugOf(name, vramMb)).toBeNull();
+  });
+
+  it('takes a name that fits two models for neither', () => {
+    const twins = ['one', 'two'].map((slug) => ({ slug, name: 'NVIDIA RTX 4090', vramGb: 24 }));
+    expect(modelOfGpu(twins.slice(0, 1), 'NVIDIA GeForce RTX 4090', 24_564)?.slug).toBe('one');
+    expect(modelOfGpu(twins, 'NVIDIA GeForce RTX 4090', 24_564)).toBeNull();
+  });
+});

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import type { DesiredState, Hardware, ObservedInstance } from '../../src/agent/protocol.js';
+import { hardware } from './agent.js';
+
+/** A machine's agent as a gateway meets it, over HTTP: it says what the test tells it to. */
+export class WireAgent {
+  /** Changes when the gateway comes back under another one. */
+  address: string;
+  readonly machineId: string;
+  readonly #token: string;
+  readonly #session = randomBytes(8).toString('hex');
+  #sequence = 0;
+  #generation = 0;
+
+  private constructor(address: string, machineId: string, token: string) {
+    this.address = address;
+    this.machineId = machineId;
+    this.#token = token;
+  }
+
+  static async join(address: string, code: string, found: Partial<Hardware> = {}): Promise<WireAgent> {
+    const body = { protocol: 1, code, hardware: hardware(found) };
+    const answer = await fetch(`${address}/agent/v1/join`, { method: 'POST', body: JSON.stringify(body) });
+    if (answer.status !== 201) throw new Error(`join: ${answer.status} ${await answer.text()}`);
+    const { machineId, token } = (await answer.json()) as { machineId: string; token: string };
+    return new WireAgent(address, machineId, token);
+  }
+
+  /** The next document, when one comes within the seconds. */
+  async desired(waitSeconds = 5): Promise<DesiredState> {
+    const path = `/desired?after=${this.#generation}&wait=${waitSeconds}`;
+    const answer = await fetch(`${this.address}/agent/v1${path}`, { headers: this.#headers() });
+    if (answer.status !== 200) throw new Error(`no news: ${answer.status}`);
+    const state = (await answer.json()) as DesiredState;
+    this.#generation = state.generation;
+    return state;
+  }
+
+  async report(instances: ObservedInstance[] = []): Promise<void> {
+    this.#sequence += 1;
+    const body = {
+      protocol: 1,
+      session: this.#session,
+      sequence: this.#sequence,
+      generation: this.#generation,
+      instances,
+      unknown: [],
+      engine: 'ok',
+    };
+    const init = { method: 'POST', headers: this.#headers(), body: JSON.stringify(body) };
+    const answer = await fetch(`${this.address}/agent/v1/report`, init);
+    if (answer.status !== 200) throw new Error(`report: ${answer.status} ${await answer.text()}`);
+  }
+
+  #headers() {
+    return { authorization: `Bearer ${this.#token}` };
+  }
+}
