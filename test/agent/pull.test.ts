@@ -38,6 +38,8 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
 
   it('tells the progress of a 24 MB layer over a slow line', async () => {
     await registry.push('large', { extraBytes: LAYER_BYTES });
+    // Eight seconds: engines tell of their progress about once a second.
+    registry.bytesPerSecond = 3_000_000;
     gateway.wish([wished(ID, 'running', { image: `${registry.slowAt}/large`, gpus: 1 })]);
     await gateway.phase(ID, 'RUNNING', 60_000);
     const told = gateway.reports
