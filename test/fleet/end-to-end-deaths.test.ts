@@ -8,7 +8,10 @@ const MACHINES = 3;
 const KILLS = 20;
 const BACK_WITHIN_MS = 10_000;
 /** Instances of a machine that are not destroyed; one of them runs at most. */
-const INSTANCES = 2;
+const INSTANCES = 3;
+/** So that one which starts too early is seen beside it. */
+const SLOW_TO_STOP = 'slow-to-stop';
+const ENDS_SLOWLY = ['/bin/sh', '-c', 'trap "sleep 0.7; exit 0" TERM; while :; do sleep 0.1; done'];
 
 /** Repeats from its seed, which a failed run prints. */
 function randomFrom(seed: number): (below: number) => number {
@@ -31,6 +34,7 @@ describe('the death of gateway, agents and Podman', () => {
   beforeAll(async () => {
     fleet = await RealFleet.open();
     renter = await fleet.renter();
+    await fleet.template(SLOW_TO_STOP, `${fleet.registry.at}/busybox`, { command: ENDS_SLOWLY });
     for (let machine = 0; machine < MACHINES; machine += 1) await fleet.host();
   });
   afterAll(() => fleet?.close());
@@ -41,6 +45,7 @@ describe('the death of gateway, agents and Podman', () => {
     const watch = watchContainers(fleet);
     const backMs: number[] = [];
     let done = '';
+    let running = 0;
     try {
       for (let kills = 0; kills < KILLS; ) {
         const asked = [];
@@ -59,7 +64,9 @@ describe('the death of gateway, agents and Podman', () => {
         await pause(random(300));
         await Promise.all(victims.map((victim) => start(fleet, victim)));
         done += `killed ${victims.map((victim) => (typeof victim === 'string' ? victim : victim.machineId))}; `;
-        backMs.push(await backAsWished(fleet, renter));
+        const back = await backAsWished(fleet, renter);
+        backMs.push(back.ms);
+        running += back.running;
       }
     } catch (error) {
       const logs = fleet.hosts.map(({ machineId, log }) => `${machineId}: ${log.slice(-2_000)}`).join('\n');
@@ -67,7 +74,11 @@ describe('the death of gateway, agents and Podman', () => {
     } finally {
       await watch.end();
     }
-    console.info(`as wished after ${backMs.sort((a, b) => a - b).map(Math.round)} ms; ${watch.looks} looks`);
+    console.info(
+      `as wished after ${backMs.sort((a, b) => a - b).map(Math.round)} ms; ${running} ran then; ${watch.looks} looks`,
+    );
+    // Else nothing was at stake.
+    expect(running).toBeGreaterThan(5);
     expect(watch.looks).toBeGreaterThan(100);
     expect(watch.twice, `SEED=${seed}`).toEqual([]);
     await renter.destroyAll();
@@ -91,44 +102,50 @@ async function start(fleet: RealFleet, victim: Victim): Promise<void> {
   else victim.start();
 }
 
-/** One request of a renter; its answer may be lost with the gateway. */
-async function step(renter: RealRenter, host: RealHost, random: (below: number) => number): Promise<string> {
-  const [kind, pick] = [random(5), random(INSTANCES)];
+/** What a renter does next with a machine; answers may be lost with the gateway. */
+async function step(renter: RealRenter, { machineId }: RealHost, random: (below: number) => number): Promise<string> {
+  const [kind, pick, type] = [random(5), random(INSTANCES), ['od', 'interruptible'][random(2)]];
   try {
-    const own = (await renter.instances()).filter(({ machine_id }) => machine_id === host.machineId);
-    const instance = own[pick] ?? own[0];
-    if (instance === undefined || (kind === 0 && own.length < INSTANCES)) {
-      return `deployed ${(await renter.deploy(host.machineId)).id}`;
+    const own = (await renter.instances()).filter(({ machine_id }) => machine_id === machineId);
+    const running = own.find(({ status }) => status === 'running');
+    const other = own.filter((instance) => instance !== running).at(pick % Math.max(own.length - 1, 1));
+    if (own.length === 0 || (kind < 2 && own.length < INSTANCES)) {
+      return `deployed ${(await renter.deploy(machineId, { template: SLOW_TO_STOP, type })).id}`;
     }
-    if (kind === 1) return `destroyed ${(await renter.destroy(instance.id)).id}`;
-    const action = instance.status === 'RUNNING' ? 'stop' : 'start';
-    return `${action} ${(await renter.act(instance.id, action)).id}`;
+    if (kind === 2) return `destroyed ${(await renter.destroy(own[pick % own.length]!.id)).id}`;
+    const stopped = running && (await renter.act(running.id, 'stop')).id;
+    const started = other && (await renter.act(other.id, 'start')).id;
+    return `stopped ${stopped ?? 'none'}, started ${started ?? 'none'}`;
   } catch (error) {
     return `refused or lost: ${(error as Error).message.slice(0, 80)}`;
   }
 }
 
-/** Waits until each machine's containers are what the gateway says; how long that took, in milliseconds. */
-async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<number> {
+/** Waits until the containers are what the gateway says, none of which failed to start; how long that took, and what runs. */
+async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms: number; running: number }> {
   const began = performance.now();
-  const instances = await renter.instances();
-  const ids = (of: { id: string }[]) => of.map(({ id }) => id).sort();
-  const wanted = ids(instances.filter(({ status }) => status.toUpperCase() === 'RUNNING'));
   let seen = '';
-  await until(
+  const running = await until(
     'what ought to run, and nothing else',
     async () => {
-      const containers = [...(await fleet.engine.containers())].map(([id, { running }]) => ({ id, running }));
-      const running = ids(containers.filter((container) => container.running));
-      const strange = containers.filter(({ id }) => !instances.some((instance) => instance.id === id));
+      const instances = await renter.instances();
+      const containers = [...(await fleet.engine.containers())];
+      const wanted = instances.filter(({ status }) => status === 'running').map(({ id }) => id);
+      const running = containers.filter(([, container]) => container.running).map(([id]) => id);
+      const erased = containers.every(([id]) => instances.some((instance) => instance.id === id));
       seen = JSON.stringify({ wanted, containers });
-      return String(running) === String(wanted) && strange.length === 0;
+      return String(running.sort()) === String(wanted.sort()) && erased ? { count: running.length } : null;
     },
     BACK_WITHIN_MS,
   ).catch((error) => {
     throw new Error(`${error.message}: ${seen}`);
   });
-  return performance.now() - began;
+  const ms = performance.now() - began;
+  for (const { id } of await renter.instances()) {
+    const { stopReason, runtime } = await renter.seen(id);
+    expect(stopReason, `${id}: ${runtime.message}`).not.toBe('START_FAILED');
+  }
+  return { ms, running: running.count };
 }
 
 /** Asks Podman what runs, again and again while it lives. */
@@ -138,8 +155,10 @@ function watchContainers({ engine }: RealFleet) {
   const watching = look();
   async function look(): Promise<void> {
     while (!isOver) {
-      const running = await engine.docker.listContainers({ filters: { status: ['running'] } }).catch(() => null);
-      if (running !== null) {
+      const found = await engine.docker.listContainers({ all: true }).catch(() => null);
+      if (found !== null) {
+        // Podman calls one that was asked to stop `stopping` for as long as its processes live.
+        const running = found.filter(({ State }) => State === 'running' || State === 'stopping');
         watch.looks += 1;
         const machines = running.map(({ Labels }) => Labels[LABELS.machine]);
         if (new Set(machines).size < machines.length) watch.twice.push(running.map(({ Names }) => Names[0]).join());
