@@ -6,7 +6,7 @@ import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, run } from '../support/process.js';
 import { type Service, startService } from '../support/service.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { GPU, gpu, gpuInTerminal } from './gpu.js';
+import { GPU, gpu, gpuInTerminal, readable } from './gpu.js';
 
 const MB = 1_000_000;
 const WITHOUT_SCRIPT = !String(spawnSync('script', ['--version']).stdout).includes('util-linux');
@@ -113,8 +113,9 @@ describe('gpu deploy --wait', () => {
     await agent.report([seen(id, 'RUNNING')]);
     const { code, stdout } = await program.ended;
     expect(code).toBe(0);
-    // The cursor is back, on a line with nothing on it.
-    expect(stdout).toMatch(/\u001b\[0?K\u001b\[\?25h$|\u001b\[\?25h(\u001b\[1G|\u001b\[0?K)*$/);
+    // The line is cleared, and the cursor back.
+    expect(readable(stdout)).not.toMatch(/Pulling|Container: /);
+    expect(readable(stdout)).toMatch(/^Status +<green>running<\/>$/m);
   });
 });
 
