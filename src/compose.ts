@@ -20,6 +20,7 @@ import { createKeyUses } from './http/key-uses.js';
 import { createMessages } from './http/messages.js';
 import { CALLBACK_PATH } from './http/payments/callback-path.js';
 import { createRateLimiter } from './http/rate-limit/rate-limit.js';
+import type { WriteRequest } from './http/request-log.js';
 import { createHttpServer } from './http/server.js';
 import { logPayment, withLog } from './log-payments.js';
 import { logRecheck } from './log-recheck.js';
@@ -87,8 +88,13 @@ function reasonOf(error: unknown): string {
   return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
 }
 
-/** Opens the whole gateway and listens. `requestLog` receives the line of each request. */
-export async function openGateway(config: Config, clock: Clock, log: Logger, requestLog = log): Promise<Gateway> {
+/** Opens the whole gateway and listens. `writeRequest` takes the line of each request. */
+export async function openGateway(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  writeRequest = requestWriter(log),
+): Promise<Gateway> {
   // Imported while the database opens; operator commands never need them.
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
   const domain = await openDomain(config, clock, log, 'after');
@@ -120,7 +126,7 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
       redisState: redis?.state ?? null,
       keyUses,
       log,
-      requestLog,
+      writeRequest,
       corsOrigins: config.corsOrigins,
       introspection: config.introspection,
       trustProxy: config.trustProxy,
@@ -150,6 +156,11 @@ export async function openGateway(config: Config, clock: Clock, log: Logger, req
     await domain.close();
     throw error;
   }
+}
+
+/** Null when the level leaves such lines out. */
+function requestWriter(log: Logger): WriteRequest | null {
+  return log.isLevelEnabled('info') ? (line) => log.info(line, 'request') : null;
 }
 
 /** The client takes 2 MB, so it is imported only when it is used. */

@@ -1,20 +1,24 @@
+import { hostname } from 'node:os';
 import { type Logger, pino } from 'pino';
+import type { RequestLine, WriteRequest } from './http/request-log.js';
 
 /** Length of text that is written at once under load. */
 const BUFFERED_CHARACTERS = 16_384;
 const FLUSH_EVERY_MS = 1_000;
 const STDERR = 2;
+const INFO = 30;
 
 export interface Log {
   /** Writes each line at once, after those that are buffered. */
   log: Logger;
-  /** For lines of requests: buffered, since one write for each would take half of a public route's throughput. */
-  requestLog: Logger;
+  /** Buffers the line of a request; null when the level leaves it out. */
+  writeRequest: WriteRequest | null;
 }
 
 /**
- * Logs to stderr: stdout is for people, and the demo key printed there must never be in a log. A buffered line waits for
- * a second at most, and never longer than the process: whatever ends it but SIGKILL writes the rest.
+ * Logs to stderr: stdout is for people, and the demo key printed there must never be in a log. One write for each request
+ * would take half of a public route's throughput, so their lines wait for a second at most, and never longer than the
+ * process: whatever ends it but SIGKILL writes the rest.
  */
 export function openLog(level: string): Log {
   const stderr = pino.destination({ dest: STDERR, sync: true });
@@ -31,8 +35,22 @@ export function openLog(level: string): Log {
   };
   setInterval(flush, FLUSH_EVERY_MS).unref();
   process.on('exit', flush);
-  return {
-    log: pino({ level }, { write: (line) => write(line, 0) }),
-    requestLog: pino({ level }, { write: (line) => write(line, BUFFERED_CHARACTERS) }),
-  };
+  const log = pino({ level }, { write: (line) => write(line, 0) });
+  const format = createFormat();
+  const writeRequest: WriteRequest = (line) => write(format(line), BUFFERED_CHARACTERS);
+  return { log, writeRequest: log.isLevelEnabled('info') ? writeRequest : null };
+}
+
+/** The line as pino would write it: 0.3 µs instead of 1.4, and a tenth of the CPU time of a kept public answer. */
+function createFormat(): (line: RequestLine) => string {
+  const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
+  // Id, method and route hold no character that JSON escapes.
+  return ({ id, method, route, status, ms, bytes, account, operation, address, aborted }) =>
+    `{"level":${INFO},"time":${Date.now()},${origin},"id":"${id}","method":"${method}","route":"${route}",` +
+    `"status":${status},"ms":${ms},"bytes":${bytes},"account":${quoted(account)},"operation":${quoted(operation)},` +
+    `"address":${quoted(address)},${aborted ? '"aborted":true,' : ''}"msg":"request"}\n`;
+}
+
+function quoted(text: string | null): string {
+  return text === null ? 'null' : JSON.stringify(text);
 }

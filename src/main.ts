@@ -13,9 +13,9 @@ const NOTICE_MS = 1_000;
 async function start(): Promise<void> {
   loadEnvFile();
   const config = readConfig(process.env);
-  const { log, requestLog } = openLog(config.logLevel);
+  const { log, writeRequest } = openLog(config.logLevel);
   logProcessEvents(log);
-  const opening = openGateway(config, systemClock, log, requestLog);
+  const opening = openGateway(config, systemClock, log, writeRequest);
   endOnSignal(opening, log);
   const gateway = await opening;
   process.stdout.write(welcome(gateway));

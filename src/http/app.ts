@@ -26,7 +26,7 @@ import { admit } from './rate-limit/admit.js';
 import type { RateLimiter } from './rate-limit/rate-limit.js';
 import { createJsonReader } from './read-json.js';
 import { createRequestIds } from './request-id.js';
-import { createRequestLog } from './request-log.js';
+import { createRequestLog, type WriteRequest } from './request-log.js';
 import { createIdentify, type Identify, resolverContext } from './request-state.js';
 import { acceptAnyPath, named, refuseMethod, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
@@ -38,8 +38,8 @@ export interface AppOptions extends HealthOptions {
   limiter: RateLimiter;
   keyUses: KeyUses;
   log: Logger;
-  /** For the line of each request. */
-  requestLog: Logger;
+  /** Writes the line of each request; null for no such lines. */
+  writeRequest: WriteRequest | null;
   corsOrigins: '*' | string[];
   introspection: boolean;
   /** Whose X-Forwarded headers are believed: nobody's, those of so many proxies, or those of these addresses. */
@@ -62,7 +62,7 @@ export function createApp(options: AppOptions): RequestListener {
   const agents = createAgentApi({ deps, log });
   return createPipeline({
     requestIds: createRequestIds(),
-    logRequest: createRequestLog(options.requestLog, isTrusted),
+    logRequest: options.writeRequest && createRequestLog(options.writeRequest, isTrusted),
     checkHead: createHeadCheck(isTrusted),
     cors: createCors(options.corsOrigins),
     answers,

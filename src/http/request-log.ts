@@ -1,28 +1,48 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { Logger } from 'pino';
 import proxyAddr from 'proxy-addr';
 import type { IsTrusted } from './trust-proxy.js';
 
 const FIRST_REFUSAL = 400;
 
+/** What the log says of a request. */
+export interface RequestLine {
+  id: string;
+  method: string;
+  /** Template of the route, such as /v1/instances/{id}. */
+  route: string;
+  /** Null when nothing was sent. */
+  status: number | null;
+  /** Milliseconds from the head of the request to the end of its answer, to the microsecond. */
+  ms: number;
+  /** Bytes sent, head and body. */
+  bytes: number;
+  account: string | null;
+  /** Name of the GraphQL operation that ran. */
+  operation: string | null;
+  /** Null when the connection was already lost. */
+  address: string | null;
+  /** The connection was lost before the answer was sent. */
+  aborted?: true;
+}
+
+export type WriteRequest = (line: RequestLine) => void;
 export type LogRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
  * One line for each request that is not routine, written when its answer has been sent or its connection is lost. It holds
- * neither path, query, headers nor body: any of them may contain a key. Null when the level leaves such lines out.
+ * neither path, query, headers nor body: any of them may contain a key.
  */
-export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest | null {
-  if (!log.isLevelEnabled('info')) return null;
+export function createRequestLog(writeLine: WriteRequest, isTrusted: IsTrusted): LogRequest {
   /** Bytes already attributed to answers, of each open connection. Answers leave a connection in order. */
   const attributed = new WeakMap<Socket, number>();
 
   return (request, response) => {
     const { socket } = request;
     const startedAt = performance.now();
-    // Unknown once the connection is closed.
-    const address = proxyAddr(request, isTrusted);
+    // Unknown once the connection is closed, whatever the type says.
+    const address: string | null = proxyAddr(request, isTrusted) ?? null;
     let isLogged = false;
     const write = (isFinished: boolean) => {
       if (isLogged) return;
@@ -34,21 +54,18 @@ export function createRequestLog(log: Logger, isTrusted: IsTrusted): LogRequest 
       if (isRoutine && response.statusCode < FIRST_REFUSAL) return;
       // What is written to a lost connection finishes too.
       const isAborted = !isFinished || socket.destroyed;
-      log.info(
-        {
-          id,
-          method: request.method,
-          route,
-          status: response.headersSent && bytes > 0 ? response.statusCode : null,
-          ms: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
-          bytes,
-          account: accountId,
-          operation: operation?.name ?? null,
-          address,
-          ...(isAborted && { aborted: true }),
-        },
-        'request',
-      );
+      writeLine({
+        id,
+        method: request.method!,
+        route,
+        status: response.headersSent && bytes > 0 ? response.statusCode : null,
+        ms: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
+        bytes,
+        account: accountId,
+        operation: operation?.name ?? null,
+        address,
+        ...(isAborted && { aborted: true }),
+      });
     };
     // Before Node hands the connection to the answer of a pipelined request.
     response.prependListener('finish', () => write(true));
