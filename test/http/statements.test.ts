@@ -13,7 +13,7 @@ afterAll(() => service?.close());
 afterEach(() => void vi.restoreAllMocks());
 
 /** What happens beside requests, or once on a connection. */
-const BACKGROUND = /^(due-|offered-|PREPARE )|update api_key set last_used_at/;
+const BACKGROUND = /^(due-|offered-|mark-away|settle-|open-outages|PREPARE )|update api_key set last_used_at/;
 
 /** The messages to the database, in order, that requests cause; some hold several statements. */
 async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {

@@ -72,6 +72,8 @@ describe('createTopUp', () => {
     shop = await openShop();
     const made = await topUp(await shop.gateway.renter('0'), 50);
     const other = await shop.gateway.renter('0');
+    const odd = await other.graphql(`{ topUp(id: "\\u0000") { id } }`);
+    expect([odd.status, odd.body]).toEqual([200, { data: { topUp: null } }]);
     const { body } = await other.graphql(`{ topUp(id: "${made.id}") { id } topUps { id } }`);
     expect(body.data).toEqual({ topUp: null, topUps: [] });
   });

@@ -4,6 +4,9 @@ import type { Micro } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { type Payment, type TopUp, type TopUpState, topUpState, UNASKED_SECONDS } from '../rules/top-up.js';
 
+/** `t-` and 20 hex characters, as `createTopUp` gives them. */
+const TOP_UP_ID = /^t-[0-9a-f]{20}$/;
+
 /** The rows of top-ups and payments, as SQL. */
 
 /** A top-up with its payments, oldest first, and what they make of it. */
@@ -23,6 +26,8 @@ const PAYMENT_COLUMNS = `asset, transaction, state, coins, usd_micro as "usdMicr
   first_seen_at as "firstSeenAt", credited_at as "creditedAt", asked_back as "askedBack", reason`;
 
 export async function findTopUpRow(from: Queryable, id: string): Promise<TopUp | null> {
+  // Whatever else is asked for names no top-up, and may not even be text to PostgreSQL.
+  if (!TOP_UP_ID.test(id)) return null;
   const { rows } = await from.query<TopUp>(`select ${TOP_UP_COLUMNS} from top_up where id = $1`, [id]);
   return rows[0] ?? null;
 }
