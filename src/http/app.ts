@@ -18,7 +18,7 @@ import { GRAPHQL_PATH, isGraphql } from './graphql/read-request.js';
 import { createReadiness, type HealthOptions, liveness } from './health.js';
 import type { KeyUses } from './key-uses.js';
 import { inheritFromExpress, type Messages } from './messages.js';
-import { createPaymentCallback, refuseAllButPost } from './payments/callback.js';
+import { createPaymentCallback } from './payments/callback.js';
 import { CALLBACK_PATH } from './payments/callback-path.js';
 import { createPipeline } from './pipeline.js';
 import { PublicAnswers, VARY } from './public-answers/public-answers.js';
@@ -28,7 +28,7 @@ import { createJsonReader } from './read-json.js';
 import { createRequestIds } from './request-id.js';
 import { createRequestLog, type WriteRequest } from './request-log.js';
 import { createIdentify, type Identify, resolverContext } from './request-state.js';
-import { acceptAnyPath, named, refuseMethod, refuseUnknownRoute } from './routing.js';
+import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
 import { trustProxies } from './trust-proxy.js';
 
@@ -91,12 +91,12 @@ function createExpressApp(options: AppOptions, identify: Identify, answers: Publ
   app.get('/healthz', liveness);
   app.get('/readyz', createReadiness(options));
   app.get('/v1/openapi.json', (_request, response) => void response.json(document));
-  app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseMethod);
+  app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseOtherMethods('GET, HEAD, OPTIONS'));
   app.use('/v1', createRest(schema, routes, restHooks(options, identify, answers)));
   if (deps.payments !== null) {
     app.all(CALLBACK_PATH, named(CALLBACK_PATH));
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));
-    app.all(CALLBACK_PATH, refuseAllButPost);
+    app.all(CALLBACK_PATH, refuseOtherMethods('POST, OPTIONS'));
   }
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));

@@ -20,12 +20,13 @@ export const acceptAnyPath: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** For paths that only GET serves. */
-export const refuseMethod: RequestHandler = (request, response) => {
-  const allowed = 'GET, HEAD, OPTIONS';
-  response.setHeader('Allow', allowed);
-  throw new DomainError('method_not_allowed', `${request.method} is not allowed here; allowed: ${allowed}`);
-};
+/** For paths that serve the methods of `allowed` alone, such as `GET, HEAD, OPTIONS`. */
+export function refuseOtherMethods(allowed: string): RequestHandler {
+  return (request, response) => {
+    response.setHeader('Allow', allowed);
+    throw new DomainError('method_not_allowed', `${request.method} is not allowed here; allowed: ${allowed}`);
+  };
+}
 
 export const refuseUnknownRoute: RequestHandler = (request) => {
   throw new DomainError('no_route', `no such endpoint: ${request.method} ${request.path}`);

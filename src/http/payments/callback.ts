@@ -8,12 +8,6 @@ import { receiveCallback } from '../../domain/topups/callbacks.js';
 /** A callback that lists a hundred transactions is smaller. */
 const BODY_LIMIT = '64kb';
 
-/** The route has one method. */
-export const refuseAllButPost: RequestHandler = (request, response) => {
-  response.setHeader('Allow', 'POST, OPTIONS');
-  throw new DomainError('method_not_allowed', `${request.method} is not allowed here; allowed: POST, OPTIONS`);
-};
-
 /**
  * The payment processor's callbacks. What is verified are the bytes as they were sent, whatever their type says. Answered
  * with 202 once all of it is committed; the processor sends again what is answered otherwise.
