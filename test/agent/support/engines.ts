@@ -91,7 +91,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
     },
     end: (signal) => end(child, signal),
     async containers() {
-      const found = await docker.listContainers({ all: true, filters: { label: [LABELS.instance] } });
+      const found = await listed(docker);
       return new Map(
         found.map(({ Labels, State, Names }) => [
           Labels[LABELS.instance]!,
@@ -137,6 +137,17 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
   };
   await engine.start();
   return engine;
+}
+
+/** Podman's list fails whole when one of its containers is erased in the meantime: it is asked again. */
+async function listed(docker: Docker, tries = 20): Promise<Docker.ContainerInfo[]> {
+  try {
+    return await docker.listContainers({ all: true, filters: { label: [LABELS.instance] } });
+  } catch (error) {
+    if (tries <= 1 || !/container not known|no such container/i.test(String(error))) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return listed(docker, tries - 1);
+  }
 }
 
 function podman(dir: string, socket: string, registries: string[]): ChildProcess {
