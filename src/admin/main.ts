@@ -10,6 +10,7 @@ import { addKeyCommands } from './api-keys.js';
 import { addAuditCommand } from './audit.js';
 import { addBackupCommands } from './backup.js';
 import { addCatalogueCommands } from './catalogue.js';
+import { addExportCommand } from './export.js';
 import { addInstanceCommands } from './instances.js';
 import { addMachineCommands } from './machines.js';
 import { addMarketCommands } from './market.js';
@@ -35,6 +36,7 @@ function createProgram(): Command {
   addTopUpCommands(program, run);
   addAuditCommand(program, run);
   addBackupCommands(program, run);
+  addExportCommand(program, run);
   exitByException(program);
   return program;
 }
