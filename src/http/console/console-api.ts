@@ -42,7 +42,7 @@ export function createConsoleApi({ deps, trustProxy, signup }: ConsoleOptions): 
   const signIns = createAttempts('attempts to sign in', SIGN_INS);
   const signUps = createAttempts('new accounts', SIGN_UPS);
   const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
-  const addressOf = (request: IncomingMessage) => proxyAddr(request, isTrusted) ?? '';
+  const addressOf = (request: IncomingMessage): string | undefined => proxyAddr(request, isTrusted);
 
   const fromOwnPage: RequestHandler = (request, _response, next) => {
     if (!isOwn(request))
