@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
+import { Streams } from './access/streams.js';
 import { type Config, domainSettings } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
@@ -39,6 +40,8 @@ export interface Gateway extends Domain {
   close(noticeMs?: number): Promise<void>;
   /** Address it listens on, such as http://127.0.0.1:4000. */
   address: string;
+  /** Ways into instances. */
+  streams: Streams;
   /** The demo account's key, if this start created it. */
   demoKey: string | null;
 }
@@ -100,7 +103,13 @@ export async function openGateway(
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
   let listener = answerStarting;
-  const server = createHttpServer(messages, (request, response) => listener(request, response));
+  let streams: Streams | null = null;
+  const server = createHttpServer(
+    messages,
+    (request, response) => listener(request, response),
+    undefined,
+    (request, socket, head) => streams?.handleUpgrade(request, socket, head) ?? false,
+  );
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
     // Before the seed: a start that fails on a taken port must not use up the demo key, which is shown only once.
@@ -118,6 +127,7 @@ export async function openGateway(
     const recheck = startRecheck(deps, logRecheck(log), onFault);
     const onPayment = logPayment(log);
     const reconciliation = startReconciliation(deps, onPayment, onFault);
+    streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
     let serving = true;
     listener = createApp({
       deps,
@@ -142,13 +152,14 @@ export async function openGateway(
       // A stream never ends by itself; its reader reconnects to another process.
       deps.subscriptions.close();
       deps.fleet.endWaits();
+      streams?.close();
       await drain(server);
       redis?.close();
       const fleetEnded = Promise.all([watch.stop(), deps.fleet.close()]);
       await orGiveUp(Promise.all([sweep.stop(), workEnded, fleetEnded]).then(() => keyUses.close()));
       await domain.close();
     };
-    return { deps, address, demoKey, close };
+    return { deps, address, streams, demoKey, close };
   } catch (error) {
     server.close();
     server.closeAllConnections();
