@@ -14,6 +14,7 @@ import './api-keys.js';
 import './node.js';
 import './quotes.js';
 import './spend.js';
+import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
 
