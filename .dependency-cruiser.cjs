@@ -45,6 +45,7 @@ module.exports = {
     area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
     area('market', [], 'prices and where they come from'),
     area('topups', ['billing'], 'credit paid in cryptocurrency'),
+    area('web-ports', ['billing', 'instances'], 'who may visit the web ports of instances'),
     area(
       'updates',
       ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'topups'],

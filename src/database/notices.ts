@@ -16,6 +16,8 @@ export type Notice =
   | { table: 'host'; machine: string }
   | { table: 'catalogue' }
   | { table: 'top_up'; id: string; account: string }
+  /** Which ports of an instance anybody may visit. */
+  | { table: 'open_port'; id: string }
   | { table: 'market_recheck' };
 
 export interface Listener {

@@ -6,6 +6,7 @@ import { Fleet } from './fleet/fleet.js';
 import { Inventory } from './inventory/inventory.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
+import { Visits } from './web-ports/visits.js';
 
 /**
  * What the operator decides, in the units of the rules. The table in src/config.ts adds to it each of its rows that is
@@ -29,6 +30,8 @@ export interface Deps {
   subscriptions: SubscriptionRegistry;
   /** The host agents that talk to this process. */
   fleet: Fleet;
+  /** Who may visit the web ports of instances. */
+  visits: Visits;
   /** Null: there are no top-ups. */
   payments: PaymentProcessor | null;
   clock: Clock;
@@ -49,6 +52,7 @@ export function createDeps(
     accountLoader: new AccountLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),
+    visits: new Visits(db, clock),
     payments,
     clock,
     settings,

@@ -13,6 +13,7 @@ import './accounts.js';
 import './api-keys.js';
 import './statements.js';
 import './top-ups.js';
+import './web-ports.js';
 
 export function buildSchema(): GraphQLSchema {
   return builder.toSchema();
