@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
+import { Streams } from './access/streams.js';
+import { WebFront } from './access/web/web-front.js';
 import { type Config, domainSettings } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
@@ -21,7 +23,8 @@ import { createMessages } from './http/messages.js';
 import { CALLBACK_PATH } from './http/payments/callback-path.js';
 import { createRateLimiter } from './http/rate-limit/rate-limit.js';
 import type { WriteRequest } from './http/request-log.js';
-import { createHttpServer } from './http/server.js';
+import { createHttpServer, type UpgradeListener } from './http/server.js';
+import { trustProxies } from './http/trust-proxy.js';
 import { logPayment, withLog } from './log-payments.js';
 import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
@@ -39,6 +42,8 @@ export interface Gateway extends Domain {
   close(noticeMs?: number): Promise<void>;
   /** Address it listens on, such as http://127.0.0.1:4000. */
   address: string;
+  /** Ways into instances. */
+  streams: Streams;
   /** The demo account's key, if this start created it. */
   demoKey: string | null;
 }
@@ -100,7 +105,13 @@ export async function openGateway(
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
   let listener = answerStarting;
-  const server = createHttpServer(messages, (request, response) => listener(request, response));
+  let takeStream: UpgradeListener = () => false;
+  const server = createHttpServer(
+    messages,
+    (request, response) => listener(request, response),
+    undefined,
+    (request, socket, head) => takeStream(request, socket, head),
+  );
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
     // Before the seed: a start that fails on a taken port must not use up the demo key, which is shown only once.
@@ -118,6 +129,12 @@ export async function openGateway(
     const recheck = startRecheck(deps, logRecheck(log), onFault);
     const onPayment = logPayment(log);
     const reconciliation = startReconciliation(deps, onPayment, onFault);
+    const streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
+    const isTrusted = trustProxies(config.trustProxy);
+    const webPorts = new WebFront({ deps, openStream: (wanted) => streams.open(wanted), isTrusted, onFault });
+    // An instance may have any path.
+    takeStream = (request, socket, head) =>
+      webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
     let serving = true;
     listener = createApp({
       deps,
@@ -129,7 +146,8 @@ export async function openGateway(
       writeRequest,
       corsOrigins: config.corsOrigins,
       introspection: config.introspection,
-      trustProxy: config.trustProxy,
+      isTrusted,
+      webPorts,
       messages,
       onPayment,
       graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
@@ -142,13 +160,15 @@ export async function openGateway(
       // A stream never ends by itself; its reader reconnects to another process.
       deps.subscriptions.close();
       deps.fleet.endWaits();
+      webPorts.close();
+      streams.close();
       await drain(server);
       redis?.close();
       const fleetEnded = Promise.all([watch.stop(), deps.fleet.close()]);
       await orGiveUp(Promise.all([sweep.stop(), workEnded, fleetEnded]).then(() => keyUses.close()));
       await domain.close();
     };
-    return { deps, address, demoKey, close };
+    return { deps, address, streams, demoKey, close };
   } catch (error) {
     server.close();
     server.closeAllConnections();

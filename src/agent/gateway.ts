@@ -47,7 +47,7 @@ export class Gateway {
   /** Null when no other document than `after` came within so many seconds. */
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
-    const path = `/desired?after=${after}&wait=${wait}`;
+    const path = `/desired?after=${after}&wait=${wait}&streams=1`;
     return this.#ask('GET', path, wait * 1_000 + ANSWERS_WITHIN_MS, desiredState, undefined, signal);
   }
 

@@ -100,11 +100,15 @@ export class Exchanges {
     this.#judgeAll([...this.#open].filter(({ visit }) => visit.expiresAt !== null && visit.expiresAt <= now));
   }
 
-  #judgeAll(exchanges: readonly Exchange[]): void {
-    for (const exchange of exchanges) void this.#judge(exchange).catch(this.#onFault);
+  /** Ends it unless it would be let in if it came now. */
+  judge(exchange: Exchange): void {
+    void this.#judge(exchange).catch(this.#onFault);
   }
 
-  /** Whether it would be let in if it came now. */
+  #judgeAll(exchanges: readonly Exchange[]): void {
+    for (const exchange of exchanges) this.judge(exchange);
+  }
+
   async #judge(exchange: Exchange): Promise<void> {
     while (this.#open.has(exchange)) {
       try {

@@ -82,7 +82,8 @@ export class WebFront {
   }
 
   /** Answers a request, or takes over the connection of a WebSocket. */
-  serve(request: IncomingMessage, response: ServerResponse, site: WebSite | null): void {
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    const site = this.siteOf(request) ?? null;
     request.state.route = ROUTE;
     request.state.mayLast = true;
     request.socket.setTimeout(IDLE_MS);
@@ -108,6 +109,7 @@ export class WebFront {
     if (site === null) return refuse(request, response, PAGES.nothing);
     if (request.url!.startsWith(`${LINK_PATH}?`)) return this.#followLink(request, response, site);
     const passes = this.#passesFor(request, site);
+    const asOf = visits.changes;
     const visit = await visits.admit(site, passes);
     if (visit === null) return refuse(request, response, PAGES.nothing);
     request.state.accountId = visit.accountId;
@@ -117,6 +119,7 @@ export class WebFront {
     const exchange: Exchange = { visit, site, passes, address: addresses[0]!, end: () => request.socket.destroy() };
     if (!this.#exchanges.begin(exchange)) return refuse(request, response, PAGES.tooMany);
     response.once('close', () => this.#exchanges.end(exchange));
+    if (visits.changes !== asOf) this.#exchanges.judge(exchange);
     this.#pass(request, response, visit, addresses);
   }
 
@@ -163,7 +166,7 @@ export class WebFront {
   }
 
   #pass(request: IncomingMessage, response: ServerResponse, visit: Visit, addresses: string[], isRetry = false): void {
-    const { headers, rawHeaders, method, url, upgrade: isUpgrade } = request;
+    const { headers, rawHeaders, method, url } = request;
     const visitor = { host: headers.host!, addresses, isTls: this.#isTls(request) };
     const outgoing = requestPort({
       agent: this.#agent,
@@ -197,7 +200,7 @@ export class WebFront {
     });
     outgoing.on('upgrade', (answer, stream, head) => {
       isAnswered = true;
-      if (isUpgrade) return join(request, response, answer, stream, head);
+      if (isUpgrade(request)) return join(request, response, answer, stream, head);
       stream.destroy();
       refuse(request, response, PAGES.badAnswer);
     });
@@ -206,22 +209,31 @@ export class WebFront {
   }
 }
 
-function hasBody({ headers, upgrade }: IncomingMessage): boolean {
-  return !upgrade && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
+/** Of a WebSocket: Node has handed its connection over. */
+function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
+  return request.upgrade === true;
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return (
+    !isUpgrade(request) && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+  );
 }
 
 /** What two programs could read in two ways; what one of them takes for a body would be the other's next request. */
-function isAmbiguous({ url, method, headers, upgrade }: IncomingMessage): boolean {
+function isAmbiguous(request: IncomingMessage): boolean {
+  const { url, method, headers } = request;
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
   if (!url!.startsWith('/') && !(url === '*' && method === 'OPTIONS')) return true;
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || length !== undefined)) return true;
-  return upgrade && (method !== 'GET' || coding !== undefined || Number(length ?? 0) > 0);
+  return isUpgrade(request) && (method !== 'GET' || coding !== undefined || Number(length ?? 0) > 0);
 }
 
 /** Headers that say where the message ends, in the proxy's own words. */
 function framing(request: IncomingMessage): string[] {
-  const { headers, method, upgrade } = request;
-  if (upgrade) return ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
+  const { headers, method } = request;
+  if (isUpgrade(request)) return ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
   if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked'];
   if (headers['content-length'] !== undefined) return ['Content-Length', headers['content-length']];
   return IDEMPOTENT.has(method!) || method === 'DELETE' ? [] : ['Content-Length', '0'];
@@ -240,7 +252,10 @@ function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
   const length = headers['content-length'];
   const hasLength = length !== undefined && statusCode !== NO_CONTENT;
   try {
-    response.writeHead(statusCode!, [...headersForVisitor(rawHeaders), ...(hasLength ? ['Content-Length', length] : [])]);
+    response.writeHead(statusCode!, [
+      ...headersForVisitor(rawHeaders),
+      ...(hasLength ? ['Content-Length', length] : []),
+    ]);
     // An event stream may say nothing for long.
     response.flushHeaders();
     return true;
@@ -266,7 +281,8 @@ function join(
     response.writeHead(SWITCHING_PROTOCOLS, [...headersForVisitor(answer.rawHeaders), ...upgrade]);
   } catch {
     stream.destroy();
-    return refuse(request, response, PAGES.badAnswer);
+    refuse(request, response, PAGES.badAnswer);
+    return;
   }
   response.flushHeaders();
   if (head.length > 0) stream.unshift(head);

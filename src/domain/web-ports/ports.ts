@@ -1,5 +1,10 @@
-import type { Settings } from '../deps.js';
 import { webHostOf } from '../rules/web-site.js';
+
+/** The part of the settings that addresses are made of. */
+interface Settings {
+  publicUrl: string;
+  serviceDomain: string;
+}
 
 /** What a container's row says of its ports. */
 export interface PortsRow {

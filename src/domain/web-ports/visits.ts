@@ -44,13 +44,17 @@ export class Visits {
   readonly #clock: Clock;
   readonly #instances = new LRUCache<string, { facts: InstanceFacts | null }>({ max: REMEMBERED });
   readonly #passes = new LRUCache<string, Pass>({ max: REMEMBERED });
-  /** Counts what was forgotten: what was read before it may be old. */
   #changes = 0;
 
   constructor(db: Database, clock: Clock) {
     this.#db = db;
     this.#clock = clock;
     db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
+  }
+
+  /** Counts what was forgotten: what was read before it may be old. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /**
@@ -68,8 +72,7 @@ export class Visits {
     for (const text of passes) {
       const pass = await this.#pass(text);
       const fits = pass?.instanceId === site.instanceId && pass.port === port && pass.accountId === accountId;
-      if (fits && pass.expiresAt > this.#clock.now())
-        return { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
+      if (fits && pass.expiresAt > this.#clock.now()) return { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
     }
     return null;
   }
