@@ -151,4 +151,4 @@ const PASS = `
   select web_pass.instance_id as "instanceId", web_pass.port, key_id as "keyId", account_id as "accountId",
     web_pass.expires_at as "expiresAt"
   from web_pass join api_key on api_key.id = key_id join account on account.id = account_id
-  where hash = $1 and not is_link and revoked_at is null and suspended_at is null`;
+  where web_pass.hash = $1 and not is_link and revoked_at is null and suspended_at is null`;
