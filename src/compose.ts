@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
+import { logsOf } from './access/open-logs.js';
 import { Streams } from './access/streams.js';
 import { WebFront } from './access/web/web-front.js';
 import { type Config, domainSettings } from './config.js';
@@ -137,7 +138,7 @@ export async function openGateway(
       webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
     let serving = true;
     listener = createApp({
-      deps,
+      deps: { ...deps, openLogs: logsOf(streams) },
       schema: buildSchema(),
       limiter: createRateLimiter(redis ?? undefined),
       redisState: redis?.state ?? null,

@@ -4,6 +4,7 @@ import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Fleet } from './fleet/fleet.js';
 import { Inventory } from './inventory/inventory.js';
+import type { OpenLogs } from './log-source.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { Visits } from './web-ports/visits.js';
@@ -32,6 +33,8 @@ export interface Deps {
   fleet: Fleet;
   /** Who may visit the web ports of instances. */
   visits: Visits;
+  /** Null in a process that host agents don't talk to. */
+  openLogs: OpenLogs | null;
   /** Null: there are no top-ups. */
   payments: PaymentProcessor | null;
   clock: Clock;
@@ -53,6 +56,7 @@ export function createDeps(
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),
     visits: new Visits(db, clock),
+    openLogs: null,
     payments,
     clock,
     settings,

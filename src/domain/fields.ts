@@ -111,7 +111,7 @@ export const fields = {
     description: 'Where the link leads, with its query.',
     default: '/',
   },
-  logTail: { ...wholeNumber(1, 1_000, 'How many of the last lines.'), default: 100 },
+  logTail: { ...wholeNumber(0, 1_000, 'How many of the last lines.'), default: 100 },
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
   note: text(1, 1_000, 'The reason for the movement.'),

@@ -14,6 +14,7 @@ import './api-keys.js';
 import './statements.js';
 import './top-ups.js';
 import './web-ports.js';
+import './instance-logs.js';
 
 export function buildSchema(): GraphQLSchema {
   return builder.toSchema();

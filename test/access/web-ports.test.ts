@@ -14,7 +14,9 @@ describe.skipIf(why !== null)('web ports', () => {
     cookie = await follow(web.gateways[0]!, await web.link());
   });
 
-  afterAll(() => {return web?.close()});
+  afterAll(() => {
+    return web?.close();
+  });
 
   it('serves the first port to who followed the link, over both gateways', async () => {
     for (const gateway of web.gateways) {

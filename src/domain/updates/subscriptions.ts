@@ -20,7 +20,7 @@ export interface Subscriber {
   keyId: string;
 }
 
-export type Topic = 'instances' | 'balance' | 'offers' | 'topUps';
+export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'logs';
 
 /** What may have changed since a stream's last read. */
 export interface Changes {
@@ -106,14 +106,15 @@ export class SubscriptionRegistry {
       for (const stream of this.#streams.get(notice.account) ?? []) {
         // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of burn,
         // credit or suspension makes an account notice.
-        if (stream.topic === 'instances' || stream.topic === 'balance') {
+        if (stream.topic !== 'offers' && stream.topic !== 'topUps') {
           stream.markChanged({ content: true, instance: notice.id });
         }
       }
     }
     if (table === 'container') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        if (stream.topic === 'instances') stream.markChanged({ content: true, instance: notice.id });
+        if (stream.topic === 'instances' || stream.topic === 'logs')
+          stream.markChanged({ content: true, instance: notice.id });
       }
     }
     if (table === 'instance' || table === 'machine' || table === 'catalogue') {

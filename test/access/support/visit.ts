@@ -15,7 +15,12 @@ export interface VisitOptions {
 }
 
 /** A request to a gateway under any Host, which `fetch` does not send. */
-export function open(gateway: string, host: string, path: string, options: VisitOptions = {}): Promise<IncomingMessage> {
+export function open(
+  gateway: string,
+  host: string,
+  path: string,
+  options: VisitOptions = {},
+): Promise<IncomingMessage> {
   const { hostname, port } = new URL(gateway);
   return new Promise((resolve, reject) => {
     const { method = 'GET', headers = {}, body } = options;

@@ -25,7 +25,7 @@ export class WebFleet {
   ) {}
 
   static async open(): Promise<WebFleet> {
-const fleet = await RealFleet.open();
+    const fleet = await RealFleet.open();
     await fleet.registry.push(WEB, {
       command: ['/app/node', '/app/server.mjs'],
       glibc: true,
@@ -86,7 +86,6 @@ const fleet = await RealFleet.open();
     await this.second.close();
     await this.fleet.close();
   }
-
 }
 
 async function secondGateway({ env }: RealFleet): Promise<Gateway> {
@@ -111,6 +110,7 @@ function nodeFiles(): Record<string, string> {
     'app/ws': join(PACKAGE_ROOT, 'node_modules/ws'),
   };
   const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
-  for (const [, path] of libraries.matchAll(/ (\/\S+) \(/g)) files[`${dirname(path!).slice(1)}/${path!.split('/').at(-1)}`] = path!;
+  for (const [, path] of libraries.matchAll(/ (\/\S+) \(/g))
+    files[`${dirname(path!).slice(1)}/${path!.split('/').at(-1)}`] = path!;
   return files;
 }

@@ -40,7 +40,10 @@ const routes = {
   '/events': (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     let count = 0;
-    const timer = setInterval(() => response.write(`data: ${(count += 1)}\n\n`), 50);
+    const timer = setInterval(() => {
+      count += 1;
+      response.write(`data: ${count}\n\n`);
+    }, 50);
     response.on('close', () => clearInterval(timer));
   },
   '/silent-events': (_request, response) => {

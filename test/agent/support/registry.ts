@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -151,7 +160,13 @@ function tar(dir: string, name: string): Buffer {
   return readFileSync(join(dir, `${name}.tar`));
 }
 
-async function pushImage(base: string, name: string, layers: Buffer[], command: string[], ports: number[]): Promise<void> {
+async function pushImage(
+  base: string,
+  name: string,
+  layers: Buffer[],
+  command: string[],
+  ports: number[],
+): Promise<void> {
   const config = Buffer.from(
     JSON.stringify({
       architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
