@@ -12,6 +12,7 @@ import { addMarketCommands } from './market.js';
 import { addRentalCommands } from './rentals.js';
 import { harmless, paint } from './terminal.js';
 import { addTopUpCommands } from './top-ups.js';
+import { addWebCommands } from './web.js';
 
 const NOTES = `
 Examples:
@@ -41,6 +42,7 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   addMarketCommands(program);
   addRentalCommands(program);
+  addWebCommands(program);
   addTopUpCommands(program);
   addAccountCommands(program);
   addCompletionCommand(program);

@@ -16,6 +16,8 @@ import { Visits } from './web-ports/visits.js';
 export interface Settings {
   /** Where the service is reached, without a slash at the end; known once it listens. */
   publicUrl: string;
+  /** Where SSH into instances leads, and the host's public key; null where there is none. Known once it listens. */
+  ssh: { host: string; port: number; hostKey: string } | null;
 }
 
 /** What every use case needs; created once by the composition root. */

@@ -11,6 +11,7 @@ import './offer-search.js';
 import './balance.js';
 import './accounts.js';
 import './api-keys.js';
+import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
 import './web-ports.js';

@@ -36,6 +36,7 @@ export class Exchanges {
   readonly #counts = new Map<string, number>();
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
+  #isClosed = false;
 
   constructor(deps: Deps, onFault: (error: unknown) => void) {
     this.#deps = deps;
@@ -51,10 +52,10 @@ export class Exchanges {
     return this.#open.size;
   }
 
-  /** False when too many are open; else `end` must follow. */
+  /** False when too many are open, or after `close`; else `end` must follow. */
   begin(exchange: Exchange): boolean {
     const { visit, address } = exchange;
-    if (this.#open.size >= MAX_ALL || this.#count(visit.instanceId) >= MAX_OF_INSTANCE) return false;
+    if (this.#isClosed || this.#open.size >= MAX_ALL || this.#count(visit.instanceId) >= MAX_OF_INSTANCE) return false;
     if (this.#count(address) >= MAX_OF_ADDRESS) return false;
     this.#open.add(exchange);
     this.#add(exchange, 1);
@@ -66,6 +67,7 @@ export class Exchanges {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#unsubscribe();
     clearInterval(this.#timer);
     for (const exchange of this.#open) exchange.end();
