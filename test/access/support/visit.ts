@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 
 export interface Answer {
@@ -41,4 +42,32 @@ export async function follow(gateway: string, link: URL): Promise<string> {
   const { status, headers } = await visit(gateway, link.host, link.pathname + link.search);
   if (status !== 303) throw new Error(`the link is answered with ${status}`);
   return headers['set-cookie']![0]!.split(';')[0]!;
+}
+
+/** Sends so many bytes without holding them; what the answer says. */
+export function upload(
+  gateway: string,
+  host: string,
+  path: string,
+  headers: Record<string, string>,
+  bytes: number,
+): Promise<string> {
+  const { hostname, port } = new URL(gateway);
+  const chunk = Buffer.alloc(65_536, 'u');
+  let left = bytes;
+  const body = new Readable({
+    read() {
+      const size = Math.min(left, chunk.length);
+      left -= size;
+      this.push(size === 0 ? null : chunk.subarray(0, size));
+    },
+  });
+  return new Promise((resolve, reject) => {
+    const all = { host, 'content-length': String(bytes), ...headers };
+    const call = request({ hostname, port, path, method: 'POST', agent: false, headers: all }, (answer) => {
+      buffer(answer).then((text) => resolve(text.toString()), reject);
+    });
+    call.on('error', reject);
+    body.pipe(call);
+  });
 }
