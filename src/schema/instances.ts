@@ -11,6 +11,8 @@ import {
   type Usage,
   usageOf,
 } from '../domain/instances/instances.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
+import { secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
@@ -32,8 +34,8 @@ const InstanceActionKind = builder.enumType('InstanceActionKind', {
   description: 'What can be done to an instance.',
   values: {
     START: { description: 'From STOPPED. Starts it on its machine, if that is free and the balance covers it.' },
-    STOP: { description: 'From RUNNING. GPU billing ends that second.' },
-    DESTROY: { description: 'From RUNNING or STOPPED. All billing ends that second and the disk is erased.' },
+    STOP: { description: 'From RUNNING. GPU billing ends with that second.' },
+    DESTROY: { description: 'From RUNNING or STOPPED. All billing ends with that second and the disk is erased.' },
   },
 });
 
@@ -75,6 +77,10 @@ const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
     gpuCost: t.expose('gpuCost', { type: 'USD', description: 'Cost of the GPU seconds.' }),
     diskCost: t.expose('diskCost', { type: 'USD', description: 'Cost of the disk seconds.' }),
     earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'The charge for leaving a reserved term early.' }),
+    preemptionMinimum: t.expose('preemptionMinimum', {
+      type: 'USD',
+      description: `What was left of the first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds when starts that sent another instance away ended.`,
+    }),
     total: t.expose('total', { type: 'USD', description: 'The sum of all parts.' }),
   }),
 });
@@ -100,7 +106,16 @@ export const InstanceType = builder.prismaObject('Instance', {
       resolve: ({ id }, _args, { deps }) => `${id}.${deps.settings.serviceDomain}`,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First second billed.' }),
-    stoppedAt: t.expose('stoppedAt', { type: 'DateTime', nullable: true, description: 'Null while it runs.' }),
+    stoppedAt: t.expose('stoppedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.',
+    }),
+    minimumUntil: t.expose('minimumUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: `While it runs after it sent an interruptible instance away: its first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, up to this instant, are billed however early it ends. Null otherwise.`,
+    }),
     destroyedAt: t.expose('destroyedAt', { type: 'DateTime', nullable: true, description: 'Null until destroyed.' }),
     stopReason: t.expose('stopReason', { type: StopReason, nullable: true, description: 'Null while it runs.' }),
     reservedUntil: t.field({
@@ -113,7 +128,7 @@ export const InstanceType = builder.prismaObject('Instance', {
     earlyExitCost: t.field({
       type: 'USD',
       description: 'What destroying it now would cost on top of usage.',
-      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, deps.clock.now()),
+      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
     }),
     usage: t.field({
       type: UsageType,

@@ -10,6 +10,8 @@ export interface Usage {
   gpuCost: Micro;
   diskCost: Micro;
   earlyExit: Micro;
+  /** The rests of the minimums of starts that sent another instance away. */
+  preemptionMinimum: Micro;
   total: Micro;
 }
 
@@ -22,8 +24,17 @@ export function usageAt(instance: Instance, now: Instant): Usage {
   const usageUnits = gpuUnits + unitsOfUsage(instance.diskRate, diskSeconds);
   const gpuCost = shownSpend(gpuUnits);
   const usage = shownSpend(usageUnits);
-  const total = shownSpend(usageUnits + instance.earlyExitUnits);
-  return { gpuSeconds, diskSeconds, gpuCost, diskCost: usage - gpuCost, earlyExit: total - usage, total };
+  const beforeMinimum = shownSpend(usageUnits + instance.earlyExitUnits);
+  const total = shownSpend(usageUnits + instance.earlyExitUnits + instance.minimumUnits);
+  return {
+    gpuSeconds,
+    diskSeconds,
+    gpuCost,
+    diskCost: usage - gpuCost,
+    earlyExit: beforeMinimum - usage,
+    preemptionMinimum: total - beforeMinimum,
+    total,
+  };
 }
 
 /** The end of the reserved term as it stands now; null for other modes. */
