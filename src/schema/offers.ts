@@ -71,7 +71,8 @@ const offerArgs = builder.args((t) => ({
   limit: t.int(fromField(fields.limit)),
   includePreemptible: t.boolean({
     defaultValue: false,
-    description: 'Also machines that are held only by an interruptible instance, which would have to leave: see `preemptible`.',
+    description:
+      'Also machines that are held only by an interruptible instance, which would have to leave: see `preemptible`.',
   }),
 }));
 

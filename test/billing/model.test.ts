@@ -91,7 +91,11 @@ const command = fc.oneof(
   // The seconds around the next exhaustion or end of grace are where rules go wrong.
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('leapToDue' as const), account, off: fc.constantFrom(-1, -0.6, 0, 0.3, 1, 1.2, 2) }),
+    arbitrary: fc.record({
+      do: fc.constant('leapToDue' as const),
+      account,
+      off: fc.constantFrom(-1, -0.6, 0, 0.3, 1, 1.2, 2),
+    }),
   },
 );
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;

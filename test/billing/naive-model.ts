@@ -236,7 +236,8 @@ export class NaiveModel {
       .filter((rental) => rental !== holder)
       .reduce((sum, rental) => sum + rental.diskRate + (isRunning(rental) ? rental.gpuRate : 0n), 0n);
     const kept = holder?.account === renter ? holder.diskRate : 0n;
-    if (this.credit(renter) - this.spend(renter, max(at, renter.written)) < (paying + kept + added) * HOUR) return false;
+    if (this.credit(renter) - this.spend(renter, max(at, renter.written)) < (paying + kept + added) * HOUR)
+      return false;
     return holder;
   }
 
@@ -244,7 +245,9 @@ export class NaiveModel {
   #endOf({ account, from, runs }: Rental, { at, end }: Second): Instant {
     const last = runs.at(-1)!;
     const isOver =
-      account.exhaustedAt === null ? account.written <= at && this.#isDry(account, at) : account.exhaustedAt + this.#grace === at;
+      account.exhaustedAt === null
+        ? account.written <= at && this.#isDry(account, at)
+        : account.exhaustedAt + this.#grace === at;
     return max(isOver ? at : end, from, last.to ?? last.from);
   }
 

@@ -1,9 +1,11 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
 import { audit } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { statement } from '../../src/domain/billing/statement.js';
 import { act, deploy, findInstance, operatorAct, usageOf } from '../../src/domain/instances/instances.js';
+import { DomainError } from '../../src/domain/rules/errors.js';
 import { formatInstant, type Instant, instantOf } from '../../src/domain/rules/time.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
@@ -252,7 +254,9 @@ test('a second that is stopped in at the end of a month belongs to that month', 
   domain.clock.advance(3_600);
   await destroy(account, other);
   const { monthSpend, balance } = await readBalance(domain, account);
-  const december = [...(await statement(domain, account, { from: instantOf(new Date('2026-12-01T00:00:00Z')), to: null })).lines];
+  const december = [
+    ...(await statement(domain, account, { from: instantOf(new Date('2026-12-01T00:00:00Z')), to: null })).lines,
+  ];
   expect(december.map(({ instanceId, kind, seconds }) => [instanceId, kind, seconds])).toEqual([
     [one, 'DISK', 3_600n],
     [other, 'GPU', 3_600n],
@@ -358,4 +362,92 @@ test('the balance is the same whether it was read once or at every moment', asyn
   const rows = await domain.db.prisma.account.findMany({ where: { id: { in: [read, unread] } } });
   expect(rows[0]!.spendUnits).toBe(rows[1]!.spendUnits);
   expect(formatInstant(instantOf(rows[0]!.settledAt))).toBe(formatInstant(instantOf(rows[1]!.settledAt)));
+});
+
+describe('whatever is done in whatever order', () => {
+  const RUNS = Number(process.env.SECONDS_RUNS ?? 25);
+  const step = fc.record({
+    account: fc.nat({ max: 2 }),
+    machine: fc.nat({ max: 1 }),
+    do: fc.constantFrom('deploy', 'deploy', 'START', 'STOP', 'STOP', 'DESTROY'),
+    mode: fc.constantFrom('ON_DEMAND' as const, 'INTERRUPTIBLE' as const),
+    pick: fc.nat({ max: 2 }),
+    // Often within the same second, now and then on its edge.
+    passes: fc.oneof(
+      fc.integer({ min: 1, max: 400 }),
+      fc.integer({ min: 1, max: 3_000 }),
+      fc.constant('edge' as const),
+    ),
+  });
+
+  /** A stretch [from, to) of milliseconds for which an instance really had its machine. */
+  interface Held {
+    id: string;
+    machineId: string;
+    from: number;
+    to: number | null;
+  }
+
+  test(
+    'a machine sells each second that was touched, once, and nobody holds more than is paid',
+    { timeout: 240_000 },
+    () =>
+      fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 30 }), async (steps) => {
+          const accounts = [await domain.account('900'), await domain.account('900'), await domain.account('900')];
+          const machines = [await domain.machine(), await domain.machine()];
+          const mine: { id: string; machineId: string }[][] = [[], [], []];
+          const held: Held[] = [];
+          const begin = (id: string, machineId: string) => {
+            const from = domain.clock.nowMs();
+            // Whoever was there has gone.
+            for (const each of held) if (each.machineId === machineId) each.to ??= from;
+            held.push({ id, machineId, from, to: null });
+          };
+          const end = (id: string) => {
+            for (const each of held) if (each.id === id) each.to ??= domain.clock.nowMs();
+          };
+          for (const { account, machine, mode, pick, passes, do: what } of steps) {
+            if (passes === 'edge') at(0);
+            else domain.clock.advance(passes / 1_000);
+            const [accountId, machineId] = [accounts[account]!, machines[machine]!];
+            const chosen = mine[account]!.at(-1 - pick);
+            try {
+              if (what === 'deploy') {
+                const { instance } = await deploy(domain, accountId, { machineId, diskGb: 1, mode });
+                mine[account]!.push({ id: instance.id, machineId });
+                begin(instance.id, machineId);
+              } else if (chosen !== undefined) {
+                await act(domain, accountId, { id: chosen.id, action: what as 'START' | 'STOP' | 'DESTROY' });
+                if (what === 'START') begin(chosen.id, chosen.machineId);
+                else end(chosen.id);
+              }
+            } catch (error) {
+              if (!(error instanceof DomainError)) throw error;
+            }
+          }
+          domain.clock.advance(0.4);
+          for (const [index, instances] of mine.entries())
+            for (const { id } of instances) {
+              if ((await findInstance(domain, accounts[index]!, id))!.status !== 'RUNNING') continue;
+              await stop(accounts[index]!, id);
+              end(id);
+            }
+          for (const machineId of machines) {
+            const stretches = held.filter((each) => each.machineId === machineId);
+            const touched = new Set<number>();
+            let heldMs = 0;
+            for (const { from, to } of stretches) {
+              heldMs += to! - from;
+              for (let second = Math.floor(from / 1_000); second * 1_000 < to!; second += 1) touched.add(second);
+            }
+            const sold = await soldOf(machineId);
+            expect(sold).toBe(BigInt(touched.size));
+            expect(heldMs).toBeLessThanOrEqual(Number(sold) * 1_000);
+          }
+          await isClean();
+        }),
+        { numRuns: RUNS, verbose: 1 },
+      ),
+  );
 });

@@ -153,10 +153,7 @@ export interface NewInstance extends LockedRates, Pick<Instance, 'template' | 'd
 }
 
 /** A new instance begins: running, its GPU and disk intervals open. */
-export function deploy(
-  step: Step,
-  { id, machine, takeover, template, diskGb, mode, ...rates }: NewInstance,
-): Instance {
+export function deploy(step: Step, { id, machine, takeover, template, diskGb, mode, ...rates }: NewInstance): Instance {
   const instance: Instance = {
     id,
     accountId: step.account.id,
