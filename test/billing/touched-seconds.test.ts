@@ -115,6 +115,44 @@ describe('a second that was used is paid for', () => {
   });
 });
 
+test('the example of docs/billing.md', async () => {
+  const [ann, bob] = [await domain.account(), await domain.account()];
+  const machineId = await domain.machine();
+  const minute = domain.clock.now();
+  const to = (second: number) => domain.clock.advance(second - (domain.clock.nowMs() / 1_000 - Number(minute)));
+  to(10.4);
+  const anns = await rent(ann, machineId);
+  to(12.05);
+  await stop(ann, anns);
+  to(12.3);
+  await start(ann, anns);
+  to(12.8);
+  await destroy(ann, anns);
+  to(12.9);
+  const bobs = await rent(bob, machineId);
+  to(13.1);
+  await stop(bob, bobs);
+  const intervals = async (instanceId: string) =>
+    (await domain.db.prisma.usageInterval.findMany({ where: { instanceId }, orderBy: { ordinal: 'asc' } })).map(
+      ({ resource, startedAt, endedAt }) =>
+        [resource, instantOf(startedAt) - minute, endedAt && instantOf(endedAt) - minute] as const,
+    );
+  expect(new Set(await intervals(anns))).toEqual(
+    new Set([
+      ['GPU', 10n, 13n],
+      ['GPU', 13n, 13n],
+      ['DISK', 10n, 13n],
+    ]),
+  );
+  expect(new Set(await intervals(bobs))).toEqual(
+    new Set([
+      ['GPU', 13n, 14n],
+      ['DISK', 12n, null],
+    ]),
+  );
+  await isClean();
+});
+
 describe('a second is sold once', () => {
   test('to one instance that stops and starts within it', async () => {
     const account = await domain.account();
