@@ -69,7 +69,14 @@ export async function startRegistry(): Promise<TestRegistry> {
     slowAt: '',
     bytesPerSecond: 6_000_000,
     async push(name, options = {}) {
-      const { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false, programs = [], files = {}, ports = [] } = options;
+      const {
+        command = RUNS_UNTIL_TERM,
+        extraBytes = 0,
+        glibc = false,
+        programs = [],
+        files = {},
+        ports = [],
+      } = options;
       const layers = [
         busybox,
         ...(glibc ? [glibcLayer(dir)] : []),
