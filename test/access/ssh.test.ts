@@ -200,6 +200,7 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
           error ? reject(error) : resolve(channel),
         ),
       );
+    await soon('it listens', async () => (await ssh.ssh(id, 'nc 127.0.0.1 7000 </dev/null')).code === 0);
     const channels = await Promise.all(Array.from({ length: 100 }, () => forward('localhost', 7_000)));
     const answers = await Promise.all(
       channels.map(async (channel, index) => {
@@ -267,7 +268,7 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
       ['no key', id, null],
       ['an instance that is not there', 'i-00000000', key],
       ['another kind of name', 'root', key],
-      ['a name of SQL', "i-'or 1=1", key],
+      ['almost an id', 'I-00000000', key],
     ];
     for (const gateway of [0, 1]) {
       const done = await Promise.all(attempts.map(([, user, with_]) => client(gateway, with_).ssh(user, 'echo in')));
@@ -289,18 +290,16 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   it('cuts off a client that offers a thousand keys, or none', async () => {
     let offered = 0;
     const keys = Array.from({ length: 30 }, () => ssh2.utils.generateKeyPairSync('ed25519').private);
-    const ended = await attempt((left, _partial, next) => {
+    const ended = await attempt((_left, _partial, next) => {
       offered += 1;
       next({ type: 'publickey', username: id, key: keys[offered % keys.length]! });
-      return left;
     });
     expect(ended).toBe('ended');
     expect(offered).toBeLessThanOrEqual(25);
     let none = 0;
-    await attempt((left, _partial, next) => {
+    await attempt((_left, _partial, next) => {
       none += 1;
       next({ type: 'none', username: id });
-      return left;
     });
     expect(none).toBeLessThanOrEqual(25);
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
