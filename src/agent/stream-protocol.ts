@@ -19,6 +19,8 @@ export const MAX_STREAMS_PER_MACHINE = 512;
 export const WANT_SECONDS = 10;
 /** Of one frame. */
 export const MAX_FRAME_BYTES = 1_048_576;
+/** Of what came meanwhile, so much is sent in one frame: larger ones cost more than they save. */
+const SENT_TOGETHER_BYTES = 131_072;
 /** Bytes that wait on one side for a reader, besides those in the connection's own buffers. */
 const BUFFERED_BYTES = 262_144;
 const PING_EVERY_MS = 20_000;
@@ -170,7 +172,7 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
     if (left === 0) done();
     let [index, from] = [0, 0];
     while (left > 0) {
-      const frame = Buffer.allocUnsafe(Math.min(left, MAX_FRAME_BYTES - 1) + 1);
+      const frame = Buffer.allocUnsafe(Math.min(left, SENT_TOGETHER_BYTES) + 1);
       frame[0] = channel;
       for (let at = 1; at < frame.length; ) {
         const chunk = chunks[index]!;
