@@ -4,14 +4,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
+import { logsOf } from './access/open-logs.js';
 import { hostKey } from './access/ssh/host-key.js';
 import { SshServer } from './access/ssh/server.js';
 import { Streams } from './access/streams.js';
+import { WebFront } from './access/web/web-front.js';
 import { type Config, domainSettings } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
 import type { NotifyMode } from './database/pool.js';
+import { startSessionSweep } from './domain/accounts/sessions.js';
 import { startSweep } from './domain/billing/sweep.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import { startFleetWatch } from './domain/fleet/watch.js';
@@ -24,7 +27,8 @@ import { createMessages } from './http/messages.js';
 import { CALLBACK_PATH } from './http/payments/callback-path.js';
 import { createRateLimiter } from './http/rate-limit/rate-limit.js';
 import type { WriteRequest } from './http/request-log.js';
-import { createHttpServer } from './http/server.js';
+import { createHttpServer, type UpgradeListener } from './http/server.js';
+import { trustProxies } from './http/trust-proxy.js';
 import { logPayment, withLog } from './log-payments.js';
 import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
@@ -110,13 +114,13 @@ export async function openGateway(
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
   let listener = answerStarting;
-  let streams: Streams | null = null;
+  let takeStream: UpgradeListener = () => false;
   let ssh: SshServer | null = null;
   const server = createHttpServer(
     messages,
     (request, response) => listener(request, response),
     undefined,
-    (request, socket, head) => streams?.handleUpgrade(request, socket, head) ?? false,
+    (request, socket, head) => takeStream(request, socket, head),
   );
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
@@ -125,7 +129,7 @@ export async function openGateway(
     const publicUrl = config.publicUrl ?? address;
     const payments = openPayments(config, publicUrl, clock, log);
     const deps: Deps = { ...domain.deps, payments, settings: { ...domain.deps.settings, publicUrl } };
-    streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
+    const streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
     ssh = await openSsh(config, deps, streams, log);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
@@ -133,14 +137,20 @@ export async function openGateway(
     const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
     const keyUses = createKeyUses(deps, onFault);
     const sweep = startSweep(deps, onFault);
+    const sessionSweep = config.console ? startSessionSweep(deps, onFault) : null;
     deps.fleet.onFault = onFault;
     const watch = startFleetWatch(deps, onFault);
     const recheck = startRecheck(deps, logRecheck(log), onFault);
     const onPayment = logPayment(log);
     const reconciliation = startReconciliation(deps, onPayment, onFault);
+    const isTrusted = trustProxies(config.trustProxy);
+    const webPorts = new WebFront({ deps, openStream: (wanted) => streams.open(wanted), isTrusted, onFault });
+    // An instance may have any path.
+    takeStream = (request, socket, head) =>
+      webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
     let serving = true;
     listener = createApp({
-      deps,
+      deps: { ...deps, openLogs: logsOf(streams) },
       schema: buildSchema(),
       limiter: createRateLimiter(redis ?? undefined),
       redisState: redis?.state ?? null,
@@ -149,10 +159,13 @@ export async function openGateway(
       writeRequest,
       corsOrigins: config.corsOrigins,
       introspection: config.introspection,
-      trustProxy: config.trustProxy,
+      isTrusted,
+      webPorts,
       messages,
       onPayment,
       graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
+      consoleDir: config.console ? join(PACKAGE_ROOT, 'dist/console') : null,
+      signup: config.signup,
       isServing: () => serving,
     });
     const close = async (noticeMs = 0) => {
@@ -163,12 +176,15 @@ export async function openGateway(
       // A stream never ends by itself; its reader reconnects to another process.
       deps.subscriptions.close();
       deps.fleet.endWaits();
-      streams?.close();
+      webPorts.close();
+      streams.close();
       ssh?.close();
       await drain(server);
       redis?.close();
       const fleetEnded = Promise.all([watch.stop(), deps.fleet.close()]);
-      await orGiveUp(Promise.all([sweep.stop(), workEnded, fleetEnded]).then(() => keyUses.close()));
+      await orGiveUp(
+        Promise.all([sweep.stop(), sessionSweep?.stop(), workEnded, fleetEnded]).then(() => keyUses.close()),
+      );
       await domain.close();
     };
     return { deps, address, sshAddress: deps.settings.ssh, streams, demoKey, close };
