@@ -69,7 +69,14 @@ export async function startRegistry(): Promise<TestRegistry> {
     slowAt: '',
     bytesPerSecond: 6_000_000,
     async push(name, options = {}) {
-      const { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false, programs = [], files = {}, ports = [] } = options;
+      const {
+        command = RUNS_UNTIL_TERM,
+        extraBytes = 0,
+        glibc = false,
+        programs = [],
+        files = {},
+        ports = [],
+      } = options;
       const layers = [
         busybox,
         ...(glibc ? [glibcLayer(dir)] : []),
@@ -211,7 +218,7 @@ async function pushImage(
       os: 'linux',
       config: {
         Cmd: command,
-        Env: ['PATH=/bin'],
+        Env: ['PATH=/bin:/usr/bin'],
         WorkingDir: '/',
         ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
       },
