@@ -1,10 +1,14 @@
+import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
+import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
 import {
   act,
   activeInstances,
+  asOfNow,
   deploy,
   earlyExitCostOf,
   findInstance,
+  type InstanceRow,
   instanceHistory,
   type Outcome,
   reservedUntilOf,
@@ -12,16 +16,18 @@ import {
   usageOf,
 } from '../domain/instances/instances.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
-import { secondOf } from '../domain/rules/time.js';
+import { type Instant, secondOf as wholeSecondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
+import { Node } from './node.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
+import { RefusalType } from './refusals.js';
 
 const INTERVAL_CURSOR = /^GPC:T:\["S:i-[0-9a-f]{8}","S:(GPU|DISK)","N:\d{1,9}"\]$/;
 
-const InstanceStatus = builder.enumType('InstanceStatus', {
+export const InstanceStatus = builder.enumType('InstanceStatus', {
   description: 'State of an instance.',
   values: {
     RUNNING: { description: 'GPUs and disk are billed.' },
@@ -82,10 +88,47 @@ const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
       description: `What was left of the first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds when starts that sent another instance away ended.`,
     }),
     total: t.expose('total', { type: 'USD', description: 'The sum of all parts.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which it is counted.' }),
   }),
 });
 
+const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
+  description: 'What action START would do to a stopped instance in this second.',
+  fields: (t) => ({
+    allowed: t.boolean({ description: 'Whether it would start.', resolve: ({ refusal }) => refusal === null }),
+    refusal: t.expose('refusal', {
+      type: RefusalType,
+      nullable: true,
+      description: 'Why not: its machine is taken or away, or the balance too small. Null when it would start.',
+    }),
+    preempts: t.exposeBoolean('preempts', {
+      description: 'Whether it would stop an interruptible instance that runs on its machine.',
+    }),
+    minimumGpuSeconds: t.int({
+      description: 'Seconds of GPU that the start is billed for at least: 60 where it preempts, else 0.',
+      resolve: ({ minimumGpuSeconds }) => Number(minimumGpuSeconds),
+    }),
+    coverNeeded: t.expose('coverNeeded', {
+      type: 'USD',
+      description: 'What the balance must hold: COVER_HOURS of all instances, this one running.',
+    }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that it is of.' }),
+  }),
+});
+
+/** Rows are made for one answer: all its figures are of the second in which the first of them was asked for. */
+const seconds = new WeakMap<object, Instant>();
+
+function secondOf(instance: InstanceRow, { clock }: Deps): Instant {
+  const known = seconds.get(instance);
+  if (known !== undefined) return known;
+  const second = asOfNow(instance, clock.now());
+  seconds.set(instance, second);
+  return second;
+}
+
 export const InstanceType = builder.prismaObject('Instance', {
+  interfaces: [Node],
   description: 'One rental of a machine.',
   fields: (t) => ({
     id: t.exposeID('id', { description: '`i-` and 8 hex characters.' }),
@@ -123,17 +166,29 @@ export const InstanceType = builder.prismaObject('Instance', {
       nullable: true,
       description:
         'End of the reserved term; it moves later by every second that the instance is stopped. Null in other modes.',
-      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, deps.clock.now()),
+      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, secondOf(instance, deps)),
     }),
     earlyExitCost: t.field({
       type: 'USD',
       description: 'What destroying it now would cost on top of usage.',
-      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
+      // Up to the end of this second, which a destroy would take.
+      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, wholeSecondOf(deps.clock.nowMs()).end),
     }),
     usage: t.field({
       type: UsageType,
       description: 'Usage and charges so far, to this second.',
-      resolve: (instance, _args, { deps }) => usageOf(instance, deps.clock.now()),
+      resolve: (instance, _args, { deps }) => usageOf(instance, secondOf(instance, deps)),
+    }),
+    asOf: t.field({
+      type: 'DateTime',
+      description: 'The second that usage, earlyExitCost and reservedUntil are of.',
+      resolve: (instance, _args, { deps }) => secondOf(instance, deps),
+    }),
+    canStart: t.field({
+      type: StartCheckType,
+      nullable: true,
+      description: 'Whether it can be started now, and what that takes; null unless it is stopped.',
+      resolve: (instance, _args, { deps }) => startCheck(deps, instance),
     }),
     usageIntervals: t.relatedConnection(
       'usageIntervals',
@@ -144,8 +199,8 @@ export const InstanceType = builder.prismaObject('Instance', {
         description: 'The billed intervals, oldest first.',
         query: { orderBy: [{ startedAt: 'asc' }, { resource: 'asc' }, { ordinal: 'asc' }] },
       },
-      { description: 'A page of usage intervals.' },
-      { description: 'A usage interval on a page.' },
+      { name: 'UsageIntervalConnection', description: 'A page of usage intervals.' },
+      { name: 'UsageIntervalEdge', description: 'A usage interval on a page.' },
     ),
     machine: t.relation('machine', { description: 'The machine that it is on.' }),
   }),
@@ -158,6 +213,7 @@ const DeployInput = builder.inputType('DeployInput', {
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
     mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
 });
@@ -189,8 +245,8 @@ builder.queryFields((t) => ({
       description: 'Every instance of the account, destroyed ones included, newest first. Needs an API key.',
       resolve: (query, _root, _args, context) => instanceHistory(context.deps, accountOf(context), query),
     },
-    { description: 'A page of instances.' },
-    { description: 'An instance on a page.' },
+    { name: 'InstanceConnection', description: 'A page of instances.' },
+    { name: 'InstanceEdge', description: 'An instance on a page.' },
   ),
 }));
 

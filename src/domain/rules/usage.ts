@@ -13,6 +13,7 @@ export interface Usage {
   /** The rests of the minimums of starts that sent another instance away. */
   preemptionMinimum: Micro;
   total: Micro;
+  asOf: Instant;
 }
 
 /** Each part is the rounded total after it less the rounded total before it, so that the parts add up. */
@@ -34,6 +35,7 @@ export function usageAt(instance: Instance, now: Instant): Usage {
     earlyExit: beforeMinimum - usage,
     preemptionMinimum: total - beforeMinimum,
     total,
+    asOf: at,
   };
 }
 
@@ -48,7 +50,7 @@ export function earlyExitCostAt(instance: Instance, now: Instant): Micro {
 }
 
 /** A destroyed instance is seen as it was at its end; none is seen before its last change, should a clock step back. */
-function seenAt(instance: Instance, now: Instant): Instant {
+export function seenAt(instance: Instance, now: Instant): Instant {
   if (instance.destroyedAt !== null) return instance.destroyedAt;
   return latest(now, instance.runningSince ?? instance.stoppedAt ?? instance.createdAt);
 }
