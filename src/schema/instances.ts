@@ -171,6 +171,7 @@ export const InstanceType = builder.prismaObject('Instance', {
     earlyExitCost: t.field({
       type: 'USD',
       description: 'What destroying it now would cost on top of usage.',
+      // Up to the end of this second, which a destroy would take.
       resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
     }),
     usage: t.field({

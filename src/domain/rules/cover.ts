@@ -11,12 +11,13 @@ export interface AddedRates {
   coverSeconds: bigint;
 }
 
-/** What the balance must hold: `coverSeconds` of every rate that the account would then be paying, or a minimum. */
+/** What the balance must hold: `coverSeconds` of every rate that the account would then be paying. */
 export function coverNeeded(account: Pick<Accrual, 'burnRate'> & { id: string }, added: AddedRates): Units {
-  return unitsOfUsage(burnAfter(account, added), secondsCovered(added));
+  return unitsOfUsage(burnAfter(account, added), secondsNeeded(added));
 }
 
-function secondsCovered({ preempted, coverSeconds }: AddedRates): bigint {
+/** Whoever sends another instance away must at least be able to pay its minimum. */
+function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {
   const isMinimum = preempted !== null && coverSeconds < PREEMPTION_MINIMUM_SECONDS;
   return isMinimum ? PREEMPTION_MINIMUM_SECONDS : coverSeconds;
 }
@@ -31,13 +32,14 @@ export function burnAfter(
 
 /**
  * Before a deploy or start the balance must cover, for `coverSeconds`, every GPU and disk rate that the account would
- * then be paying. Whoever sends one away must at least be able to pay its minimum. Refuses with `code`.
+ * then be paying. Refuses with `code`.
  */
 export function checkCover(account: Accrual & { id: string }, at: Instant, added: AddedRates, code: ErrorCode): void {
   const needed = coverNeeded(account, added);
   if (balanceUnitsAt(account, at) >= needed) return;
-  const seconds = secondsCovered(added);
-  const span = seconds === added.coverSeconds ? `${Number(seconds) / Number(SECONDS_PER_HOUR)} h` : `${seconds} s`;
+  const seconds = secondsNeeded(added);
+  const isHours = seconds === added.coverSeconds;
+  const span = isHours ? `${Number(seconds) / Number(SECONDS_PER_HOUR)} h` : `${seconds} s`;
   const [has, needs] = [balanceAt(account, at), shownCost(needed)].map(formatUsd);
   throw new DomainError(code, `balance too small: ${has} USD does not cover ${span} of all instances, ${needs} USD`);
 }

@@ -1,5 +1,4 @@
-import type { Instance } from './lifecycle.js';
-import { type Units, unitsOfUsage } from './money.js';
+import { type Rate, type Units, unitsOfUsage } from './money.js';
 import type { Instant } from './time.js';
 
 /**
@@ -14,7 +13,9 @@ export function minimumUntilOf(startedAt: Instant, preempts: boolean): Instant |
 }
 
 /** What is charged beside usage when its GPU interval ends at `endedAt`: the rest of the minimum. */
-export function minimumUnitsAt(instance: Pick<Instance, 'minimumUntil' | 'gpuRate'>, endedAt: Instant): Units {
-  const { minimumUntil, gpuRate } = instance;
+export function minimumUnitsAt(
+  { minimumUntil, gpuRate }: { minimumUntil: Instant | null; gpuRate: Rate },
+  endedAt: Instant,
+): Units {
   return minimumUntil !== null && minimumUntil > endedAt ? unitsOfUsage(gpuRate, minimumUntil - endedAt) : 0n;
 }
