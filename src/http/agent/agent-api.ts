@@ -39,10 +39,11 @@ type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSe
 /** What host agents ask, under `/agent/v1`. */
 export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
+  const { publicUrl } = deps.settings;
   /** A report every ten seconds and on change, a request for news after every answer. */
   const reports = createBuckets({ size: 60, perSecond: 4 });
   const asks = createBuckets({ size: 60, perSecond: 4 });
-  const document = JSON.stringify(agentOpenApi(`${deps.settings.publicUrl}${AGENT_PATH}`));
+  const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
   let joining = 0;
 
   const machineOf = async (request: IncomingMessage): Promise<string> => {
