@@ -21,7 +21,10 @@ const documents = {
 };
 
 async function redocly(document) {
-  const config = await createConfig({ extends: ['recommended-strict'] });
+  const config = await createConfig({
+    extends: ['recommended-strict'],
+    rules: { 'no-invalid-schema-examples': 'error' },
+  });
   const source = JSON.stringify(document);
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
   return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer})`);
