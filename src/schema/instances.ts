@@ -1,3 +1,4 @@
+import { prismaConnectionHelpers } from '@pothos/plugin-prisma';
 import { fields } from '../domain/fields.js';
 import {
   act,
@@ -67,6 +68,12 @@ const UsageInterval = builder.prismaObject('UsageInterval', {
   }),
 });
 
+/** Prisma itself reads all intervals of an instance for a page of them. */
+const intervalPages = prismaConnectionHelpers(builder, UsageInterval, {
+  cursor: 'instanceId_resource_ordinal',
+  maxSize: pageLimit(() => INTERVAL_CURSOR),
+});
+
 const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
   description: 'What an instance has used and cost so far. The parts add up to the total.',
   fields: (t) => ({
@@ -120,14 +127,16 @@ export const InstanceType = builder.prismaObject('Instance', {
       description: 'Usage and charges so far, to this second.',
       resolve: (instance, _args, { deps }) => usageOf(instance, deps.clock.now()),
     }),
-    usageIntervals: t.relatedConnection(
-      'usageIntervals',
+    usageIntervals: t.connection(
       {
         type: UsageInterval,
-        cursor: 'instanceId_resource_ordinal',
-        maxSize: pageLimit(() => INTERVAL_CURSOR),
         description: 'The billed intervals, oldest first.',
-        query: { orderBy: [{ startedAt: 'asc' }, { resource: 'asc' }, { ordinal: 'asc' }] },
+        resolve: async (instance, args, context) => {
+          const { take, cursor } = intervalPages.getQuery(args, context, () => true);
+          const position = cursor?.instanceId_resource_ordinal ?? null;
+          const page = { instanceId: instance.id, take: take!, position };
+          return intervalPages.resolve(await context.deps.usageIntervalLoader.page(page), args, context, instance);
+        },
       },
       { description: 'A page of usage intervals.' },
       { description: 'A usage interval on a page.' },

@@ -20,7 +20,10 @@ beforeAll(async () => {
   service = await startService();
   renter = await service.renter('1000000');
   // The rule of due_at is not what these tests are about: nothing is ever due.
-  await giveHistory(service, renter.accountId, await service.machine({ gpu: 'l4' }), { count: COUNT, restarts: RESTARTS });
+  await giveHistory(service, renter.accountId, await service.machine({ gpu: 'l4' }), {
+    count: COUNT,
+    restarts: RESTARTS,
+  });
   const [row] = await service.sql(`select id from instance where account_id = $1 and status = 'STOPPED'`, [
     renter.accountId,
   ]);
@@ -60,7 +63,12 @@ describe('a page of the history', () => {
     ['after the last', () => `first: 5, after: "${cursorOf(1)}"`, () => [], [false, true]],
     ['the last, from the end', () => 'last: 5', () => span(5, 1), [false, true]],
     ['the one before it', () => `last: 5, before: "${cursorOf(5)}"`, () => span(10, 6), [true, true]],
-    ['the one before the second', () => `last: 5, before: "${cursorOf(COUNT)}"`, () => span(COUNT + 1, COUNT + 1), [true, false]],
+    [
+      'the one before the second',
+      () => `last: 5, before: "${cursorOf(COUNT)}"`,
+      () => span(COUNT + 1, COUNT + 1),
+      [true, false],
+    ],
     ['without a size', () => `after: "${cursorOf(1_500)}"`, () => span(1_499, 1_475), [true, true]],
   ])('reads little more than it holds: %s', async (_name, args, cursors, [hasNextPage, hasPreviousPage]) => {
     const { instanceHistory } = await page(args());
@@ -95,7 +103,12 @@ describe('a page of usage intervals', () => {
     ['the last', () => `first: 5, after: "${cursorOf('GPU', RESTARTS - 2)}"`, () => all.slice(-2), [false, true]],
     ['the last, from the end', () => 'last: 5', () => all.slice(-5), [false, true]],
     ['the one before it', () => `last: 5, before: "${cursorOf('GPU', 900)}"`, () => all.slice(895, 900), [true, true]],
-    ['the beginning, from behind', () => `last: 5, before: "${cursorOf('GPU', 3)}"`, () => all.slice(0, 3), [true, false]],
+    [
+      'the beginning, from behind',
+      () => `last: 5, before: "${cursorOf('GPU', 3)}"`,
+      () => all.slice(0, 3),
+      [true, false],
+    ],
     ["before the disk's", () => `last: 5, before: "${cursorOf('DISK', 1)}"`, () => all.slice(0, 1), [true, false]],
     ['after one that is not', () => `first: 5, after: "${cursorOf('GPU', RESTARTS + 9)}"`, () => [], [false, true]],
   ])('reads little more than it holds: %s', async (name, args, cursors, [hasNextPage, hasPreviousPage]) => {
@@ -107,7 +120,8 @@ describe('a page of usage intervals', () => {
   });
 
   it('of many instances at once is one statement, and reads little more than it holds', async () => {
-    const query = '{ instanceHistory(first: 50) { edges { node { id usageIntervals(first: 1) { edges { cursor node { resource } } } } } } }';
+    const query =
+      '{ instanceHistory(first: 50) { edges { node { id usageIntervals(first: 1) { edges { cursor node { resource } } } } } } }';
     const { instanceHistory } = await asked(query);
     expect(instanceHistory.edges).toHaveLength(50);
     for (const { node } of instanceHistory.edges) {
@@ -145,7 +159,7 @@ describe('a statement', () => {
   });
 
   /** Seconds of an interval before an instant. */
-  const before = ({ started, ended }: Interval, at: bigint) => {
+  const secondsBefore = ({ started, ended }: Interval, at: bigint) => {
     const until = ended === null || ended > at ? at : ended;
     return until > started ? until - started : 0n;
   };
@@ -153,7 +167,7 @@ describe('a statement', () => {
   /** What the statement has to say, from every row. */
   function naive(from: bigint, to: bigint) {
     const spentBefore = (at: bigint) =>
-      intervals.reduce((sum, each) => sum + each.rate * before(each, at), 0n) -
+      intervals.reduce((sum, each) => sum + each.rate * secondsBefore(each, at), 0n) -
       entries.reduce((sum, { kind, units, at: when }) => (kind === 'EARLY_EXIT' && when < at ? sum + units : sum), 0n);
     const creditBefore = (at: bigint) =>
       entries.reduce((sum, { kind, units, at: when }) => (kind === 'CREDIT' && when < at ? sum + units : sum), 0n);
@@ -161,8 +175,10 @@ describe('a statement', () => {
     const add = (id: string, kind: string, units: bigint) => {
       if (units > 0n) lines.set(`${id} ${kind}`, (lines.get(`${id} ${kind}`) ?? 0n) + units);
     };
-    for (const each of intervals) add(each.id, each.resource, each.rate * (before(each, to) - before(each, from)));
-    for (const { kind, units, at, id } of entries) if (kind === 'EARLY_EXIT' && at >= from && at < to) add(id, kind, -units);
+    for (const each of intervals)
+      add(each.id, each.resource, each.rate * (secondsBefore(each, to) - secondsBefore(each, from)));
+    for (const { kind, units, at, id } of entries)
+      if (kind === 'EARLY_EXIT' && at >= from && at < to) add(id, kind, -units);
     return {
       opening: shownSpend(creditBefore(from)) - shownSpend(spentBefore(from)),
       closing: shownSpend(creditBefore(to)) - shownSpend(spentBefore(to)),
@@ -176,14 +192,16 @@ describe('a statement', () => {
     const now = service.clock.now();
     const begun = now - BigInt((COUNT + 1) * 720);
     const periods = Array.from({ length: 60 }, (_, index) => {
-      const from = begun - 1_000n + (BigInt(index) * 7_919n * 4_241n) % (now - begun);
+      const from = begun - 1_000n + ((BigInt(index) * 7_919n * 4_241n) % (now - begun));
       return [from, from + [1n, 720n, 18_000n, 5n * DAY, 60n * DAY][index % 5]!] as const;
     });
     for (const [from, until] of [...periods, [begun + 720n, begun + 1_440n], [now, now]] as const) {
       const to = until > now ? now : until;
       const expected = naive(from, to);
       const { lines, openingBalance, closingBalance } = await read(from, to);
-      expect(new Map(lines.map(({ instanceId, kind, units }) => [`${instanceId} ${kind}`, units]))).toEqual(expected.lines);
+      expect(new Map(lines.map(({ instanceId, kind, units }) => [`${instanceId} ${kind}`, units]))).toEqual(
+        expected.lines,
+      );
       expect([openingBalance, closingBalance]).toEqual([expected.opening, expected.closing]);
     }
   });
