@@ -131,11 +131,14 @@ export const InstanceType = builder.prismaObject('Instance', {
       {
         type: UsageInterval,
         description: 'The billed intervals, oldest first.',
-        resolve: async (instance, args, context) => {
+        resolve: (instance, args, context) => {
+          // Refuses at once: of several instances, one tells of the fault.
           const { take, cursor } = intervalPages.getQuery(args, context, () => true);
           const position = cursor?.instanceId_resource_ordinal ?? null;
           const page = { instanceId: instance.id, take: take!, position };
-          return intervalPages.resolve(await context.deps.usageIntervalLoader.page(page), args, context, instance);
+          return context.deps.usageIntervalLoader
+            .page(page)
+            .then((intervals) => intervalPages.resolve(intervals, args, context, instance));
         },
       },
       { description: 'A page of usage intervals.' },
