@@ -275,7 +275,7 @@ describe('offers on groups', () => {
     const times = Array.from({ length: 200 }, () => [timeOf(few), timeOf(many)] as const).slice(50);
     const leastOf = (which: 0 | 1) => Math.min(...times.map((pair) => pair[which]));
     // Both at the machine's quietest. Looked at one by one they take four times as long.
-    expect(leastOf(1) / leastOf(0)).toBeLessThan(2);
+    expect(leastOf(1) / leastOf(0)).toBeLessThan(2.5);
   });
 
   test('of an index without machines are none', () => {
