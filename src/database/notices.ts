@@ -22,8 +22,14 @@ export interface Listener {
   /** `isOwn`: this process made the change; its notices come in the order of its writes to one account, others in any order. */
   onNotice(notice: Notice, isOwn: boolean): void;
   /** Notices may have been missed: everything cached must be read again. */
-  onLost?(): void;
+  onLost?(loss: Loss): void;
 }
+
+/**
+ * Why notices may have been missed: the own connection broke, no matter how long ago; or another gateway has gone, maybe
+ * without telling of its last writes.
+ */
+export type Loss = 'connection' | 'peer';
 
 const CHANNEL = 'gateway';
 const APPLICATION_NAME = 'gpu-rental-gateway notices';
@@ -176,7 +182,7 @@ export class Notices {
       const peers = await peersOf(client);
       const gone = this.#peerPids.some((pid) => !peers.includes(pid));
       this.#peerPids = peers;
-      if (gone) this.#reportLoss();
+      if (gone) this.#reportLoss('peer');
     };
     this.#last = probe();
     this.#probe = this.#last
@@ -193,12 +199,12 @@ export class Notices {
     if (this.#client !== client) return;
     this.#client = null;
     client.end().catch(() => {});
-    this.#reportLoss();
+    this.#reportLoss('connection');
     void this.#reconnect();
   }
 
-  #reportLoss(): void {
-    for (const listener of this.#listeners) listener.onLost?.();
+  #reportLoss(loss: Loss): void {
+    for (const listener of this.#listeners) listener.onLost?.(loss);
   }
 
   async #reconnect(): Promise<void> {
