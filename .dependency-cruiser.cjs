@@ -70,6 +70,12 @@ module.exports = {
       'http composes the surfaces',
     ),
     only(
+      'access-composes',
+      '^src/access/',
+      '^src/(access|domain)/|^src/agent/(stream-)?protocol|^src/database/notices',
+      'ways into instances: they use the domain and the streams that host agents dial',
+    ),
+    only(
       'commands-stand-on-the-domain',
       '^src/admin/',
       '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded/(embedded-postgres|backup|restore)',

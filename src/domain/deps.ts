@@ -3,6 +3,7 @@ import type { PaymentProcessor } from '../payments/processor.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Fleet } from './fleet/fleet.js';
+import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
 import type { Clock } from './rules/time.js';
@@ -15,6 +16,8 @@ import { SubscriptionRegistry } from './updates/subscriptions.js';
 export interface Settings {
   /** Where the service is reached, without a slash at the end; known once it listens. */
   publicUrl: string;
+  /** Where SSH into instances leads, and the host's public key; null where there is none. Known once it listens. */
+  ssh: { host: string; port: number; hostKey: string } | null;
 }
 
 /** What every use case needs; created once by the composition root. */
@@ -26,6 +29,8 @@ export interface Deps {
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
   accountLoader: AccountLoader;
+  /** Reads machines that are judged beforehand. */
+  machineLoader: MachineLoader;
   /** Reads pages of usage intervals, those of several instances together. */
   usageIntervalLoader: UsageIntervalLoader;
   /** The open change streams. */
@@ -50,6 +55,7 @@ export function createDeps(
     inventory: new Inventory(db),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
+    machineLoader: new MachineLoader(db.pool),
     usageIntervalLoader: new UsageIntervalLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),

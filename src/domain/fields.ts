@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
 import { microNotAbove } from './rules/money.js';
+import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 
 /**
  * The one definition of each input: validation, GraphQL inputs (description, default) and OpenAPI derive from it.
@@ -96,6 +97,12 @@ export const fields = {
     description:
       'A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice.',
   },
+  sshPublicKey: {
+    schema: z.string().min(1).max(MAX_SSH_KEY_LENGTH),
+    must: `one line of a .pub file, of at most ${MAX_SSH_KEY_LENGTH} characters`,
+    description:
+      'A public key as in a .pub file: ssh-ed25519, ecdsa-sha2-nistp256, -384 or -521, or ssh-rsa of 3,072 bits or more.',
+  },
   topUpAsset: text(
     1,
     20,
@@ -105,6 +112,7 @@ export const fields = {
   topUps: wholeNumber(1, 100, 'Maximum number of top-ups returned.'),
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
+  keyName: text(1, 60, 'What you call the key.'),
   note: text(1, 1_000, 'The reason for the movement.'),
   reference: text(1, 200, 'Identifies a payment: the same reference twice moves money once.'),
 } satisfies Record<string, Field<unknown>>;

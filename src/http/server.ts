@@ -1,8 +1,19 @@
-import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorBody, JSON_TYPE, type Refusal, sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
 import { createRequestIds } from './request-id.js';
+
+/** Takes a connection over; false when it is not its own. */
+export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
 export interface Timeouts {
   /** From the first byte of a request, or from its connection, to the end of its head. */
@@ -35,7 +46,12 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
 
 /** A server that answers in JSON even what never becomes a request: malformed, too slow, or with too large a head. */
-export function createHttpServer(messages: Messages, listener: RequestListener, timeouts = TIMEOUTS): Server {
+export function createHttpServer(
+  messages: Messages,
+  listener: RequestListener,
+  timeouts = TIMEOUTS,
+  onUpgrade: UpgradeListener = () => false,
+): Server {
   const requestIds = createRequestIds();
   /** The newest response on each open connection. */
   const newestResponses = new WeakMap<Duplex, ServerResponse>();
@@ -50,6 +66,15 @@ export function createHttpServer(messages: Messages, listener: RequestListener, 
   });
   server.on('request', (request, response) => {
     newestResponses.set(request.socket, response);
+    listener(request, response);
+  });
+  // Only WebSockets come here (messages.ts).
+  server.on('upgrade', (request, socket, head) => {
+    if (onUpgrade(request, socket, head)) return;
+    const response = new messages.ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once('finish', () => socket.end());
     listener(request, response);
   });
   server.on('checkExpectation', (_request, response) => {

@@ -100,7 +100,7 @@ export function run(args: string[], env: Env, { prefix = [], nodeOptions = [], c
   const [file, ...rest] = [...prefix, process.execPath, ...nodeOptions, ...args];
   const { PATH = '/usr/bin:/bin' } = process.env;
   // A folder of its own: the checkout may hold an .env file.
-  const child = spawn(file!, rest, { cwd: cwd ?? folder(), env: { PATH, PORT: '0', ...env } });
+  const child = spawn(file!, rest, { cwd: cwd ?? folder(), env: { PATH, PORT: '0', SSH_PORT: '', ...env } });
   children.add(child);
   let [stdout, stderr] = ['', ''];
   const listeners = new Set<() => void>();

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import Docker from 'dockerode';
 import { Limiter } from '../limiter.js';
+import { Demux } from './demux.js';
 import {
   type Container,
   type ContainerDetail,
@@ -10,7 +12,10 @@ import {
   type Engine,
   EngineFault,
   type EngineInfo,
+  type Exec,
+  type ExecSpec,
   LABELS,
+  type LogsSpec,
   type PullProgress,
 } from './engine.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
@@ -194,6 +199,68 @@ export class DockerEngine implements Engine {
     throw new EngineFault('away', 'the engine ended its stream of events');
   }
 
+  async exec(instanceId: string, { argv, env, terminal }: ExecSpec): Promise<Exec> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    const hasTty = terminal !== null;
+    const exec = await answered(
+      container.exec({
+        Cmd: argv,
+        Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+        AttachStdin: true,
+        AttachStdout: true,
+        AttachStderr: true,
+        Tty: hasTty,
+        abortSignal: AbortSignal.timeout(CALL_MS),
+      }),
+    );
+    const stream = (await answered(exec.start({ hijack: true, stdin: true, Tty: hasTty }))) as Duplex;
+    const resize = (columns: number, rows: number) => answered(exec.resize({ w: columns, h: rows }) as Promise<void>);
+    return {
+      stdin: stream,
+      output: (stdout, stderr) => outputOf(stream, hasTty, stdout, stderr),
+      resize,
+      state: async () => {
+        const { Running, ExitCode, Pid } = await answered(exec.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
+        return { running: Running, exitCode: ExitCode ?? null, pid: Running && Pid > 0 ? Pid : null };
+      },
+      detach: () => stream.destroy(),
+    };
+  }
+
+  async logs(
+    instanceId: string,
+    { tail, since, follow }: LogsSpec,
+    signal: AbortSignal,
+  ): Promise<Pick<Exec, 'output'>> {
+    const query = new URLSearchParams({
+      follow: String(follow),
+      stdout: 'true',
+      stderr: 'true',
+      timestamps: 'true',
+      tail: tail === null ? 'all' : String(tail),
+      ...(since === null ? {} : { since: String(since) }),
+    });
+    const path = `/containers/${containerName(instanceId)}/logs?${query}`;
+    const stream = await answered(this.#stream(path, signal));
+    return { output: (stdout, stderr) => outputOf(stream, false, stdout, stderr) };
+  }
+
+  async address(instanceId: string): Promise<string | null> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    const found = await answered(container.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
+    const { IPAddress, Networks = {} } = found.NetworkSettings as typeof found.NetworkSettings & { IPAddress?: string };
+    const addresses = [IPAddress, ...Object.values(Networks).map((network) => network.IPAddress)];
+    return addresses.find((address) => address) ?? null;
+  }
+
+  /** The library's own call for logs is not given back as a stream unless they are followed. */
+  #stream(path: string, abortSignal: AbortSignal): Promise<Readable> {
+    return new Promise((resolve, reject) => {
+      const call = { path, method: 'GET', isStream: true, statusCodes: { 200: true, 101: true }, abortSignal };
+      this.docker.modem.dial(call, (error, stream) => (error ? reject(error) : resolve(stream as Readable)));
+    });
+  }
+
   /** For calls that the library doesn't have, or can't end in time. */
   protected dial<T>(method: string, path: string, withinMs: number, options: object = {}): Promise<T> {
     const call = new Promise<T>((resolve, reject) => {
@@ -204,6 +271,15 @@ export class DockerEngine implements Engine {
       );
     });
     return answered(call);
+  }
+}
+
+/** With a terminal the engine sends bytes as they are; without one it says of each piece which of the two it is. */
+async function outputOf(stream: Readable, isRaw: boolean, stdout: Writable, stderr: Writable): Promise<void> {
+  try {
+    await (isRaw ? pipeline(stream, stdout, { end: false }) : pipeline(stream, new Demux(stdout, stderr)));
+  } catch (error) {
+    throw new EngineFault('away', (error as Error).message);
   }
 }
 

@@ -36,7 +36,7 @@ const REFERENCES = `
 
 /**
  * Writes all that is stored about an account as one JSON object: an array of rows for each table that refers to the account,
- * also by way of other tables, on one snapshot of the database. Left out are bytes: they are hashes of secrets.
+ * also by way of other tables, on one snapshot of the database. Left out are hashes of secrets.
  * Throws `not_found`.
  */
 export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
@@ -73,7 +73,7 @@ function sourcesOf(references: readonly Reference[]): Source[] {
 async function columnsOfBytes(transaction: Transaction): Promise<Map<string, string[]>> {
   const { rows } = await transaction.query<{ name: string; columns: string[] }>(
     `select table_name as name, array_agg(column_name::text) as columns from information_schema.columns
-     where table_schema = current_schema() and data_type = 'bytea' group by table_name`,
+     where table_schema = current_schema() and data_type = 'bytea' and column_name like '%hash' group by table_name`,
   );
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }

@@ -83,6 +83,13 @@ export class OfferIndex {
     for (const group of this.#groups.values()) group.traits = this.#traitsOf(group.key);
   }
 
+  /** The offer of a machine; null when it is not offered. */
+  offerOf(machineId: string): Offer | null {
+    const machine = this.machine(machineId);
+    const traits = machine === null ? null : this.#groups.get(textOf(machine))!.traits;
+    return machine === null || traits === null ? null : offerOf(machine, traits.pricePerHour);
+  }
+
   /** Adds a machine, or moves it to its new place. */
   put(machine: OfferedMachine): void {
     this.remove(machine.machineId);

@@ -15,8 +15,16 @@ export interface TestRegistry {
   slowAt: string;
   bytesPerSecond: number;
   /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
-  push(name: string, options?: { command?: string[]; extraBytes?: number; glibc?: boolean }): Promise<void>;
+  push(name: string, options?: PushOptions): Promise<void>;
   close(): Promise<void>;
+}
+
+interface PushOptions {
+  command?: string[];
+  extraBytes?: number;
+  glibc?: boolean;
+  /** Programs of this computer that the image has too, by their paths. */
+  programs?: string[];
 }
 
 const RUNS_UNTIL_TERM = ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
@@ -47,10 +55,11 @@ export async function startRegistry(): Promise<TestRegistry> {
     at,
     slowAt: '',
     bytesPerSecond: 6_000_000,
-    async push(name, { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false } = {}) {
+    async push(name, { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false, programs = [] } = {}) {
       const layers = [
         busybox,
         ...(glibc ? [glibcLayer(dir)] : []),
+        ...(programs.length === 0 ? [] : [programsLayer(dir, programs)]),
         ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
       ];
       await pushImage(base, name, layers, command);
@@ -103,6 +112,27 @@ function busyboxLayer(dir: string): Buffer {
     'df',
     'mkdir',
     'test',
+    // What a way into a container uses.
+    'stat',
+    'xargs',
+    'head',
+    'tail',
+    'mv',
+    'chmod',
+    'chown',
+    'touch',
+    'readlink',
+    'ln',
+    'truncate',
+    'rmdir',
+    'nc',
+    'stty',
+    'tty',
+    'kill',
+    'yes',
+    'md5sum',
+    'httpd',
+    'pwd',
   ])
     symlinkSync('busybox', join(root, 'bin', applet));
   return tar(dir, 'busybox');
@@ -118,6 +148,16 @@ function glibcLayer(dir: string): Buffer {
     copyFileSync(path, join(dir, 'glibc', path));
   }
   return tar(dir, 'glibc');
+}
+
+/** With the libraries that they are linked to. */
+function programsLayer(dir: string, programs: readonly string[]): Buffer {
+  const linked = execFileSync('ldd', [...programs], { encoding: 'utf8' }).match(/\/\S+(?= \(0x)/g) ?? [];
+  for (const path of new Set([...programs, ...linked])) {
+    mkdirSync(dirname(join(dir, 'programs', path)), { recursive: true });
+    copyFileSync(path, join(dir, 'programs', path));
+  }
+  return tar(dir, 'programs');
 }
 
 function randomLayer(dir: string, size: number): Buffer {
