@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rebuildAccount } from '../../src/domain/accounts/accounts.js';
 import { audit } from '../../src/domain/billing/audit.js';
 import { statement } from '../../src/domain/billing/statement.js';
 import { shownSpend } from '../../src/domain/rules/money.js';
@@ -40,9 +41,14 @@ async function asked(query: string): Promise<any> {
   return body.data;
 }
 
-it('the history is one that the gateway could have written', async () => {
+/** The audit's findings, but for what is due. */
+async function found(): Promise<string[]> {
   const { findings } = await audit(service.deps);
-  expect(findings.filter(({ detail }) => !detail.startsWith('due_at'))).toEqual([]);
+  return findings.filter(({ detail }) => !detail.startsWith('due_at')).map(({ check }) => check);
+}
+
+it('the history is one that the gateway could have written', async () => {
+  expect(await found()).toEqual([]);
 });
 
 describe('a page of the history', () => {
@@ -217,5 +223,30 @@ describe('a statement', () => {
     expect((await period()).lines.length).toBeGreaterThanOrEqual(50);
     // A history of this length has 3,000 instances, 9,000 intervals and as many ledger entries.
     expect(await touchedBy(period)).toBeLessThanOrEqual(3_500);
+  });
+
+  it('begins at checkpoints that the audit recomputes, and that a rebuilt account makes anew', async () => {
+    const { accountId } = renter;
+    const now = service.clock.now();
+    await read(now - DAY, now);
+    const count = async () =>
+      (await service.sql('select from account_checkpoint where account_id = $1', [accountId])).length;
+    // Of each 200 instances, but for those of the end.
+    expect(await count()).toBeGreaterThanOrEqual(13);
+    expect(await found()).toEqual([]);
+    for (const [planted, check] of [
+      ['spend_units = spend_units + 1', 'checkpoints are what'],
+      ['credit_units = credit_units - 1', 'checkpoints are what'],
+      ['sequence = sequence - 1', 'checkpoints name'],
+      [`open_instances = open_instances || '{i-00000000}'`, 'checkpoints name'],
+    ]) {
+      const newest = `at = (select max(at) from account_checkpoint where account_id = $1)`;
+      await service.sql(`update account_checkpoint set ${planted} where account_id = $1 and ${newest}`, [accountId]);
+      expect(await found()).toEqual([expect.stringMatching(`^${check}`)]);
+      await rebuildAccount(service.deps, accountId);
+      expect(await count()).toBe(0);
+      await read(now - DAY, now);
+      expect(await found()).toEqual([]);
+    }
   });
 });
