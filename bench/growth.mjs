@@ -36,7 +36,6 @@ async function run(server) {
   if (routes.length > 0) await compareRoutes(server, routes, { defaultUrl, largeUrl });
   if (isChosen('stalls')) {
     const results = await stalls(largeUrl, STALL_MS);
-    console.log(results.map(({ line }) => line).join('\n'));
     console.log(save('stalls', 1, { results }));
   }
 }

@@ -1,12 +1,12 @@
 import { rowsOf } from '../support/database.mjs';
 import { startGateway } from '../support/programs.mjs';
+import { settings } from '../support/settings.mjs';
 
 /** A reader asks this often. */
 const EVERY_MS = 5;
 /** Before an event, and after it. */
 const QUIET_MS = 3_000;
 const AFTER_MS = 6_000;
-const TIMES = 3;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -17,18 +17,21 @@ export async function stalls(url, mostMs) {
   try {
     for (const [name, cause] of Object.entries(EVENTS)) {
       const worst = { before: [], after: [] };
-      for (let time = 0; time < TIMES; time += 1) {
+      for (let time = 0; time < settings.rounds; time += 1) {
         const prepared = await cause.prepare?.(url);
         await pause(QUIET_MS);
         const latencies = { before: 0, after: 0 };
         const phase = { now: 'before', isOver: false };
         const reading = read(gateway.port, phase, latencies);
-        await pause(QUIET_MS);
-        phase.now = 'after';
-        await cause.happen(url, prepared, time);
-        await pause(AFTER_MS);
-        phase.isOver = true;
-        await reading;
+        try {
+          await pause(QUIET_MS);
+          phase.now = 'after';
+          await cause.happen(url, prepared, time);
+          await pause(AFTER_MS);
+        } finally {
+          phase.isOver = true;
+          await reading;
+        }
         await cause.undo?.(url, prepared, time);
         worst.before.push(latencies.before);
         worst.after.push(latencies.after);
@@ -36,7 +39,8 @@ export async function stalls(url, mostMs) {
       const [before, after] = [Math.max(...worst.before), Math.max(...worst.after)];
       const verdict = after - before <= mostMs ? 'reached' : 'missed';
       const line = `${name}: the slowest answer took ${before.toFixed(0)} ms before, ${after.toFixed(0)} ms after: ${verdict}`;
-      results.push({ name, worst, before, after, line });
+      console.log(line);
+      results.push({ name, worst, before, after });
     }
   } finally {
     await gateway.end();
@@ -59,7 +63,6 @@ async function read(port, phase, latencies) {
 }
 
 const dayOf = (time) => new Date(Date.UTC(2030, 0, 1 + time)).toISOString().slice(0, 10);
-const LIKE_ONE = `from machine where id = (select min(id) from machine where state = 'LISTED')`;
 
 /** What makes a gateway read anew. */
 const EVENTS = {
@@ -93,7 +96,7 @@ function machines(count) {
       rowsOf(
         url,
         `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('id', 'stall-' || n))).*
-         from generate_series(1, $1::int) n, lateral (select * ${LIKE_ONE}) machine`,
+         from machine, generate_series(1, $1::int) n where id = (select min(id) from machine where state = 'LISTED')`,
         [count],
       ),
     undo: (url) => rowsOf(url, `delete from machine where id like 'stall-%'`),
