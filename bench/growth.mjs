@@ -1,7 +1,9 @@
 // `npm run bench:growth`: every route on a large data set against itself on the default data, in one run, and the query
 // plans of the slowest one. Exit code 1 if the data is inconsistent or a route can't be measured.
 import { writeFileSync } from 'node:fs';
-import { growthRoutes } from './cases/growth-routes.mjs';
+import { parseArgs } from 'node:util';
+import { growthRoutes, historyOf } from './cases/growth-routes.mjs';
+import { stalls } from './cases/stalls.mjs';
 import { createDefaultData, rentalsOf } from './support/default-data.mjs';
 import { createLargeData, HEAVY_ACCOUNT } from './support/large-data.mjs';
 import { runLoad } from './support/load.mjs';
@@ -15,25 +17,38 @@ import { settings } from './support/settings.mjs';
 const CONNECTIONS = 8;
 /** Upper bound of the time on the large data divided by that on the default data. */
 const MOST = 1.25;
+/** Upper bound of what a reader waits more while the inventory is read anew. */
+const STALL_MS = 100;
+
+/** `--case`: the names of routes, each whole or its beginning, or `stalls`; may be given several times. */
+const { values: given } = parseArgs({ options: { case: { type: 'string', multiple: true } } });
+const isChosen = (name) => given.case === undefined || given.case.some((beginning) => name.startsWith(beginning));
 
 async function main() {
   console.log(`${head(CONNECTIONS).join('\n')}\n`);
-  await withServer(run);
+  await withServer(run, settings.dataDir);
 }
 
 async function run(server) {
-  const defaultUrl = await timed('default data', () => createDefaultData(server, 'gateway'));
-  const largeUrl = await timed('large data', () => createLargeData(server, 'gateway', 'large'));
-  const { code, said } = await timed('audit of the large data', () => runAdmin(['audit'], largeUrl));
-  console.log(said.trim());
-  if (code !== 0) throw new Error('the large data breaks a rule');
+  if (!(await server.exists('large'))) await createData(server);
+  const [defaultUrl, largeUrl] = [server.urlOf('gateway'), server.urlOf('large')];
+  const routes = (await growthRoutes(defaultUrl)).filter(({ name }) => isChosen(name));
+  if (routes.length > 0) await compareRoutes(server, routes, { defaultUrl, largeUrl });
+  if (isChosen('stalls')) {
+    const results = await stalls(largeUrl, STALL_MS);
+    console.log(save('stalls', 1, { results }));
+  }
+}
 
-  const sides = {
-    small: { ...(await startGateway(defaultUrl)), rentals: await rentalsOf(defaultUrl), historyAccount: 1 },
-    large: { ...(await startGateway(largeUrl)), rentals: await rentalsOf(largeUrl), historyAccount: HEAVY_ACCOUNT },
-  };
+async function sideOf(url, historyAccount) {
+  const [rentals, history] = [await rentalsOf(url), await historyOf(url, historyAccount)];
+  return { ...(await startGateway(url)), rentals, historyAccount, history };
+}
+
+async function compareRoutes(server, routes, { defaultUrl, largeUrl }) {
+  const sides = { small: await sideOf(defaultUrl, 1), large: await sideOf(largeUrl, HEAVY_ACCOUNT) };
   const results = [];
-  for (const route of await growthRoutes(defaultUrl)) {
+  for (const route of routes) {
     process.stdout.write(`${route.name} … `);
     try {
       const measured = await measureRoute(route, sides);
@@ -52,8 +67,17 @@ async function run(server) {
   const slowest = results.reduce((worst, result) => (slowness(result) > slowness(worst) ? result : worst));
   const file = save('growth', CONNECTIONS, { results, slowest: slowest.name });
   const plansFile = file.replace(/\.json$/, '.plans.txt');
+  for (const side of Object.values(sides)) await side.end();
   writeFileSync(plansFile, await plansOf({ server, database: 'large', side: sides.large, route: slowest.route }));
   console.log(`the slowest by the ratio of p50 is ${slowest.name}: its query plans are in ${plansFile}\n${file}`);
+}
+
+async function createData(server) {
+  await timed('default data', () => createDefaultData(server, 'gateway'));
+  const url = await timed('large data', () => createLargeData(server, 'gateway', 'large'));
+  const { code, said } = await timed('audit of the large data', () => runAdmin(['audit'], url));
+  console.log(said.trim());
+  if (code !== 0) throw new Error('the large data breaks a rule');
 }
 
 async function timed(what, work) {

@@ -1,5 +1,6 @@
+import { rowsOf } from '../support/database.mjs';
 import { ACCOUNTS, PAST, STOPPED } from '../support/default-data.mjs';
-import { instanceId } from '../support/fill.mjs';
+import { accountId, instanceId } from '../support/fill.mjs';
 import { answersTo, inTurn, requestBytes } from '../support/load.mjs';
 import { rentalClient } from '../support/rental-client.mjs';
 import { authorization, BOTH } from './accounts.mjs';
@@ -16,6 +17,9 @@ const PAGE = 25;
 const SEARCH = `query Search($filter: OfferFilterInput, $sort: OfferSort) {
   offerSearch(first: ${PAGE}, filter: $filter, sort: $sort) { totalCount pageInfo { hasNextPage }
     edges { cursor node { machineId gpu region diskGb reliability pricePerHour { onDemand interruptible reserved } } } } }`;
+/** Instances on a page, and in a statement, of a history: as many as every account has. */
+const SHORT_PAGE = 5;
+const SHORT_PERIOD = 10;
 const HISTORY = `{ instanceHistory(first: ${PAGE}) {
   edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
 
@@ -25,6 +29,7 @@ export async function growthRoutes(databaseUrl) {
   return [
     ...publicRoutes(namesWithPage(offers, 'gpu'), namesWithPage(offers, 'region')),
     ...accountRoutes(),
+    ...historyRoutes(),
     {
       name: 'instance',
       clientOf:
@@ -68,6 +73,10 @@ function publicRoutes(gpus, regions) {
       'GraphQL offerSearch, any',
       searching(() => ({ vramGbMin: 16 }), 'RELIABILITY'),
     ),
+    reading(
+      'GraphQL offerSearch, by vCPUs and RAM',
+      searching(() => ({ vcpusMin: 32, ramGbMin: 128 }), 'PRICE'),
+    ),
   ];
 }
 
@@ -89,6 +98,53 @@ function accountRoutes() {
     reading('GET /instances, long history', forOne(rest('/v1/instances'))),
     reading('GraphQL instanceHistory, long history', forOne(graphql(HISTORY))),
   ];
+}
+
+/** Of the account with a long history, and on the default data of one of the others. */
+function historyRoutes() {
+  const page = (args) => `{ instanceHistory(first: ${SHORT_PAGE}${args}) {
+    edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
+  const cursorOf = (n, sequence) => Buffer.from(`GPC:T:["S:${accountId(n)}","N:${sequence}"]`).toString('base64');
+  /** `backOf(history)`: how many instances before the newest. */
+  const pageAfter = (name, backOf) =>
+    reading(name, ({ historyAccount: n, history }) => {
+      const query = page(`, after: "${cursorOf(n, history.at(-1).sequence - backOf(history))}"`);
+      return [graphqlRequest({ query }, authorization(n))];
+    });
+  /** Over the instances that follow `firstOf(history)`, the past ones' count. */
+  const statementFrom = (name, firstOf) =>
+    reading(name, ({ historyAccount: n, history }) => {
+      const past = history.filter(({ to }) => to !== null);
+      const first = firstOf(past);
+      const [from, to] = [past[first].from, past[first + SHORT_PERIOD - 1].to];
+      const query = `{ statement(from: "${from}", to: "${to}") { openingBalance closingBalance
+        lines { instanceId kind seconds amount } movements { id amount } } }`;
+      return [graphqlRequest({ query }, authorization(n))];
+    });
+  const intervals = `{ instanceHistory(first: ${SHORT_PAGE}) { edges { node { id
+    usageIntervals(first: 5) { edges { node { resource startedAt endedAt } } } } } } }`;
+  return [
+    pageAfter('history, page 2', () => SHORT_PAGE - 1),
+    pageAfter('history, a deep page', (history) => Math.floor(history.length / 2)),
+    pageAfter('history, the last page', (history) => history.length - 1 - SHORT_PAGE),
+    reading('history, usage intervals', ({ historyAccount: n }) => [
+      graphqlRequest({ query: intervals }, authorization(n)),
+    ]),
+    statementFrom('statement, the newest', (past) => past.length - SHORT_PERIOD),
+    statementFrom('statement, in the midst', (past) => Math.floor((past.length - SHORT_PERIOD) / 2)),
+    statementFrom('statement, the oldest', () => 0),
+  ];
+}
+
+/** The instances of an account, oldest first, with their times. */
+export function historyOf(url, n) {
+  const instant = (column) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+  return rowsOf(
+    url,
+    `select sequence, ${instant('created_at')} as from, ${instant('destroyed_at')} as to
+     from instance where account_id = $1 order by sequence`,
+    [accountId(n)],
+  );
 }
 
 /** `requests` are the same on both sides, or made for a side. A round continues where the one before ended. */

@@ -5,21 +5,24 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { openEmbeddedPostgres } from '../../dist/src/database/embedded/embedded-postgres.js';
 
-export async function openServer() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+/** `keptDir`: a folder whose databases outlive the run, for the next one. Without it, new data that goes with the run. */
+export async function openServer(keptDir) {
+  const dataDir = keptDir ?? mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const server = await openEmbeddedPostgres({ dataDir, database: 'postgres' });
   const urlOf = (database) => server.url.replace('/postgres?', `/${database}?`);
   const run = (text) => withClient(server.url, (client) => client.query(text));
   return {
     urlOf,
+    exists: async (database) =>
+      (await rowsOf(server.url, 'select from pg_database where datname = $1', [database])).length > 0,
     create: (database) => run(`create database ${database}`),
     /** Fails while anybody is connected to the original. */
     copy: (original, database) => run(`create database ${database} template ${original} strategy file_copy`),
-    alter: (database, setting) => run(`alter database ${database} set ${setting}`),
+    alter: (database, setting) => run(`alter database ${database} ${setting}`),
     log: () => readFileSync(join(dataDir, 'postgres.log'), 'utf8'),
     close: async () => {
       await server.release();
-      rmSync(dataDir, { recursive: true, force: true });
+      if (keptDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -13,13 +13,14 @@ const ENTRY = /^\d{4}-\d\d-\d\d .*? LOG: {2}/m;
 
 /** The plans of a route's statements, each at its last execution, as text. */
 export async function plansOf({ server, database, side, route }) {
-  for (const setting of SETTINGS) await server.alter(database, setting);
+  for (const setting of SETTINGS) await server.alter(database, `set ${setting}`);
   const gateway = await startGateway(server.urlOf(database));
   const before = server.log().length;
   const { port } = gateway;
   const clientOf = route.clientOf({ ...side, port }, () => {});
   await runLoad({ port, connections: 1, seconds: SECONDS, clientOf, status: [200, 201, 503] });
   await gateway.end();
+  await server.alter(database, 'reset all');
   const entries = server.log().slice(before).split(ENTRY);
   const plans = new Map();
   for (const entry of entries) {

@@ -34,7 +34,7 @@ export async function startGateway(databaseUrl, env = {}) {
   const child = start([join(PROJECT, 'dist/src/main.js')], {
     // A folder of its own: the checkout may hold an .env file.
     cwd: folder,
-    env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', ...env },
+    env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', SSH_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', log],
   });
   closeSync(log);

@@ -1,9 +1,12 @@
 import { openServer } from './database.mjs';
 import { endAll } from './programs.mjs';
 
-/** Calls `work` with the PostgreSQL of a run. Afterwards every process is ended and the data removed, even on failure. */
-export async function withServer(work) {
-  const server = await openServer();
+/**
+ * Calls `work` with the PostgreSQL of a run. Afterwards every process is ended and the data removed, even on failure; data
+ * in `keptDir` stays.
+ */
+export async function withServer(work, keptDir) {
+  const server = await openServer(keptDir);
   const close = async () => {
     await endAll();
     await server.close();

@@ -27,8 +27,14 @@ export interface Listener {
   /** `isOwn`: this process made the change; its notices come in the order of its writes to one account, others in any order. */
   onNotice(notice: Notice, isOwn: boolean): void;
   /** Notices may have been missed: everything cached must be read again. */
-  onLost?(): void;
+  onLost?(loss: Loss): void;
 }
+
+/**
+ * Why notices may have been missed: the own connection broke, no matter how long ago; or another gateway has gone, maybe
+ * without telling of its last writes.
+ */
+export type Loss = 'connection' | 'peer';
 
 const CHANNEL = 'gateway';
 const APPLICATION_NAME = 'gpu-rental-gateway notices';
@@ -192,7 +198,7 @@ export class Notices {
       // One that is announced meanwhile may be missing among them: the next probe looks for it.
       for (const peer of gone) this.#peers.delete(peer);
       for (const peer of peers) this.#peers.add(peer);
-      if (gone.length > 0 || this.#isLossFresh) this.#reportLoss();
+      if (gone.length > 0 || this.#isLossFresh) this.#reportLoss('peer');
       this.#isLossFresh = gone.length > 0;
     };
     this.#last = probe();
@@ -210,12 +216,12 @@ export class Notices {
     if (this.#client !== client) return;
     this.#client = null;
     client.end().catch(() => {});
-    this.#reportLoss();
+    this.#reportLoss('connection');
     void this.#reconnect();
   }
 
-  #reportLoss(): void {
-    for (const listener of this.#listeners) listener.onLost?.();
+  #reportLoss(loss: Loss): void {
+    for (const listener of this.#listeners) listener.onLost?.(loss);
   }
 
   async #reconnect(): Promise<void> {

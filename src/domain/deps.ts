@@ -4,6 +4,7 @@ import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
+import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
 import type { OpenLogs } from './log-source.js';
 import type { Clock } from './rules/time.js';
@@ -32,6 +33,8 @@ export interface Deps {
   accountLoader: AccountLoader;
   /** Reads machines that are judged beforehand. */
   machineLoader: MachineLoader;
+  /** Reads pages of usage intervals, those of several instances together. */
+  usageIntervalLoader: UsageIntervalLoader;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
   /** The host agents that talk to this process. */
@@ -59,6 +62,7 @@ export function createDeps(
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),
+    usageIntervalLoader: new UsageIntervalLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),
     visits: new Visits(db, clock),

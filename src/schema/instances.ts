@@ -1,3 +1,4 @@
+import { prismaConnectionHelpers } from '@pothos/plugin-prisma';
 import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
 import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
@@ -73,6 +74,12 @@ const UsageInterval = builder.prismaObject('UsageInterval', {
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'First second billed.' }),
     endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'Null while it is open.' }),
   }),
+});
+
+/** Prisma itself reads all intervals of an instance for a page of them. */
+const intervalPages = prismaConnectionHelpers(builder, UsageInterval, {
+  cursor: 'instanceId_resource_ordinal',
+  maxSize: pageLimit(() => INTERVAL_CURSOR),
 });
 
 const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
@@ -190,14 +197,19 @@ export const InstanceType = builder.prismaObject('Instance', {
       description: 'Whether it can be started now, and what that takes; null unless it is stopped.',
       resolve: (instance, _args, { deps }) => startCheck(deps, instance),
     }),
-    usageIntervals: t.relatedConnection(
-      'usageIntervals',
+    usageIntervals: t.connection(
       {
         type: UsageInterval,
-        cursor: 'instanceId_resource_ordinal',
-        maxSize: pageLimit(() => INTERVAL_CURSOR),
         description: 'The billed intervals, oldest first.',
-        query: { orderBy: [{ startedAt: 'asc' }, { resource: 'asc' }, { ordinal: 'asc' }] },
+        resolve: (instance, args, context) => {
+          // Refuses at once: of several instances, one tells of the fault.
+          const { take, cursor } = intervalPages.getQuery(args, context, () => true);
+          const position = cursor?.instanceId_resource_ordinal ?? null;
+          const page = { instanceId: instance.id, take: take!, position };
+          return context.deps.usageIntervalLoader
+            .page(page)
+            .then((intervals) => intervalPages.resolve(intervals, args, context, instance));
+        },
       },
       { name: 'UsageIntervalConnection', description: 'A page of usage intervals.' },
       { name: 'UsageIntervalEdge', description: 'A usage interval on a page.' },

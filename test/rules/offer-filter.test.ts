@@ -88,8 +88,8 @@ describe('an offer', () => {
 
 describe('criteria', () => {
   it('look at machines one by one only when something is asked that groups do not tell', () => {
-    expect(criteriaOf({ ...ANY, gpus: ['h100'], numMin: 2, reliabilityMin: 0.9 }).fitsMachine).toBeNull();
-    expect(criteriaOf({ ...ANY, ramGbMin: 1 }).fitsMachine).not.toBeNull();
+    expect(criteriaOf({ ...ANY, gpus: ['h100'], numMin: 2, reliabilityMin: 0.9 }).sizeMin).toBeNull();
+    expect(criteriaOf({ ...ANY, ramGbMin: 1 }).sizeMin).not.toBeNull();
   });
 
   it('name the model and the region where there is but one', () => {

@@ -187,7 +187,9 @@ export function resumeAccount(deps: Deps, accountId: string): Promise<AccountSta
 }
 
 /** Replaces the account's running totals by what its ledger entries and usage intervals add up to. */
-export function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
+export async function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
+  // Statements make them again.
+  await deps.db.pool.query('delete from account_checkpoint where account_id = $1', [accountId]);
   return changeAccount(deps, accountId, (current, account) => current.recomputeTotals(account));
 }
 

@@ -1,6 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
+import { CHARGED, MOVED } from './checkpoints.js';
 import { DUE_AT, recomputed } from './recompute.js';
 
 /** One violation of a check. */
@@ -225,5 +226,43 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
     'a machine runs one instance at a time',
     `select min(account_id) as account_id, machine_id as subject, count(*) || ' instances run on it' as detail
      from instance where status = 'RUNNING' group by machine_id having count(*) > 1`,
+  ],
+  [
+    'checkpoints are what ledger and usage add up to before them',
+    `with moves as (
+       select account_id, at, 0 as place, 0 as rate, 0 as rate_seconds, 0 as charged, 0 as credit, spend_units, credit_units
+       from account_checkpoint
+       union all
+       select account_id, boundary, 1, sign * rate, sign * rate * extract(epoch from boundary), 0, 0, null, null
+       from usage_interval join instance on instance.id = instance_id,
+         lateral (values (started_at, 1), (ended_at, -1)) as part (boundary, sign)
+       where account_id in (select account_id from account_checkpoint) and boundary is not null
+       union all
+       select account_id, at, 1, 0, 0, case when ${CHARGED} then -units else 0 end, case when ${MOVED} then units else 0 end, null, null
+       from ledger_entry where account_id in (select account_id from account_checkpoint)
+     ), summed as (
+       select account_id, at, spend_units, credit_units, sum(credit) over earlier as credit,
+         sum(rate) over earlier * extract(epoch from at) - sum(rate_seconds) over earlier + sum(charged) over earlier as spend
+       from moves window earlier as (partition by account_id order by at, place rows unbounded preceding)
+     )
+     select account_id, at::text as subject, 'spend ' || spend_units || ' and credit ' || credit_units || ', recomputed '
+       || round(spend) || ' and ' || credit as detail
+     from summed where spend_units is not null and (spend_units <> spend or credit_units <> credit)`,
+  ],
+  [
+    'checkpoints name what was open',
+    `select checkpoint.account_id, checkpoint.at::text as subject, 'its instances differ from those open then' as detail
+     from account_checkpoint checkpoint left join lateral (
+       select sequence, open_instances from account_checkpoint
+       where account_id = checkpoint.account_id and at < checkpoint.at order by at desc limit 1
+     ) previous on true
+     where exists (
+       select from instance where account_id = checkpoint.account_id and created_at < checkpoint.at
+         and sequence > checkpoint.sequence and sequence <= checkpoint.sequence + 1000
+     ) or array(select unnest(checkpoint.open_instances) order by 1) <> array(
+       select id from instance where account_id = checkpoint.account_id and sequence <= checkpoint.sequence
+         and (sequence > coalesce(previous.sequence, 0) or id = any(previous.open_instances))
+         and coalesce(destroyed_at >= checkpoint.at, true) order by id
+     )`,
   ],
 ];

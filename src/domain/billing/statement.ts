@@ -3,6 +3,7 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
 import { formatInstant, type Instant, latest } from '../rules/time.js';
+import { CHARGED, type Checkpoint, checkpointBefore, MOVED, makeCheckpoints, usedSince } from './checkpoints.js';
 import { secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
 
@@ -67,11 +68,12 @@ export async function statement(
   // Usage of future seconds is left out; what was booked within this second is included.
   const to = period.to === null || period.to > now ? now + 1n : period.to;
   const usedTo = to > now ? now : to;
+  await makeCheckpoints(deps.db.pool, account);
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
-    const bounds = [accountId, formatInstant(from), formatInstant(to), formatInstant(usedTo)];
-    const spentBefore = await spendBefore(transaction, bounds.slice(0, 2));
-    const usage = await usageLines(transaction, bounds, maxLines + 1);
+    const checkpoint = await checkpointBefore(transaction, accountId, from, usedTo);
+    const { spentBefore, creditBefore } = await opening(transaction, accountId, checkpoint, from);
+    const usage = await usageLines(transaction, accountId, checkpoint, { from, to, usedTo }, maxLines + 1);
     if (usage.length > maxLines) {
       throw new DomainError(
         'invalid_request',
@@ -81,8 +83,7 @@ export async function statement(
         },
       );
     }
-    const creditBefore = await creditOpening(transaction, bounds.slice(0, 2));
-    const { movements, creditAfter } = await movementsWithin(transaction, bounds.slice(0, 3), creditBefore);
+    const { movements, creditAfter } = await movementsWithin(transaction, accountId, { from, to }, creditBefore);
     const { lines, spentAfter } = withAmounts(usage, spentBefore);
     return {
       accountId,
@@ -107,18 +108,23 @@ function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefor
   return { lines, spentAfter: spent };
 }
 
-async function spendBefore(transaction: Transaction, bounds: string[]): Promise<Units> {
-  const { rows } = await transaction.query<{ units: bigint }>(SPEND_BEFORE_SQL, bounds);
-  return rows[0]!.units;
-}
-
-async function creditOpening(transaction: Transaction, bounds: string[]): Promise<Units> {
-  const { rows } = await transaction.query<{ units: bigint }>(CREDIT_BEFORE_SQL, bounds);
-  return rows[0]!.units;
+/** Spend and credit before `from`: what the checkpoint says, and what came after it. */
+async function opening(transaction: Transaction, accountId: string, checkpoint: Checkpoint, from: Instant) {
+  const { at, openInstances, sequence, lastSequence, spendUnits, creditUnits } = checkpoint;
+  const { rows } = await transaction.query<{ spent: Units; credit: Units }>(OPENING_SQL, [
+    ...[accountId, at, formatInstant(from), openInstances, sequence, lastSequence],
+  ]);
+  return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
 }
 
 /** Rounded cumulatively too: a service credit need not be whole micro-USD. */
-async function movementsWithin(transaction: Transaction, bounds: string[], creditBefore: Units) {
+async function movementsWithin(
+  transaction: Transaction,
+  accountId: string,
+  { from, to }: { from: Instant; to: Instant },
+  creditBefore: Units,
+) {
+  const bounds = [accountId, formatInstant(from), formatInstant(to)];
   const { rows } = await transaction.query<Omit<StatementMovement, 'amount'> & { units: Units }>(MOVEMENTS_SQL, bounds);
   let credited = creditBefore;
   const movements = rows.map(({ units, ...movement }): StatementMovement => {
@@ -131,27 +137,24 @@ async function movementsWithin(transaction: Transaction, bounds: string[], credi
 
 async function usageLines(
   transaction: Transaction,
-  bounds: string[],
+  accountId: string,
+  { openInstances, sequence, lastSequence }: Checkpoint,
+  { from, to, usedTo }: Record<'from' | 'to' | 'usedTo', Instant>,
   limit: number,
 ): Promise<Omit<StatementLine, 'amount'>[]> {
-  const { rows } = await transaction.query<Omit<StatementLine, 'amount'>>(LINES_SQL, [...bounds, limit]);
+  const bounds = [from, to, usedTo].map(formatInstant);
+  const values = [accountId, ...bounds, limit, openInstances, sequence, lastSequence];
+  const { rows } = await transaction.query<Omit<StatementLine, 'amount'>>(LINES_SQL, values);
   return rows;
 }
 
-const SPEND_BEFORE_SQL = `
+const OPENING_SQL = `
   select ((
-    select coalesce(sum(rate * ${secondsBefore('$2::timestamptz')}), 0)
-    from usage_interval join instance on instance.id = instance_id where account_id = $1
-  ) + (
-    select coalesce(-sum(units), 0) from ledger_entry
-    where account_id = $1 and kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at < $2::timestamptz
-  ))::bigint as units`;
-
-const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
-
-const CREDIT_BEFORE_SQL = `
-  select coalesce(sum(units), 0)::bigint as units from ledger_entry
-  where account_id = $1 and ${MOVED} and at < $2::timestamptz`;
+    select coalesce(sum(rate * (${secondsBefore('$3::timestamptz')} - ${secondsBefore('$2::timestamptz')})), 0)
+    from ${usedSince('$1', { open: '$4::text[]', sequence: '$5', lastSequence: '$6', until: '$3::timestamptz' })}
+  ) + coalesce(-sum(units) filter (where ${CHARGED}), 0))::bigint as spent,
+    coalesce(sum(units) filter (where ${MOVED}), 0)::bigint as credit
+  from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
 
 const MOVEMENTS_SQL = `
   select id, kind, at, units, instance_id as "instanceId", reference, note from ledger_entry
@@ -164,13 +167,13 @@ const LINES_SQL = `
     select sequence, instance_id as "instanceId", resource::text as kind, case resource when 'GPU' then 1 else 2 end as place, rate,
       sum(${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')})::bigint as seconds,
       sum(rate * (${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')}))::bigint as units
-    from usage_interval join instance on instance.id = instance_id
-    where account_id = $1 and started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true)
+    from ${usedSince('$1', { open: '$6::text[]', sequence: '$7', lastSequence: '$8', until: '$4::timestamptz' })}
+    where started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true)
     group by sequence, instance_id, resource, rate
     union all
     select sequence, instance.id, 'EARLY_EXIT', 3, on_demand_rate - gpu_rate, gpu_seconds, early_exit_units
-    from instance join ledger_entry on ledger_entry.id = instance.id || '/early-exit'
-    where instance.account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz
+    from ledger_entry join instance on instance.id = instance_id
+    where ledger_entry.account_id = $1 and kind = 'EARLY_EXIT' and at >= $2::timestamptz and at < $3::timestamptz
     union all
     select sequence, instance.id, 'PREEMPTION_MINIMUM', 4, gpu_rate, (-sum(units) / gpu_rate)::bigint, -sum(units)::bigint
     from ledger_entry join instance on instance.id = instance_id

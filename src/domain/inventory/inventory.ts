@@ -50,13 +50,19 @@ export interface PublicData {
   offers: OfferIndex;
 }
 
-const MACHINES_AT_ONCE = 5_000;
+/** Machines of one reading: small enough for requests to be answered in between. */
+const MACHINES_AT_ONCE = 1_000;
+/** Running instances of one reading. */
+const RUNNING_AT_ONCE = 5_000;
 /** Pause from the start of one reading to the next, so that changes are read together; a request doesn't wait for it. */
 const RELOAD_PAUSE_MS = 100;
 
 /**
- * The public data, kept in memory: catalogue, prices and offered machines. A change notice, or a write of this process,
- * marks rows as stale; they are read again before the next answer.
+ * The public data, kept in memory: catalogue, prices and machines. A change notice, or a write of this process, marks what
+ * it names as stale; that is read again before the next answer. Where any machine may have changed, all are read again in
+ * the background, and answers are made meanwhile from what was true before; what runs is looked up first, so that a machine
+ * that was taken leaves the offers at once. While notices don't come, and until all is read again afterwards, nothing kept is
+ * an answer.
  */
 export class Inventory {
   readonly #db: Database;
@@ -64,18 +70,27 @@ export class Inventory {
   #version = 0;
   /** Machines whose row may have changed since it was read. */
   #stale = new Set<string>();
+  #isCatalogueStale = true;
   #isAllStale = true;
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
   /** When the last reading began, as performance.now() counts. */
   #startedAt = Number.NEGATIVE_INFINITY;
+  /** Machines that are being read by name; while all are read page by page, also those that were since that began. */
+  #readByName = new Set<string>();
+  #isPageRead = false;
+  #background: Promise<void> | null = null;
+  /** Any machine may have changed since the background's reading began. */
+  #isBehind = false;
+  /** Readers wait for all machines: the background leaves them to that reading. */
+  #isUrgent = false;
 
   constructor(db: Database) {
     this.#db = db;
     db.notices.subscribe({
       onNotice: (notice) => this.#note(notice),
-      onLost: () => this.#markAllStale(),
+      onLost: (loss) => (loss === 'peer' ? this.#readAnew() : this.#markAllStale()),
     });
   }
 
@@ -84,12 +99,15 @@ export class Inventory {
     return this.#version;
   }
 
-  /** False while there is, or may be, a change that has not been read. */
+  /** False while there is, or may be, a change that has to be read before the next answer. */
   get isCurrent(): boolean {
     return this.#db.notices.isListening && this.#running === null && !this.#isStale;
   }
 
-  /** Includes everything that this process committed, or that another's notice told of, before the call. */
+  /**
+   * Includes everything that this process committed, or that another's notice named, before the call; what is read anew in
+   * the background it includes once `settled` resolves.
+   */
   async current(): Promise<PublicData> {
     if (!this.isCurrent) {
       await this.#db.notices.ready();
@@ -107,24 +125,34 @@ export class Inventory {
     return this.#data!;
   }
 
+  /** Resolves when nothing is read in the background. */
+  async settled(): Promise<void> {
+    while (this.#background !== null) await this.#background;
+  }
+
+  get #isStale(): boolean {
+    return this.#isAllStale || this.#isCatalogueStale || this.#stale.size > 0;
+  }
+
+  #note(notice: Notice): void {
+    if (notice.table === 'instance') this.#markStale([notice.machine]);
+    else if (notice.table === 'machine' && notice.ids !== undefined) this.#markStale(notice.ids);
+    else if (notice.table === 'machine') this.#readAnew();
+    else if (notice.table === 'catalogue') {
+      this.#isCatalogueStale = true;
+      this.#version += 1;
+      this.#reloadSoon();
+    }
+    // Nothing to read again, but answers show it.
+    else if (notice.table === 'market_recheck') this.#version += 1;
+  }
+
   #markStale(machineIds: Iterable<string>): void {
     const before = this.#stale.size;
     for (const id of machineIds) this.#stale.add(id);
     if (this.#stale.size === before) return;
     this.#version += 1;
     this.#reloadSoon();
-  }
-
-  get #isStale(): boolean {
-    return this.#isAllStale || this.#stale.size > 0;
-  }
-
-  #note(notice: Notice): void {
-    if (notice.table === 'instance') this.#markStale([notice.machine]);
-    else if (notice.table === 'machine' && notice.ids !== undefined) this.#markStale(notice.ids);
-    else if (notice.table === 'machine' || notice.table === 'catalogue') this.#markAllStale();
-    // Nothing to read again, but answers show it.
-    else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
   #markAllStale(): void {
@@ -168,28 +196,137 @@ export class Inventory {
   }
 
   async #load(): Promise<void> {
-    const [stale, isAll] = [this.#stale, this.#isAllStale];
+    const [stale, isCatalogue, isAll] = [this.#stale, this.#isCatalogueStale, this.#isAllStale];
     this.#stale = new Set();
+    this.#isCatalogueStale = false;
     // Without notices a change after this reading would go unnoticed.
     this.#isAllStale = !this.#db.notices.isListening;
     try {
-      if (isAll || this.#data === null) this.#data = await readData(this.#db);
-      else await this.#readMachines(this.#data.offers, [...stale]);
+      if (this.#data === null) this.#data = await readData(this.#db);
+      else {
+        if (isCatalogue || isAll) await this.#readCatalogue();
+        const doubtful = isAll ? await this.#readAllAtOnce() : [];
+        await this.#readMachines([...stale, ...doubtful]);
+      }
     } catch (error) {
       for (const id of stale) this.#stale.add(id);
+      this.#isCatalogueStale ||= isCatalogue;
       this.#isAllStale ||= isAll;
       throw error;
     }
   }
 
-  async #readMachines(offers: OfferIndex, ids: readonly string[]): Promise<void> {
-    const { rows } = await this.#db.pool.query<MachineRow>({ name: 'offered-some', text: SOME_SQL, values: [ids] });
-    const machines = new Map(rows.map((row) => [row.machineId, offeredMachine(row)]));
-    for (const id of ids) {
-      const machine = machines.get(id) ?? null;
-      if (machine === null) offers.remove(id);
-      else offers.put(machine);
+  async #readCatalogue(): Promise<void> {
+    const catalogue = await readCatalogue(this.#db);
+    const { offers } = this.#data!;
+    offers.reprice(pricedModels(catalogue));
+    this.#data = { catalogue, offers };
+  }
+
+  async #readMachines(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.#readByName.add(id);
+    for (let at = 0; at < ids.length; at += MACHINES_AT_ONCE) {
+      const some = ids.slice(at, at + MACHINES_AT_ONCE);
+      const query = { name: 'offered-some', text: SOME_SQL, values: [some] };
+      const { rows } = await this.#db.pool.query<MachineRow>(query);
+      const machines = new Map(rows.map((row) => [row.machineId, offeredMachine(row)]));
+      for (const id of some) this.#place(id, machines.get(id) ?? null);
     }
+    if (!this.#isPageRead) this.#readByName.clear();
+  }
+
+  #place(id: string, machine: OfferedMachine | null): void {
+    if (machine === null) this.#data!.offers.remove(id);
+    else this.#data!.offers.put(machine);
+  }
+
+  /** Any machine may have changed, and nobody told which. */
+  #readAnew(): void {
+    if (this.#data === null) {
+      this.#markAllStale();
+      return;
+    }
+    if (this.#isUrgent) {
+      this.#markAllStale();
+      return;
+    }
+    this.#findTaken().catch(() => this.#markAllStale());
+    this.#isBehind = true;
+    // What can't be read in the background has to be read before the next answer, and tells why it can't.
+    this.#background ??= this.#keepUp()
+      .catch(() => this.#markAllStale())
+      .finally(() => {
+        this.#background = null;
+      });
+  }
+
+  async #keepUp(): Promise<void> {
+    while (this.#isBehind) {
+      this.#isBehind = false;
+      this.#markStale(await this.#readAllMachines(() => this.#isUrgent));
+      // What a gateway that died had sent to the database may have been committed after the first look.
+      await this.#findTaken();
+    }
+  }
+
+  async #readAllAtOnce(): Promise<string[]> {
+    this.#isUrgent = true;
+    try {
+      // It stops after the page that it is reading, which must not come after a newer one.
+      await this.#background;
+      this.#isBehind = false;
+      return await this.#readAllMachines(() => false);
+    } finally {
+      this.#isUrgent = false;
+    }
+  }
+
+  /** Of machines that are offered though something runs on them, reads again before the next answer. */
+  async #findTaken(): Promise<void> {
+    for (let last = ''; ; ) {
+      const query = { name: 'offered-but-running', text: RUNNING_SQL, values: [last] };
+      const { rows } = await this.#db.pool.query<{ machineId: string; yields: boolean }>(query);
+      const { offers } = this.#data!;
+      const isTaken = ({ machineId, yields }: { machineId: string; yields: boolean }) => {
+        const machine = offers.machine(machineId);
+        return machine !== null && !(machine.preemptible && yields);
+      };
+      this.#markStale(rows.filter(isTaken).map(({ machineId }) => machineId));
+      if (rows.length < RUNNING_AT_ONCE) return;
+      last = rows.at(-1)!.machineId;
+    }
+  }
+
+  /**
+   * Page by page, until `isLeft`. Returns the machines in doubt, to be read by name: those that were so meanwhile, of which the
+   * page may be the older reading, and those offered that no page held: they are gone, or came since.
+   */
+  async #readAllMachines(isLeft: () => boolean): Promise<string[]> {
+    const met = new Set<string>();
+    const once = keepingOne();
+    const doubtful: string[] = [];
+    this.#isPageRead = true;
+    try {
+      for (let last = ''; ; ) {
+        const query = { name: 'offered-page', text: PAGE_SQL, values: [last] };
+        const { rows } = await this.#db.pool.query<MachineRow>(query);
+        if (isLeft()) return [];
+        for (const row of rows) {
+          met.add(row.machineId);
+          const machine = offeredMachine(row, once);
+          if (isSameMachine(this.#data!.offers.machine(row.machineId), machine)) continue;
+          this.#version += 1;
+          if (this.#readByName.has(row.machineId)) doubtful.push(row.machineId);
+          else this.#place(row.machineId, machine);
+        }
+        if (rows.length < MACHINES_AT_ONCE) break;
+        last = rows.at(-1)!.machineId;
+      }
+    } finally {
+      this.#isPageRead = false;
+    }
+    for (const id of this.#data!.offers.machineIds()) if (!met.has(id)) doubtful.push(id);
+    return doubtful;
   }
 }
 
@@ -210,6 +347,29 @@ export const MACHINE_COLUMNS = `
 
 const SOME_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id = any($1)`;
 const PAGE_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
+
+/** All fields of a machine but the bandwidth. */
+const FIELDS = [
+  'machineId',
+  'gpu',
+  'numGpus',
+  'region',
+  'cpu',
+  'vcpus',
+  'ramGb',
+  'diskGb',
+  'ports',
+  'pcie',
+  'nvlink',
+  'cudaMax',
+  'reliability',
+  'preemptible',
+  'demo',
+] as const satisfies (keyof OfferedMachine)[];
+
+const RUNNING_SQL = `
+  select machine_id as "machineId", mode = 'INTERRUPTIBLE' as yields from instance
+  where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_AT_ONCE}`;
 
 const PRICES_SQL = `
   select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,
@@ -248,13 +408,7 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
 /** In pages, so that requests are answered in between; what changes meanwhile is noticed and read again. */
 async function readOffers({ pool }: Database): Promise<OfferedMachine[]> {
   const machines: OfferedMachine[] = [];
-  // Machines have few different models, regions and processors: one string is kept for each.
-  const texts = new Map<string, string>();
-  const once = (text: string) => {
-    const known = texts.get(text);
-    if (known === undefined) texts.set(text, text);
-    return known ?? text;
-  };
+  const once = keepingOne();
   for (let last = ''; ; ) {
     const { rows } = await pool.query<MachineRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
     for (const row of rows) {
@@ -264,6 +418,23 @@ async function readOffers({ pool }: Database): Promise<OfferedMachine[]> {
     if (rows.length < MACHINES_AT_ONCE) return machines;
     last = rows.at(-1)!.machineId;
   }
+}
+
+/** Machines have few different models, regions and processors: one string is kept for each. */
+function keepingOne(): (text: string) => string {
+  const texts = new Map<string, string>();
+  return (text) => {
+    const known = texts.get(text);
+    if (known === undefined) texts.set(text, text);
+    return known ?? text;
+  };
+}
+
+/** Null: not offered. */
+function isSameMachine(one: OfferedMachine | null, other: OfferedMachine | null): boolean {
+  if (one === null || other === null) return one === other;
+  if (one.netMbps.down !== other.netMbps.down || one.netMbps.up !== other.netMbps.up) return false;
+  return FIELDS.every((field) => one[field] === other[field]);
 }
 
 /**

@@ -1,22 +1,26 @@
 import TinyQueue from 'tinyqueue';
 import type { Rate } from '../rules/money.js';
-import { type GroupTraits, type Offer, type OfferedMachine, type PricedModel, traitsOf } from '../rules/offer.js';
+import {
+  type GroupKey,
+  type GroupTraits,
+  type Offer,
+  type OfferedMachine,
+  type PricedModel,
+  traitsOf,
+} from '../rules/offer.js';
 import type { OfferCriteria } from '../rules/offer-filter.js';
 import { BY_PRICE, compareRanked, type GroupPrice, type OfferOrder, type OfferPosition } from '../rules/offer-order.js';
 import type { ModeRates } from '../rules/price-rule.js';
+import { countLeading, OfferGroup } from './offer-group.js';
 
-/** Offers with the same traits. */
-interface OfferGroup {
-  traits: GroupTraits;
-  /** More reliable first, then by machine id. */
-  offers: Offer[];
-}
+/** A group whose model has a price. */
+type PricedGroup = OfferGroup & { traits: GroupTraits };
 
 /** Groups in an order. */
 interface SortedGroups {
-  all: readonly OfferGroup[];
-  byGpu: ReadonlyMap<string, readonly OfferGroup[]>;
-  byRegion: ReadonlyMap<string, readonly OfferGroup[]>;
+  all: readonly PricedGroup[];
+  byGpu: ReadonlyMap<string, readonly PricedGroup[]>;
+  byRegion: ReadonlyMap<string, readonly PricedGroup[]>;
 }
 
 /** At most `limit` of the offers between two positions, neither included; null: from the beginning, to the end. */
@@ -30,61 +34,79 @@ export interface OfferRange {
 
 /** A slice [from, to) of a group's offers, of which those that fit count; taking offers from it narrows it. */
 interface GroupSlice {
-  group: OfferGroup;
+  group: PricedGroup;
   from: number;
   to: number;
 }
 
 /**
- * Offers in groups. The cost of a search depends on the number of groups (models × sizes × regions): about a thousand for
- * a hundred thousand machines.
+ * Machines in groups, which have the prices. The cost of a search depends on the number of groups (models × sizes × regions):
+ * about a thousand for a hundred thousand machines. An offer is made when it is asked for, and never changes.
  */
 export class OfferIndex {
-  readonly #models: ReadonlyMap<string, PricedModel>;
-  readonly #offers = new Map<string, Offer>();
+  #models: ReadonlyMap<string, PricedModel>;
+  readonly #machines = new Map<string, OfferedMachine>();
   readonly #groups = new Map<string, OfferGroup>();
   readonly #availableGpus = new Map<string, number>();
-  /** Sorted when first needed, and again only after a new group: that is rare. */
+  /** Sorted when first needed, and again only after a new group, which is rare, or new prices. */
   readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups>();
-
-  /** GPUs of the model on machines where nothing runs. */
-  availableGpus(gpu: string): number {
-    return this.#availableGpus.get(gpu) ?? 0;
-  }
 
   /** `models` by slug; a machine of any other model is no offer. */
   constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
     this.#models = models;
-    // Built group by group: objects made together lie together in memory, and are scanned several times as fast.
-    for (const members of groupBy(machines, groupKey).values()) {
+    // Sorted first: machines that are inserted one by one move those behind them.
+    for (const members of groupBy(machines, textOf).values()) {
       members.sort((one, other) => compareRanked(one, other));
-      for (const machine of members) this.#add(machine, (offers) => offers.length);
+      for (const machine of members) this.#add(machine, (group) => group.append(machine));
     }
+  }
+
+  /** GPUs of the model on machines where nothing runs. */
+  availableGpus(gpu: string): number {
+    return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
+  }
+
+  /** The machine as it was put in; null when it is not here. */
+  machine(machineId: string): OfferedMachine | null {
+    return this.#machines.get(machineId) ?? null;
+  }
+
+  /** The ids of all machines, those of models without a price too. */
+  machineIds(): Iterable<string> {
+    return this.#machines.keys();
+  }
+
+  /** The same machines at the prices of other models. */
+  reprice(models: ReadonlyMap<string, PricedModel>): void {
+    this.#models = models;
+    this.#sorted.clear();
+    for (const group of this.#groups.values()) group.traits = this.#traitsOf(group.key);
   }
 
   /** The offer of a machine; null when it is not offered. */
   offerOf(machineId: string): Offer | null {
-    return this.#offers.get(machineId) ?? null;
+    const machine = this.machine(machineId);
+    const traits = machine === null ? null : this.#groups.get(textOf(machine))!.traits;
+    return machine === null || traits === null ? null : offerOf(machine, traits.pricePerHour);
   }
 
   /** Adds a machine, or moves it to its new place. */
   put(machine: OfferedMachine): void {
     this.remove(machine.machineId);
-    this.#add(machine, placeOf);
+    this.#add(machine, (group) => group.put(machine));
   }
 
   remove(machineId: string): void {
-    const offer = this.#offers.get(machineId);
-    if (offer === undefined) return;
-    const { offers } = this.#groups.get(groupKey(offer))!;
-    offers.splice(placeOf(offers, offer), 1);
-    this.#offers.delete(machineId);
-    if (!offer.preemptible) this.#count(offer.gpu, -offer.numGpus);
+    const machine = this.#machines.get(machineId);
+    if (machine === undefined) return;
+    this.#groups.get(textOf(machine))!.remove(machine);
+    this.#machines.delete(machineId);
+    if (!machine.preemptible) this.#count(machine.gpu, -machine.numGpus);
   }
 
   /** The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. */
   cheapest(criteria: OfferCriteria, priceMax: Rate | null, limit: number): Offer[] {
-    const isWithin = ({ traits }: OfferGroup) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
+    const isWithin = ({ traits }: PricedGroup) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
     const groups = this.#groupsBy(BY_PRICE, criteria);
     const within = groups.slice(0, countLeading(groups, isWithin));
     return firstOf(slicesOf(within, criteria), criteria, BY_PRICE, { limit });
@@ -98,9 +120,8 @@ export class OfferIndex {
   }
 
   /**
-   * A page of the offers that fit, with the number of all of them (`total`) and of those before the page. Machines are
-   * judged one by one only when there is a `fitsMachine`: 100,000 in a few milliseconds. A sorting is kept for each
-   * `order`, so callers use a few constant ones.
+   * A page of the offers that fit, with the number of all of them (`total`) and of those before the page. A sorting is kept
+   * for each `order`, so callers use a few constant ones.
    */
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: GroupSlice[] = [];
@@ -109,9 +130,9 @@ export class OfferIndex {
       const from = after === null ? 0 : countUpTo(after, group, end, order, true);
       const to = before === null ? end : countUpTo(before, group, end, order, false);
       const pageSide = fromEnd ? to : from;
-      const passed = countFitting(criteria, { group, from: 0, to: pageSide });
+      const passed = group.countFitting(criteria.sizeMin, 0, pageSide);
       preceding += passed;
-      total += passed + countFitting(criteria, { group, from: pageSide, to: end });
+      total += passed + group.countFitting(criteria.sizeMin, pageSide, end);
       if (from < to) between.push({ group, from, to });
     }
     if (!fromEnd) return { offers: firstOf(between, criteria, order, { limit }), total, preceding };
@@ -119,28 +140,31 @@ export class OfferIndex {
     return { offers, total, preceding: preceding - offers.length };
   }
 
-  #add(machine: OfferedMachine, placeIn: typeof placeOf): void {
-    const model = this.#models.get(machine.gpu);
-    if (model === undefined) return;
-    const { traits, offers } = this.#groupOf(machine, model);
-    const offer = offerOf(machine, traits.pricePerHour);
-    offers.splice(placeIn(offers, offer), 0, offer);
-    this.#offers.set(offer.machineId, offer);
-    if (!offer.preemptible) this.#count(offer.gpu, offer.numGpus);
+  #add(machine: OfferedMachine, place: (group: OfferGroup) => void): void {
+    place(this.#groupOf(machine));
+    this.#machines.set(machine.machineId, machine);
+    if (!machine.preemptible) this.#count(machine.gpu, machine.numGpus);
   }
 
-  #groupOf(machine: OfferedMachine, model: PricedModel): OfferGroup {
-    const key = groupKey(machine);
-    const known = this.#groups.get(key);
+  #groupOf(machine: OfferedMachine): OfferGroup {
+    const text = textOf(machine);
+    const known = this.#groups.get(text);
     if (known !== undefined) return known;
-    const group = { traits: traitsOf(machine, model), offers: [] };
-    this.#groups.set(key, group);
+    const { gpu, region, numGpus, nvlink, preemptible } = machine;
+    const key = { gpu, region, numGpus, nvlink, preemptible };
+    const group = new OfferGroup(key, this.#traitsOf(key));
+    this.#groups.set(text, group);
     this.#sorted.clear();
     return group;
   }
 
+  #traitsOf(key: GroupKey): GroupTraits | null {
+    const model = this.#models.get(key.gpu);
+    return model === undefined ? null : traitsOf(key, model);
+  }
+
   /** In order, all groups that can fit, and maybe others. */
-  #groupsBy(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly OfferGroup[] {
+  #groupsBy(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly PricedGroup[] {
     const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
     const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);
     const ofRegion = region === null ? all : (byRegion.get(region) ?? []);
@@ -148,7 +172,7 @@ export class OfferIndex {
   }
 
   #sort(order: OfferOrder<GroupPrice>): SortedGroups {
-    const all = [...this.#groups.values()].sort((one, other) => order.first(one.traits, other.traits));
+    const all = [...this.#groups.values()].filter(isPriced).sort((one, other) => order.first(one.traits, other.traits));
     const byGpu = groupBy(all, ({ traits }) => traits.gpu);
     const sorted = { all, byGpu, byRegion: groupBy(all, ({ traits }) => traits.region) };
     this.#sorted.set(order, sorted);
@@ -156,7 +180,7 @@ export class OfferIndex {
   }
 
   #count(gpu: string, gpus: number): void {
-    this.#availableGpus.set(gpu, this.availableGpus(gpu) + gpus);
+    this.#availableGpus.set(gpu, (this.#availableGpus.get(gpu) ?? 0) + gpus);
   }
 }
 
@@ -185,37 +209,29 @@ function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
   };
 }
 
-function groupKey(offer: OfferedMachine): string {
-  return JSON.stringify([offer.gpu, offer.region, offer.numGpus, offer.nvlink, offer.preemptible]);
+function textOf({ gpu, region, numGpus, nvlink, preemptible }: GroupKey): string {
+  return JSON.stringify([gpu, region, numGpus, nvlink, preemptible]);
 }
 
-/** Where an offer stands in a group, or would stand. */
-function placeOf(offers: readonly Offer[], offer: Offer): number {
-  return countLeading(offers, (other) => compareRanked(other, offer) < 0);
+function isPriced(group: OfferGroup): group is PricedGroup {
+  return group.traits !== null;
 }
 
 /** Of each group that fits, the offers that are reliable enough: the first of the group. */
-function* slicesOf(groups: Iterable<OfferGroup>, { fitsGroup, reliabilityMin }: OfferCriteria): Generator<GroupSlice> {
-  const isReliable = ({ reliability }: Offer) => reliability >= reliabilityMin;
+function* slicesOf(groups: Iterable<PricedGroup>, { fitsGroup, reliabilityMin }: OfferCriteria): Generator<GroupSlice> {
+  const isReliable = ({ reliability }: OfferedMachine) => reliability >= reliabilityMin;
   for (const group of groups) {
-    const { traits, offers } = group;
-    if (offers.length === 0 || !fitsGroup(traits)) continue;
-    const to = reliabilityMin === 0 ? offers.length : countLeading(offers, isReliable);
+    const { traits, machines } = group;
+    if (machines.length === 0 || !fitsGroup(traits)) continue;
+    const to = reliabilityMin === 0 ? machines.length : countLeading(machines, isReliable);
     if (to > 0) yield { group, from: 0, to };
   }
-}
-
-function countFitting({ fitsMachine }: OfferCriteria, { group, from, to }: GroupSlice): number {
-  if (fitsMachine === null) return to - from;
-  let count = 0;
-  for (let place = from; place < to; place += 1) if (fitsMachine(group.offers[place]!)) count += 1;
-  return count;
 }
 
 /** How many of the first `end` offers of a group come before a position, or at it if that `isIncluded`. */
 function countUpTo(
   position: OfferPosition,
-  { traits, offers }: OfferGroup,
+  { traits, machines }: PricedGroup,
   end: number,
   order: OfferOrder<GroupPrice>,
   isIncluded: boolean,
@@ -223,22 +239,11 @@ function countUpTo(
   const first = order.first(traits, position);
   if (first !== 0) return first < 0 ? end : 0;
   const thenBy = order.thenBy(traits, position);
-  const isUpTo = (offer: Offer) => {
-    const difference = compareRanked(offer, position, thenBy);
+  const isUpTo = (machine: OfferedMachine) => {
+    const difference = compareRanked(machine, position, thenBy);
     return difference < 0 || (isIncluded && difference === 0);
   };
-  return countLeading(offers, isUpTo, end);
-}
-
-/** How many entries at the start, of the first `end`, satisfy `holds`; all that do stand before all that don't. */
-function countLeading<T>(list: readonly T[], holds: (entry: T) => boolean, end = list.length): number {
-  let [low, high] = [0, end];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (holds(list[middle]!)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return countLeading(machines, isUpTo, end);
 }
 
 interface Taking {
@@ -254,21 +259,22 @@ interface Taking {
  */
 function firstOf(
   slices: Iterable<GroupSlice>,
-  { fitsMachine }: OfferCriteria,
+  { sizeMin }: OfferCriteria,
   order: OfferOrder,
   { limit, excluded, isBackwards = false }: Taking,
 ): Offer[] {
   const taken: Offer[] = [];
-  const headOf = ({ group, from, to }: GroupSlice) => group.offers[isBackwards ? to - 1 : from]!;
+  const headPlace = ({ from, to }: GroupSlice) => (isBackwards ? to - 1 : from);
+  const headOf = (slice: GroupSlice) => slice.group.machines[headPlace(slice)]!;
   const dropHead = (slice: GroupSlice) => {
     if (isBackwards) slice.to -= 1;
     else slice.from += 1;
   };
-  const isTaken = (offer: Offer) =>
-    (fitsMachine === null || fitsMachine(offer)) && !(excluded?.has(offer.machineId) ?? false);
+  const isTaken = (slice: GroupSlice) =>
+    slice.group.fitsAt(headPlace(slice), sizeMin) && !(excluded?.has(headOf(slice).machineId) ?? false);
   /** Moves to the next offer to take; false at the end. */
   const hasMore = (slice: GroupSlice) => {
-    while (slice.from < slice.to && !isTaken(headOf(slice))) dropHead(slice);
+    while (slice.from < slice.to && !isTaken(slice)) dropHead(slice);
     return slice.from < slice.to;
   };
   const compareHeads = (one: GroupSlice, other: GroupSlice) => {
@@ -281,7 +287,7 @@ function firstOf(
     for (let next = heads.pop(); next !== undefined && taken.length < limit; next = heads.pop()) {
       const rival = heads.peek();
       while (taken.length < limit && hasMore(next) && (rival === undefined || compareHeads(next, rival) < 0)) {
-        taken.push(headOf(next));
+        taken.push(offerOf(headOf(next), next.group.traits.pricePerHour));
         dropHead(next);
       }
       if (hasMore(next)) heads.push(next);

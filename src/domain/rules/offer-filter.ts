@@ -22,6 +22,9 @@ export interface OfferRequirements {
   includePreemptible: boolean;
 }
 
+/** The least of each that a machine must have; 0 asks for nothing. */
+export type MachineSize = Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'>;
+
 /** The requirements as tests: of all offers of a group at once, then of each machine. */
 export interface OfferCriteria {
   /** The only model that can fit, and the only region, where there is but one: other groups are not looked at. */
@@ -30,7 +33,7 @@ export interface OfferCriteria {
   fitsGroup: (group: GroupTraits) => boolean;
   reliabilityMin: number;
   /** What else is asked of each machine; null: nothing. */
-  fitsMachine: ((machine: OfferedMachine) => boolean) | null;
+  sizeMin: MachineSize | null;
 }
 
 export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
@@ -50,20 +53,23 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
       (pricePerGpuMax === null || group.pricePerGpu <= pricePerGpuMax) &&
       (includePreemptible || !group.preemptible),
     reliabilityMin: requirements.reliabilityMin ?? 0,
-    fitsMachine:
+    sizeMin:
       vcpusMin === null && ramGbMin === null && diskGbMin === null
         ? null
-        : ({ vcpus, ramGb, diskGb }) =>
-            vcpus >= (vcpusMin ?? 0) && ramGb >= (ramGbMin ?? 0) && diskGb >= (diskGbMin ?? 0),
+        : { vcpus: vcpusMin ?? 0, ramGb: ramGbMin ?? 0, diskGb: diskGbMin ?? 0 },
   };
 }
 
 /** Whether one offer fits, with the traits of its group. */
 export function fits(
-  { fitsGroup, reliabilityMin, fitsMachine }: OfferCriteria,
+  { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
   offer: OfferedMachine & GroupTraits,
 ): boolean {
-  return fitsGroup(offer) && offer.reliability >= reliabilityMin && (fitsMachine?.(offer) ?? true);
+  return fitsGroup(offer) && offer.reliability >= reliabilityMin && isOfSize(offer, sizeMin);
+}
+
+function isOfSize({ vcpus, ramGb, diskGb }: OfferedMachine, min: MachineSize | null): boolean {
+  return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb && diskGb >= min.diskGb);
 }
 
 /** The entry of a list that has just one. */

@@ -38,8 +38,11 @@ export interface PricedModel {
   onDemandRate: Rate;
 }
 
+/** What tells groups of machines apart. */
+export type GroupKey = Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'>;
+
 /** What all offers of a group have in common: what a price, or most of a filter, depends on. */
-export interface GroupTraits extends Pick<Offer, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'> {
+export interface GroupTraits extends GroupKey {
   tier: GpuTier;
   /** Of one GPU. */
   vramGb: number;
@@ -57,7 +60,7 @@ export function isOffered(availability: Availability, diskLeftGb: number): boole
   return (availability === 'FREE' || availability === 'PREEMPTIBLE') && diskLeftGb >= MIN_OFFERED_DISK_GB;
 }
 
-export function traitsOf(machine: OfferedMachine, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
+export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
   const { gpu, region, numGpus, nvlink, preemptible } = machine;
   const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
   return { gpu, region, numGpus, nvlink, preemptible, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };

@@ -60,13 +60,37 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
       if (!('data' in result)) return interpret(args);
       const { errors, data } = result;
       // Errors come first, as in the interpreter's results.
-      return errors === undefined ? result : { errors: errors.map((error) => located(error, args.document)), data };
+      if (errors === undefined) return result;
+      return { errors: firstOfEachNull(errors, data).map((error) => located(error, args.document)), data };
     };
     const result = query(args.rootValue, args.contextValue, args.variableValues) as
       | ExecutionResult
       | Promise<ExecutionResult>;
     return result instanceof Promise ? result.then(then) : then(result);
   };
+}
+
+/** One error tells why a list is null, as the specification has it: compiled code reports that of each entry. */
+function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
+  const told = new Set<string>();
+  return errors.filter(({ path = [], message }) => {
+    const fields = path.filter((key) => typeof key === 'string');
+    const reason = JSON.stringify([nullAt(data, path), fields, message]);
+    if (told.has(reason)) return false;
+    told.add(reason);
+    return true;
+  });
+}
+
+/** The beginning of the path up to what became null. */
+function nullAt(data: unknown, path: readonly (string | number)[]): readonly (string | number)[] {
+  let value = data;
+  const length = path.findIndex((key) => {
+    if (value == null) return true;
+    value = (value as Record<string | number, unknown>)[key];
+    return false;
+  });
+  return length < 0 ? path : path.slice(0, length);
 }
 
 /** Compiled code reports lines and columns only, but masking an error needs its positions in the source. */

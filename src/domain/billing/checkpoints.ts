@@ -1,0 +1,139 @@
+import type pg from 'pg';
+import type { Transaction } from '../../database/transaction.js';
+import type { Account } from '../rules/lifecycle.js';
+import type { Units } from '../rules/money.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { secondsBefore } from './recompute.js';
+
+/** Instances from one checkpoint to the next. */
+const STEP = 200;
+/** Most checkpoints that one statement makes; the next one makes more. */
+const MAX_AT_ONCE = 100;
+/** Nothing is booked at an instant so long before the account's settlement. */
+const SETTLED_FOR_SECONDS = 60n;
+
+/** Where the reading of an account's history begins: what came before adds up to these. */
+export interface Checkpoint {
+  /** RFC 3339. */
+  at: string;
+  spendUnits: Units;
+  creditUnits: Units;
+  /** Instances that were not destroyed before `at`; all others that matter have a sequence above `sequence`. */
+  openInstances: string[];
+  sequence: number;
+  /** No instance of a higher sequence was created within the period. */
+  lastSequence: number;
+}
+
+/** SQL for the ledger entries that change credit, and those that are charges beside the usage intervals. */
+export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
+export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
+
+/**
+ * SQL for the instances that may have cost something within a period, by the columns of a Checkpoint: those open at it, and
+ * those created since; `until`: the end of the period. Each is joined with its intervals one by one, whatever the planner
+ * thinks of their number.
+ */
+export function usedSince(
+  account: string,
+  { open, sequence, lastSequence, until }: Record<'open' | 'sequence' | 'lastSequence' | 'until', string>,
+): string {
+  return `(
+    select * from instance where id = any(${open})
+    union all
+    select * from instance
+    where account_id = ${account} and sequence > ${sequence} and sequence <= ${lastSequence} and created_at < ${until}
+  ) used cross join lateral (select * from usage_interval where instance_id = used.id offset 0) usage_interval`;
+}
+
+/** The last checkpoint at or before `from`, for a period that ends at `to`. */
+export async function checkpointBefore(
+  transaction: Transaction,
+  accountId: string,
+  from: Instant,
+  to: Instant,
+): Promise<Checkpoint> {
+  const { rows } = await transaction.query<Checkpoint>(BEFORE_SQL, [accountId, formatInstant(from), formatInstant(to)]);
+  return rows[0]!;
+}
+
+/** Makes the checkpoints that a long history lacks. A short one, of less than two steps, needs none. */
+export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>): Promise<void> {
+  if (account.deployedInstances < 2 * STEP) return;
+  const { rows } = await pool.query<{ sequence: number }>({
+    name: 'newest-checkpoint',
+    text: NEWEST_SQL,
+    values: [account.id],
+  });
+  if (account.deployedInstances - rows[0]!.sequence < 2 * STEP) return;
+  const until = formatInstant(account.settledAt - SETTLED_FOR_SECONDS);
+  for (let made = 0; made < MAX_AT_ONCE; made += 1) {
+    const { rowCount } = await pool.query({ name: 'make-checkpoint', text: MAKE_SQL, values: [account.id, until] });
+    if (rowCount === 0) return;
+  }
+}
+
+const NEWEST_SQL = `
+  select coalesce((select sequence from account_checkpoint where account_id = $1 order by at desc limit 1), 0) as sequence`;
+
+/** Before all history. */
+const GENESIS = `timestamptz 'epoch' as at, 0 as sequence, 0::bigint as spend_units, 0::bigint as credit_units, '{}'::text[] as open_instances`;
+
+const BEFORE_SQL = `
+  select to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at, spend_units as "spendUnits", credit_units as "creditUnits",
+    open_instances as "openInstances", sequence,
+    coalesce((
+      select sequence from account_checkpoint where account_id = $1 and at >= $3::timestamptz order by at limit 1
+    ), 2147483647) as "lastSequence"
+  from (
+    (select at, sequence, spend_units, credit_units, open_instances from account_checkpoint
+     where account_id = $1 and at <= $2::timestamptz order by at desc limit 1)
+    union all select ${GENESIS}
+  ) before order by at desc limit 1`;
+
+/**
+ * The checkpoint after the newest one: in the second after the deploy that is a step away. Sequences follow the clock but
+ * for seconds: those of the next minute are looked through for instances that were created before it.
+ */
+const MAKE_SQL = `
+  with base as (
+    (select at, sequence, spend_units, credit_units, open_instances from account_checkpoint
+     where account_id = $1 order by at desc limit 1)
+    union all select ${GENESIS}
+    order by at desc limit 1
+  ), next as (
+    select instance.created_at + interval '1 second' as at, instance.sequence from base join instance
+      on account_id = $1 and instance.sequence = base.sequence + ${STEP} and created_at < $2::timestamptz
+  ), last as (
+    select at, (
+      select max(sequence) from instance where account_id = $1 and created_at < next.at and sequence >= next.sequence
+        and sequence <= coalesce((
+          select sequence from instance where account_id = $1 and instance.sequence > next.sequence
+            and created_at > next.at + interval '1 minute' order by sequence limit 1
+        ), 2147483647)
+    ) as sequence from next
+  ), spent as (
+    select sum(rate * (${secondsBefore('last.at')} - ${secondsBefore('base.at')})) as units
+    from base, last, lateral ${usedSince('$1', {
+      open: 'base.open_instances',
+      sequence: 'base.sequence',
+      lastSequence: 'last.sequence',
+      until: 'last.at',
+    })}
+  ), booked as (
+    select sum(units) filter (where ${MOVED}) as credit, -sum(units) filter (where ${CHARGED}) as charged
+    from base, last, ledger_entry
+    where account_id = $1 and ledger_entry.at >= base.at and ledger_entry.at < last.at
+  )
+  insert into account_checkpoint (account_id, at, sequence, spend_units, credit_units, open_instances)
+  select $1, last.at, last.sequence, base.spend_units + coalesce(spent.units, 0) + coalesce(charged, 0),
+    base.credit_units + coalesce(credit, 0), array(
+      select id from (
+        select id, destroyed_at from instance where id = any(base.open_instances)
+        union all
+        select id, destroyed_at from instance
+        where account_id = $1 and instance.sequence > base.sequence and instance.sequence <= last.sequence
+      ) candidate where destroyed_at is null or destroyed_at >= last.at
+    )
+  from base, last, spent, booked
+  on conflict do nothing`;

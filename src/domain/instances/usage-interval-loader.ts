@@ -1,0 +1,98 @@
+import DataLoader from 'dataloader';
+import type pg from 'pg';
+import type { UsageInterval as UsageIntervalRow } from '../../database/generated/client/client.js';
+import type { UsageInterval } from '../rules/lifecycle.js';
+import { dateOf, type Instant } from '../rules/time.js';
+
+/** Most pages that one statement reads. */
+const MAX_BATCH = 100;
+const RESOURCES = ['GPU', 'DISK'] as const;
+
+/** A page of an instance's usage intervals in order of start, resource and ordinal. */
+export interface IntervalPage {
+  instanceId: string;
+  /** Most intervals; negative: the last ones. */
+  take: number;
+  /** The page begins after this interval, or with a negative `take` ends before it; null: at the first, at the last. */
+  position: Pick<UsageIntervalRow, 'instanceId' | 'resource' | 'ordinal'> | null;
+}
+
+/**
+ * Reads pages of usage intervals. All loads of one turn of the event loop share one statement for each direction, which reads
+ * of each instance what its page holds, however many intervals the instance has.
+ */
+export class UsageIntervalLoader {
+  readonly #pages: DataLoader<IntervalPage, UsageIntervalRow[]>;
+
+  constructor(pool: pg.Pool) {
+    const options = { cache: false, maxBatchSize: MAX_BATCH, batchScheduleFn: setImmediate };
+    this.#pages = new DataLoader((pages) => readPages(pool, pages), options);
+  }
+
+  /** Empty after an interval that is not, or is another instance's. */
+  async page(page: IntervalPage): Promise<UsageIntervalRow[]> {
+    if (page.position !== null && page.position.instanceId !== page.instanceId) return [];
+    return this.#pages.load(page);
+  }
+}
+
+async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise<UsageIntervalRow[][]> {
+  const found = new Map<IntervalPage, UsageIntervalRow[]>(pages.map((page) => [page, []]));
+  const read = async (statement: { name: string; text: string }, wanted: IntervalPage[]) => {
+    if (wanted.length === 0) return;
+    const values = [
+      wanted.map(({ instanceId }) => instanceId),
+      wanted.map(({ take }) => Math.abs(take)),
+      wanted.map(({ position }) => position?.resource ?? null),
+      wanted.map(({ position }) => position?.ordinal ?? null),
+    ];
+    const { rows } = await pool.query<UsageInterval & { place: bigint }>({ ...statement, values });
+    for (const { place, ...row } of rows) found.get(wanted[Number(place) - 1]!)!.push(toRow(row));
+  };
+  const [last, first] = [pages.filter(({ take }) => take < 0), pages.filter(({ take }) => take >= 0)];
+  await Promise.all([read(FORWARDS, first), read(BACKWARDS, last)]);
+  for (const page of last) found.get(page)!.reverse();
+  return pages.map((page) => found.get(page)!);
+}
+
+/** As Prisma would read it. */
+function toRow({ startedAt, endedAt, minimumUntil, ...interval }: UsageInterval): UsageIntervalRow {
+  const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
+  return { ...interval, startedAt: dateOf(startedAt), endedAt: date(endedAt), minimumUntil: date(minimumUntil) };
+}
+
+const FORWARDS = pagesInOrder('usage-pages', { beyond: '>', start: '0', direction: 'asc' });
+const BACKWARDS = pagesInOrder('usage-pages-from-end', { beyond: '<', start: '2147483647', direction: 'desc' });
+
+/**
+ * Of each resource the intervals follow each other in time as in number, so that the primary key gives its part of a page;
+ * the page is the first of both parts together.
+ */
+function pagesInOrder(
+  name: string,
+  { beyond, start, direction }: { beyond: '>' | '<'; start: string; direction: 'asc' | 'desc' },
+): { name: string; text: string } {
+  const part = (resource: string) => `(
+    select * from usage_interval
+    where instance_id = wanted.instance and resource = '${resource}'
+      and ordinal ${beyond} case when wanted.resource = '${resource}' then wanted.ordinal else ${start} end
+      and (wanted.resource is null or at.started_at is not null and (
+        wanted.resource = '${resource}' or (started_at, resource) ${beyond} (at.started_at, wanted.resource)))
+    order by ordinal ${direction} limit wanted.most)`;
+  const text = `
+    select wanted.place, page.instance_id as "instanceId", page.resource, page.ordinal, page.rate,
+      page.started_at as "startedAt", page.ended_at as "endedAt",
+      page.minimum_until as "minimumUntil"
+    from unnest($1::text[], $2::int[], $3::usage_resource[], $4::int[]) with ordinality
+      as wanted (instance, most, resource, ordinal, place)
+    cross join lateral (select (
+      select started_at from usage_interval
+      where instance_id = wanted.instance and resource = wanted.resource and ordinal = wanted.ordinal
+    ) as started_at) at
+    cross join lateral (
+      select * from (${RESOURCES.map(part).join(' union all ')}) part
+      order by started_at ${direction}, resource ${direction}, ordinal ${direction} limit wanted.most
+    ) page
+    order by wanted.place, page.started_at ${direction}, page.resource ${direction}, page.ordinal ${direction}`;
+  return { name, text };
+}
