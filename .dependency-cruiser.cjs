@@ -45,6 +45,7 @@ module.exports = {
     area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
     area('market', [], 'prices and where they come from'),
     area('topups', ['billing'], 'credit paid in cryptocurrency'),
+    area('web-ports', ['billing', 'instances'], 'who may visit the web ports of instances'),
     area(
       'updates',
       ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'topups'],
@@ -72,7 +73,7 @@ module.exports = {
     only(
       'access-composes',
       '^src/access/',
-      '^src/(access|domain)/|^src/agent/(stream-)?protocol|^src/database/notices',
+      '^src/(access|domain)/|^src/agent/(stream-)?protocol|^src/database/(notices|faults)',
       'ways into instances: they use the domain and the streams that host agents dial',
     ),
     only(

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
+import { logsOf } from './access/open-logs.js';
 import { hostKey } from './access/ssh/host-key.js';
 import { SshServer } from './access/ssh/server.js';
 import { Streams } from './access/streams.js';
+import { WebFront } from './access/web/web-front.js';
 import { type Config, domainSettings } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
@@ -25,7 +27,8 @@ import { createMessages } from './http/messages.js';
 import { CALLBACK_PATH } from './http/payments/callback-path.js';
 import { createRateLimiter } from './http/rate-limit/rate-limit.js';
 import type { WriteRequest } from './http/request-log.js';
-import { createHttpServer } from './http/server.js';
+import { createHttpServer, type UpgradeListener } from './http/server.js';
+import { trustProxies } from './http/trust-proxy.js';
 import { logPayment, withLog } from './log-payments.js';
 import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
@@ -111,13 +114,13 @@ export async function openGateway(
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
   let listener = answerStarting;
-  let streams: Streams | null = null;
+  let takeStream: UpgradeListener = () => false;
   let ssh: SshServer | null = null;
   const server = createHttpServer(
     messages,
     (request, response) => listener(request, response),
     undefined,
-    (request, socket, head) => streams?.handleUpgrade(request, socket, head) ?? false,
+    (request, socket, head) => takeStream(request, socket, head),
   );
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
@@ -126,7 +129,7 @@ export async function openGateway(
     const publicUrl = config.publicUrl ?? address;
     const payments = openPayments(config, publicUrl, clock, log);
     const deps: Deps = { ...domain.deps, payments, settings: { ...domain.deps.settings, publicUrl } };
-    streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
+    const streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
     ssh = await openSsh(config, deps, streams, log);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
@@ -140,9 +143,14 @@ export async function openGateway(
     const recheck = startRecheck(deps, logRecheck(log), onFault);
     const onPayment = logPayment(log);
     const reconciliation = startReconciliation(deps, onPayment, onFault);
+    const isTrusted = trustProxies(config.trustProxy);
+    const webPorts = new WebFront({ deps, openStream: (wanted) => streams.open(wanted), isTrusted, onFault });
+    // An instance may have any path.
+    takeStream = (request, socket, head) =>
+      webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
     let serving = true;
     listener = createApp({
-      deps,
+      deps: { ...deps, openLogs: logsOf(streams) },
       schema: buildSchema(),
       limiter: createRateLimiter(redis ?? undefined),
       redisState: redis?.state ?? null,
@@ -151,7 +159,8 @@ export async function openGateway(
       writeRequest,
       corsOrigins: config.corsOrigins,
       introspection: config.introspection,
-      trustProxy: config.trustProxy,
+      isTrusted,
+      webPorts,
       messages,
       onPayment,
       graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
@@ -167,7 +176,8 @@ export async function openGateway(
       // A stream never ends by itself; its reader reconnects to another process.
       deps.subscriptions.close();
       deps.fleet.endWaits();
-      streams?.close();
+      webPorts.close();
+      streams.close();
       ssh?.close();
       await drain(server);
       redis?.close();

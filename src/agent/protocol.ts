@@ -16,11 +16,14 @@ export const MAX_INSTANCES = 1_200;
 export const MAX_WANTED_STREAMS = 512;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
+/** Of one instance that its template or image names. */
+export const MAX_PORTS = 100;
 
 const instanceId = z.string().regex(/^i-[a-f0-9]{8}$/);
 const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const count = z.number().int().min(0).max(1_000_000_000);
 const text = z.string().max(MAX_TEXT);
+const port = z.number().int().min(1).max(65_535);
 
 /** What the agent found on its host. */
 export const hardware = z.object({
@@ -66,7 +69,7 @@ export const desiredInstance = z.object({
   memoryMb: z.number().int().min(1),
   diskGb: z.number().int().min(1),
   /** Container ports, the first is the instance's web port. */
-  ports: z.array(z.number().int().min(1).max(65_535)).max(100),
+  ports: z.array(port).max(MAX_PORTS),
 });
 export type DesiredInstance = z.infer<typeof desiredInstance>;
 
@@ -110,6 +113,8 @@ export const observedInstance = z.object({
   exitCode: z.number().int().min(-1).max(255).nullable(),
   /** Times that the container ended by itself and was started again, in this start. */
   restarts: count,
+  /** TCP ports that its image names, ascending; left out while they are not known. */
+  imagePorts: z.array(port).max(MAX_PORTS).optional(),
 });
 export type ObservedInstance = z.infer<typeof observedInstance>;
 

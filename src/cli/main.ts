@@ -13,6 +13,7 @@ import { addRentalCommands } from './rentals.js';
 import { addSshCommands } from './ssh.js';
 import { harmless, paint } from './terminal.js';
 import { addTopUpCommands } from './top-ups.js';
+import { addWebCommands } from './web.js';
 
 const NOTES = `
 Examples:
@@ -43,6 +44,7 @@ function createProgram(): Command {
   addMarketCommands(program);
   addRentalCommands(program);
   addSshCommands(program);
+  addWebCommands(program);
   addTopUpCommands(program);
   addAccountCommands(program);
   addCompletionCommand(program);

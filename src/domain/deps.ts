@@ -6,8 +6,10 @@ import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
+import type { OpenLogs } from './log-source.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
+import { Visits } from './web-ports/visits.js';
 
 /**
  * What the operator decides, in the units of the rules. The table in src/config.ts adds to it each of its rows that is
@@ -37,6 +39,10 @@ export interface Deps {
   subscriptions: SubscriptionRegistry;
   /** The host agents that talk to this process. */
   fleet: Fleet;
+  /** Who may visit the web ports of instances. */
+  visits: Visits;
+  /** Null in a process that host agents don't talk to. */
+  openLogs: OpenLogs | null;
   /** Null: there are no top-ups. */
   payments: PaymentProcessor | null;
   clock: Clock;
@@ -59,6 +65,8 @@ export function createDeps(
     usageIntervalLoader: new UsageIntervalLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),
+    visits: new Visits(db, clock),
+    openLogs: null,
     payments,
     clock,
     settings,

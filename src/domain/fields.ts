@@ -3,6 +3,7 @@ import { DomainError, type ErrorCode } from './rules/errors.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
 import { microNotAbove } from './rules/money.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
+import { isWebPath } from './rules/web-site.js';
 
 /**
  * The one definition of each input: validation, GraphQL inputs (description, default) and OpenAPI derive from it.
@@ -110,6 +111,14 @@ export const fields = {
   ),
   topUpId: { schema: z.string(), must: 'a text', description: 'Top-up id. Any other text is an unknown top-up.' },
   topUps: wholeNumber(1, 100, 'Maximum number of top-ups returned.'),
+  port: wholeNumber(1, 65_535, 'Port that a program in the container listens on.'),
+  webPath: {
+    schema: z.string().max(2_000).refine(isWebPath),
+    must: 'a path of 1 to 2000 visible ASCII characters that begins with one slash',
+    description: 'Where the link leads, with its query.',
+    default: '/',
+  },
+  logTail: { ...wholeNumber(0, 1_000, 'How many of the last lines.'), default: 100 },
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
   keyName: text(1, 60, 'What you call the key.'),

@@ -71,6 +71,7 @@ export function createHttpServer(
   // Only WebSockets come here (messages.ts).
   server.on('upgrade', (request, socket, head) => {
     if (onUpgrade(request, socket, head)) return;
+    if (head.length > 0) socket.unshift(head);
     const response = new messages.ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
@@ -85,6 +86,8 @@ export function createHttpServer(
     const isPending = response !== undefined && !response.writableFinished;
     const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    // Node tells of it once.
+    else if (isPending && response.req.state.mayLast && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
     // A complete request came before: it runs, and the refusal must not be taken for its answer.
     else if (isPending && response.req.complete) response.once('finish', refuse);
     else if (isPending && response.headersSent) socket.destroy();

@@ -17,6 +17,8 @@ import './spend.js';
 import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
+import './web-ports.js';
+import './instance-logs.js';
 
 export function buildSchema(): GraphQLSchema {
   return builder.toSchema();

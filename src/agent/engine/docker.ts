@@ -3,6 +3,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Docker from 'dockerode';
 import { Limiter } from '../limiter.js';
+import { MAX_PORTS } from '../protocol.js';
 import { Demux } from './demux.js';
 import {
   type Container,
@@ -52,6 +53,7 @@ export const CAPABILITIES = [
 export const MAX_PIDS = 16_384;
 /** Of what a container writes to its standard streams; the engine keeps so much on the host's disk. */
 export const MAX_LOG_BYTES = 10_485_760;
+const MAX_PORT = 65_535;
 const MAX_OPEN_FILES = 1_048_576;
 const BYTES_PER_MB = 1_048_576;
 
@@ -90,6 +92,7 @@ export class DockerEngine implements Engine {
       pid: running && found.State.Pid > 0 ? found.State.Pid : null,
       exitCode: ran ? Math.min(Math.max(found.State.ExitCode, -1), 255) : null,
       startedAt: found.State.StartedAt,
+      imagePorts: tcpPorts(found.Config.ExposedPorts),
     };
   }
 
@@ -272,6 +275,16 @@ export class DockerEngine implements Engine {
     });
     return answered(call);
   }
+}
+
+/** Keys such as 8080/tcp. */
+function tcpPorts(exposed: object | null | undefined): number[] {
+  return Object.keys(exposed ?? {})
+    .filter((key) => /^\d{1,5}(\/tcp)?$/.test(key))
+    .map((key) => Number.parseInt(key, 10))
+    .filter((port) => port > 0 && port <= MAX_PORT)
+    .sort((a, b) => a - b)
+    .slice(0, MAX_PORTS);
 }
 
 /** With a terminal the engine sends bytes as they are; without one it says of each piece which of the two it is. */

@@ -23,6 +23,8 @@ export interface ContainerDetail extends Container {
   exitCode: number | null;
   /** Different for each time that it was started. */
   startedAt: string;
+  /** TCP ports that its image names, ascending. */
+  imagePorts: number[];
 }
 
 /** How a container is given its GPUs. */

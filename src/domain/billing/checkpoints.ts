@@ -27,7 +27,7 @@ export interface Checkpoint {
 
 /** SQL for the ledger entries that change credit, and those that are charges beside the usage intervals. */
 export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
-export const CHARGED = `kind = 'EARLY_EXIT'`;
+export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
 
 /**
  * SQL for the instances that may have cost something within a period, by the columns of a Checkpoint: those open at it, and

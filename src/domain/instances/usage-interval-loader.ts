@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type pg from 'pg';
 import type { UsageInterval as UsageIntervalRow } from '../../database/generated/client/client.js';
 import type { UsageInterval } from '../rules/lifecycle.js';
-import { dateOf } from '../rules/time.js';
+import { dateOf, type Instant } from '../rules/time.js';
 
 /** Most pages that one statement reads. */
 const MAX_BATCH = 100;
@@ -56,8 +56,17 @@ async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise
 }
 
 /** As Prisma would read it. */
-function toRow({ startedAt, endedAt, ...interval }: UsageInterval): UsageIntervalRow {
-  return { ...interval, startedAt: dateOf(startedAt), endedAt: endedAt === null ? null : dateOf(endedAt) };
+function toRow({ startedAt, endedAt, minimumUntil, ...interval }: UsageInterval): UsageIntervalRow {
+  return {
+    ...interval,
+    startedAt: dateOf(startedAt),
+    endedAt: dateOrNull(endedAt),
+    minimumUntil: dateOrNull(minimumUntil),
+  };
+}
+
+function dateOrNull(instant: Instant | null): Date | null {
+  return instant === null ? null : dateOf(instant);
 }
 
 const FORWARDS = pagesInOrder('usage-pages', { beyond: '>', start: '0', direction: 'asc' });
@@ -80,7 +89,7 @@ function pagesInOrder(
     order by ordinal ${direction} limit wanted.most)`;
   const text = `
     select wanted.place, page.instance_id as "instanceId", page.resource, page.ordinal, page.rate,
-      page.started_at as "startedAt", page.ended_at as "endedAt"
+      page.started_at as "startedAt", page.ended_at as "endedAt", page.minimum_until as "minimumUntil"
     from unnest($1::text[], $2::int[], $3::usage_resource[], $4::int[]) with ordinality
       as wanted (instance, most, resource, ordinal, place)
     cross join lateral (select (

@@ -73,6 +73,10 @@ export class RealFleet {
     return fleet;
   }
 
+  get gatewayPid(): number {
+    return this.#gateway!.pid;
+  }
+
   get address(): string {
     return this.#gateway!.address;
   }
