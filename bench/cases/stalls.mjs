@@ -18,6 +18,8 @@ export async function stalls(url, mostMs) {
     for (const [name, cause] of Object.entries(EVENTS)) {
       const worst = { before: [], after: [] };
       for (let time = 0; time < settings.rounds; time += 1) {
+        // A run that was broken off may have left something.
+        await cause.undo?.(url, undefined, time);
         const prepared = await cause.prepare?.(url);
         await pause(QUIET_MS);
         const latencies = { before: 0, after: 0 };

@@ -21,7 +21,8 @@ beforeAll(async () => {
   service = await startService();
   renter = await service.renter('1000000');
   // The rule of due_at is not what these tests are about: nothing is ever due.
-  await giveHistory(service, renter.accountId, await service.machine({ gpu: 'l4' }), {
+  const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
+  await giveHistory(service, renter.accountId, machines, {
     count: COUNT,
     restarts: RESTARTS,
   });

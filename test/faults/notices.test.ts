@@ -390,7 +390,7 @@ describe('notices that are missed', () => {
       `select count(*)::int as seen from pg_stat_activity gateway, pg_stat_activity peer
        where gateway.application_name = peer.application_name and gateway.datname = peer.datname
          and peer.pid = $1 and gateway.pid <> peer.pid
-         and gateway.query like 'select pid from pg_stat_activity%' and gateway.query_start > peer.backend_start`,
+         and gateway.query like '%from pg_stat_activity%' and gateway.query_start > peer.backend_start`,
       [(peer as unknown as { processID: number }).processID],
     );
     return rows[0].seen === 2;

@@ -5,14 +5,14 @@ import type { Service } from './service.js';
 const EVERY = 720;
 
 /**
- * Gives an account `count` past instances, deployed one after the other up to now, and one stopped instance that was started
+ * Gives an account `count` past instances, deployed one after the other up to now, and one stopped instance, on the other machine, that was started
  * `restarts` times. Of the past ones every seventh ran twice, every fiftieth was reserved and left early, and every
  * hundredth lived for three days. Every 300th brought a credit. The audit finds nothing wrong with it.
  */
 export async function giveHistory(
   { sql, clock }: Service,
   account: string,
-  machine: string,
+  [machine, another]: readonly [string, string],
   { count, restarts }: { count: number; restarts: number },
 ): Promise<void> {
   const now = Number(clock.now());
@@ -35,7 +35,7 @@ export async function giveHistory(
        gpu_rate, disk_rate, on_demand_rate, created_at, stopped_at, stop_reason, gpu_seconds, gpu_intervals)
      select 'i-' || lpad(to_hex($3::int + $5::int), 8, '0'), $1, $3, $2, 'STOPPED', 'l4', 1, 'us-tx', 'pytorch', 10, 'ON_DEMAND', 100000,
        1400, 100000, to_timestamp($6::bigint - $4::int * 2), to_timestamp($6::bigint - 1), 'USER', $4::int, $4::int`,
-    [account, machine, count + 1, restarts, parseInt(account.slice(4, 11), 16), now],
+    [account, another, count + 1, restarts, parseInt(account.slice(4, 11), 16), now],
   );
   await sql(
     `insert into usage_interval (instance_id, resource, ordinal, rate, started_at, ended_at)

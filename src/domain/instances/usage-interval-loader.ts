@@ -57,8 +57,16 @@ async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise
 
 /** As Prisma would read it. */
 function toRow({ startedAt, endedAt, minimumUntil, ...interval }: UsageInterval): UsageIntervalRow {
-  const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
-  return { ...interval, startedAt: dateOf(startedAt), endedAt: date(endedAt), minimumUntil: date(minimumUntil) };
+  return {
+    ...interval,
+    startedAt: dateOf(startedAt),
+    endedAt: dateOrNull(endedAt),
+    minimumUntil: dateOrNull(minimumUntil),
+  };
+}
+
+function dateOrNull(instant: Instant | null): Date | null {
+  return instant === null ? null : dateOf(instant);
 }
 
 const FORWARDS = pagesInOrder('usage-pages', { beyond: '>', start: '0', direction: 'asc' });
@@ -81,8 +89,7 @@ function pagesInOrder(
     order by ordinal ${direction} limit wanted.most)`;
   const text = `
     select wanted.place, page.instance_id as "instanceId", page.resource, page.ordinal, page.rate,
-      page.started_at as "startedAt", page.ended_at as "endedAt",
-      page.minimum_until as "minimumUntil"
+      page.started_at as "startedAt", page.ended_at as "endedAt", page.minimum_until as "minimumUntil"
     from unnest($1::text[], $2::int[], $3::usage_resource[], $4::int[]) with ordinality
       as wanted (instance, most, resource, ordinal, place)
     cross join lateral (select (
