@@ -137,6 +137,7 @@ describe('the schema', () => {
       ['accountChanged', 'AccountChange!', true],
       ['balanceChanged', 'Balance!', true],
       ['instanceChanged', 'Instance!', true],
+      ['instanceLogged', '[LogLine!]!', true],
       ['offersChanged', '[Offer!]!', false],
       ['topUpChanged', 'TopUp!', true],
     ]);

@@ -341,7 +341,13 @@ describe('a gateway without console', () => {
 it('writes neither key nor token into the log', async () => {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-  const config = { ...readConfig({}), port: 0, databaseUrl: await createTestDatabase(), signup: 'open' as const };
+  const config = {
+    ...readConfig({}),
+    port: 0,
+    sshPort: null,
+    databaseUrl: await createTestDatabase(),
+    signup: 'open' as const,
+  };
   const gateway = await openGateway(config, new TestClock(), log);
   try {
     const service = gateway as unknown as Service;
