@@ -5,7 +5,7 @@ import type { Deps } from '../../domain/deps.js';
 import type { GatewayContext } from '../../schema/context.js';
 import type { RateLimiter } from '../rate-limit/rate-limit.js';
 import { type Identify, resolverContext } from '../request-state.js';
-import { createErrorMask } from './graphql-errors.js';
+import { createErrorMask, withFewErrors } from './graphql-errors.js';
 import type { Plugin, ServerContext } from './plugin.js';
 import type { Results } from './send-result.js';
 import { useCompiled } from './use-compiled.js';
@@ -15,6 +15,7 @@ import { useOperation } from './use-operation.js';
 import { useRateLimit } from './use-rate-limit.js';
 import { useStatus } from './use-status.js';
 import { useSubscriptions } from './use-subscriptions.js';
+import { useVariables } from './use-variables.js';
 
 export interface ExecutorOptions {
   deps: Deps;
@@ -38,6 +39,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const plugins: Plugin[] = [
     useIntrospection(introspection),
     useSubscriptions(schema),
+    useVariables(schema),
     useLimits(schema),
     useCompiled(schema),
     useOperation(schema),
@@ -70,7 +72,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       try {
         const result = await yoga.getResultForParams({ params, request: requests[context.req.method!]! }, context);
         if (result === undefined) throw new Error('Yoga gave no result');
-        return result;
+        return Symbol.asyncIterator in result ? result : withFewErrors(result);
       } catch (error) {
         return { errors: [maskError(error)] };
       }
