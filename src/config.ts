@@ -97,7 +97,8 @@ export const SETTINGS = {
     name: 'trustProxy',
     takes: text('off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8', readProxies),
     default: 'off',
-    about: 'Proxies whose X-Forwarded-For is believed, for the log: off, how many, or addresses and networks.',
+    about:
+      'Proxies whose X-Forwarded-For is believed, for the log and the bound on streams of an address: off, how many, or addresses and networks.',
   },
   INTROSPECTION: {
     group: 'Callers',

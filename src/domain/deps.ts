@@ -4,6 +4,7 @@ import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Fleet } from './fleet/fleet.js';
 import { Inventory } from './inventory/inventory.js';
+import { SharedOffers } from './inventory/shared-offers.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 
@@ -21,6 +22,8 @@ export interface Deps {
   db: Database;
   /** The public data, cached in memory. */
   inventory: Inventory;
+  /** Lists of offers that many follow. */
+  sharedOffers: SharedOffers;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
@@ -42,9 +45,11 @@ export function createDeps(
   payments: PaymentProcessor | null = null,
 ): Deps {
   const { notices } = db;
+  const inventory = new Inventory(db);
   return {
     db,
-    inventory: new Inventory(db),
+    inventory,
+    sharedOffers: new SharedOffers(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),

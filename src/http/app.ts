@@ -27,7 +27,7 @@ import type { RateLimiter } from './rate-limit/rate-limit.js';
 import { createJsonReader } from './read-json.js';
 import { createRequestIds } from './request-id.js';
 import { createRequestLog, type WriteRequest } from './request-log.js';
-import { createIdentify, type Identify, resolverContext } from './request-state.js';
+import { type CreateContext, createContexts, createIdentify, type Identify } from './request-state.js';
 import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
 import { trustProxies } from './trust-proxy.js';
@@ -58,7 +58,8 @@ export function createApp(options: AppOptions): RequestListener {
   const identify = createIdentify(deps, keyUses);
   const answers = new PublicAnswers(deps.inventory);
   const isTrusted = trustProxies(options.trustProxy);
-  const others = createExpressApp(options, identify, answers);
+  const createContext = createContexts(deps, isTrusted);
+  const others = createExpressApp(options, { identify, createContext, answers });
   const agents = createAgentApi({ deps, log });
   return createPipeline({
     requestIds: createRequestIds(),
@@ -66,14 +67,21 @@ export function createApp(options: AppOptions): RequestListener {
     checkHead: createHeadCheck(isTrusted),
     cors: createCors(options.corsOrigins),
     answers,
-    graphql: createGraphql({ deps, schema, limiter, identify, introspection, answers, log }),
+    graphql: createGraphql({ schema, limiter, identify, createContext, introspection, answers, log }),
     isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
     app: (request, response) => (isAgentApi(request) ? agents : others)(request, response),
   });
 }
 
+/** What each request is answered with. */
+interface RequestParts {
+  identify: Identify;
+  createContext: CreateContext;
+  answers: PublicAnswers;
+}
+
 /** REST, health and the GraphiQL page. */
-function createExpressApp(options: AppOptions, identify: Identify, answers: PublicAnswers): Express {
+function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   const { deps, schema } = options;
   const routes = prepareRoutes(schema);
   const document = openApi(routes, { serverUrl: `${deps.settings.publicUrl}/v1`, refusals: STATUS_OF });
@@ -92,7 +100,7 @@ function createExpressApp(options: AppOptions, identify: Identify, answers: Publ
   app.get('/readyz', createReadiness(options));
   app.get('/v1/openapi.json', (_request, response) => void response.json(document));
   app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseOtherMethods('GET, HEAD, OPTIONS'));
-  app.use('/v1', createRest(schema, routes, restHooks(options, identify, answers)));
+  app.use('/v1', createRest(schema, routes, restHooks(options, parts)));
   if (deps.payments !== null) {
     app.all(CALLBACK_PATH, named(CALLBACK_PATH));
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));
@@ -105,7 +113,7 @@ function createExpressApp(options: AppOptions, identify: Identify, answers: Publ
   return app;
 }
 
-function restHooks({ deps, limiter }: AppOptions, identify: Identify, answers: PublicAnswers): RestHooks {
+function restHooks({ limiter }: AppOptions, { identify, createContext, answers }: RequestParts): RestHooks {
   return {
     matched: (request, path) => {
       request.state.route = `/v1${path}`;
@@ -119,7 +127,7 @@ function restHooks({ deps, limiter }: AppOptions, identify: Identify, answers: P
       next();
     },
     readBody: createJsonReader(),
-    contextOf: async (request, response) => resolverContext(deps, await identify(request), response),
+    contextOf: async (request, response) => createContext(await identify(request), response),
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
     sendPublic: (request, response, body) => {
       // The pipeline drew a ticket for every GET it had no kept answer for.

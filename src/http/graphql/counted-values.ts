@@ -22,14 +22,15 @@ export function countValues(
   schema: GraphQLSchema,
   { mostOf, tooMany }: { mostOf(info: GraphQLResolveInfo): number; tooMany(info: GraphQLResolveInfo): Error },
 ): void {
-  /** By what one answer has for itself: the event of a subscription, the context of any other operation. */
-  const counted = new WeakMap<object, number>();
+  /** Of the answer that is being made, by the context of its operation. */
+  const counted = new WeakMap<object, { event: unknown; values: number }>();
   const sizes = new Sizes();
   const count = (list: unknown, context: object, info: GraphQLResolveInfo): unknown => {
     if (!Array.isArray(list)) return list;
-    const answer = typeof info.rootValue === 'object' && info.rootValue !== null ? info.rootValue : context;
-    const values = (counted.get(answer) ?? 0) + list.length * sizes.ofEntry(info);
-    counted.set(answer, values);
+    const known = counted.get(context);
+    const before = known !== undefined && known.event === info.rootValue ? known.values : 0;
+    const values = before + list.length * sizes.ofEntry(info);
+    counted.set(context, { event: info.rootValue, values });
     if (values > mostOf(info)) throw tooMany(info);
     return list;
   };
