@@ -179,7 +179,8 @@ export const SETTINGS = {
     name: 'marketMaxJumpPercent',
     takes: whole(0, 100_000),
     default: '50',
-    about: 'Price change in per cent beyond which a sheet needs an import with --accept-jumps.',
+    about:
+      'Price change, and share of medians lost, in per cent beyond which a sheet needs an import with --accept-jumps.',
     domain: true,
   },
   PAYMENTS: {

@@ -100,6 +100,7 @@ export async function importMachines(
         onProgress?.(seen.size);
       }
       faults.throwIfAny();
+      if (seen.size === 0) throw new DomainError('invalid_request', 'the file holds no machine');
       if (dryRun) throw new DryRun();
       // The file can be read only once, so a conflict is not retried.
     },
