@@ -9,6 +9,8 @@ import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
 import { openApi } from '../rest/openapi.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
+import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
+import { createConsolePage } from './console/page.js';
 import { createCors } from './cors.js';
 import { JSON_TYPE } from './error-envelope.js';
 import { answerErrors } from './errors.js';
@@ -20,7 +22,7 @@ import type { KeyUses } from './key-uses.js';
 import { inheritFromExpress, type Messages } from './messages.js';
 import { createPaymentCallback } from './payments/callback.js';
 import { CALLBACK_PATH } from './payments/callback-path.js';
-import { createPipeline } from './pipeline.js';
+import { createPipeline, type WebPorts } from './pipeline.js';
 import { PublicAnswers, VARY } from './public-answers/public-answers.js';
 import { admit } from './rate-limit/admit.js';
 import type { RateLimiter } from './rate-limit/rate-limit.js';
@@ -30,7 +32,7 @@ import { createRequestLog, type WriteRequest } from './request-log.js';
 import { type CreateContext, createContexts, createIdentify, type Identify } from './request-state.js';
 import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
-import { trustProxies } from './trust-proxy.js';
+import type { IsTrusted } from './trust-proxy.js';
 
 export interface AppOptions extends HealthOptions {
   deps: Deps;
@@ -42,24 +44,29 @@ export interface AppOptions extends HealthOptions {
   writeRequest: WriteRequest | null;
   corsOrigins: '*' | string[];
   introspection: boolean;
-  /** Whose X-Forwarded headers are believed: nobody's, those of so many proxies, or those of these addresses. */
-  trustProxy: false | number | string[];
+  /** Whose X-Forwarded headers are believed. */
+  isTrusted: IsTrusted;
+  webPorts: WebPorts;
   /** Of the server this listens to. */
   messages: Messages;
   /** Takes what became of a payment that a callback told of. */
   onPayment(event: PaymentEvent): void;
   /** Folder of the GraphiQL page's built assets. */
   graphiqlDir: string;
+  /** Folder of the built web console; null: there is no console. */
+  consoleDir: string | null;
+  /** Whether anybody may create an account in the console. */
+  signup: 'open' | 'closed';
 }
 
 /** Answers every request: the pipeline, then /graphql, the host agents' routes or the Express app. */
 export function createApp(options: AppOptions): RequestListener {
-  const { deps, schema, limiter, keyUses, log, introspection } = options;
+  const { deps, schema, limiter, keyUses, log, introspection, isTrusted, webPorts } = options;
   const identify = createIdentify(deps, keyUses);
+  const browsers = options.consoleDir === null ? null : createConsoleApi(options);
   const answers = new PublicAnswers(deps.inventory);
-  const isTrusted = trustProxies(options.trustProxy);
   const createContext = createContexts(deps, isTrusted);
-  const others = createExpressApp(options, { identify, createContext, answers });
+  const others = createExpressApp(options, { identify, createContext, answers, browsers });
   const agents = createAgentApi({ deps, log });
   return createPipeline({
     requestIds: createRequestIds(),
@@ -67,9 +74,19 @@ export function createApp(options: AppOptions): RequestListener {
     checkHead: createHeadCheck(isTrusted),
     cors: createCors(options.corsOrigins),
     answers,
-    graphql: createGraphql({ schema, limiter, identify, createContext, introspection, answers, log }),
+    graphql: createGraphql({
+      schema,
+      limiter,
+      // A session cookie counts here and nowhere else.
+      identify: browsers === null ? identify : createIdentify(deps, keyUses, browsers.callerOf),
+      createContext,
+      introspection,
+      answers,
+      log,
+    }),
     isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
     app: (request, response) => (isAgentApi(request) ? agents : others)(request, response),
+    webPorts,
   });
 }
 
@@ -78,9 +95,10 @@ interface RequestParts {
   identify: Identify;
   createContext: CreateContext;
   answers: PublicAnswers;
+  browsers: ConsoleApi | null;
 }
 
-/** REST, health and the GraphiQL page. */
+/** REST, health, the web console and the GraphiQL page. */
 function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   const { deps, schema } = options;
   const routes = prepareRoutes(schema);
@@ -106,6 +124,9 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));
     app.all(CALLBACK_PATH, refuseOtherMethods('POST, OPTIONS'));
   }
+  if (parts.browsers !== null) app.use(parts.browsers.router);
+  const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir);
+  if (page !== null) app.use(page);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));
   app.use(refuseUnknownRoute);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { HeadFault } from './check-head.js';
-import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
+import { type Headers, preflightHeaders } from './cors.js';
 import { sendError } from './error-envelope.js';
 import { type PublicAnswer, type PublicAnswers, Ticket, VARY } from './public-answers/public-answers.js';
 import type { RequestIds } from './request-id.js';
@@ -18,22 +18,35 @@ export interface PipelineOptions {
   isGraphql(request: IncomingMessage): boolean;
   /** Every other route. */
   app: RequestListener;
+  webPorts: WebPorts;
 }
 
-/** What every request passes, in order: its state and log line, the check of its head, CORS, and then one of three ways. */
+/** Requests for the hosts of instances. */
+export interface WebPorts {
+  /** Undefined for the gateway's own host; what else it is is for `serve`. */
+  siteOf(request: IncomingMessage): object | null | undefined;
+  serve(request: IncomingMessage, response: ServerResponse): void;
+}
+
+/**
+ * What every request passes, in order: its state and log line, the check of its head, and unless it is for an instance
+ * CORS, and then one of three ways.
+ */
 export function createPipeline(options: PipelineOptions): RequestListener {
-  const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app } = options;
+  const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app, webPorts } = options;
   return (request, response) => {
     const id = requestIds();
     request.state = createRequestState(id);
     logRequest?.(request, response);
-    const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
     const fault = checkHead(request);
+    if (webPorts.siteOf(request) !== undefined && fault === null) return webPorts.serve(request, response);
+    const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
     if (fault !== null) {
       setHeaders(response, headers);
       sendError(response, fault, fault.closes ? { Connection: 'close' } : {});
     } else if (request.method === 'OPTIONS') {
-      response.writeHead(204, [...headers, ...PREFLIGHT_HEADERS]).end();
+      const asked = request.headers['access-control-request-headers'];
+      response.writeHead(204, [...headers, ...preflightHeaders(asked)]).end();
     } else if (isGraphql(request)) {
       setHeaders(response, headers);
       graphql(request, response);

@@ -1,8 +1,13 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Connections, UNSENT_LIMITS } from './connections.js';
 import { errorBody, JSON_TYPE, type Refusal, sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
 import { createRequestIds } from './request-id.js';
+
+/** Takes a connection over; false when it is not its own. */
+export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
 export interface Timeouts {
   /** From the first byte of a request, or from its connection, to the end of its head. */
@@ -42,6 +47,7 @@ export function createHttpServer(
   messages: Messages,
   listener: RequestListener,
   timeouts = TIMEOUTS,
+  onUpgrade: UpgradeListener = () => false,
   unsentLimits = UNSENT_LIMITS,
 ): Server {
   const requestIds = createRequestIds();
@@ -59,6 +65,17 @@ export function createHttpServer(
     connections.add(response);
     listener(request, response);
   });
+  // Only WebSockets come here (messages.ts).
+  server.on('upgrade', (request, socket, head) => {
+    if (onUpgrade(request, socket, head)) return;
+    if (head.length > 0) socket.unshift(head);
+    const response = new messages.ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once('finish', () => socket.end());
+    connections.add(response);
+    listener(request, response);
+  });
   server.on('checkExpectation', (_request, response) => {
     sendError(response, UNMET_EXPECTATION, lastHeaders(requestIds()));
   });
@@ -67,6 +84,8 @@ export function createHttpServer(
     const isPending = response !== undefined && !response.writableFinished;
     const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    // Node tells of it once.
+    else if (isPending && response.req.state.mayLast && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
     // A complete request came before: it runs, and the refusal must not be taken for its answer.
     else if (isPending && response.req.complete) response.once('finish', refuse);
     else if (isPending && response.headersSent) socket.destroy();

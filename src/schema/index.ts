@@ -11,8 +11,14 @@ import './offer-search.js';
 import './balance.js';
 import './accounts.js';
 import './api-keys.js';
+import './node.js';
+import './quotes.js';
+import './spend.js';
+import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
+import './web-ports.js';
+import './instance-logs.js';
 
 export function buildSchema(): GraphQLSchema {
   return builder.toSchema();
