@@ -116,7 +116,7 @@ export const SETTINGS = {
     name: 'trustProxy',
     takes: text('off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8', readProxies),
     default: 'off',
-    about: 'Proxies whose X-Forwarded-For is believed, for the log: off, how many, or addresses and networks.',
+    about: 'Proxies whose X-Forwarded-For is believed, in log and bounds: off, how many, or addresses and networks.',
   },
   CONSOLE: {
     group: 'Callers',
@@ -211,7 +211,7 @@ export const SETTINGS = {
     name: 'marketMaxJumpPercent',
     takes: whole(0, 100_000),
     default: '50',
-    about: 'Price change in per cent beyond which a sheet needs an import with --accept-jumps.',
+    about: 'Price change, or share of lost medians, in per cent beyond which an import needs --accept-jumps.',
     domain: true,
   },
   PAYMENTS: {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type Logger, pino } from 'pino';
 import type { RequestLine, WriteRequest } from './http/request-log.js';
+import { withoutSecrets } from './redact.js';
 
 /** Length of text that is written at once under load. */
 const BUFFERED_CHARACTERS = 16_384;
@@ -35,7 +36,7 @@ export function openLog(level: string): Log {
   };
   setInterval(flush, FLUSH_EVERY_MS).unref();
   process.on('exit', flush);
-  const log = pino({ level }, { write: (line) => write(line, 0) });
+  const log = pino({ level }, { write: (line) => write(withoutSecrets(line), 0) });
   const format = createFormat();
   const writeRequest: WriteRequest = (line) => write(format(line), BUFFERED_CHARACTERS);
   return { log, writeRequest: log.isLevelEnabled('info') ? writeRequest : null };

@@ -38,7 +38,10 @@ export function addMarketCommands(program: Command, run: Run): void {
     .description('compute prices from a CSV of listings and publish them as a new sheet')
     .requiredOption('--date <day>', 'the date of the listings, such as 2026-11-20', day)
     .option('--dry-run', 'show what would change, and change nothing')
-    .option('--accept-jumps', 'publish prices that move by more than MARKET_MAX_JUMP_PERCENT')
+    .option(
+      '--accept-jumps',
+      'publish prices that move, and medians that are lost, by more than MARKET_MAX_JUMP_PERCENT',
+    )
     .option('--json', 'print JSON')
     .action((file: string, options: Options) =>
       run(async (deps) => {
@@ -94,10 +97,18 @@ function show(plan: MarketPlan, { json }: Options): void {
   const lines = [
     `${plan.listings} listings of ${plan.models.length} models; ${changed.length} models change`,
     ...(unknown === '' ? [] : [`unknown models, left out: ${unknown}`]),
+    ...(plan.repeatedCount === 0 ? [] : [`${plan.repeatedCount} rows repeat a listing, which counts once:`]),
+    ...plan.repeated.map(({ line, listingId }) => `  line ${line}: ${listingId}`),
+    ...more(plan.repeatedCount, plan.repeated.length),
     ...(plan.rejectedCount === 0 ? [] : [`${plan.rejectedCount} rows rejected:`]),
     ...plan.rejected.map(({ line, reason }) => `  line ${line}: ${reason}`),
+    ...more(plan.rejectedCount, plan.rejected.length),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function more(count: number, told: number): string[] {
+  return count > told ? [`  and ${count - told} more`] : [];
 }
 
 function isGainOrLoss({ oldMedianMicro, medianMicro }: ModelPlan): boolean {
@@ -120,6 +131,8 @@ function asJson(plan: MarketPlan, changed: readonly ModelPlan[]): object {
     unknown_slugs: Object.fromEntries(plan.unknownSlugs),
     rejected_count: plan.rejectedCount,
     rejected: plan.rejected,
+    repeated_count: plan.repeatedCount,
+    repeated: plan.repeated.map(({ line, listingId }) => ({ line, listing_id: listingId })),
   };
 }
 

@@ -6,6 +6,7 @@ import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
+import { SharedOffers } from './inventory/shared-offers.js';
 import type { OpenLogs } from './log-source.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
@@ -27,6 +28,8 @@ export interface Deps {
   db: Database;
   /** The public data, cached in memory. */
   inventory: Inventory;
+  /** Lists of offers that many follow. */
+  sharedOffers: SharedOffers;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
@@ -56,9 +59,11 @@ export function createDeps(
   payments: PaymentProcessor | null = null,
 ): Deps {
   const { notices } = db;
+  const inventory = new Inventory(db);
   return {
     db,
-    inventory: new Inventory(db),
+    inventory,
+    sharedOffers: new SharedOffers(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),

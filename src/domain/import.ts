@@ -13,7 +13,7 @@ export interface ImportReport {
   updated: number;
 }
 
-const MAX_LISTED_FAULTS = 100;
+const MAX_LISTED_FAULTS = 20;
 const BATCH = 1_000;
 
 /** A file with faults: the message has one line for each. */

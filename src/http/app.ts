@@ -29,7 +29,7 @@ import type { RateLimiter } from './rate-limit/rate-limit.js';
 import { createJsonReader } from './read-json.js';
 import { createRequestIds } from './request-id.js';
 import { createRequestLog, type WriteRequest } from './request-log.js';
-import { createIdentify, type Identify, resolverContext } from './request-state.js';
+import { type CreateContext, createContexts, createIdentify, type Identify } from './request-state.js';
 import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
 import type { IsTrusted } from './trust-proxy.js';
@@ -65,7 +65,8 @@ export function createApp(options: AppOptions): RequestListener {
   const identify = createIdentify(deps, keyUses);
   const browsers = options.consoleDir === null ? null : createConsoleApi(options);
   const answers = new PublicAnswers(deps.inventory);
-  const others = createExpressApp(options, identify, answers, browsers);
+  const createContext = createContexts(deps, isTrusted);
+  const others = createExpressApp(options, { identify, createContext, answers, browsers });
   const agents = createAgentApi({ deps, log });
   return createPipeline({
     requestIds: createRequestIds(),
@@ -74,11 +75,11 @@ export function createApp(options: AppOptions): RequestListener {
     cors: createCors(options.corsOrigins),
     answers,
     graphql: createGraphql({
-      deps,
       schema,
       limiter,
       // A session cookie counts here and nowhere else.
       identify: browsers === null ? identify : createIdentify(deps, keyUses, browsers.callerOf),
+      createContext,
       introspection,
       answers,
       log,
@@ -89,13 +90,16 @@ export function createApp(options: AppOptions): RequestListener {
   });
 }
 
+/** What each request is answered with. */
+interface RequestParts {
+  identify: Identify;
+  createContext: CreateContext;
+  answers: PublicAnswers;
+  browsers: ConsoleApi | null;
+}
+
 /** REST, health, the web console and the GraphiQL page. */
-function createExpressApp(
-  options: AppOptions,
-  identify: Identify,
-  answers: PublicAnswers,
-  browsers: ConsoleApi | null,
-): Express {
+function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   const { deps, schema } = options;
   const routes = prepareRoutes(schema);
   const describe = createOpenApi(deps, routes);
@@ -114,13 +118,13 @@ function createExpressApp(
   app.get('/readyz', createReadiness(options));
   app.get('/v1/openapi.json', async (_request, response) => sendJson(response, 200, JSON_TYPE, await describe()));
   app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseOtherMethods('GET, HEAD, OPTIONS'));
-  app.use('/v1', createRest(schema, routes, restHooks(options, identify, answers)));
+  app.use('/v1', createRest(schema, routes, restHooks(options, parts)));
   if (deps.payments !== null) {
     app.all(CALLBACK_PATH, named(CALLBACK_PATH));
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));
     app.all(CALLBACK_PATH, refuseOtherMethods('POST, OPTIONS'));
   }
-  if (browsers !== null) app.use(browsers.router);
+  if (parts.browsers !== null) app.use(parts.browsers.router);
   const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir);
   if (page !== null) app.use(page);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
@@ -130,7 +134,7 @@ function createExpressApp(
   return app;
 }
 
-function restHooks({ deps, limiter }: AppOptions, identify: Identify, answers: PublicAnswers): RestHooks {
+function restHooks({ limiter }: AppOptions, { identify, createContext, answers }: RequestParts): RestHooks {
   return {
     matched: (request, path) => {
       request.state.route = `/v1${path}`;
@@ -144,7 +148,7 @@ function restHooks({ deps, limiter }: AppOptions, identify: Identify, answers: P
       next();
     },
     readBody: createJsonReader(),
-    contextOf: async (request, response) => resolverContext(deps, await identify(request), response),
+    contextOf: async (request, response) => createContext(await identify(request), response),
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
     sendPublic: (request, response, body) => {
       // The pipeline drew a ticket for every GET it had no kept answer for.

@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import proxyAddr from 'proxy-addr';
 import { authenticate, type Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import type { GatewayContext } from '../schema/context.js';
+import { customerOf } from './customer.js';
 import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
+import type { IsTrusted } from './trust-proxy.js';
 
 /** What the gateway learns about a request on its way; the pipeline creates it, the log line is made from it. */
 export interface RequestState {
@@ -83,13 +86,17 @@ export function createIdentify(deps: Deps, keyUses: KeyUses, ofSession: Identify
   };
 }
 
-export function resolverContext(deps: Deps, caller: Caller | null, response: ServerResponse): GatewayContext {
-  return {
+/** Makes the context of a request's resolvers. */
+export type CreateContext = (caller: Caller | null, response: ServerResponse) => GatewayContext;
+
+export function createContexts(deps: Deps, isTrusted: IsTrusted): CreateContext {
+  return (caller, response) => ({
     deps,
     caller,
+    visitor: () => ({ address: customerOf(proxyAddr(response.req, isTrusted)) }),
     onReplayed: () => response.setHeader('Idempotent-Replayed', 'true'),
     untilGone: () => closeSignal(response),
-  };
+  });
 }
 
 function closeSignal(response: ServerResponse): AbortSignal {

@@ -1,13 +1,7 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { Connections, UNSENT_LIMITS } from './connections.js';
 import { errorBody, JSON_TYPE, type Refusal, sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
 import { createRequestIds } from './request-id.js';
@@ -45,16 +39,18 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 };
 const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
 
-/** A server that answers in JSON even what never becomes a request: malformed, too slow, or with too large a head. */
+/**
+ * A server that answers in JSON even what never becomes a request: malformed, too slow, or with too large a head. What
+ * waits to be read by its clients is bounded.
+ */
 export function createHttpServer(
   messages: Messages,
   listener: RequestListener,
   timeouts = TIMEOUTS,
   onUpgrade: UpgradeListener = () => false,
+  unsentLimits = UNSENT_LIMITS,
 ): Server {
   const requestIds = createRequestIds();
-  /** The newest response on each open connection. */
-  const newestResponses = new WeakMap<Duplex, ServerResponse>();
   const server = createServer({
     ...messages,
     headersTimeout: timeouts.headersMs,
@@ -64,8 +60,9 @@ export function createHttpServer(
     // Node's own refusal has no body; the pipeline refuses instead.
     requireHostHeader: false,
   });
+  const connections = new Connections(server, unsentLimits);
   server.on('request', (request, response) => {
-    newestResponses.set(request.socket, response);
+    connections.add(response);
     listener(request, response);
   });
   // Only WebSockets come here (messages.ts).
@@ -76,13 +73,14 @@ export function createHttpServer(
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
     response.once('finish', () => socket.end());
+    connections.add(response);
     listener(request, response);
   });
   server.on('checkExpectation', (_request, response) => {
     sendError(response, UNMET_EXPECTATION, lastHeaders(requestIds()));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const response = newestResponses.get(socket);
+    const response = connections.newestOn(socket);
     const isPending = response !== undefined && !response.writableFinished;
     const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();

@@ -29,7 +29,8 @@ export interface RestHooks {
   sendPublic(request: Request, response: Response, body: object): void;
 }
 
-const DECIMAL = /^[+-]?\d{1,15}(\.\d{1,15})?$/;
+/** A JSON number, or one with a sign or zeros before it. */
+const DECIMAL = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const WHOLE = /^[+-]?\d{1,15}$/;
 
 export function prepareRoutes(schema: GraphQLSchema): PreparedRoute[] {

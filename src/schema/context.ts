@@ -1,12 +1,15 @@
 import type { Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
+import type { Visitor } from '../domain/updates/subscriptions.js';
 
 /** The context of one request's resolvers. The HTTP layer creates it, for GraphQL and REST alike. */
 export interface GatewayContext {
   deps: Deps;
   /** Null without a valid key. */
   caller: Caller | null;
+  /** Whoever asks, where no key says it. */
+  visitor(): Visitor;
   /** Called when the answer repeats the stored one of an earlier request with the same idempotency key. */
   onReplayed(): void;
   /** Aborted when the client has disconnected or has its answer. */

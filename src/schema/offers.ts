@@ -100,7 +100,8 @@ builder.subscriptionFields((t) => ({
     description:
       'The list that the offers query returns for the same arguments: now, and again each time it changes, at most once a second. Public.',
     args: offerArgs,
-    subscribe: (_root, args, { deps, caller, untilGone }) => offerChanges(deps, caller, args, untilGone()),
+    subscribe: (_root, args, { deps, caller, visitor, untilGone }) =>
+      offerChanges(deps, caller ?? visitor(), args, untilGone()),
     resolve: (offers) => offers,
   }),
 }));

@@ -76,7 +76,11 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
   it.each([
     ['num_min', WHOLE_8, ['0', '9', '-1', '1.5', '1e0', 'two', '', ' 1', '0x1', '1,2', 'null', '9'.repeat(40)]],
     ['limit', WHOLE_100, ['0', '101', '-5', '2.5', '1e1', 'all', '', 'NaN', 'Infinity']],
-    ['price_max', PRICE, ['-0.01', '1000000.01', 'cheap', '', 'NaN', 'Infinity', '1e3', '$1', '0,5']],
+    [
+      'price_max',
+      PRICE,
+      ['-0.01', '1000000.01', 'cheap', '', 'NaN', 'Infinity', '1e400', '-1e-7', '1e', 'e3', '.', '1e3.5', '$1', '0,5'],
+    ],
     ['gpu', SLUG, ['', 'x'.repeat(65), 'a%00b', 'a%0Ab']],
     ['region', SLUG, ['', 'x'.repeat(65), '%7F']],
   ])('GET /offers %s', async (name, must, values) => {
@@ -89,7 +93,21 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
   it.each([
     ['num_min', ['1', '8']],
     ['limit', ['1', '100']],
-    ['price_max', ['0', '0.0', '1000000', '0.000001', '12.345678']],
+    [
+      'price_max',
+      [
+        '0',
+        '0.0',
+        '1000000',
+        '0.000001',
+        '12.345678',
+        '1e3',
+        '1E-7',
+        '1e%2B5',
+        '0.30000000000000004',
+        `0.${'3'.repeat(300)}`,
+      ],
+    ],
     ['gpu', ['x'.repeat(64), 'H100', '%C3%A9']],
     ['region', ['x'.repeat(64)]],
   ])('GET /offers %s: the bounds themselves pass', async (name, values) => {

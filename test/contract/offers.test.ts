@@ -203,6 +203,40 @@ describe('offers', () => {
     }
   });
 
+  it('price_max is any number that a program prints, rounded down to the micro-USD, on both surfaces', async () => {
+    await service.machine({ gpu: 'h200-nvl', numGpus: 3, region: 'sa-br-sao' });
+    const cost = 4.59;
+    const filter = { gpu: 'h200-nvl', region: 'sa-br-sao', numMin: 3, limit: 100 };
+    const query = `query ($gpu: String, $region: String, $numMin: Int, $priceMax: Float, $limit: Int) {
+      offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit) { pricePerHour { onDemand } } }`;
+    const numbers: [text: string, isWithin: boolean][] = [
+      ['4.590000000000001', true],
+      ['4.59000000000000075', true],
+      ['4.5900009999', true],
+      ['4.58999999999999', false],
+      ['459e-2', true],
+      ['0.459E1', true],
+      ['45899999e-7', false],
+      ['1e-7', false],
+      ['0.30000000000000004', false],
+      ['1e6', true],
+    ];
+    for (const [text, isWithin] of numbers) {
+      const rest = await offers(`gpu=h200-nvl&region=sa-br-sao&num_min=3&limit=100&price_max=${text}`);
+      const literal = await service.anyone.graphql(
+        query.replace('priceMax: $priceMax', `priceMax: ${text}`).replace('$priceMax: Float, ', ''),
+        filter,
+      );
+      const variable = await service.anyone.graphql(query, { ...filter, priceMax: Number(text) });
+      const told = [literal, variable].map(({ body }) =>
+        body.data.offers.map((offer: { pricePerHour: { onDemand: number } }) => offer.pricePerHour.onDemand),
+      );
+      for (const prices of [rest.map(({ price_per_hour }) => price_per_hour.on_demand), ...told]) {
+        expect([text, prices.includes(cost)]).toEqual([text, isWithin]);
+      }
+    }
+  });
+
   it('limit cuts after the order, 25 by default', async () => {
     const all = await offers('limit=100');
     expect(await offers('limit=1')).toEqual(all.slice(0, 1));

@@ -240,6 +240,125 @@ function collectGarbage(): void {
   runInNewContext('gc')();
 }
 
+describe('what a request did wrong is told shortly', () => {
+  const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
+  const post = async (body: object, key?: string) => {
+    const startedAt = performance.now();
+    const answer = await fetch(`${service.address}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream;q=0.5',
+        ...(JSON.stringify(body).includes('subscription') && { accept: 'text/event-stream' }),
+        ...(key && { authorization: `Bearer ${key}` }),
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const data = /^event: next\ndata: (.*)$/m.exec(text)?.[1] ?? text;
+    return { text, errors: JSON.parse(data).errors as GraphQLError[], ms: performance.now() - startedAt };
+  };
+  const unknownNames = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`n${index}`, 1]));
+
+  it.each<[string, () => object]>([
+    ['unknown names in a variable', () => ({ query: DEPLOY, variables: { input: unknownNames } })],
+    [
+      'the same in a variable of a public query',
+      () => ({
+        query: 'query ($filter: OfferFilterInput) { offerSearch(filter: $filter) { totalCount } }',
+        variables: { filter: unknownNames },
+      }),
+    ],
+    [
+      'a long text in a variable',
+      () => ({ query: 'query ($n: Int) { offers(limit: $n) { gpu } }', variables: { n: 'x'.repeat(90_000) } }),
+    ],
+    ['a long text in the document', () => ({ query: `{ offers(limit: "${'x'.repeat(90_000)}") { gpu } }` })],
+    ['a long name', () => ({ query: `{ ${'x'.repeat(90_000)} }` })],
+    ['many unknown fields', () => ({ query: `{ ${many(240, (index) => `x${index}`)} }` })],
+    [
+      'a subscription',
+      () => ({
+        query: 'subscription ($n: Int) { offersChanged(limit: $n) { gpu } }',
+        variables: { n: 'x'.repeat(90_000) },
+      }),
+    ],
+  ])('%s', async (_name, body) => {
+    for (const key of [undefined, renter.key]) {
+      const { text, errors, ms } = await post(body(), key);
+      expect(errors.length).toBeGreaterThan(0);
+      expect(errors.length).toBeLessThanOrEqual(10);
+      for (const { message } of errors) expect(message.length).toBeLessThanOrEqual(300);
+      expect(text.length).toBeLessThan(10_000);
+      expect(ms).toBeLessThan(1_000);
+    }
+  });
+
+  it('and how much is left out is told', async () => {
+    const { errors } = await post({ query: `{ ${many(50, (index) => `x${index}`)} }` });
+    expect(errors).toHaveLength(10);
+    expect(errors.at(-1)!.message).toBe('and 41 more errors');
+  });
+
+  it('each of many fields that ran is told of its own refusal', async () => {
+    const { body } = await renter.graphql(`{ ${many(40, (index) => `a${index}: offers(limit: 0) { gpu }`)} }`);
+    expect(body.errors.length).toBeGreaterThan(0);
+    const asked = await renter.graphql(
+      `mutation { ${many(40, (index) => `a${index}: action(id: "i-00000000", action: STOP) { id }`)} }`,
+    );
+    expect(asked.body.errors).toHaveLength(40);
+  });
+});
+
+describe('values are counted as they come out', () => {
+  /** So many stopped instances of the caller. */
+  async function instances({ accountId }: Renter, count: number): Promise<void> {
+    const machine = await service.machine({ diskGb: 10_000 });
+    await service.sql(
+      `insert into instance (id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode,
+         gpu_rate, disk_rate, on_demand_rate, created_at, stopped_at)
+       select 'i-' || lpad(to_hex(n + $3), 8, '0'), $1, n, id, 'STOPPED', gpu, num_gpus, region, 'pytorch', 1, 'ON_DEMAND', 0, 0, 0,
+         '2026-11-20', '2026-11-20' from machine, generate_series(1, $2::int) n where id = $4`,
+      [accountId, count, Math.floor(Math.random() * 2 ** 30), machine],
+    );
+  }
+  const VALUES = 'the answer may hold 50000 values at most; ask for smaller pages, or for less at once';
+  const below = (aliases: number) => `{ instances { ${many(aliases, (index) => `a${index}: gpu`)} } }`;
+
+  it('aliases below the instances of an account that has many, and of one that has few', async () => {
+    const [rich, poor] = [await service.renter(), await service.renter()];
+    await Promise.all([instances(rich, 300), instances(poor, 20)]);
+    for (const _use of [1, 2, 3, 4]) {
+      const { body } = await rich.graphql(below(400));
+      expect(body.data).toEqual({ instances: null });
+      expect(body.errors[0]).toMatchObject({
+        message: VALUES,
+        path: ['instances'],
+        extensions: { code: 'invalid_request', status: 422 },
+      });
+      expect((await poor.graphql(below(400))).body.data.instances).toHaveLength(20);
+    }
+    // What is selected twice comes out once.
+    const { body } =
+      await rich.graphql(`{ instances { ...A ...B } } fragment A on Instance { ${many(150, (index) => `a${index}: gpu`)} }
+      fragment B on Instance { ${many(150, (index) => `a${index}: gpu`)} }`);
+    expect(body.data.instances).toHaveLength(300);
+  });
+
+  it('lists below lists, and aliases of lists', async () => {
+    const rich = await service.renter();
+    await instances(rich, 300);
+    const { body } = await rich.graphql(
+      `{ ${many(8, (index) => `i${index}: instances { ${many(30, (field) => `a${field}: gpu`)} }`)} }`,
+    );
+    const counts = Object.values(body.data as Record<string, unknown[] | null>).map((list) => list?.length ?? null);
+    expect(counts.filter((count) => count === 300)).toHaveLength(5);
+    expect(counts.filter((count) => count === null)).toHaveLength(3);
+    const nested = `{ instances { machine { ${many(20, (index) => `a${index}: gpu`)} } usageIntervals(first: 1) { edges { node { resource } } } } }`;
+    expect((await rich.graphql(nested)).body.data.instances).toHaveLength(300);
+  });
+});
+
 describe('INTROSPECTION=off', () => {
   let closed: Service;
 

@@ -1,11 +1,14 @@
 import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
+import type { UnsentLimits } from '../../src/http/connections.js';
 import { createMessages } from '../../src/http/messages.js';
 import { createMemoryBuckets } from '../../src/http/rate-limit/memory-buckets.js';
 import { createRateLimiter } from '../../src/http/rate-limit/rate-limit.js';
@@ -174,6 +177,113 @@ describe('what takes too long is cut off with 408', () => {
     within(async (address) => {
       expect((await send(address, '')).elapsedMs).toBeLessThan(1_000);
     }));
+});
+
+describe('an answer that is not read', () => {
+  const MB = 1_000_000;
+  const text = 'x'.repeat(20 * MB);
+  const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  async function within(
+    listener: RequestListener,
+    limits: Partial<UnsentLimits>,
+    run: (ask: (bytes?: string) => Socket, open: () => Promise<number>) => Promise<void>,
+  ): Promise<void> {
+    const unsent = { stalledMs: 600, maxBytes: 1_000 * MB, checkEveryMs: 50, ...limits };
+    const server = createHttpServer(createMessages(), listener, undefined, undefined, unsent);
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const ask = (bytes = ASK) => {
+      // Without a listener for data nothing is read.
+      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      socket.write(bytes);
+      return socket;
+    };
+    const open = () => promisify(server.getConnections.bind(server))();
+    await run(ask, open).finally(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+  }
+
+  it.each<[string, RequestListener]>([
+    ['as a whole', (_request, response) => void response.end(text)],
+    [
+      'as a stream that goes on whatever its reader does',
+      (_request, response) => {
+        const timer = setInterval(() => response.write(text.slice(0, MB)), 20);
+        response.once('close', () => clearInterval(timer));
+      },
+    ],
+  ])('is cut off: %s', (_name, listener) =>
+    within(listener, {}, async (ask, open) => {
+      const startedAt = performance.now();
+      ask();
+      await expect.poll(open).toBe(1);
+      await expect.poll(open, { timeout: 20_000 }).toBe(0);
+      expect(performance.now() - startedAt).toBeGreaterThan(500);
+    }),
+  );
+
+  it('is not, while a slow reader takes some of it now and then, nor while nothing waits', () =>
+    within(
+      (request, response) => void (request.url === '/quiet' ? response.write('x') : response.end(text)),
+      { stalledMs: 1_500 },
+      async (ask, open) => {
+        const quiet = ask(ASK.replace('/', '/quiet'));
+        const slow = ask();
+        let [read, allowed] = [0, 0];
+        slow.on('data', (chunk) => {
+          read += chunk.length;
+          if (read >= allowed) slow.pause();
+        });
+        for (let turn = 0; turn < 14; turn += 1) {
+          allowed += MB;
+          slow.resume();
+          await sleep(150);
+        }
+        expect(await open()).toBe(2);
+        allowed = Number.POSITIVE_INFINITY;
+        slow.resume();
+        await expect.poll(() => read, { timeout: 20_000 }).toBeGreaterThan(20 * MB);
+        quiet.destroy();
+        slow.destroy();
+      },
+    ));
+
+  it('is cut off sooner when too much waits in all: the one that waits longest', () => {
+    const closed: string[] = [];
+    const listener: RequestListener = (request, response) => {
+      response.once('close', () => closed.push(request.url!));
+      response.end(text);
+    };
+    return within(listener, { stalledMs: 60_000, maxBytes: 35 * MB }, async (ask, open) => {
+      ask(ASK.replace('/', '/first'));
+      await expect.poll(open).toBe(1);
+      await sleep(300);
+      ask(ASK.replace('/', '/second'));
+      await sleep(300);
+      ask(ASK.replace('/', '/third'));
+      await expect.poll(() => closed, { timeout: 20_000 }).not.toEqual([]);
+      expect(closed[0]).toBe('/first');
+      expect(await open()).toBeGreaterThan(0);
+    });
+  });
+
+  it('is counted with those that wait behind it on the same connection', () => {
+    let ended = 0;
+    const listener: RequestListener = (_request, response) => {
+      response.once('close', () => {
+        ended += 1;
+      });
+      response.end(text.slice(0, 3 * MB));
+    };
+    return within(listener, { stalledMs: 60_000, maxBytes: 35 * MB }, async (ask, open) => {
+      ask(ASK.repeat(30));
+      await expect.poll(() => ended, { timeout: 20_000 }).toBeGreaterThan(0);
+      expect(await open()).toBe(0);
+    });
+  });
 });
 
 describe('bodies', () => {

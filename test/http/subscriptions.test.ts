@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { parse } from 'graphql';
 import { createClient } from 'graphql-sse';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { Notices } from '../../src/database/notices.js';
 import { creditAccount, resumeAccount, suspendAccount } from '../../src/domain/accounts/accounts.js';
@@ -10,7 +10,12 @@ import { createApiKey, revokeApiKey } from '../../src/domain/accounts/api-keys.j
 import { createDeps } from '../../src/domain/deps.js';
 import { act, deploy, operatorAct } from '../../src/domain/instances/instances.js';
 import { balanceChanges, instanceChanges, offerChanges } from '../../src/domain/updates/change-streams.js';
-import { MAX_STREAMS_PER_ACCOUNT, MAX_STREAMS_WITHOUT_KEY } from '../../src/domain/updates/subscriptions.js';
+import {
+  MAX_STREAMS_PER_ACCOUNT,
+  MAX_STREAMS_PER_ADDRESS,
+  MAX_STREAMS_WITHOUT_KEY,
+  STREAMS_FOR_NEWCOMERS,
+} from '../../src/domain/updates/subscriptions.js';
 import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql/examples.js';
 import { testSettings } from '../support/clock.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
@@ -416,11 +421,109 @@ describe('how many are open', () => {
     expect(statuses(await openAtOnce(5, BALANCE, { key: ann.key }))).toEqual([200, 200, 200, 429, 429]);
   });
 
-  it('is bounded for all without a key together', async () => {
-    const streams = await openAtOnce(MAX_STREAMS_WITHOUT_KEY + 5, OFFERS, { variables: { limit: 1 } });
-    expect(statuses(streams)).toEqual([...Array(MAX_STREAMS_WITHOUT_KEY).fill(200), ...Array(5).fill(429)]);
-    const renter = await here.renter();
-    await watch(here, OFFERS, { key: renter.key });
+  describe('without a key', () => {
+    /** Behind a proxy, which names the addresses of its callers. */
+    let behind: Service;
+    const from = (address: string) => ({ headers: { 'x-forwarded-for': address }, variables: { limit: 1 } });
+    const openFrom = async (address: string, count: number) => {
+      const streams = await Promise.all(
+        Array.from({ length: count }, () => subscribe(behind.address, OFFERS, from(address))),
+      );
+      open.push(...streams);
+      return streams;
+    };
+    const accepted = (streams: EventStream[]) => streams.filter(({ status }) => status === 200).length;
+
+    beforeAll(async () => {
+      behind = await startService({ databaseUrl: here.databaseUrl, trustProxy: 1 });
+    });
+    afterEach(async () => {
+      for (const stream of open.splice(0)) stream.abort();
+      await expect.poll(() => behind.deps.subscriptions.size, PATIENCE).toBe(0);
+    });
+    afterAll(() => behind.close());
+
+    it('is bounded for an address, and leaves room for others', async () => {
+      const streams = await openFrom('198.51.100.7', MAX_STREAMS_PER_ADDRESS + 5);
+      expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
+      const refused = streams.find(({ status }) => status === 429)!;
+      expect(refused.headers.get('retry-after')).toBe('5');
+      expect(await refused.next()).toMatchObject({ code: 'rate_limited' });
+      expect(accepted(await openFrom('198.51.100.8', 3))).toBe(3);
+      streams.find(({ status }) => status === 200)!.abort();
+      await expect.poll(() => behind.deps.subscriptions.size, PATIENCE).toBe(MAX_STREAMS_PER_ADDRESS + 2);
+      expect(accepted(await openFrom('198.51.100.7', 3))).toBe(1);
+    });
+
+    it('is bounded for a network that one customer is given', async () => {
+      const network = ['2001:db8:1:2::1', '2001:db8:1:2:3::', '2001:0db8:0001:0002:ffff:ffff:ffff:ffff'];
+      const streams = (await Promise.all(network.map((address) => openFrom(address, 10)))).flat();
+      expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
+      expect(accepted(await openFrom('2001:db8:1:3::1', 1))).toBe(1);
+      expect(accepted(await openFrom('::ffff:203.0.113.9', 15))).toBe(15);
+      expect(accepted(await openFrom('203.0.113.9', 15))).toBe(5);
+    });
+
+    it('is bounded for all together, and the last are for those who hold none', async () => {
+      const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
+      for (let visitor = 0; visitor < 10; visitor += 1)
+        await openFrom(`198.51.100.${visitor}`, MAX_STREAMS_PER_ADDRESS);
+      expect(behind.deps.subscriptions.size).toBe(shared + 2);
+      const newcomers = await Promise.all(
+        Array.from({ length: STREAMS_FOR_NEWCOMERS + 5 }, (_, visitor) => openFrom(`203.0.113.${visitor}`, 1)),
+      );
+      expect(accepted(newcomers.flat())).toBe(STREAMS_FOR_NEWCOMERS - 2);
+      expect(behind.deps.subscriptions.size).toBe(MAX_STREAMS_WITHOUT_KEY);
+      const renter = await behind.renter();
+      const stream = await subscribe(behind.address, OFFERS, { key: renter.key });
+      open.push(stream);
+      expect(stream.status).toBe(200);
+    });
+
+    it('is not escaped by an address that a caller makes up', async () => {
+      const streams = await Promise.all(
+        Array.from({ length: MAX_STREAMS_PER_ADDRESS + 5 }, (_, index) =>
+          subscribe(here.address, OFFERS, from(`198.51.100.${index}`)),
+        ),
+      );
+      open.push(...streams);
+      expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
+    });
+
+    it('tells different subscriptions of one list each what it asks for', async () => {
+      const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
+      for (let visitor = 0; visitor < 8; visitor += 1) {
+        const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;
+        const stream = await subscribe(behind.address, query, {
+          headers: { 'x-forwarded-for': `198.51.100.${visitor}` },
+        });
+        open.push(stream);
+        const offers = await stream.next();
+        expect(offers).toHaveLength(100);
+        expect(Object.keys(offers[0])).toEqual([`own${visitor}`, ...fields.split(' ')]);
+      }
+    });
+
+    it('tells equal subscriptions of one answer that is made once', async () => {
+      const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
+      const streams: EventStream[] = [];
+      for (let visitor = 0; visitor < 30; visitor += 1) {
+        const stream = await subscribe(behind.address, query, from(`198.51.100.${visitor}`));
+        open.push(stream);
+        streams.push(stream);
+        await stream.next();
+      }
+      const { inventory } = behind.deps;
+      const current = vi.spyOn(inventory, 'current');
+      const machine = await behind.machine({ region: REGION });
+      const told = await Promise.all(streams.map((stream) => stream.next()));
+      const ids = told.map((offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId));
+      for (const list of ids) expect(list).toEqual(ids[0]);
+      expect(ids[0]).toContain(machine);
+      // Each stream looks whether the list differs; what `regionInfo` reads is read for one of them.
+      expect(current.mock.calls.length).toBeLessThan(3 * (streams.length + ids[0]!.length));
+      current.mockRestore();
+    });
   });
 
   it('counts none that was refused', async () => {
@@ -638,7 +741,9 @@ describe('a gateway that ends', () => {
     for (const stream of streams.slice(1)) await stream.next();
     await ending.close();
     for (const stream of streams) expect(await stream.next()).toBe('complete');
-    await expect(offerChanges(ending.deps, null, {}, never())).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(offerChanges(ending.deps, { address: '192.0.2.1' }, {}, never())).rejects.toMatchObject({
+      code: 'unavailable',
+    });
   });
 
   it('ends them at SIGTERM', async () => {

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { createDeps } from '../../src/domain/deps.js';
+import { ListingPrices } from '../../src/domain/rules/median.js';
 import { marketMedian } from '../../src/domain/rules/price-rule.js';
 import { systemClock } from '../../src/system-clock.js';
 import { testSettings } from '../support/clock.js';
@@ -91,14 +92,110 @@ describe('the median', () => {
   });
 });
 
+describe('the middle of listings', () => {
+  test('is exact where fractions differ by less than a number tells', () => {
+    const prices = new ListingPrices();
+    const close = [
+      { priceMicro: 999_999_999_999n, numGpus: 1_023n },
+      { priceMicro: 977_517_106_549n, numGpus: 1_000n },
+      { priceMicro: 1_000_977_517_105n, numGpus: 1_024n },
+    ];
+    for (const listing of close) for (let times = 0; times < 3; times += 1) prices.add(listing);
+    const sorted = [...close].sort((one, other) =>
+      one.priceMicro * other.numGpus < other.priceMicro * one.numGpus ? -1 : 1,
+    );
+    expect(prices.middle()).toEqual([sorted[1], sorted[1]]);
+  });
+
+  test('is what sorting would put there', () => {
+    const listing = fc.record({
+      priceMicro: fc.bigInt({ min: 1n, max: 300n }),
+      numGpus: fc.bigInt({ min: 1n, max: 12n }),
+    });
+    fc.assert(
+      fc.property(fc.array(listing, { minLength: 1, maxLength: 60 }), (listings) => {
+        const prices = new ListingPrices();
+        for (const each of listings) prices.add(each);
+        const values = listings.map(({ priceMicro, numGpus }) => Number(priceMicro) / Number(numGpus));
+        values.sort((one, other) => one - other);
+        const found = prices.middle().map(({ priceMicro, numGpus }) => Number(priceMicro) / Number(numGpus));
+        expect(found).toEqual([values[(values.length - 1) >> 1], values[values.length >> 1]]);
+      }),
+    );
+  });
+});
+
 describe('market import', () => {
+  const importing = (name: string, rows: string[], ...options: string[]) =>
+    admin(['market', 'import', file(name, MARKET_HEADER + rows.join('\n')), '--date', '2026-09-30', ...options], env);
+
+  test('a listing that is repeated counts once, and the repeats are told', async () => {
+    const rows = [...Array.from({ length: 5 }, () => 'same,l4,1,9,us'), 'other,l4,1,9,us', ',l4,1,9,us'];
+    const path = file('repeats.csv', MARKET_HEADER + rows.join('\n'));
+    const args = ['market', 'import', path, '--date', '2026-09-30', '--dry-run'];
+    const plan = await adminJson(args, env);
+    expect(plan).toMatchObject({ listings: 2, repeated_count: 4, rejected_count: 1 });
+    expect(plan.repeated).toEqual([3, 4, 5, 6].map((line) => ({ line, listing_id: 'same' })));
+    expect(plan.rejected).toEqual([{ line: 8, reason: 'listing_id is empty' }]);
+    expect(plan.changes.find(({ gpu }: { gpu: string }) => gpu === 'l4').new_median).toBeNull();
+    expect((await admin(args, env)).stdout).toContain('4 rows repeat a listing, which counts once:\n  line 3: same\n');
+  });
+
+  test('of many rows that are rejected the first 20 are told, and how many there are', async () => {
+    const bad = Array.from({ length: 500 }, (_, index) => `b-${index},l4,0,9,us`);
+    const { code, stdout } = await importing('bad-rows.csv', ['good,l4,1,1,us', ...bad], '--dry-run');
+    expect(code).toBe(0);
+    expect(stdout).toContain('500 rows rejected:\n  line 3: num_gpus');
+    expect(stdout).toContain('  line 22: num_gpus must be a whole number from 1 to 1024\n  and 480 more\n');
+    expect(stdout).not.toContain('line 23:');
+    const { rejected, rejected_count } = JSON.parse(
+      (await importing('bad-rows.csv', ['good,l4,1,1,us', ...bad], '--dry-run', '--json')).stdout,
+    );
+    expect([rejected.length, rejected_count]).toEqual([20, 500]);
+  });
+
+  test.each([['\n'], ['\r\n']])(
+    'a line is told as an editor counts it, after line breaks in quotes too: %j',
+    async (end) => {
+      const text = ['x-1,l4,1,1,"a', 'b"', '"x-2', '', '",l4,1,1,us', 'x-3,l4,0,1,us', '', 'x-4,l4,0,1,us'].join(end);
+      const path = file('breaks.csv', MARKET_HEADER.replace('\n', end) + text);
+      const plan = await adminJson(['market', 'import', path, '--date', '2026-09-30', '--dry-run'], env);
+      expect(plan.rejected.map(({ line }: { line: number }) => line)).toEqual([7, 9]);
+    },
+  );
+
+  test('a day after tomorrow is refused, and locks no later sheet out', async () => {
+    const path = file('early.csv', market());
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const refused = await admin(['market', 'import', path, '--date', day(3)], env);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^date must be \d{4}-\d\d-\d\d at the latest/),
+    ]);
+    expect((await admin(['market', 'import', path, '--date', day(1), '--dry-run'], env)).code).toBe(0);
+  });
+
+  test('a file that would drop the medians of most models needs to be accepted', async () => {
+    const few = market()
+      .split('\n')
+      .slice(0, 12)
+      .map((row) => row.replace(MARKET_HEADER.trim(), ''))
+      .filter((row) => row !== '');
+    const refused = await importing('few.csv', few);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/more than 50 % of the models would lose their median: \d+ of 71/),
+    ]);
+    expect((await importing('few.csv', few, '--dry-run')).code).toBe(0);
+  });
+
   test('a dry run tells what would change, with rejected rows by line, and changes nothing', async () => {
     const text = `${market({ 'rtx-4090': Array.from({ length: 5 }, () => 'rtx-4090,1,0.80') })}
 bad-1,rtx-9090,1,3,us
 bad-2,rtx-4090,0,3,us
 bad-3,rtx-4090,1,free,us`;
     const path = file('dry.csv', text);
-    const plan = await adminJson(['market', 'import', path, '--date', '2027-01-01', '--dry-run'], env);
+    const plan = await adminJson(['market', 'import', path, '--date', '2026-10-01', '--dry-run'], env);
     expect(plan.changes).toEqual([
       {
         gpu: 'rtx-4090',
@@ -121,10 +218,10 @@ bad-3,rtx-4090,1,free,us`;
     const { body: offers } = await ann.rest('GET', '/offers?gpu=rtx-4090&limit=1');
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
     const path = file('new.csv', market({ 'rtx-4090': Array.from({ length: 7 }, () => 'rtx-4090,1,0.80') }));
-    const done = await admin(['market', 'import', path, '--date', '2027-02-01'], env);
-    expect(done.stdout).toContain('published the sheet of 2027-02-01');
+    const done = await admin(['market', 'import', path, '--date', '2026-10-02'], env);
+    expect(done.stdout).toContain('published the sheet of 2026-10-02');
     const price = await priceOf('rtx-4090');
-    expect(price).toMatchObject({ snapshot: '2027-02-01', market_median: 0.8 });
+    expect(price).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
     // A null median keeps the last published price.
     expect(await priceOf('gb200')).toMatchObject({ market_median: null, price_per_gpu_hour: { on_demand: 5.95 } });
@@ -134,32 +231,32 @@ bad-3,rtx-4090,1,free,us`;
     );
     expect(body.data.gpuModel.priceHistory).toEqual([
       { snapshot: '2026-09-26', onDemand: 0.44, marketMedian: 0.64, listings: 573 },
-      { snapshot: '2027-02-01', onDemand: 0.56, marketMedian: 0.8, listings: 7 },
+      { snapshot: '2026-10-02', onDemand: 0.56, marketMedian: 0.8, listings: 7 },
     ]);
     expect(body.data.pricing.data.find(({ slug }: { slug: string }) => slug === 'rtx-4090')).toMatchObject({
       listings: 7,
-      snapshot: '2027-02-01',
+      snapshot: '2026-10-02',
     });
   });
 
   test.each([
     ['is not newer', ['--date', '2026-09-26'], market({}), /not newer/],
     ['has a wrong date', ['--date', '2027-02-30x'], market({}), /day such as/],
-    ['lacks a column', ['--date', '2027-03-01'], 'gpu_slug,num_gpus\nrtx-4090,1', /lacks the columns/],
-    ['is no CSV', ['--date', '2027-03-01'], `${MARKET_HEADER}a,"b`, /can't be read/],
+    ['lacks a column', ['--date', '2026-10-10'], 'gpu_slug,num_gpus\nrtx-4090,1', /lacks the columns/],
+    ['is no CSV', ['--date', '2026-10-10'], `${MARKET_HEADER}a,"b`, /can't be read/],
     [
       'holds nothing known',
-      ['--date', '2027-03-01'],
+      ['--date', '2026-10-10'],
       `${MARKET_HEADER}a,rtx-9090,1,2,us`,
       /no listing of a known model/,
     ],
     [
       'falls',
-      ['--date', '2027-03-01'],
+      ['--date', '2026-10-10'],
       market(listings('l4', '0.05')),
       /prices would move by more than 50 %: l4 -[5-9]\d %/,
     ],
-    ['jumps', ['--date', '2027-03-01'], market(listings('l4', '9')), /prices would move by more than 50 %: l4 8\d\d %/],
+    ['jumps', ['--date', '2026-10-10'], market(listings('l4', '9')), /prices would move by more than 50 %: l4 8\d\d %/],
   ])('a file that %s is refused and changes nothing', async (_name, options, text, message) => {
     const before = await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2');
     const refused = await admin(['market', 'import', file('wrong.csv', text), ...options], env);
@@ -171,9 +268,9 @@ bad-3,rtx-4090,1,free,us`;
   test('what counts as a jump is a setting', async () => {
     const path = file('moves.csv', market(listings('a10', '0.25')));
     const [narrow, wide] = ['10', '10000'].map((MARKET_MAX_JUMP_PERCENT) => ({ ...env, MARKET_MAX_JUMP_PERCENT }));
-    const refused = await admin(['market', 'import', path, '--date', '2027-03-15'], narrow!);
+    const refused = await admin(['market', 'import', path, '--date', '2026-10-15'], narrow!);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('by more than 10 %: a10 ')]);
-    const done = await admin(['market', 'import', path, '--date', '2027-03-15'], wide!);
+    const done = await admin(['market', 'import', path, '--date', '2026-10-15'], wide!);
     expect([done.code, done.stderr]).toEqual([0, '']);
   });
 
@@ -181,7 +278,7 @@ bad-3,rtx-4090,1,free,us`;
   test.skipIf(!terminal)('tells its progress on a terminal alone', async () => {
     const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
     const path = file('many.csv', MARKET_HEADER + rows);
-    const args = ['market', 'import', path, '--date', '2027-03-20', '--dry-run'];
+    const args = ['market', 'import', path, '--date', '2026-10-20', '--dry-run'];
     const piped = await admin(args, env);
     expect([piped.code, piped.stderr]).toEqual([0, '']);
     const shown = await admin(args, env, { prefix: ['sh', '-c', 'exec script -qefc "exec $*" /dev/null', 'sh'] });
@@ -191,7 +288,7 @@ bad-3,rtx-4090,1,free,us`;
 
   test('a jump is published when it is accepted; of two imports of one day at once one wins', async () => {
     const path = file('jump.csv', market(listings('l4', '9')));
-    const args = ['market', 'import', path, '--date', '2027-04-01', '--accept-jumps'];
+    const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
     const codes = (await Promise.all([admin(args, env), admin(args, env)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 2]);
     expect(await priceOf('l4')).toMatchObject({ price_per_gpu_hour: { on_demand: 6.3 } });
@@ -267,6 +364,22 @@ describe('machines', () => {
       ].sort(),
     );
     expect(await query(env.DATABASE_URL!, `select 1 from machine where id like 'rig%'`)).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', 'empty.csv', ''],
+    ['a header alone', 'header.csv', header],
+    ['an empty list', 'empty.json', '[]'],
+  ])('a file with %s is refused', async (_name, name, text) => {
+    const refused = await admin(['machine', 'import', file(name, text)], env);
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file holds no machine\n' });
+  });
+
+  test('of many faults the first 20 are told, and how many there are', async () => {
+    const rows = Array.from({ length: 60 }, (_, index) => row(`rig-${index}`, { num_gpus: '9' }));
+    const refused = await admin(['machine', 'import', file('faults.csv', header + rows.join('\n'))], env);
+    const lines = refused.stderr.trim().split('\n');
+    expect([lines.length, lines.at(-1)]).toEqual([22, 'and 40 more']);
   });
 
   test('are created and updated by id from CSV and JSON, and rented; a dry run changes nothing', async () => {

@@ -193,7 +193,7 @@ describe('a re-check that is due', () => {
 
   test('counts as done when somebody imported by hand, before it or meanwhile', async () => {
     const imported = async () => {
-      const listing = { line: 2, gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
+      const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
       const plan = await planSnapshot(deps, formatInstant(deps.clock.now()).slice(0, 10), one(listing));
       await publishPlan(deps, plan, null);
     };
@@ -302,6 +302,11 @@ describe('the source', () => {
       /^most rows of the source can't be read, the first in line 357/,
     ],
     ['jumps', csv(market(listings('l4', '9'))), /^prices would move by more than 50 %: l4 \d+ %$/],
+    [
+      'has shrunk to a row',
+      csv(market().split('\n').slice(0, 2).join('\n')),
+      /^more than 50 % of the models would lose their median: 71 of 71$/,
+    ],
     ['falls', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
   ])(
     'that %s leaves the sheet as it is, and is tried again until it is well',

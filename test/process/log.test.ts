@@ -3,7 +3,15 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { client } from '../support/gateway.js';
-import { adminJson, cleanUp, type Env, type GatewayProcess, type LogLine, startProcess } from '../support/process.js';
+import {
+  adminJson,
+  cleanUp,
+  type Env,
+  type GatewayProcess,
+  type LogLine,
+  query,
+  startProcess,
+} from '../support/process.js';
 
 /** A buffered line is written after a second at most; the rest is for a busy machine. */
 const FLUSHED = { timeout: 1_500, interval: 20 };
@@ -127,6 +135,81 @@ describe('the line of a request', () => {
       ['/v1/instances', null, 0],
     ]);
     expect(new Set(gateway.log().flatMap(({ id }) => id ?? [])).size).toBe(gateway.log().filter(({ id }) => id).length);
+  });
+});
+
+describe('a key is in no line', () => {
+  /** Plain, and percent-encoded as far and as often as a client may. */
+  const formsOf = (secret: string) => [
+    secret,
+    secret.replaceAll('_', '%5F'),
+    secret.replaceAll('_', '%255f'),
+    Array.from(Buffer.from(secret), (byte) => `%${byte.toString(16)}`).join(''),
+  ];
+  const digits = () => key.slice('gpu_live_'.length);
+  const plain = (text: string) =>
+    text.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+
+  it('wherever in an address it is pasted, plain or encoded', async () => {
+    const templates = ['/v1/instances/{id}', '/v1/instances/{id}/actions', '/v1/offers', '/graphql', 'unknown'];
+    const paths = ['/KEY', '/v1/KEY', '/v1/instances/KEY', '/v1/instances/KEY/actions', '/v1/instances/KEY%E0%A4%A'];
+    const queries = ['/v1/offers?gpu=KEY', '/v1/offers?KEY', '/graphql?query={KEY}'];
+    const ids: string[] = [];
+    for (const form of formsOf(key)) {
+      for (const place of [...paths, ...queries, '/graphql/KEY', '/agent/v1/KEY']) {
+        for (const method of ['GET', 'POST', 'DELETE']) {
+          const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+          const body = method === 'POST' ? { body: '{}' } : {};
+          const answer = await fetch(gateway.address + place.replace('KEY', form), { method, headers, ...body });
+          ids.push(idOf(answer));
+        }
+      }
+    }
+    const written = () => gateway.log().filter(({ id }) => id !== undefined && ids.includes(id));
+    await expect.poll(() => written().length, FLUSHED).toBe(ids.length);
+    for (const { route } of written()) expect(templates).toContain(route);
+    expect(plain(gateway.stderr())).not.toContain(digits());
+  });
+
+  it('nor by a fault of the gateway that names what the caller wrote', async () => {
+    const { DATABASE_URL } = await faultyEnv();
+    const faulty = await startProcess({ DATABASE_URL });
+    await query(DATABASE_URL, 'alter table ledger_entry rename to mislaid');
+    const renter = client(faulty.address, key);
+    const { body } = await renter.graphql(`{ ${key}: statement(from: "2026-01-01T00:00:00Z") { closingBalance } }`);
+    expect(body.errors[0].extensions.code).toBe('internal');
+    await faulty.end();
+    expect(faulty.stderr()).toContain('unexpected error in a resolver');
+    expect(faulty.stderr()).not.toContain(digits());
+  });
+
+  /** A database of its own, to be damaged, that accepts the same key. */
+  async function faultyEnv() {
+    const own = { DATABASE_URL: await createTestDatabase() };
+    const [owner] = await query(env.DATABASE_URL!, 'select * from account where id = $1', [account]);
+    const [row] = await query(env.DATABASE_URL!, 'select * from api_key where account_id = $1', [account]);
+    for (const [table, values] of [
+      ['account', owner!],
+      ['api_key', row!],
+    ] as const) {
+      const names = Object.keys(values);
+      const places = names.map((_, index) => `$${index + 1}`);
+      await query(own.DATABASE_URL, `insert into ${table} (${names}) values (${places})`, Object.values(values));
+    }
+    return own;
+  }
+
+  it('nor by the message of a crash, plain or encoded', async () => {
+    const secrets = ['gpu_live_', 'gpu_host_', 'gpu_join_'].flatMap((prefix) => formsOf(prefix + digits()));
+    const message = `no ${secrets.join(', ')}: gone`;
+    const script = `process.on("SIGUSR2",()=>{throw new Error(${JSON.stringify(message)})})`;
+    const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+    const doomed = await startProcess(env, { nodeOptions });
+    doomed.signal('SIGUSR2');
+    await doomed.ended;
+    const hidden = `no ${secrets.map(() => '[secret]').join(', ')}: gone`;
+    expect(doomed.log().at(-1)).toMatchObject({ level: 60, err: { message: hidden } });
+    expect(plain(doomed.stderr())).not.toContain(digits());
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   checkJumps,
   checkListings,
+  checkLosses,
   checkNewer,
   isMostlyUnreadable,
   NotNewer,
@@ -10,15 +11,15 @@ import {
 
 describe('the date of a snapshot', () => {
   it('is any day when there is no snapshot, else a later one', () => {
-    expect(() => checkNewer('2026-11-20', null)).not.toThrow();
-    expect(() => checkNewer('2026-11-20', '2026-11-19')).not.toThrow();
-    expect(() => checkNewer('2027-01-01', '2026-12-31')).not.toThrow();
-    expect(() => checkNewer('2028-02-29', '2026-11-19')).not.toThrow();
+    expect(() => checkNewer('2026-11-20', null, '2030-01-01')).not.toThrow();
+    expect(() => checkNewer('2026-11-20', '2026-11-19', '2030-01-01')).not.toThrow();
+    expect(() => checkNewer('2027-01-01', '2026-12-31', '2030-01-01')).not.toThrow();
+    expect(() => checkNewer('2028-02-29', '2026-11-19', '2030-01-01')).not.toThrow();
   });
 
   it.each(['2026-11-20', '2026-11-19', '2025-12-31'])('%s is not newer than 2026-11-20', (date) => {
-    expect(() => checkNewer(date, '2026-11-20')).toThrow(NotNewer);
-    expect(() => checkNewer(date, '2026-11-20')).toThrow(
+    expect(() => checkNewer(date, '2026-11-20', '2030-01-01')).toThrow(NotNewer);
+    expect(() => checkNewer(date, '2026-11-20', '2030-01-01')).toThrow(
       `the snapshot of ${date} is not newer than the current one of 2026-11-20`,
     );
   });
@@ -34,10 +35,37 @@ describe('the date of a snapshot', () => {
     '2026-11-20T00:00:00Z',
     '+02026-11-20',
   ])('is not %j', (date) => {
-    const refused = () => checkNewer(date, '1970-01-01');
+    const refused = () => checkNewer(date, '1970-01-01', '2030-01-01');
     expect(refused).toThrow('date must be a day such as 2026-11-20');
     expect(refused).toThrow(expect.objectContaining({ code: 'invalid_request' }));
     expect(refused).not.toThrow(NotNewer);
+  });
+});
+
+describe('a day that has not come', () => {
+  it('may be tomorrow, and no later one', () => {
+    expect(() => checkNewer('2026-11-23', '2026-11-20', '2026-11-23')).not.toThrow();
+    for (const date of ['2026-11-24', '2027-01-01', '9999-12-31']) {
+      expect(() => checkNewer(date, null, '2026-11-23')).toThrow('date must be 2026-11-23 at the latest');
+    }
+  });
+});
+
+describe('models that lose their median', () => {
+  const models = (kept: number, lost: number, unknown: number) => [
+    ...Array.from({ length: kept }, () => ({ gpu: 'k', oldMedianMicro: 1n, medianMicro: 2n })),
+    ...Array.from({ length: lost }, () => ({ gpu: 'l', oldMedianMicro: 1n, medianMicro: null })),
+    ...Array.from({ length: unknown }, () => ({ gpu: 'u', oldMedianMicro: null, medianMicro: null })),
+  ];
+
+  it('may be so many per cent of those that had one', () => {
+    expect(() => checkLosses(models(5, 5, 100), 50)).not.toThrow();
+    expect(() => checkLosses(models(49, 51, 0), 50)).toThrow(
+      'more than 50 % of the models would lose their median: 51 of 100',
+    );
+    expect(() => checkLosses(models(99, 1, 0), 0)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+    expect(() => checkLosses(models(0, 100, 0), null)).not.toThrow();
+    expect(() => checkLosses(models(0, 0, 5), 0)).not.toThrow();
   });
 });
 

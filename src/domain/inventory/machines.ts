@@ -1,8 +1,9 @@
+import type pg from 'pg';
 import { z } from 'zod';
 import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
-import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DryRun, endOfDryRun, FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
+import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
 import { usedDiskGb } from '../rules/disk.js';
 import { DomainError } from '../rules/errors.js';
 import { runningOf } from '../rules/free-machine.js';
@@ -26,7 +27,8 @@ export interface MachineView extends Machine {
 }
 
 const LISTED_MACHINES = 10_000;
-const IMPORT_TIMEOUT_MS = 600_000;
+/** Of each statement that takes machines over. */
+const SWITCH_TIMEOUT_MS = 60_000;
 
 /** Bounds of a machine's fields; text of a CSV and JSON values alike. */
 const machineRow = z.object({
@@ -64,83 +66,115 @@ const machineRow = z.object({
 });
 
 export const MACHINE_COLUMNS = Object.keys(machineRow.shape);
+const COLUMNS = MACHINE_COLUMNS.join(', ');
 
-type MachineRow = z.infer<typeof machineRow>;
-
-/** Creates or updates machines by id, all or none. New ones are listed; known ones keep their state. */
+/**
+ * Creates or updates machines by id, all or none. New ones are listed; known ones keep their state. The file is read into a
+ * table of its own first, however long that takes; one short transaction then takes over what differs, so that a rental
+ * waits for that alone, and only on a machine that changes.
+ */
 export async function importMachines(
   deps: Deps,
   records: AsyncIterable<FileRecord>,
   { dryRun, onProgress }: { dryRun: boolean; onProgress?: (machines: number) => void },
 ): Promise<ImportReport> {
   const faults = new FileFaults();
-  const report: ImportReport = { created: 0, updated: 0 };
-  const seen = new Set<string>();
-  await inTransaction(
-    deps.db.pool,
-    async (transaction) => {
-      await transaction.query(`set local statement_timeout = ${IMPORT_TIMEOUT_MS}`);
-      const known = await knownSlugs(transaction);
-      for await (const batch of readBatches(records, machineRow, faults)) {
-        for (const { line, row } of batch) {
-          if (seen.has(row.id)) faults.add(line, `id ${row.id} stands in the file twice`);
-          if (!known.gpus.has(row.gpu)) faults.add(line, `gpu ${row.gpu} is no known model`);
-          if (!known.regions.has(row.region)) faults.add(line, `region ${row.region} is no known region`);
-          seen.add(row.id);
-        }
-        const good = batch.filter(({ row }) => known.gpus.has(row.gpu) && known.regions.has(row.region));
-        const created = await upsert(
-          transaction,
-          good.map(({ row }) => row),
-          formatInstant(deps.clock.now()),
-        );
-        report.created += created;
-        report.updated += good.length - created;
-        await checkDisks(transaction, good, faults);
-        onProgress?.(seen.size);
-      }
-      faults.throwIfAny();
-      if (dryRun) throw new DryRun();
-      // The file can be read only once, so a conflict is not retried.
-    },
-    1,
-  ).catch(endOfDryRun);
-  return report;
+  const client = await deps.db.pool.connect();
+  let broken: Error | undefined;
+  const onError = (error: Error) => {
+    broken = error;
+  };
+  client.on('error', onError);
+  try {
+    const lines = await stage(client, records, { faults, createdAt: formatInstant(deps.clock.now()), onProgress });
+    faults.throwIfAny();
+    if (lines.size === 0) throw new DomainError('invalid_request', 'the file holds no machine');
+    await client.query(`begin; set local statement_timeout = ${SWITCH_TIMEOUT_MS}`);
+    const created = await takeOver(client);
+    await checkDisks(client, lines, faults);
+    faults.throwIfAny();
+    await client.query(dryRun ? 'rollback' : 'commit');
+    return { created, updated: lines.size - created };
+  } catch (error) {
+    await client.query('rollback').catch(onError);
+    throw error;
+  } finally {
+    await client.query('drop table if exists pg_temp.machine_import').catch(onError);
+    client.off('error', onError);
+    client.release(broken);
+  }
 }
 
-async function knownSlugs(transaction: Transaction) {
-  const { rows } = await transaction.query<{ kind: string; name: string }>(
+/** Reads the file into a table that nobody else sees. Returns the line of each machine. */
+async function stage(
+  client: pg.PoolClient,
+  records: AsyncIterable<FileRecord>,
+  {
+    faults,
+    createdAt,
+    onProgress,
+  }: { faults: FileFaults; createdAt: string; onProgress?: ((machines: number) => void) | undefined },
+): Promise<ReadonlyMap<string, number>> {
+  const lines = new Map<string, number>();
+  await client.query('create temp table machine_import (like machine including defaults, primary key (id))');
+  const known = await knownSlugs(client);
+  for await (const batch of readBatches(records, machineRow, faults)) {
+    for (const { line, row } of batch) {
+      if (lines.has(row.id)) faults.add(line, `id ${row.id} stands in the file twice`);
+      if (!known.gpus.has(row.gpu)) faults.add(line, `gpu ${row.gpu} is no known model`);
+      if (!known.regions.has(row.region)) faults.add(line, `region ${row.region} is no known region`);
+      lines.set(row.id, line);
+    }
+    await client.query(
+      `insert into machine_import (${COLUMNS}, created_at)
+       select ${COLUMNS}, $2::timestamptz from jsonb_populate_recordset(null::machine, $1::jsonb) on conflict do nothing`,
+      [JSON.stringify(batch.map(({ row }) => row)), createdAt],
+    );
+    onProgress?.(lines.size);
+  }
+  await client.query('analyze machine_import');
+  return lines;
+}
+
+/**
+ * Returns how many machines were new. They come first: that takes longest, and locks nothing that is rented. Locks machines
+ * in order of id, as all writers do, and only those that differ.
+ */
+async function takeOver(client: pg.PoolClient): Promise<number> {
+  const { rowCount: created } = await client.query(
+    `insert into machine (${COLUMNS}, created_at) select ${COLUMNS}, created_at from machine_import given
+     where not exists (select from machine where id = given.id) order by id on conflict (id) do nothing`,
+  );
+  const names = MACHINE_COLUMNS.filter((name) => name !== 'id');
+  const of = (table: string) => names.map((name) => `${table}.${name}`).join(', ');
+  const differs = `machine.demo or (${of('machine')}) is distinct from (${of('given')})`;
+  await client.query(
+    `with changing as (
+       select machine.id from machine join machine_import given using (id) where ${differs}
+       order by machine.id for no key update of machine
+     )
+     update machine set ${names.map((name) => `${name} = given.${name}`).join(', ')}, demo = false
+     from machine_import given join changing using (id) where machine.id = given.id`,
+  );
+  return created ?? 0;
+}
+
+async function knownSlugs(client: pg.PoolClient) {
+  const { rows } = await client.query<{ kind: string; name: string }>(
     `select 'gpu' as kind, slug as name from gpu_model union all select 'region', code from region`,
   );
   const of = (kind: string) => new Set(rows.filter((row) => row.kind === kind).map(({ name }) => name));
   return { gpus: of('gpu'), regions: of('region') };
 }
 
-/** Returns how many were new. Writes in order of id: all writers lock machines in that order. */
-async function upsert(transaction: Transaction, rows: readonly MachineRow[], createdAt: string): Promise<number> {
-  const once = [...new Map(rows.map((row) => [row.id, row])).values()];
-  const columns = MACHINE_COLUMNS.join(', ');
-  const updates = MACHINE_COLUMNS.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`);
-  const { rows: written } = await transaction.query<{ is_new: boolean }>(
-    `insert into machine (${columns}, created_at)
-     select ${columns}, $2::timestamptz from jsonb_populate_recordset(null::machine, $1::jsonb) order by id
-     on conflict (id) do update set ${updates.join(', ')}, demo = false
-     returning xmax = 0 as is_new`,
-    [JSON.stringify(once), createdAt],
-  );
-  return written.filter(({ is_new }) => is_new).length;
-}
-
 async function checkDisks(
-  transaction: Transaction,
-  batch: readonly { line: number; row: MachineRow }[],
+  client: pg.PoolClient,
+  lines: ReadonlyMap<string, number>,
   faults: FileFaults,
 ): Promise<void> {
-  const lines = new Map(batch.map(({ line, row }) => [row.id, line]));
-  const { rows } = await transaction.query<{ id: string; used: bigint; disk_gb: number }>(
-    `select machine.id, machine.disk_gb, sum(instance.disk_gb) as used from machine join instance on machine_id = machine.id
-     where machine.id = any($1) and status <> 'DESTROYED' group by machine.id having sum(instance.disk_gb) > machine.disk_gb`,
-    [[...lines.keys()]],
+  const { rows } = await client.query<{ id: string; used: bigint; disk_gb: number }>(
+    `select given.id, given.disk_gb, sum(instance.disk_gb) as used from machine_import given join instance on machine_id = given.id
+     where status <> 'DESTROYED' group by given.id, given.disk_gb having sum(instance.disk_gb) > given.disk_gb`,
   );
   for (const { id, used, disk_gb } of rows) {
     faults.add(lines.get(id)!, `disk_gb ${disk_gb} is less than the ${used} GB of its instances' disks`);

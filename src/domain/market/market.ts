@@ -1,10 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Prisma } from '../../database/database.js';
 import type { Deps } from '../deps.js';
 import type { FileRecord } from '../import.js';
-import { checkJumps, checkListings, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
+import { checkJumps, checkListings, checkLosses, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
+import { type Listing, ListingPrices } from '../rules/median.js';
 import { type Micro, parseUsd } from '../rules/money.js';
-import { type Listing, marketMedian, publishedRate } from '../rules/price-rule.js';
-import { dateOf, dateOfDay, formatDay, type Instant } from '../rules/time.js';
+import { medianOf, publishedRate } from '../rules/price-rule.js';
+import { type Clock, dateOf, dateOfDay, formatDay, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
 /** The figures of one model in a snapshot. */
 export interface MarketFigure {
@@ -18,6 +20,7 @@ export interface MarketFigure {
 /** One row of a market file as text, with its line number for messages. */
 export interface ListingRow {
   line: number;
+  listingId: string;
   gpuSlug: string;
   numGpus: string;
   priceUsdHour: string;
@@ -31,9 +34,12 @@ export interface MarketPlan {
   models: ModelPlan[];
   /** Slugs that are not in the catalogue, each with the number of its rows. */
   unknownSlugs: Map<string, number>;
-  /** Rows that could not be read; the first 1,000 of them. */
+  /** Rows that could not be read; the first 20 of them. */
   rejected: { line: number; reason: string }[];
   rejectedCount: number;
+  /** Rows with the id of a listing that counts already; the first 20 of them. */
+  repeated: { line: number; listingId: string }[];
+  repeatedCount: number;
 }
 
 export interface ModelPlan extends MarketFigure, PriceMove {
@@ -44,7 +50,10 @@ export interface ModelPlan extends MarketFigure, PriceMove {
 export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
 
 const PROGRESS_EVERY_ROWS = 1_000;
-const MAX_REJECTED_LISTED = 1_000;
+/** A damaged file has a fault in each of its many rows. */
+const MAX_TOLD = 20;
+const MAX_ID_TOLD = 100;
+const ID_SETS = 512;
 /** A listing with more GPUs or a higher price than this is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
@@ -54,8 +63,8 @@ const PUBLISH_LOCK = 4_207_002;
 /** The rows of a market file as text. */
 export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
   for await (const { line, fields } of records) {
-    const { gpu_slug, num_gpus, price_usd_hour } = fields as Record<string, string>;
-    yield { line, gpuSlug: gpu_slug ?? '', numGpus: num_gpus ?? '', priceUsdHour: price_usd_hour ?? '' };
+    const { listing_id = '', gpu_slug = '', num_gpus = '', price_usd_hour = '' } = fields as Record<string, string>;
+    yield { line, listingId: listing_id, gpuSlug: gpu_slug, numGpus: num_gpus, priceUsdHour: price_usd_hour };
   }
 }
 
@@ -69,46 +78,53 @@ export async function planSnapshot(
   rows: AsyncIterable<ListingRow>,
   onProgress?: (rows: number) => void,
 ): Promise<MarketPlan> {
-  checkNewer(date, await currentDay(deps.db.prisma));
+  checkNewer(date, await currentDay(deps.db.prisma), tomorrowOf(deps.clock));
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
-  const listings = new Map<string, Listing[]>(models.map(({ slug }) => [slug, []]));
-  const plan: MarketPlan = { date, listings: 0, models: [], unknownSlugs: new Map(), rejected: [], rejectedCount: 0 };
+  const prices = new Map(models.map(({ slug }) => [slug, new ListingPrices()]));
+  const seen = new SeenIds();
+  const plan: MarketPlan = {
+    ...{ date, listings: 0, models: [], unknownSlugs: new Map() },
+    ...{ rejected: [], rejectedCount: 0, repeated: [], repeatedCount: 0 },
+  };
   let read = 0;
   for await (const row of rows) {
     read += 1;
     if (read % PROGRESS_EVERY_ROWS === 0) onProgress?.(read);
-    const ofModel = listings.get(row.gpuSlug);
+    const ofModel = prices.get(row.gpuSlug);
     const listing = readListing(row);
     if (typeof listing === 'string') reject(plan, row.line, listing);
     else if (ofModel === undefined) plan.unknownSlugs.set(row.gpuSlug, (plan.unknownSlugs.get(row.gpuSlug) ?? 0) + 1);
+    else if (!seen.add(row.listingId)) noteRepeat(plan, row);
     else {
-      ofModel.push(listing);
+      ofModel.add(listing);
       plan.listings += 1;
       checkListings(plan.listings);
     }
   }
   checkListings(plan.listings);
   const published = await lastPrices(deps.db.prisma);
-  plan.models = models.map(({ slug, referencePriceMicro }) => {
-    const found = listings.get(slug)!;
-    const medianMicro = marketMedian(found);
+  for (const { slug, referencePriceMicro } of models) {
+    // Requests are answered in between: a model may have millions of listings.
+    await nextTurn();
+    const found = prices.get(slug)!;
+    const medianMicro = medianOf(found);
     const last = published.get(slug);
-    return {
+    plan.models.push({
       gpu: slug,
       referencePriceMicro,
       medianMicro,
-      listings: found.length,
+      listings: found.count,
       oldMedianMicro: last?.medianMicro ?? null,
       oldRate: last?.onDemandRate ?? null,
       newRate: publishedRate({ medianMicro, referencePriceMicro }, last?.onDemandRate ?? null),
-    };
-  });
+    });
+  }
   return plan;
 }
 
 /**
  * Publishes a plan and, in the same transaction, what `alongside` writes. Refuses prices that move by more than
- * `maxJumpPercent` (null: no limit), and a date that is no longer newer.
+ * `maxJumpPercent` (null: no limit), medians that are lost by more of the models, and a date that is no longer newer.
  */
 export async function publishPlan(
   deps: Deps,
@@ -117,9 +133,10 @@ export async function publishPlan(
   alongside?: (tx: Prisma.TransactionClient) => Promise<unknown>,
 ): Promise<void> {
   checkJumps(plan.models, maxJumpPercent);
+  checkLosses(plan.models, maxJumpPercent);
   await deps.db.prisma.$transaction(async (tx) => {
     await tx.$executeRaw`select pg_advisory_xact_lock(${PUBLISH_LOCK})`;
-    checkNewer(plan.date, await currentDay(tx));
+    checkNewer(plan.date, await currentDay(tx), tomorrowOf(deps.clock));
     await publishSnapshot(tx, { date: plan.date, publishedAt: deps.clock.now(), figures: plan.models });
     await alongside?.(tx);
   });
@@ -150,7 +167,8 @@ async function lastPrices(db: Prisma.TransactionClient) {
 }
 
 /** The listing, or the reason why the row is rejected. */
-function readListing({ gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
+function readListing({ listingId, gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
+  if (listingId === '') return 'listing_id is empty';
   if (gpuSlug === '') return 'gpu_slug is empty';
   const gpus = /^\d{1,4}$/.test(numGpus) ? Number(numGpus) : 0;
   if (gpus < 1 || gpus > MAX_LISTING_GPUS) return `num_gpus must be a whole number from 1 to ${MAX_LISTING_GPUS}`;
@@ -163,7 +181,30 @@ function readListing({ gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | 
 
 function reject(plan: MarketPlan, line: number, reason: string): void {
   plan.rejectedCount += 1;
-  if (plan.rejected.length < MAX_REJECTED_LISTED) plan.rejected.push({ line, reason });
+  if (plan.rejected.length < MAX_TOLD) plan.rejected.push({ line, reason });
+}
+
+function noteRepeat(plan: MarketPlan, { line, listingId }: ListingRow): void {
+  plan.repeatedCount += 1;
+  if (plan.repeated.length < MAX_TOLD) plan.repeated.push({ line, listingId: listingId.slice(0, MAX_ID_TOLD) });
+}
+
+/** Ids of listings, in many small sets: a set of millions stands still while it grows. */
+class SeenIds {
+  readonly #sets = Array.from({ length: ID_SETS }, () => new Set<string>());
+
+  /** False for an id that was added before. */
+  add(id: string): boolean {
+    let hash = 0;
+    for (let index = 0; index < id.length; index += 1) hash = (hash * 31 + id.charCodeAt(index)) | 0;
+    const set = this.#sets[(hash >>> 0) % ID_SETS]!;
+    const { size } = set;
+    return set.add(id).size > size;
+  }
+}
+
+function tomorrowOf(clock: Clock): string {
+  return formatDay(dateOf(clock.now() + SECONDS_PER_DAY));
 }
 
 /** Of the newest snapshot; null: there is none. */

@@ -221,7 +221,7 @@ function successOf(plan: MarketPlan): RecheckEvent {
     kind: 'succeeded',
     sheet: plan.date,
     listings: plan.listings,
-    leftOut: plan.rejectedCount + unknown,
+    leftOut: plan.rejectedCount + plan.repeatedCount + unknown,
     models: plan.models.filter(({ medianMicro }) => medianMicro !== null).length,
     changedPrices: plan.models.filter(({ oldRate, newRate }) => oldRate !== newRate).length,
   };

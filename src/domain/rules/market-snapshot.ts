@@ -1,5 +1,5 @@
 import { DomainError } from './errors.js';
-import type { Rate } from './money.js';
+import type { Micro, Rate } from './money.js';
 import { isDay } from './time.js';
 
 /** Listings of one snapshot at most. */
@@ -8,9 +8,13 @@ export const MAX_LISTINGS = 2_000_000;
 /** Refuses a snapshot that is not newer than the current one. */
 export class NotNewer extends DomainError {}
 
-/** Refuses, with invalid_request, a date that is no day, and one not after `current`, the day of the newest snapshot. */
-export function checkNewer(date: string, current: string | null): void {
+/**
+ * Refuses, with invalid_request, a date that is no day, one after `tomorrow`, which would keep out every sheet until then,
+ * and one not after `current`, the day of the newest snapshot. Tomorrow has begun east of UTC.
+ */
+export function checkNewer(date: string, current: string | null, tomorrow: string): void {
   if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
+  if (date > tomorrow) throw invalid(`date must be ${tomorrow} at the latest: that day has not come`);
   if (current === null || date > current) return;
   throw new NotNewer('invalid_request', `the snapshot of ${date} is not newer than the current one of ${current}`);
 }
@@ -45,6 +49,20 @@ export function checkJumps(moves: readonly PriceMove[], maxPercent: number | nul
   if (jumps.length === 0) return;
   const list = jumps.map((move) => `${move.gpu} ${percentOf(move)} %`).join(', ');
   throw invalid(`prices would move by more than ${maxPercent} %: ${list}`);
+}
+
+/**
+ * Refuses, with invalid_request, a snapshot in which more than so many per cent of the models lose their median, as when
+ * the source has shrunk; null: any number of them.
+ */
+export function checkLosses(
+  models: readonly { gpu: string; oldMedianMicro: Micro | null; medianMicro: Micro | null }[],
+  maxPercent: number | null,
+): void {
+  const known = models.filter(({ oldMedianMicro }) => oldMedianMicro !== null);
+  const lost = known.filter(({ medianMicro }) => medianMicro === null);
+  if (maxPercent === null || lost.length * 100 <= known.length * maxPercent) return;
+  throw invalid(`more than ${maxPercent} % of the models would lose their median: ${lost.length} of ${known.length}`);
 }
 
 function isJump({ oldRate, newRate }: PriceMove, maxPercent: bigint): boolean {

@@ -1,3 +1,4 @@
+import { type Listing, ListingPrices } from './median.js';
 import { floorDivide, type Micro, type Rate } from './money.js';
 
 export type PricingMode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
@@ -62,24 +63,19 @@ const MEDIAN_MIN_LISTINGS = 5;
 /** Medians carry 4 decimals of a USD. */
 const MICRO_PER_MEDIAN_STEP = 100n;
 
-/** A listing's price per GPU-hour is a fraction: `priceMicro` for `numGpus` GPUs. */
-export interface Listing {
-  priceMicro: Micro;
-  numGpus: bigint;
-}
-
 /** The median price per GPU-hour, rounded half up to 4 decimals; null with fewer than 5 listings. */
 export function marketMedian(listings: readonly Listing[]): Micro | null {
-  if (listings.length < MEDIAN_MIN_LISTINGS) return null;
-  // Compared as fractions, so that nothing is rounded before the median.
-  const sorted = [...listings].sort((a, b) => compare(a.priceMicro * b.numGpus, b.priceMicro * a.numGpus));
-  const low = sorted[Math.floor((sorted.length - 1) / 2)]!;
-  const high = sorted[Math.floor(sorted.length / 2)]!;
+  const prices = new ListingPrices();
+  for (const listing of listings) prices.add(listing);
+  return medianOf(prices);
+}
+
+/** The same of prices that were collected. */
+export function medianOf(prices: ListingPrices): Micro | null {
+  if (prices.count < MEDIAN_MIN_LISTINGS) return null;
+  // Exact fractions: nothing is rounded before the median.
+  const [low, high] = prices.middle();
   const dividend = low.priceMicro * high.numGpus + high.priceMicro * low.numGpus;
   const divisor = 2n * low.numGpus * high.numGpus * MICRO_PER_MEDIAN_STEP;
   return floorDivide(2n * dividend + divisor, 2n * divisor) * MICRO_PER_MEDIAN_STEP;
-}
-
-function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { type AccountState, describeAccount } from '../accounts/accounts.js';
@@ -17,7 +16,7 @@ import type { Account } from '../rules/lifecycle.js';
 import { latest } from '../rules/time.js';
 import type { PaidTopUp } from '../topups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../topups/top-ups.js';
-import type { Changes, Stream, Subscriber, Topic } from './subscriptions.js';
+import type { Changes, Stream, Subscriber, Topic, Visitor } from './subscriptions.js';
 
 /** The pause between two reads of a stream while the database is unavailable. */
 const RETRY_MS = 500;
@@ -190,17 +189,20 @@ export function accountChanges(
   });
 }
 
-/** The offers now, and again whenever the list differs. Refuses a filter out of bounds. */
+/** The offers now, and again whenever the list differs. Refuses a filter out of bounds. Readers of one list share it. */
 export function offerChanges(
   deps: Deps,
-  subscriber: Subscriber | null,
+  reader: Subscriber | Visitor,
   filter: OfferFilter,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Offer[]>> {
+  const { sharedOffers } = deps;
+  const { gpu, region, numMin, priceMax, limit, includePreemptible } = filter;
+  const key = JSON.stringify([gpu, region, numMin, priceMax, limit, includePreemptible]);
   let lastSent: Offer[] | null = null;
-  return watch(deps, 'offers', subscriber, signal, async () => {
-    const offers = await findOffers(deps, filter);
-    if (isDeepStrictEqual(lastSent, offers)) return [];
+  return watch(deps, 'offers', reader, signal, async () => {
+    const offers = await sharedOffers.get(key, () => findOffers(deps, filter));
+    if (lastSent !== null && !sharedOffers.differ(key, lastSent, offers)) return [];
     lastSent = offers;
     return [offers];
   });
@@ -214,17 +216,17 @@ export function offerChanges(
 async function watch<T>(
   deps: Deps,
   topic: Topic,
-  subscriber: Subscriber | null,
+  reader: Subscriber | Visitor,
   signal: AbortSignal,
   readEvents: (changes: Changes) => Promise<T[]>,
 ): Promise<AsyncIterableIterator<T>> {
-  const stream = deps.subscriptions.open(topic, subscriber);
+  const stream = deps.subscriptions.open(topic, reader);
   signal.addEventListener('abort', () => stream.close(), { once: true });
   if (signal.aborted) stream.close();
   const checkAndRead = async (changes: Changes): Promise<T[]> => {
     // Without notices a change would go unnoticed: read once they are received again.
     await deps.db.notices.ready();
-    if (changes.access && subscriber !== null && !(await isAccepted(deps, subscriber))) {
+    if (changes.access && 'keyId' in reader && !(await isAccepted(deps, reader))) {
       throw new DomainError('unauthorized', 'the API key is no longer accepted');
     }
     return changes.content ? readEvents(changes) : [];

@@ -6,11 +6,17 @@ import { DomainError } from '../rules/errors.js';
 export const MAX_STREAMS_PER_ACCOUNT = 10;
 /** Most open streams without a key in this process: each of them costs work whenever the offers change. */
 export const MAX_STREAMS_WITHOUT_KEY = 200;
+/** Of those, for one address: some people behind a shared one, each with several pages. */
+export const MAX_STREAMS_PER_ADDRESS = 20;
+/** Of those, kept for addresses that hold none. */
+export const STREAMS_FOR_NEWCOMERS = 50;
 /** A guess: a stream ends whenever its reader closes the page. */
 const RETRY_AFTER_SECONDS = 5;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 1;
 /** Every rental by any account changes the offers: a stream reads them no more often than this. */
 const OFFERS_INTERVAL_MS = 1_000;
+/** From the turn of one stream to that of the next. */
+const TURN_MS = 4;
 /** Above this many, the ids are dropped: any instance may have changed. */
 const MAX_CHANGED_INSTANCES = 1_000;
 
@@ -20,6 +26,12 @@ export interface Subscriber {
   keyId: string;
   /** Of the console session that it came by. */
   session?: Buffer;
+}
+
+/** Who opened a stream without a key. */
+export interface Visitor {
+  /** Stands for one visitor: an IP address, or the network that one customer is given. */
+  address: string;
 }
 
 /** `account` is all that an account follows: its balance, instances and top-ups. */
@@ -45,6 +57,9 @@ export class SubscriptionRegistry {
   /** By account; streams without a key are under null. */
   readonly #streams = new Map<string | null, Set<Stream>>();
   readonly #offers = new Set<Stream>();
+  /** Streams without a key, by address. */
+  readonly #ofAddress = new Map<string, number>();
+  readonly #turns = new Turns();
   #isClosed = false;
 
   constructor(notices: Notices) {
@@ -62,23 +77,38 @@ export class SubscriptionRegistry {
   }
 
   /** The caller must close the stream. Refuses with rate_limited when too many are open. */
-  open(topic: Topic, subscriber: Subscriber | null): Stream {
+  open(topic: Topic, reader: Subscriber | Visitor): Stream {
     if (this.#isClosed) {
       throw new DomainError('unavailable', 'the gateway is shutting down; connect again', {
         retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS,
       });
     }
+    const subscriber = 'keyId' in reader ? reader : null;
     const account = subscriber?.accountId ?? null;
     const streams = this.#streams.get(account) ?? new Set();
-    checkRoom(subscriber, streams.size);
-    const stream = new Stream(topic, subscriber, () => {
+    if ('keyId' in reader) checkRoomOfAccount(streams.size);
+    else this.#enter(reader.address, streams.size);
+    const stream = new Stream(topic, subscriber, this.#turns, () => {
       streams.delete(stream);
       this.#offers.delete(stream);
       if (streams.size === 0) this.#streams.delete(account);
+      if ('address' in reader) this.#leave(reader.address);
     });
     this.#streams.set(account, streams.add(stream));
     if (topic === 'offers') this.#offers.add(stream);
     return stream;
+  }
+
+  #enter(address: string, openWithoutKey: number): void {
+    const held = this.#ofAddress.get(address) ?? 0;
+    checkRoomOfAddress(held, openWithoutKey);
+    this.#ofAddress.set(address, held + 1);
+  }
+
+  #leave(address: string): void {
+    const left = this.#ofAddress.get(address)! - 1;
+    if (left === 0) this.#ofAddress.delete(address);
+    else this.#ofAddress.set(address, left);
   }
 
   /** Closes all streams and refuses new ones. */
@@ -131,33 +161,77 @@ export class SubscriptionRegistry {
   }
 }
 
-function checkRoom(subscriber: Subscriber | null, open: number): void {
-  const [most, whose] =
-    subscriber === null
-      ? [MAX_STREAMS_WITHOUT_KEY, 'the gateway holds at most %d open subscriptions without a key']
-      : [MAX_STREAMS_PER_ACCOUNT, 'an account holds at most %d open subscriptions'];
-  if (open < most) return;
-  throw new DomainError('rate_limited', whose.replace('%d', String(most)), { retryAfterSeconds: RETRY_AFTER_SECONDS });
+function checkRoomOfAccount(held: number): void {
+  if (held >= MAX_STREAMS_PER_ACCOUNT)
+    throw noRoom(`an account holds at most ${MAX_STREAMS_PER_ACCOUNT} open subscriptions`);
+}
+
+function checkRoomOfAddress(held: number, openWithoutKey: number): void {
+  const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
+  if (openWithoutKey >= MAX_STREAMS_WITHOUT_KEY) {
+    throw noRoom(`the gateway holds at most ${MAX_STREAMS_WITHOUT_KEY} open subscriptions without a key`);
+  }
+  if (held >= MAX_STREAMS_PER_ADDRESS) {
+    throw noRoom(`an address holds at most ${MAX_STREAMS_PER_ADDRESS} open subscriptions without a key`);
+  }
+  if (held > 0 && openWithoutKey >= shared) {
+    throw noRoom(`beyond ${shared} open subscriptions without a key an address holds one`);
+  }
+}
+
+function noRoom(message: string): DomainError {
+  return new DomainError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+/** Lets the streams that one change concerns read one after the other, within a second: other work is done in between. */
+class Turns {
+  /** Has no more entries than there are streams. */
+  #waiting: (() => void)[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  /** Calls `go` when it is its turn: at once while nobody waits. */
+  take(go: () => void): void {
+    this.#waiting.push(go);
+    if (this.#timer === null) this.#give();
+  }
+
+  #give(): void {
+    const now = this.#waiting.splice(0, Math.ceil((this.#waiting.length * TURN_MS) / OFFERS_INTERVAL_MS));
+    const dueAt = performance.now() + TURN_MS;
+    for (const go of now) go();
+    this.#timer = setTimeout(() => this.#next(performance.now() - dueAt), TURN_MS).unref();
+  }
+
+  /** A busy process is left to its other work for as long again as it was late. */
+  #next(lateMs: number): void {
+    this.#timer = null;
+    if (this.#waiting.length === 0) return;
+    if (lateMs > TURN_MS) this.#timer = setTimeout(() => this.#next(0), lateMs).unref();
+    else this.#give();
+  }
 }
 
 /** One open subscription: what has changed and is not yet read. */
 export class Stream {
   readonly topic: Topic;
   readonly subscriber: Subscriber | null;
+  readonly #turns: Turns;
   readonly #onClose: () => void;
   #access = true;
   #content = true;
   #instances: Set<string> | null = null;
   #topUps = true;
   #resume: (() => void) | null = null;
-  /** Changed content waits until then (monotonic clock). */
+  /** Changed content waits until then (monotonic clock), and then for its turn. */
   #nextContentMs = 0;
+  #turn: 'none' | 'asked' | 'given' = 'given';
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(topic: Topic, subscriber: Subscriber | null, onClose: () => void) {
+  constructor(topic: Topic, subscriber: Subscriber | null, turns: Turns, onClose: () => void) {
     this.topic = topic;
     this.subscriber = subscriber;
+    this.#turns = turns;
     this.#onClose = onClose;
   }
 
@@ -208,7 +282,10 @@ export class Stream {
       this.#content = false;
       this.#instances = null;
       this.#topUps = false;
-      if (this.topic === 'offers') this.#nextContentMs = performance.now() + OFFERS_INTERVAL_MS;
+      if (this.topic === 'offers') {
+        this.#nextContentMs = performance.now() + OFFERS_INTERVAL_MS;
+        this.#turn = 'none';
+      }
     }
     return changes;
   }
@@ -223,7 +300,7 @@ export class Stream {
   }
 
   get #isContentDue(): boolean {
-    return this.#content && performance.now() >= this.#nextContentMs;
+    return this.#content && this.#turn === 'given';
   }
 
   #wakeReader(): void {
@@ -231,12 +308,19 @@ export class Stream {
     if (this.#access || this.#isContentDue) {
       this.#resume();
       this.#resume = null;
-    } else if (this.#content && this.#timer === undefined) {
-      const later = () => {
-        this.#timer = undefined;
-        this.#wakeReader();
-      };
-      this.#timer = setTimeout(later, Math.ceil(this.#nextContentMs - performance.now()));
+    } else if (this.#content && this.#turn === 'none' && this.#timer === undefined) {
+      const waitMs = this.#nextContentMs - performance.now();
+      if (waitMs > 0) this.#timer = setTimeout(() => this.#askForTurn(), Math.ceil(waitMs));
+      else this.#askForTurn();
     }
+  }
+
+  #askForTurn(): void {
+    this.#timer = undefined;
+    this.#turn = 'asked';
+    this.#turns.take(() => {
+      this.#turn = 'given';
+      this.#wakeReader();
+    });
   }
 }

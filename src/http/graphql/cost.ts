@@ -52,7 +52,8 @@ export function rootFields(schema: GraphQLSchema, args: CostedOperation, counts:
   const operation = getOperationAST(document, operationName);
   if (operation == null) return null;
   // With the defaults that the operation gives its variables.
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
+  const definitions = operation.variableDefinitions ?? [];
+  const { coerced } = getVariableValues(schema, definitions, variableValues ?? {}, { maxErrors: 1 });
   if (coerced === undefined) return null;
   return costOf(operation.selectionSet, scopeOf(schema, document, operation, coerced, counts));
 }

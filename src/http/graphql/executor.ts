@@ -1,11 +1,10 @@
 import type { GraphQLSchema } from 'graphql';
 import { createYoga, type FetchAPI, type GraphQLParams } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import type { Deps } from '../../domain/deps.js';
 import type { GatewayContext } from '../../schema/context.js';
 import type { RateLimiter } from '../rate-limit/rate-limit.js';
-import { type Identify, resolverContext } from '../request-state.js';
-import { createErrorMask } from './graphql-errors.js';
+import type { CreateContext, Identify } from '../request-state.js';
+import { createErrorMask, withFewErrors } from './graphql-errors.js';
 import type { Plugin, ServerContext } from './plugin.js';
 import type { Results } from './send-result.js';
 import { useCompiled } from './use-compiled.js';
@@ -13,14 +12,16 @@ import { useIntrospection } from './use-introspection.js';
 import { boundedCaches, useLimits } from './use-limits.js';
 import { useOperation } from './use-operation.js';
 import { useRateLimit } from './use-rate-limit.js';
+import { useSharedEvents } from './use-shared-events.js';
 import { useStatus } from './use-status.js';
 import { useSubscriptions } from './use-subscriptions.js';
+import { useVariables } from './use-variables.js';
 
 export interface ExecutorOptions {
-  deps: Deps;
   schema: GraphQLSchema;
   limiter: RateLimiter;
   identify: Identify;
+  createContext: CreateContext;
   introspection: boolean;
   log: Logger;
 }
@@ -33,15 +34,17 @@ export interface Executor {
 
 /** Yoga with the plugins of the service, from the parameters of a request to its result. */
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { deps, schema, limiter, identify, introspection, log } = options;
+  const { schema, limiter, identify, createContext, introspection, log } = options;
   const maskError = createErrorMask(log);
   const plugins: Plugin[] = [
     useIntrospection(introspection),
     useSubscriptions(schema),
+    useVariables(schema),
     useLimits(schema),
     useCompiled(schema),
     useOperation(schema),
     useRateLimit(limiter, log),
+    useSharedEvents(),
     useStatus(),
   ];
   const yoga = createYoga<ServerContext, GatewayContext>({
@@ -55,7 +58,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     fetchAPI: { Response, ReadableStream },
     parserAndValidationCache: boundedCaches(),
     maskedErrors: { maskError },
-    context: async ({ req, res }) => resolverContext(deps, await identify(req), res),
+    context: async ({ req, res }) => createContext(await identify(req), res),
     plugins,
   });
   // Yoga's parameters go in and its result comes out without a fetch Request and Response for each request, with which a
@@ -70,7 +73,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       try {
         const result = await yoga.getResultForParams({ params, request: requests[context.req.method!]! }, context);
         if (result === undefined) throw new Error('Yoga gave no result');
-        return result;
+        return Symbol.asyncIterator in result ? result : withFewErrors(result);
       } catch (error) {
         return { errors: [maskError(error)] };
       }

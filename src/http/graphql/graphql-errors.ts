@@ -18,6 +18,11 @@ const SUBSCRIPTION_STATUS_CODES: ReadonlySet<string> = new Set([...STATUS_CODES,
 
 const YOGAS_CODE = 'BAD_USER_INPUT';
 
+/** Told of a request of which nothing runs. */
+export const MAX_REQUEST_ERRORS = 10;
+/** GraphQL's own messages repeat what they refuse, whatever its length. */
+const MAX_MESSAGE_CHARACTERS = 300;
+
 /** Refuses a whole request, before anything of it runs. */
 export function refusal(
   message: string,
@@ -54,13 +59,30 @@ export function toGraphqlError(error: unknown, log: Logger): GraphQLError {
   const { unexpected, code, status, message, field, retryAfterSeconds } = describeFault(error);
   if (unexpected) log.error({ err: error }, 'unexpected error in a resolver');
   const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
-  return new GraphQLError(message, {
+  return new GraphQLError(shortened(message), {
     ...(nodes && { nodes }),
     ...(source && { source }),
     ...(positions && { positions }),
     ...(path && { path }),
     extensions: { code, status, ...(field && { field }), ...(retryAfterSeconds && { retryAfterSeconds }) },
   });
+}
+
+/** Bounds what is told of a request of which nothing ran; each of the fields that ran is told of its own. */
+export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors?: readonly Error[] }>(result: R): R {
+  const { data, errors } = result;
+  if (data !== undefined || errors === undefined) return result;
+  for (const error of errors) error.message = shortened(error.message);
+  if (errors.length <= MAX_REQUEST_ERRORS) return result;
+  const told = errors.slice(0, MAX_REQUEST_ERRORS - 1);
+  const others = new GraphQLError(`and ${errors.length - told.length} more errors`, {
+    extensions: { code: 'invalid_request' satisfies ErrorCode },
+  });
+  return { ...result, errors: [...told, others] };
+}
+
+function shortened(message: string): string {
+  return message.length <= MAX_MESSAGE_CHARACTERS ? message : `${message.slice(0, MAX_MESSAGE_CHARACTERS - 1)}…`;
 }
 
 export function httpOf({ extensions }: GraphQLError): HttpExtension {

@@ -1,6 +1,15 @@
-import { type DocumentNode, type GraphQLSchema, Kind, parse } from 'graphql';
+import {
+  type DocumentNode,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  Kind,
+  OperationTypeNode,
+  parse,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../domain/rules/errors.js';
 import { createAnswerLimit } from './answer-values.js';
+import { countValues } from './counted-values.js';
 import { depthOf, directivesOf, fragmentsOf, nestingOf, rootFieldsOf } from './document-measures.js';
 import { refusal } from './graphql-errors.js';
 import type { Plugin, StartingOperation } from './plugin.js';
@@ -14,7 +23,7 @@ const MAX_DEPTH = 16;
 /** Root fields of an operation, each alias on its own. */
 const MAX_ROOT_FIELDS = 250;
 const MAX_DIRECTIVES = 100;
-/** Values in the answer, if every list is as long as it was asked to be. */
+/** Values in the answer. */
 const MAX_VALUES = 50_000;
 /** Values in an event of a subscription, which is made again and again. */
 const MAX_EVENT_VALUES = 5_000;
@@ -22,15 +31,26 @@ const MAX_EVENT_VALUES = 5_000;
 const MAX_CACHED_CHARACTERS = 100_000;
 const MAX_CACHED_DOCUMENTS = 1_000;
 
-/** Refuses a document that is too large before validation spends time on it, and an answer that is too large before it runs. */
+/**
+ * Refuses a document that is too large before validation spends time on it, and an answer that would be too large before
+ * it runs. Lists without a page are as long as what the account has: their values are counted as they come out.
+ */
 export function useLimits(schema: GraphQLSchema): Plugin {
   const exceeds = createAnswerLimit(schema);
+  const isEvent = ({ operation }: GraphQLResolveInfo) => operation.operation === OperationTypeNode.SUBSCRIPTION;
+  countValues(schema, {
+    mostOf: (info) => (isEvent(info) ? MAX_EVENT_VALUES : MAX_VALUES),
+    tooMany: (info) =>
+      new DomainError(
+        'invalid_request',
+        isEvent(info) ? tooMany('an event', MAX_EVENT_VALUES) : tooMany('the answer', MAX_VALUES),
+      ),
+  });
   const limitValues =
     (most: number, answer: string) =>
     ({ args, setResultAndStopExecution }: StartingOperation) => {
       if (!exceeds(args, most)) return;
-      const message = `${answer} may hold ${most} values at most; ask for smaller pages, or for less at once`;
-      setResultAndStopExecution({ errors: [refusal(message, { spec: true })] });
+      setResultAndStopExecution({ errors: [refusal(tooMany(answer, most), { spec: true })] });
     };
   return {
     onParse({ setParseFn }) {
@@ -43,6 +63,10 @@ export function useLimits(schema: GraphQLSchema): Plugin {
     onExecute: limitValues(MAX_VALUES, 'the answer'),
     onSubscribe: limitValues(MAX_EVENT_VALUES, 'an event'),
   };
+}
+
+function tooMany(answer: string, most: number): string {
+  return `${answer} may hold ${most} values at most; ask for smaller pages, or for less at once`;
 }
 
 /** Replaces Yoga's caches, which hold 1,024 documents of any size each. */

@@ -1,0 +1,132 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { Duplex } from 'node:stream';
+
+export interface UnsentLimits {
+  /** For so long a peer may take nothing of what waits for it. */
+  stalledMs: number;
+  /** Of what waits on all connections together. */
+  maxBytes: number;
+  /** Interval of the check: a connection is cut so much later at most. */
+  checkEveryMs: number;
+}
+
+export const UNSENT_LIMITS: UnsentLimits = { stalledMs: 30_000, maxBytes: 128 * 1_024 * 1_024, checkEveryMs: 1_000 };
+
+/** Pipelined requests: what they are answered waits in memory until the answers before it are sent. */
+const PRUNED_FROM = 8;
+
+/** An open connection: its responses, and when its peer last took something. */
+class Connection {
+  readonly socket: Socket;
+  /** Those that are not finished, and maybe others; the newest is always the last. */
+  #responses: ServerResponse[] = [];
+  #taken = 0;
+  #queued = 0;
+  /** Since then the peer has taken nothing, or there was nothing to take. */
+  stalledSinceMs = performance.now();
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  get newest(): ServerResponse | undefined {
+    return this.#responses.at(-1);
+  }
+
+  add(response: ServerResponse): void {
+    if (this.#responses.length >= PRUNED_FROM || this.newest?.writableFinished === true) this.#prune();
+    this.#responses.push(response);
+  }
+
+  /** Bytes that wait, those of answers that wait for others included. Texts count by their characters. */
+  get unsent(): number {
+    this.#prune();
+    const { writableLength } = this.socket;
+    return this.#responses.reduce((sum, response) => sum + lengthBeside(response, writableLength), writableLength);
+  }
+
+  look(nowMs: number): void {
+    const { socket } = this;
+    const taken = socket.bytesWritten - socket.writableLength;
+    const queued = queuedBytes(socket);
+    const isStalled = socket.writableLength > 0 && taken <= this.#taken && queued === this.#queued;
+    this.#taken = taken;
+    this.#queued = queued;
+    if (!isStalled) this.stalledSinceMs = nowMs;
+  }
+
+  #prune(): void {
+    this.#responses = this.#responses.filter((response) => !response.writableFinished && !response.destroyed);
+  }
+}
+
+/** What a response holds beside the buffer of its connection, which its own length includes once it has one. */
+function lengthBeside(response: ServerResponse, ofSocket: number): number {
+  return response.writableLength - (response.socket === null ? 0 : ofSocket);
+}
+
+/**
+ * Bytes of the write under way that the system has not taken yet. Node judges by it too whether a write makes progress
+ * (`net.Socket`'s own timeout), and gives no other way to it: without it a large answer would be one step.
+ */
+function queuedBytes(socket: Socket): number {
+  return (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
+}
+
+/** The open connections of a server. Cuts those whose peer does not read, and the stillest when too much waits in all. */
+export class Connections {
+  readonly #open = new Map<Duplex, Connection>();
+  readonly #limits: UnsentLimits;
+
+  constructor(server: Server, limits: UnsentLimits) {
+    this.#limits = limits;
+    server.on('connection', (socket) => {
+      this.#open.set(socket, new Connection(socket));
+      socket.once('close', () => this.#open.delete(socket));
+    });
+    const timer = setInterval(() => this.#check(), limits.checkEveryMs).unref();
+    server.once('close', () => clearInterval(timer));
+  }
+
+  add(response: ServerResponse): void {
+    this.#open.get(response.req.socket)?.add(response);
+  }
+
+  /** The newest response on a connection. */
+  newestOn(socket: Duplex): ServerResponse | undefined {
+    return this.#open.get(socket)?.newest;
+  }
+
+  #check(): void {
+    const now = performance.now();
+    const waiting: { connection: Connection; bytes: number }[] = [];
+    let total = 0;
+    for (const connection of this.#open.values()) {
+      connection.look(now);
+      const bytes = connection.unsent;
+      if (bytes === 0) continue;
+      if (now - connection.stalledSinceMs >= this.#limits.stalledMs) {
+        cut(connection);
+        continue;
+      }
+      waiting.push({ connection, bytes });
+      total += bytes;
+    }
+    if (total <= this.#limits.maxBytes) return;
+    waiting.sort(
+      (one, other) => one.connection.stalledSinceMs - other.connection.stalledSinceMs || other.bytes - one.bytes,
+    );
+    for (const { connection, bytes } of waiting) {
+      if (total <= this.#limits.maxBytes) return;
+      cut(connection);
+      total -= bytes;
+    }
+  }
+}
+
+/** At once: what the system holds for the peer is given up too. */
+function cut({ socket }: Connection): void {
+  socket.resetAndDestroy();
+}

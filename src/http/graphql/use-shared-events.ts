@@ -1,0 +1,82 @@
+import {
+  createSourceEventStream,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  getOperationAST,
+} from 'graphql';
+import type { Plugin, PluginContext } from './plugin.js';
+
+/** Yoga writes a result with its own `stringify`, if it has one. */
+type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => string };
+
+/**
+ * Makes one answer, as text too, of what many follow: the same event is the same object for all its readers. Without a key
+ * and of public fields alone, equal subscriptions are told the same.
+ */
+export function useSharedEvents(): Plugin {
+  /** By event, then by what is asked of it. Holds of each event as many as there are different subscriptions. */
+  const results = new WeakMap<object, Map<string, Promise<Written>>>();
+  const resultOf = (event: object, asked: string, args: ExecutionArgs): Promise<Written> => {
+    const ofEvent = results.get(event) ?? new Map<string, Promise<Written>>();
+    results.set(event, ofEvent);
+    const known = ofEvent.get(asked) ?? run(event, args);
+    ofEvent.set(asked, known);
+    return known;
+  };
+  const subscribe = async (args: ExecutionArgs) => {
+    const { document, operationName, variableValues } = args;
+    const events = await createSourceEventStream(args);
+    if (!(Symbol.asyncIterator in events)) return events;
+    const asked = JSON.stringify([document.loc!.source.body, operationName, variableValues]);
+    return mapped(events as AsyncIterableIterator<object>, (event) => resultOf(event, asked, args), args);
+  };
+  return {
+    onSubscribe({ args, setSubscribeFn }) {
+      const { caller, req } = args.contextValue as PluginContext;
+      if (caller === null && req.state.operation!.cost === 0) setSubscribeFn(subscribe);
+    },
+  };
+}
+
+async function run(event: object, args: ExecutionArgs): Promise<Written> {
+  const result: Written = await execute({ ...args, rootValue: event });
+  if (result.errors !== undefined) return result;
+  let text: string | undefined;
+  return Object.assign(result, {
+    stringify: (plain: ExecutionResult) => {
+      text ??= JSON.stringify(plain);
+      return text;
+    },
+  });
+}
+
+/** As GraphQL maps them, but ended at once by `return`: a generator would wait for the event that it waits for. */
+function mapped<Event, Result>(
+  events: AsyncIterableIterator<Event>,
+  make: (event: Event) => Promise<Result>,
+  { document, operationName }: ExecutionArgs,
+): AsyncIterableIterator<Result> {
+  return {
+    next: async () => {
+      try {
+        const { value, done } = await events.next();
+        return done ? { value, done } : { value: await make(value), done: false };
+      } catch (error) {
+        const { message } = error as Error;
+        throw new GraphQLError(message, {
+          originalError: error as Error,
+          nodes: getOperationAST(document, operationName),
+        });
+      }
+    },
+    return: async () => {
+      await events.return?.();
+      return { value: undefined, done: true };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+/** A letter or sign as it is, or percent-encoded, however often that was done. */
+function encodable(letter: string): string {
+  return `(?:${letter}|%(?:25)*${letter.charCodeAt(0).toString(16)})`;
+}
+
+function encodableText(text: string): string {
+  return Array.from(text, encodable).join('');
+}
+
+const KINDS = ['live', 'host', 'join'].map(encodableText).join('|');
+const HEX_DIGIT = '(?:[0-9a-f]|%(?:25)*(?:3[0-9]|[46][1-6]))';
+/** API keys, host tokens and join codes, also when they are cut off. */
+const SECRETS = new RegExp(`${encodableText('gpu_')}(?:${KINDS})${encodable('_')}${HEX_DIGIT}+`, 'gi');
+
+/** Hides what opens an account or speaks for a machine: a message of a fault may hold anything that a caller wrote. */
+export function withoutSecrets(text: string): string {
+  return text.replace(SECRETS, '[secret]');
+}
