@@ -34,6 +34,7 @@ describe.skipIf(why !== null)('web ports of a real container, over two gateways'
     web = await WebFleet.open();
     host = web.hostOf();
     cookie = await follow(web.gateways[0]!, await web.link());
+    await until('the server inside listens', async () => (await get('/echo')).status === 200, 30_000);
   });
 
   afterAll(() => web?.close());

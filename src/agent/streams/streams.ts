@@ -18,6 +18,7 @@ import {
   type StreamTarget,
 } from '../stream-protocol.js';
 import { inShell } from './login.js';
+import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
 
 /** Ids that are remembered: two gateways may name the same one. */
@@ -176,7 +177,7 @@ export class AgentStreams {
     const logs = await this.#deps.engine.logs(instanceId, { tail, since, follow }, ending.signal);
     stream.say({ type: 'opened' });
     stream.resume();
-    await logs.output(stream, stream.stderr).catch((error) => {
+    await logs.output(markedLines(stream, 'o'), markedLines(stream, 'e')).catch((error) => {
       if (!ending.signal.aborted) stream.destroy(error as Error);
     });
     stream.end();

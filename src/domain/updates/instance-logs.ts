@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { isAccepted } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
@@ -15,8 +14,9 @@ const MAX_ANSWER = 1_000_000;
 const MAX_WAITING_LINES = 500;
 const MAX_WAITING = 250_000;
 const READ_WITHIN_MS = 20_000;
-/** With its time. */
+/** With its mark and time. */
 const MAX_RAW_LINE = MAX_LOG_LINE + 64;
+const RETRY_AFTER_SECONDS = 5;
 
 export interface LogsInput {
   id: string;
@@ -47,7 +47,7 @@ export async function instanceLogs(
         while (size > MAX_ANSWER || lines.length > tail) size -= lines.shift()!.text.length;
       }
     }
-    return lines.sort(byTime);
+    return lines;
   } finally {
     slot.close();
   }
@@ -98,14 +98,26 @@ async function* batchesOf(
   slot: Stream,
   ending: AbortController,
 ): AsyncGenerator<LogLine[], void> {
+  /** The time of the last line told, and the lines told of that time. */
   let last = '';
+  let ofLast = 0;
   try {
     for (let source: LogSource | null = first; source !== null; ) {
       const queue = new LineQueue(source, ending.signal);
+      const [told, toldOfLast] = [last, ofLast];
+      let seenOfLast = 0;
+      const isNew = ({ time }: LogLine) => {
+        if (time !== told) return time > told;
+        seenOfLast += 1;
+        return seenOfLast > toldOfLast;
+      };
       for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
-        const news = batch.filter(({ time }) => time === '' || time > last);
+        const news = batch.filter(isNew);
+        for (const { time } of news) {
+          ofLast = time === last ? ofLast + 1 : 1;
+          last = time;
+        }
         if (news.length > 0) yield news;
-        last = news.at(-1)?.time || last;
       }
       source = await reopened(deps, { ...wanted, tail: last === '' ? wanted.tail : null }, last, slot, ending.signal);
     }
@@ -138,31 +150,34 @@ function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Pr
   return openLogs(wanted, signal);
 }
 
-function byTime(a: LogLine, b: LogLine): number {
-  return a.time < b.time ? -1 : a.time > b.time ? 1 : 0;
-}
-
-/** Both streams of a container as lines. Stops reading while too many wait. */
+/** What comes as lines. Stops reading while too many wait. */
 class LineQueue {
   readonly #source: LogSource;
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
   #waiting: LogLine[] = [];
   #size = 0;
-  #open = 2;
+  #isOver = false;
   #fault: Error | null = null;
   #wake: () => void = () => {};
 
   constructor(source: LogSource, signal: AbortSignal) {
     this.#source = source;
-    this.#read(source.stdout, 'STDOUT');
-    this.#read(source.stderr, 'STDERR');
-    const abort = () => this.#fail(new DomainError('unavailable', 'the machine takes too long to answer'));
+    source.on('data', (chunk: Buffer) => this.#take(chunk));
+    source.once('end', () => {
+      this.#isOver = true;
+      this.#wake();
+    });
+    source.on('error', () => this.#fail('the machine broke the stream off'));
+    source.once('close', () => this.#isOver || this.#fail('the machine broke the stream off'));
+    const abort = () => this.#fail('the machine takes too long to answer');
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
   }
 
   /** What has come since the last call, oldest first; null at the end. */
   async next(): Promise<LogLine[] | null> {
-    while (this.#waiting.length === 0 && this.#open > 0 && this.#fault === null) {
+    while (this.#waiting.length === 0 && !this.#isOver && this.#fault === null) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -171,43 +186,29 @@ class LineQueue {
       const batch = this.#waiting;
       this.#waiting = [];
       this.#size = 0;
-      this.#source.stdout.resume();
-      this.#source.stderr.resume();
-      return batch.sort(byTime);
+      this.#source.resume();
+      return batch;
     }
     if (this.#fault !== null) throw this.#fault;
     this.#source.destroy();
     return null;
   }
 
-  #read(stream: Readable, name: LogLine['stream']): void {
-    const decoder = new StringDecoder('utf8');
-    let rest = '';
-    const take = (text: string) => {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop()!.slice(0, MAX_RAW_LINE);
-      for (const line of lines) this.#add(readLogLine(line, name));
-    };
-    stream.on('data', (chunk: Buffer) => {
-      take(decoder.write(chunk));
-      if (this.#waiting.length >= MAX_WAITING_LINES || this.#size >= MAX_WAITING) stream.pause();
-    });
-    stream.once('end', () => {
-      if (rest !== '') this.#add(readLogLine(rest, name));
-      this.#open -= 1;
-      this.#wake();
-    });
-    stream.once('error', () => this.#fail(new DomainError('unavailable', 'the machine broke the stream off')));
-  }
-
-  #add(line: LogLine): void {
-    this.#waiting.push(line);
-    this.#size += line.text.length;
+  #take(chunk: Buffer): void {
+    const lines = (this.#rest + this.#decoder.write(chunk)).split('\n');
+    this.#rest = lines.pop()!.slice(0, MAX_RAW_LINE);
+    for (const text of lines) {
+      const line = readLogLine(text);
+      if (line === null) continue;
+      this.#waiting.push(line);
+      this.#size += line.text.length;
+    }
+    if (this.#waiting.length >= MAX_WAITING_LINES || this.#size >= MAX_WAITING) this.#source.pause();
     this.#wake();
   }
 
-  #fail(error: Error): void {
-    this.#fault ??= error;
+  #fail(message: string): void {
+    this.#fault ??= new DomainError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
     this.#source.destroy();
     this.#wake();
   }

@@ -104,7 +104,7 @@ const answers = {
 };
 createTcpServer((socket) => {
   socket.on('error', () => {});
-  socket.once('data', (data) => {
+  socket.on('data', (data) => {
     const path = String(data).split(' ')[1];
     if (path === '/bytes') socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${data}`);
     else socket.write(answers[path] ?? '');
