@@ -32,9 +32,6 @@ export interface AgentDeps {
   stopSeconds: number;
   /** Out of the gateway's reach for so long, it stops what it runs. */
   cutOffSeconds: number;
-  /** For the streams that it wants. */
-  gatewayUrl: string;
-  token: string;
   /** When the gateway was last reached, by this process or one before it. */
   lastContact: { read(): number | null; write(now: number): void };
 }
@@ -58,9 +55,9 @@ export class Agent {
 
   constructor(private readonly deps: AgentDeps) {
     this.#reconciler = new Reconciler({ ...deps, changed: (kind) => this.#changed(kind) });
-    const { engine, log, gatewayUrl, token } = deps;
+    const { engine, log, gateway } = deps;
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
-    this.#streams = new AgentStreams({ engine, log, gateway: gatewayUrl, token, seen });
+    this.#streams = new AgentStreams({ engine, log, gateway, seen });
     this.#lastContact = Math.min(deps.lastContact.read() ?? deps.clock.now(), deps.clock.now());
   }
 

@@ -36,8 +36,6 @@ export async function run(settings: AgentSettings): Promise<void> {
     machineId,
     stopSeconds: settings.stopSeconds,
     cutOffSeconds: settings.cutOffSeconds,
-    gatewayUrl: gateway,
-    token,
     lastContact: file.lastContact,
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => agent.end());

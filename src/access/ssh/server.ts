@@ -111,6 +111,8 @@ export class SshServer {
       this.#open.delete(socket);
     });
     socket.setNoDelay(true);
+    // Each channel may wait for it to be drained, twice.
+    socket.setMaxListeners(4 * MAX_CHANNELS);
     this.#ssh.injectSocket(socket);
   }
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
 import { type Engine, EngineFault, type Exec } from '../engine/engine.js';
+import type { Gateway } from '../gateway.js';
 import type { WantedStream } from '../protocol.js';
 import {
   type AgentControl,
@@ -33,9 +34,7 @@ const MAX_WORDS = 1_000;
 export interface StreamsDeps {
   engine: Engine;
   log: Logger;
-  /** Where the machine's gateway is reached. */
-  gateway: string;
-  token: string;
+  gateway: Gateway;
   /** As last seen of the machine's containers; null for one it does not have. */
   seen(instanceId: string): { running: boolean } | null;
 }
@@ -83,15 +82,15 @@ export class AgentStreams {
   }
 
   #dial(id: string, url: string | null): void {
-    const { gateway, token, log } = this.#deps;
-    const base = url === null || isSafe(url) ? (url ?? gateway) : null;
+    const { gateway, log } = this.#deps;
+    const base = url === null || isSafe(url) ? (url ?? gateway.url) : null;
     // The token travels with it: in clear only within this computer.
     if (base === null) {
       log.warn({ stream: id }, 'a stream is wanted at an address without TLS');
       return;
     }
     const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${STREAMS_PATH}${id}`, {
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${gateway.token}` },
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
       handshakeTimeout: DIALS_WITHIN_MS,
@@ -134,7 +133,6 @@ export class AgentStreams {
   async #exec(stream: Stream, instanceId: string, target: ExecTarget): Promise<void> {
     const { terminal, env, command, argv } = target;
     const exec = await this.#deps.engine.exec(instanceId, { argv: argv ?? inShell(command), env, terminal });
-    if (terminal !== null) void resizeSoon(exec, terminal);
     stream.on('control', (message: GatewayControl) => {
       if (message.type === 'resize' && terminal !== null) void resizeSoon(exec, message);
       else if (message.type === 'signal') void signalTo(exec, message.name);
@@ -145,8 +143,11 @@ export class AgentStreams {
     });
     stream.say({ type: 'opened' });
     exec.stdin.on('error', () => {});
+    const output = exec.output(stream, stream.stderr).then(() => 'done' as const);
+    // Before anything is typed: what is typed may ask for it.
+    if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
     stream.pipe(exec.stdin);
-    const outcome = await Promise.race([exec.output(stream, stream.stderr).then(() => 'done' as const), gone]);
+    const outcome = await Promise.race([output, gone]);
     if (outcome === 'gone') {
       // As a terminal that is closed: what ignores it goes on.
       await signalTo(exec, 'HUP');

@@ -24,15 +24,17 @@ export interface TestRegistry {
   slowAt: string;
   bytesPerSecond: number;
   /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
-  push(name: string, options?: ImageOptions): Promise<void>;
+  push(name: string, options?: PushOptions): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface ImageOptions {
+interface PushOptions {
   command?: string[];
   extraBytes?: number;
   glibc?: boolean;
-  /** Files of this computer by their path in the image: a folder or a file each. */
+  /** Programs of this computer that the image has too, by their paths. */
+  programs?: string[];
+  /** Files and folders of this computer by their path in the image. */
   files?: Record<string, string>;
   /** Ports that the image names. */
   ports?: number[];
@@ -66,10 +68,19 @@ export async function startRegistry(): Promise<TestRegistry> {
     at,
     slowAt: '',
     bytesPerSecond: 6_000_000,
-    async push(name, { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false, files = {}, ports = [] } = {}) {
+    async push(name, options = {}) {
+      const {
+        command = RUNS_UNTIL_TERM,
+        extraBytes = 0,
+        glibc = false,
+        programs = [],
+        files = {},
+        ports = [],
+      } = options;
       const layers = [
         busybox,
         ...(glibc ? [glibcLayer(dir)] : []),
+        ...(programs.length === 0 ? [] : [programsLayer(dir, programs)]),
         ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
         ...(Object.keys(files).length === 0 ? [] : [filesLayer(dir, name, files)]),
       ];
@@ -123,6 +134,27 @@ function busyboxLayer(dir: string): Buffer {
     'df',
     'mkdir',
     'test',
+    // What a way into a container uses.
+    'stat',
+    'xargs',
+    'head',
+    'tail',
+    'mv',
+    'chmod',
+    'chown',
+    'touch',
+    'readlink',
+    'ln',
+    'truncate',
+    'rmdir',
+    'nc',
+    'stty',
+    'tty',
+    'kill',
+    'yes',
+    'md5sum',
+    'httpd',
+    'pwd',
   ])
     symlinkSync('busybox', join(root, 'bin', applet));
   return tar(dir, 'busybox');
@@ -147,6 +179,16 @@ function filesLayer(dir: string, name: string, files: Record<string, string>): B
     cpSync(source, target, { recursive: true, dereference: true });
   }
   return tar(dir, `files-${name}`);
+}
+
+/** With the libraries that they are linked to. */
+function programsLayer(dir: string, programs: readonly string[]): Buffer {
+  const linked = execFileSync('ldd', [...programs], { encoding: 'utf8' }).match(/\/\S+(?= \(0x)/g) ?? [];
+  for (const path of new Set([...programs, ...linked])) {
+    mkdirSync(dirname(join(dir, 'programs', path)), { recursive: true });
+    copyFileSync(path, join(dir, 'programs', path));
+  }
+  return tar(dir, 'programs');
 }
 
 function randomLayer(dir: string, size: number): Buffer {

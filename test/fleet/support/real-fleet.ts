@@ -54,7 +54,8 @@ export class RealFleet {
     readonly env: Env,
   ) {}
 
-  static async open(): Promise<RealFleet> {
+  /** `more` is of the gateway's environment. */
+  static async open(more: Env = {}): Promise<RealFleet> {
     const registry = await startRegistry();
     const engine = await startEngine('podman', [registry.at, registry.slowAt]);
     // Agents find the gateway where it was before its death.
@@ -62,6 +63,7 @@ export class RealFleet {
       DATABASE_URL: await createTestDatabase(),
       PORT: String(await freePort()),
       RATE_LIMIT_PER_MINUTE: '0',
+      ...more,
     };
     const fleet = new RealFleet(engine, registry, env);
     await registry.push('busybox');
