@@ -13,6 +13,7 @@ const MAX_ANSWER = 1_000_000;
 /** Lines and characters that wait for a slow reader; then the container's lines wait in the engine's file. */
 const MAX_WAITING_LINES = 500;
 const MAX_WAITING = 250_000;
+const MAX_LINES = 1_000;
 const READ_WITHIN_MS = 20_000;
 /** With its mark and time. */
 const MAX_RAW_LINE = MAX_LOG_LINE + 64;
@@ -33,24 +34,33 @@ export async function instanceLogs(
 ): Promise<LogLine[]> {
   const tail = checkOptional('tail', fields.logTail, input.tail)!;
   const slot = deps.subscriptions.open('logs', caller);
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(READ_WITHIN_MS)]);
   try {
     const wanted = { opener: caller, instanceId: id, tail, since: input.since ?? null, follow: false };
-    const source = await opened(deps, wanted, signal);
-    const queue = new LineQueue(source, signal);
-    const lines: LogLine[] = [];
-    let size = 0;
-    for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
-      for (const line of batch) {
-        lines.push(line);
-        size += line.text.length;
-        while (size > MAX_ANSWER || lines.length > tail) size -= lines.shift()!.text.length;
-      }
-    }
-    return lines;
+    return lastOf(await readLines(deps, wanted, gone), tail);
   } finally {
     slot.close();
   }
+}
+
+/** What is kept now; of much the last. */
+async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(READ_WITHIN_MS)]);
+  const queue = new LineQueue(await opened(deps, wanted, signal), signal);
+  const lines: LogLine[] = [];
+  let size = 0;
+  for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
+    for (const line of batch) {
+      lines.push(line);
+      size += line.text.length;
+      while (size > MAX_ANSWER || lines.length > MAX_LINES) size -= lines.shift()!.text.length;
+    }
+  }
+  return lines;
+}
+
+/** Podman gives more than the tail that it was asked for. */
+function lastOf(lines: LogLine[], tail: number): LogLine[] {
+  return tail === 0 ? [] : lines.slice(-tail);
 }
 
 /**
@@ -72,10 +82,12 @@ export async function followLogs(
   };
   gone.addEventListener('abort', end, { once: true });
   if (gone.aborted) end();
-  const wanted = { opener: caller, instanceId: id, tail, since: input.since ?? null, follow: true };
+  const wanted = { opener: caller, instanceId: id, since: input.since ?? null };
   try {
-    const first = await opened(deps, wanted, ending.signal);
-    const lines = batchesOf(deps, wanted, first, slot, ending);
+    const kept = await readLines(deps, { ...wanted, tail: MAX_LINES, follow: false }, ending.signal);
+    const place = placeAfter(kept);
+    const first = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
+    const lines = batchesOf(deps, { wanted, told: lastOf(kept, tail), place, first, slot, ending });
     const iterator: AsyncIterableIterator<LogLine[]> = {
       next: () => lines.next(),
       return: () => {
@@ -91,35 +103,56 @@ export async function followLogs(
   }
 }
 
-async function* batchesOf(
-  deps: Deps,
-  wanted: WantedLogs,
-  first: LogSource,
-  slot: Stream,
-  ending: AbortController,
-): AsyncGenerator<LogLine[], void> {
-  /** The time of the last line told, and the lines told of that time. */
-  let last = '';
-  let ofLast = 0;
+/** How far a reader is: the time of the last line, and how many lines of that time there were, for Podman tells seconds. */
+interface Place {
+  time: string;
+  lines: number;
+  /** What an engine is asked for to go on. */
+  from(since: Instant | null): { tail: null; since: Instant | null };
+}
+
+function placeAfter(lines: readonly LogLine[]): Place {
+  const time = lines.at(-1)?.time ?? '';
+  return {
+    time,
+    lines: lines.filter((line) => line.time === time).length,
+    from: (since) => ({ tail: null, since: time === '' ? since : BigInt(Math.floor(Date.parse(time) / 1_000)) }),
+  };
+}
+
+interface Following {
+  wanted: Pick<WantedLogs, 'opener' | 'instanceId' | 'since'>;
+  told: LogLine[];
+  place: Place;
+  first: LogSource;
+  slot: Stream;
+  ending: AbortController;
+}
+
+async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogLine[], void> {
+  const { wanted, told, first, slot, ending } = following;
+  let { place } = following;
   try {
-    for (let source: LogSource | null = first; source !== null; ) {
+    if (told.length > 0) yield told;
+    for (let source = first; ; ) {
       const queue = new LineQueue(source, ending.signal);
-      const [told, toldOfLast] = [last, ofLast];
-      let seenOfLast = 0;
+      const before = place;
+      let ofBefore = 0;
       const isNew = ({ time }: LogLine) => {
-        if (time !== told) return time > told;
-        seenOfLast += 1;
-        return seenOfLast > toldOfLast;
+        if (time !== before.time) return time > before.time;
+        ofBefore += 1;
+        return ofBefore > before.lines;
       };
       for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
         const news = batch.filter(isNew);
-        for (const { time } of news) {
-          ofLast = time === last ? ofLast + 1 : 1;
-          last = time;
-        }
-        if (news.length > 0) yield news;
+        if (news.length === 0) continue;
+        const after = placeAfter(news);
+        place = after.time === place.time ? { ...after, lines: place.lines + after.lines } : after;
+        yield news;
       }
-      source = await reopened(deps, { ...wanted, tail: last === '' ? wanted.tail : null }, last, slot, ending.signal);
+      // The engine ends what it sends when the container ends: it is asked again when that may have changed.
+      if ((await slot.nextChanges()) === null) return;
+      source = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
     }
   } catch (error) {
     if (ending.signal.aborted) return;
@@ -130,19 +163,6 @@ async function* batchesOf(
     ending.abort();
     slot.close();
   }
-}
-
-/** The engine ends what it sends when the container ends: looks again when that may have changed. Null at the end. */
-async function reopened(
-  deps: Deps,
-  wanted: WantedLogs,
-  last: string,
-  slot: Stream,
-  signal: AbortSignal,
-): Promise<LogSource | null> {
-  if ((await slot.nextChanges()) === null) return null;
-  const since = last === '' ? wanted.since : BigInt(Math.floor(Date.parse(last) / 1_000));
-  return opened(deps, { ...wanted, since }, signal);
 }
 
 function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Promise<LogSource> {
