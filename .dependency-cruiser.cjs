@@ -79,7 +79,7 @@ module.exports = {
     only(
       'commands-stand-on-the-domain',
       '^src/admin/',
-      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded/embedded-postgres',
+      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded/(embedded-postgres|backup|restore)',
       'operator commands call the domain',
     ),
     only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),

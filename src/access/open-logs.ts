@@ -14,9 +14,9 @@ const RETRY_AFTER_SECONDS = 5;
 /** Reads logs through the streams that host agents dial; what they refuse is refused in the domain's words. */
 export function logsOf(streams: Streams): OpenLogs {
   return async ({ opener, instanceId, tail, since, follow }, signal) => {
-    const { accountId, keyId: apiKeyId } = opener;
+    const { accountId, keyId: apiKeyId, session } = opener;
     const target = { kind: 'logs' as const, tail, since: since === null ? null : Number(since), follow };
-    const wanted = { opener: { accountId, apiKeyId, sshKeyId: null }, instanceId, target };
+    const wanted = { opener: { accountId, apiKeyId, session, sshKeyId: null }, instanceId, target };
     return streams.open(wanted, signal).catch((error: unknown) => {
       throw error instanceof StreamRefused ? refusalOf(error) : error;
     });

@@ -5,8 +5,8 @@ import type { Instant } from './rules/time.js';
 export type LogSource = Readable;
 
 export interface WantedLogs {
-  /** The account and key that ask. */
-  opener: { accountId: string; keyId: string };
+  /** The account and key that ask; also the console session, where the key came by one. */
+  opener: { accountId: string; keyId: string; session?: Buffer };
   instanceId: string;
   tail: number | null;
   since: Instant | null;

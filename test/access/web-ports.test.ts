@@ -393,7 +393,13 @@ describe.skipIf(why !== null)('web ports of a real container, over two gateways'
 
   it('tells what the container wrote, and follows it', async () => {
     const query = (tail: number) => `{ instanceLogs(id: "${web.instanceId}", tail: ${tail}) { time stream text } }`;
-    await get('/log?out=one&err=two');
+    const logged = (line: string) =>
+      until(`${line} is logged`, async () => (await web.ask(query(1))).instanceLogs[0]?.text === line, 10_000);
+    // One after the other: two streams of a container have no order but the engine's.
+    await get('/log?out=one');
+    await logged('one');
+    await get('/log?err=two');
+    await logged('two');
     await get(`/log?out=${encodeURIComponent('drei \u{1f600}')}`);
     const lines = await until(
       'the lines are there',

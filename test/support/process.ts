@@ -67,7 +67,7 @@ interface Options {
 }
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
-const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
+export const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
 const STARTS_WITHIN_MS = 25_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
 

@@ -17,6 +17,9 @@ function sinkOf(channel: ServerChannel, socket: Socket, toStderr: boolean): Writ
   const target: Writable = toStderr ? channel.stderr : channel;
   return new Writable({
     write: (chunk, _encoding, done) => {
+      // Its packets go out together.
+      socket.cork();
+      process.nextTick(() => socket.uncork());
       target.write(chunk, () => {
         if (socket.writableLength < MAX_UNSENT_BYTES || socket.destroyed) done();
         else void firstEvent(socket, 'drain', 'close').then(() => done());

@@ -6,15 +6,29 @@ import { check, checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
-import { type Account, credit, type LedgerKind, resume, suspend } from '../rules/lifecycle.js';
+import {
+  type Account,
+  credit,
+  diskDeleteAtOf,
+  exhaustsAtOf,
+  type LedgerKind,
+  resume,
+  suspend,
+} from '../rules/lifecycle.js';
 import { type Micro, unitsOfMicro } from '../rules/money.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 
-const ID_BYTES = 8;
+/** Random bytes in an account's id. */
+export const ACCOUNT_ID_BYTES = 8;
+const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
 /** 1 million USD: a single credit and the sum of all credits stay far within 64 bits of units. */
 export const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
+const END_SESSIONS = {
+  name: 'end-sessions',
+  text: 'delete from console_session where key_id in (select id from api_key where account_id = $1)',
+};
 const MAX_LISTED_ACCOUNTS = 10_000;
 
 /** An account at one second, and what its burn leads to. */
@@ -35,11 +49,17 @@ export interface AccountState {
   diskDeleteAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
+  /** The second that all of it is of. */
+  asOf: Instant;
 }
 
 export async function accountState(deps: Deps, accountId: string): Promise<AccountState> {
-  const account = await settled(deps, checkedId(accountId));
-  const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } });
+  return describeAccount(deps, await settled(deps, checkedId(accountId)));
+}
+
+/** A settled account, with what never changes of it. */
+export async function describeAccount(deps: Deps, account: Account): Promise<AccountState> {
+  const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: account.id } });
   return stateOf(deps, account, row);
 }
 
@@ -54,8 +74,6 @@ export async function listAccounts(deps: Deps): Promise<AccountState[]> {
 
 function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
   const now = latest(deps.clock.now(), account.settledAt);
-  const exhaustsAt = account.exhaustedAt ?? account.dueAt;
-  const graceEnd = account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + deps.settings.graceSeconds);
   return {
     id: account.id,
     name: row.name,
@@ -66,10 +84,11 @@ function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
     monthSpend: monthSpendAt(account, now),
     lifetimeSpend: lifetimeSpendAt(account, now),
     burnPerHour: account.burnRate,
-    exhaustsAt,
-    diskDeleteAt: account.liveInstances === 0 ? null : graceEnd,
+    exhaustsAt: exhaustsAtOf(account),
+    diskDeleteAt: diskDeleteAtOf(account, deps.settings.graceSeconds),
     liveInstances: account.liveInstances,
     requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, lifetimeSpendAt(account, now)),
+    asOf: now,
   };
 }
 
@@ -80,7 +99,7 @@ export async function createAccount(
 ): Promise<AccountState> {
   const name = check('name', fields.name, input.name);
   if (input.creditMicro !== undefined) checkCredit(input.creditMicro);
-  const id = randomId('acc', ID_BYTES);
+  const id = randomId('acc', ACCOUNT_ID_BYTES);
   await write(deps, { accountIds: [id], newAccount: { id, name, demo: input.demo ?? false } }, (current) => {
     if (input.creditMicro === undefined) return;
     book(current, current.account(id)!, 'CREDIT', input.creditMicro, { note: 'first credit', reference: null });
@@ -130,7 +149,7 @@ function book(
   { note, reference }: { note: string | null; reference: string | null },
 ): void {
   credit(current.step(account), {
-    id: randomId(kind.toLowerCase(), ID_BYTES),
+    id: randomId(kind.toLowerCase(), ENTRY_ID_BYTES),
     accountId: account.id,
     kind,
     units: unitsOfMicro(amountMicro),
@@ -152,10 +171,11 @@ async function isBooked(current: Write, accountId: string, reference: string | n
   throw new DomainError('invalid_request', 'reference was used for another amount', { field: 'reference' });
 }
 
-/** Refuses the account's keys and stops its running instances. */
+/** Refuses the account's keys, ends its console sessions and stops its running instances. */
 export function suspendAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     suspend(current.step(account), await current.liveInstancesOf(account));
+    current.transaction.later({ ...END_SESSIONS, values: [accountId] });
   });
 }
 
@@ -195,6 +215,6 @@ function checkedId(accountId: string): string {
   return accountId;
 }
 
-function noAccount(accountId: string): DomainError {
+export function noAccount(accountId: string): DomainError {
   return new DomainError('not_found', `no account ${accountId}`);
 }

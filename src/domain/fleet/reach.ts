@@ -1,11 +1,14 @@
 import { settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import type { ContainerPhase } from '../rules/fleet.js';
+import { formatInstant } from '../rules/time.js';
 
 /** Who reaches into an instance: its account, by one of its keys, or by none (a port that was opened to everybody). */
 export interface Opener {
   accountId: string;
   apiKeyId: string | null;
+  /** Hash of the token of the console session that the API key came by. */
+  session?: Buffer | undefined;
   sshKeyId: string | null;
 }
 
@@ -40,11 +43,18 @@ interface Row {
 }
 
 /** As `reachOf`, of what is written. */
-export async function readReach({ db }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+export async function readReach({ db, clock }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
   const { rows } = await db.pool.query<Row>({
     name: 'reach',
     text: REACH_SQL,
-    values: [instanceId, opener.accountId, opener.apiKeyId, opener.sshKeyId],
+    values: [
+      instanceId,
+      opener.accountId,
+      opener.apiKeyId,
+      opener.sshKeyId,
+      opener.session ?? null,
+      formatInstant(clock.now()),
+    ],
   });
   const row = rows[0];
   if (row === undefined) return NOTHING;
@@ -68,4 +78,6 @@ const REACH_SQL = `
   where instance.id = $1 and account_id = $2 and suspended_at is null
     and ($3::text is null or exists
       (select 1 from api_key where api_key.id = $3 and api_key.account_id = $2 and revoked_at is null))
-    and ($4::text is null or exists (select 1 from ssh_key where ssh_key.id = $4 and ssh_key.account_id = $2))`;
+    and ($4::text is null or exists (select 1 from ssh_key where ssh_key.id = $4 and ssh_key.account_id = $2))
+    and ($5::bytea is null or exists
+      (select 1 from console_session where token_hash = $5 and key_id = $3 and expires_at > $6))`;

@@ -156,7 +156,7 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
     }
   } catch (error) {
     if (ending.signal.aborted) return;
-    if (!(await isAccepted(deps, wanted.opener.keyId)))
+    if (!(await isAccepted(deps, wanted.opener)))
       throw new DomainError('unauthorized', 'the API key is no longer accepted');
     throw error;
   } finally {

@@ -18,9 +18,12 @@ const MAX_CHANGED_INSTANCES = 1_000;
 export interface Subscriber {
   accountId: string;
   keyId: string;
+  /** Of the console session that it came by. */
+  session?: Buffer;
 }
 
-export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'logs';
+/** `account` is all that an account follows: its balance, instances and top-ups. */
+export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
 /** What may have changed since a stream's last read. */
 export interface Changes {
@@ -30,6 +33,8 @@ export interface Changes {
   content: boolean;
   /** The ids of the changed instances; null when any may have changed. */
   instances: ReadonlySet<string> | null;
+  /** Whether a top-up may have changed. */
+  topUps: boolean;
 }
 
 /**
@@ -94,12 +99,14 @@ export class SubscriptionRegistry {
     }
     if (table === 'account') {
       for (const stream of this.#streams.get(notice.id) ?? []) {
-        stream.markChanged({ access: true, content: stream.topic === 'balance' });
+        if (stream.topic === 'account') stream.markChanged({ access: true, content: true, instance: null });
+        else stream.markChanged({ access: true, content: stream.topic === 'balance' });
       }
     }
     if (table === 'top_up') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
         if (stream.topic === 'topUps') stream.markChanged({ content: true });
+        if (stream.topic === 'account') stream.markChanged({ content: true, instance: null, topUps: true });
       }
     }
     if (table === 'instance') {
@@ -113,8 +120,9 @@ export class SubscriptionRegistry {
     }
     if (table === 'container') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        if (stream.topic === 'instances' || stream.topic === 'logs')
+        if (stream.topic === 'instances' || stream.topic === 'account' || stream.topic === 'logs') {
           stream.markChanged({ content: true, instance: notice.id });
+        }
       }
     }
     if (table === 'instance' || table === 'machine' || table === 'catalogue') {
@@ -140,6 +148,7 @@ export class Stream {
   #access = true;
   #content = true;
   #instances: Set<string> | null = null;
+  #topUps = true;
   #resume: (() => void) | null = null;
   /** Changed content waits until then (monotonic clock). */
   #nextContentMs = 0;
@@ -160,23 +169,27 @@ export class Stream {
     access = false,
     content = false,
     instance,
+    topUps = false,
   }: {
     access?: boolean;
     content?: boolean;
-    instance?: string;
+    /** The one that changed; null: none did. Left out, any may have. */
+    instance?: string | null;
+    topUps?: boolean;
   }): void {
     this.#access ||= access;
+    this.#topUps ||= topUps;
     if (content && instance === undefined) this.#instances = null;
     // Collects ids only from the first change on; null already stands for any instance.
     if (instance !== undefined && !this.#content) this.#instances = new Set();
-    if (instance !== undefined) this.#instances?.add(instance);
+    if (instance != null) this.#instances?.add(instance);
     if (this.#instances !== null && this.#instances.size > MAX_CHANGED_INSTANCES) this.#instances = null;
     this.#content ||= content;
     this.#wakeReader();
   }
 
   markAllChanged(): void {
-    this.markChanged({ access: true, content: true });
+    this.markChanged({ access: true, content: true, topUps: true });
   }
 
   /** Resolves to the changes as soon as there are any, and clears them; null once the stream is closed. */
@@ -189,11 +202,12 @@ export class Stream {
     }
     if (this.#isClosed) return null;
     const isContent = this.#isContentDue;
-    const changes = { access: this.#access, content: isContent, instances: this.#instances };
+    const changes = { access: this.#access, content: isContent, instances: this.#instances, topUps: this.#topUps };
     this.#access = false;
     if (isContent) {
       this.#content = false;
       this.#instances = null;
+      this.#topUps = false;
       if (this.topic === 'offers') this.#nextContentMs = performance.now() + OFFERS_INTERVAL_MS;
     }
     return changes;

@@ -71,7 +71,7 @@ const routes = {
   '/never': () => {},
   '/log': (request, response) => {
     const query = new URL(request.url, 'http://x').searchParams;
-    console.log(query.get('out') ?? '');
+    if (query.has('out')) console.log(query.get('out'));
     if (query.has('err')) console.error(query.get('err'));
     response.end();
   },

@@ -24,17 +24,17 @@ export interface TestRegistry {
   slowAt: string;
   bytesPerSecond: number;
   /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
-  push(name: string, options?: PushOptions): Promise<void>;
+  push(name: string, options?: ImageOptions): Promise<void>;
   close(): Promise<void>;
 }
 
-interface PushOptions {
+export interface ImageOptions {
   command?: string[];
   extraBytes?: number;
   glibc?: boolean;
   /** Programs of this computer that the image has too, by their paths. */
   programs?: string[];
-  /** Files and folders of this computer by their path in the image. */
+  /** Files of this computer by their path in the image: a folder or a file each. */
   files?: Record<string, string>;
   /** Ports that the image names. */
   ports?: number[];
@@ -172,15 +172,6 @@ function glibcLayer(dir: string): Buffer {
   return tar(dir, 'glibc');
 }
 
-function filesLayer(dir: string, name: string, files: Record<string, string>): Buffer {
-  for (const [path, source] of Object.entries(files)) {
-    const target = join(dir, `files-${name}`, path);
-    mkdirSync(dirname(target), { recursive: true });
-    cpSync(source, target, { recursive: true, dereference: true });
-  }
-  return tar(dir, `files-${name}`);
-}
-
 /** With the libraries that they are linked to. */
 function programsLayer(dir: string, programs: readonly string[]): Buffer {
   const linked = execFileSync('ldd', [...programs], { encoding: 'utf8' }).match(/\/\S+(?= \(0x)/g) ?? [];
@@ -188,7 +179,19 @@ function programsLayer(dir: string, programs: readonly string[]): Buffer {
     mkdirSync(dirname(join(dir, 'programs', path)), { recursive: true });
     copyFileSync(path, join(dir, 'programs', path));
   }
+  // Servers for SFTP want to know who they are.
+  mkdirSync(join(dir, 'programs/etc'), { recursive: true });
+  writeFileSync(join(dir, 'programs/etc/passwd'), 'root:x:0:0:root:/:/bin/bash\n');
   return tar(dir, 'programs');
+}
+
+function filesLayer(dir: string, name: string, files: Record<string, string>): Buffer {
+  for (const [path, source] of Object.entries(files)) {
+    const target = join(dir, `files-${name}`, path);
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(source, target, { recursive: true, dereference: true });
+  }
+  return tar(dir, `files-${name}`);
 }
 
 function randomLayer(dir: string, size: number): Buffer {
