@@ -79,7 +79,7 @@ describe.skipIf(why !== null)('web ports of a real container, over two gateways'
     const key = web.renter.key;
     const { headers } = await echoed({
       headers: {
-        cookie: 'theirs=1; __Host-gpu_web=x; gpu_session=y; also=2',
+        cookie: 'theirs=1; __Host-gpu_web=x; console=y; also=2',
         authorization: `Bearer ${key}`,
         'x-api-key': key,
         'proxy-authorization': `Basic ${Buffer.from(`${key}:`).toString('base64')}`,

@@ -67,7 +67,7 @@ describe('the headers that a container gets', () => {
     ['X-Api-Key', KEY],
     ['X-Whatever', `a ${KEY.replace('live', 'host')} b`],
     ['Cookie', 'gpu_web=x'],
-    ['Cookie', ' __Host-gpu_web = x ; GPU_SESSION=y; __Secure-gpu_session=z'],
+    ['Cookie', ' __Host-gpu_web = x ; CONSOLE=y; __Secure-console=z'],
   ])('have no %s: %s', (name, value) => {
     expect(passed(name, value)).toEqual([]);
   });
@@ -96,7 +96,7 @@ it('leaves a visitor no cookie beyond the host, and none that is the gateway’s
   expect(cookie('a=b; Domain')).toBe('a=b');
   expect(cookie('domain=x; Path=/')).toBe('domain=x; Path=/');
   expect(cookie('gpu_web=x')).toBeUndefined();
-  expect(cookie(' __Host-gpu_session =x')).toBeUndefined();
+  expect(cookie(' __Host-console =x')).toBeUndefined();
   expect(
     headersForVisitor(['Clear-Site-Data', '*', 'Alt-Svc', 'h3=":443"', 'Connection', 'X', 'X', '1', 'Y', '2']),
   ).toEqual(['Y', '2']);

@@ -55,7 +55,7 @@ const routes = {
       'wide=1; Path=/; Domain=gpu.localhost; Secure',
       'wider=1;dOmAiN = .localhost',
       'gpu_web=stolen; Path=/',
-      '__Host-gpu_session=stolen; Path=/; Secure',
+      '__Host-console=stolen; Path=/; Secure',
     ]);
     response.setHeader('Clear-Site-Data', '"cookies"');
     response.setHeader('Connection', 'X-Hop, keep-alive');

@@ -100,7 +100,7 @@ export class RealFleet {
     const host = await this.enrolled();
     await adminJson(['machine', 'online', host.machineId], this.env);
     host.start();
-    await until('the machine is offered', () => this.isOffered(host.machineId), 20_000);
+    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000);
     return host;
   }
 
