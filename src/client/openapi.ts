@@ -353,7 +353,7 @@ export interface operations {
                             created_at: string;
                             /**
                              * Format: date-time
-                             * @description Null while it runs.
+                             * @description The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.
                              */
                             stopped_at: string | null;
                         }[];
@@ -429,7 +429,7 @@ export interface operations {
                         created_at: string;
                         /**
                          * Format: date-time
-                         * @description Null while it runs.
+                         * @description The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.
                          */
                         stopped_at: string | null;
                     };
@@ -491,7 +491,7 @@ export interface operations {
                         created_at: string;
                         /**
                          * Format: date-time
-                         * @description Null while it runs.
+                         * @description The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.
                          */
                         stopped_at: string | null;
                     };
@@ -602,7 +602,7 @@ export interface operations {
                         created_at: string;
                         /**
                          * Format: date-time
-                         * @description Null while it runs.
+                         * @description The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.
                          */
                         stopped_at: string | null;
                     };

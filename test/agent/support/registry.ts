@@ -218,7 +218,7 @@ async function pushImage(
       os: 'linux',
       config: {
         Cmd: command,
-        Env: ['PATH=/bin'],
+        Env: ['PATH=/bin:/usr/bin'],
         WorkingDir: '/',
         ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
       },
