@@ -29,6 +29,15 @@ export class WebFleet {
 
   static async open(): Promise<WebFleet> {
     const fleet = await RealFleet.open();
+    try {
+      return await WebFleet.#on(fleet);
+    } catch (error) {
+      await fleet.close();
+      throw error;
+    }
+  }
+
+  static async #on(fleet: RealFleet): Promise<WebFleet> {
     await fleet.registry.push(WEB, {
       command: [process.execPath, '/app/server.mjs'],
       programs: [process.execPath],
