@@ -432,7 +432,7 @@ describe.skipIf(why !== null)('web ports of a real container, over two gateways'
     }
     for (const gateway of web.gateways) {
       const stranger = await subscribe(gateway, follow, { key: web.stranger.key });
-      expect(stranger.text()).toContain('not_found');
+      await until('a refusal', async () => stranger.text().includes('not_found'), 10_000);
     }
     const { body } = await web.stranger.graphql(query(1));
     expect(body.errors[0].extensions.code).toBe('not_found');
