@@ -17,10 +17,9 @@ export function logsOf(streams: Streams): OpenLogs {
     const { accountId, keyId: apiKeyId, session } = opener;
     const target = { kind: 'logs' as const, tail, since: since === null ? null : Number(since), follow };
     const wanted = { opener: { accountId, apiKeyId, session, sshKeyId: null }, instanceId, target };
-    const stream = await streams.open(wanted, signal).catch((error: unknown) => {
+    return streams.open(wanted, signal).catch((error: unknown) => {
       throw error instanceof StreamRefused ? refusalOf(error) : error;
     });
-    return { stdout: stream, stderr: stream.stderr, destroy: () => stream.destroy() };
   };
 }
 

@@ -43,7 +43,10 @@ export const execTarget = z.object({
 });
 /** A TCP connection to a port inside: of its loopback, else of its own address. */
 export const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
-/** What the container wrote to its standard streams: lines, each beginning with its time (RFC 3339) and a space. */
+/**
+ * What the container wrote: lines, each beginning with `o` or `e` for standard output or error, then its time (RFC 3339)
+ * and a space. The order of lines is the engine's.
+ */
 export const logsTarget = z.object({
   kind: z.literal('logs'),
   /** Lines from the end; null for all that is kept. */

@@ -1,12 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { Instant } from './rules/time.js';
 
-/** What the engine of an instance's machine keeps of its output. */
-export interface LogSource {
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  destroy(): void;
-}
+/** What the engine of an instance's machine keeps of its output, as lines of src/domain/rules/log-line.ts. */
+export type LogSource = Readable;
 
 export interface WantedLogs {
   /** The account and key that ask; also the console session, where the key came by one. */

@@ -34,8 +34,8 @@ export class PortAgent extends Agent {
   ): undefined {
     const { host, port, accountId } = options as { host: string; port: number; accountId: string };
     this.#open({ accountId, instanceId: host, port: Number(port) }).then(
-      // Node's client lets go of a connection that is not kept by this method of sockets.
-      (stream) => callback!(null, Object.assign(stream, { destroySoon: () => stream.destroy() })),
+      // Node's client calls these methods of sockets: the first to let go of a connection that is not kept.
+      (stream) => callback!(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream })),
       (error: Error) => callback!(error, undefined as unknown as Duplex),
     );
     return undefined;
@@ -55,6 +55,6 @@ export class PortAgent extends Agent {
 
   override reuseSocket(stream: Duplex, request: ClientRequest): void {
     this.#free.get(stream)?.();
-    request.reusedSocket = true;
+    super.reuseSocket(stream, request);
   }
 }

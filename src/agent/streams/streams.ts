@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
 import { type Engine, EngineFault, type Exec } from '../engine/engine.js';
@@ -19,6 +20,7 @@ import {
   type StreamTarget,
 } from '../stream-protocol.js';
 import { inShell } from './login.js';
+import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
 
 /** Ids that are remembered: two gateways may name the same one. */
@@ -177,9 +179,12 @@ export class AgentStreams {
     const logs = await this.#deps.engine.logs(instanceId, { tail, since, follow }, ending.signal);
     stream.say({ type: 'opened' });
     stream.resume();
-    await logs.output(stream, stream.stderr).catch((error) => {
+    const [out, err] = [markedLines(stream, 'o'), markedLines(stream, 'e')];
+    await logs.output(out, err).catch((error) => {
       if (!ending.signal.aborted) stream.destroy(error as Error);
     });
+    // A last line without an end is told too.
+    await Promise.all([out, err].map((each) => finished(each.end())));
     stream.end();
     await new Promise<void>((resolve) => (stream.destroyed ? resolve() : void stream.once('close', resolve)));
   }

@@ -10,7 +10,7 @@ export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
 const MAX_PASSES = 4;
 
 /** The gateway's own cookies: of web links and of the console. */
-const OWN_COOKIE = /^(__Host-|__Secure-)?gpu_(web|session)$/i;
+const OWN_COOKIE = /^(__Host-|__Secure-)?(gpu_web|console)$/i;
 /** The gateway's own secrets, wherever they stand in a header. */
 const OWN_SECRET = /gpu_(live|host|join)_[0-9a-f]{40}/i;
 /** Of one connection (RFC 9110, 7.6.1), and what the proxy writes anew. */

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { isAccepted } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
@@ -14,9 +13,11 @@ const MAX_ANSWER = 1_000_000;
 /** Lines and characters that wait for a slow reader; then the container's lines wait in the engine's file. */
 const MAX_WAITING_LINES = 500;
 const MAX_WAITING = 250_000;
+const MAX_LINES = 1_000;
 const READ_WITHIN_MS = 20_000;
-/** With its time. */
+/** With its mark and time. */
 const MAX_RAW_LINE = MAX_LOG_LINE + 64;
+const RETRY_AFTER_SECONDS = 5;
 
 export interface LogsInput {
   id: string;
@@ -33,24 +34,33 @@ export async function instanceLogs(
 ): Promise<LogLine[]> {
   const tail = checkOptional('tail', fields.logTail, input.tail)!;
   const slot = deps.subscriptions.open('logs', caller);
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(READ_WITHIN_MS)]);
   try {
     const wanted = { opener: caller, instanceId: id, tail, since: input.since ?? null, follow: false };
-    const source = await opened(deps, wanted, signal);
-    const queue = new LineQueue(source, signal);
-    const lines: LogLine[] = [];
-    let size = 0;
-    for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
-      for (const line of batch) {
-        lines.push(line);
-        size += line.text.length;
-        while (size > MAX_ANSWER || lines.length > tail) size -= lines.shift()!.text.length;
-      }
-    }
-    return lines.sort(byTime);
+    return lastOf(await readLines(deps, wanted, gone), tail);
   } finally {
     slot.close();
   }
+}
+
+/** What is kept now; of much the last. */
+async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(READ_WITHIN_MS)]);
+  const queue = new LineQueue(await opened(deps, wanted, signal), signal);
+  const lines: LogLine[] = [];
+  let size = 0;
+  for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
+    for (const line of batch) {
+      lines.push(line);
+      size += line.text.length;
+      while (size > MAX_ANSWER || lines.length > MAX_LINES) size -= lines.shift()!.text.length;
+    }
+  }
+  return lines;
+}
+
+/** Podman gives more than the tail that it was asked for. */
+function lastOf(lines: LogLine[], tail: number): LogLine[] {
+  return tail === 0 ? [] : lines.slice(-tail);
 }
 
 /**
@@ -72,10 +82,12 @@ export async function followLogs(
   };
   gone.addEventListener('abort', end, { once: true });
   if (gone.aborted) end();
-  const wanted = { opener: caller, instanceId: id, tail, since: input.since ?? null, follow: true };
+  const wanted = { opener: caller, instanceId: id, since: input.since ?? null };
   try {
-    const first = await opened(deps, wanted, ending.signal);
-    const lines = batchesOf(deps, wanted, first, slot, ending);
+    const kept = await readLines(deps, { ...wanted, tail: MAX_LINES, follow: false }, ending.signal);
+    const place = placeAfter(kept);
+    const first = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
+    const lines = batchesOf(deps, { wanted, told: lastOf(kept, tail), place, first, slot, ending });
     const iterator: AsyncIterableIterator<LogLine[]> = {
       next: () => lines.next(),
       return: () => {
@@ -91,23 +103,56 @@ export async function followLogs(
   }
 }
 
-async function* batchesOf(
-  deps: Deps,
-  wanted: WantedLogs,
-  first: LogSource,
-  slot: Stream,
-  ending: AbortController,
-): AsyncGenerator<LogLine[], void> {
-  let last = '';
+/** How far a reader is: the time of the last line, and how many lines of that time there were, for Podman tells seconds. */
+interface Place {
+  time: string;
+  lines: number;
+  /** What an engine is asked for to go on. */
+  from(since: Instant | null): { tail: null; since: Instant | null };
+}
+
+function placeAfter(lines: readonly LogLine[]): Place {
+  const time = lines.at(-1)?.time ?? '';
+  return {
+    time,
+    lines: lines.filter((line) => line.time === time).length,
+    from: (since) => ({ tail: null, since: time === '' ? since : BigInt(Math.floor(Date.parse(time) / 1_000)) }),
+  };
+}
+
+interface Following {
+  wanted: Pick<WantedLogs, 'opener' | 'instanceId' | 'since'>;
+  told: LogLine[];
+  place: Place;
+  first: LogSource;
+  slot: Stream;
+  ending: AbortController;
+}
+
+async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogLine[], void> {
+  const { wanted, told, first, slot, ending } = following;
+  let { place } = following;
   try {
-    for (let source: LogSource | null = first; source !== null; ) {
+    if (told.length > 0) yield told;
+    for (let source = first; ; ) {
       const queue = new LineQueue(source, ending.signal);
+      const before = place;
+      let ofBefore = 0;
+      const isNew = ({ time }: LogLine) => {
+        if (time !== before.time) return time > before.time;
+        ofBefore += 1;
+        return ofBefore > before.lines;
+      };
       for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {
-        const news = batch.filter(({ time }) => time === '' || time > last);
-        if (news.length > 0) yield news;
-        last = news.at(-1)?.time || last;
+        const news = batch.filter(isNew);
+        if (news.length === 0) continue;
+        const after = placeAfter(news);
+        place = after.time === place.time ? { ...after, lines: place.lines + after.lines } : after;
+        yield news;
       }
-      source = await reopened(deps, { ...wanted, tail: last === '' ? wanted.tail : null }, last, slot, ending.signal);
+      // The engine ends what it sends when the container ends: it is asked again when that may have changed.
+      if ((await slot.nextChanges()) === null) return;
+      source = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
     }
   } catch (error) {
     if (ending.signal.aborted) return;
@@ -120,49 +165,39 @@ async function* batchesOf(
   }
 }
 
-/** The engine ends what it sends when the container ends: looks again when that may have changed. Null at the end. */
-async function reopened(
-  deps: Deps,
-  wanted: WantedLogs,
-  last: string,
-  slot: Stream,
-  signal: AbortSignal,
-): Promise<LogSource | null> {
-  if ((await slot.nextChanges()) === null) return null;
-  const since = last === '' ? wanted.since : BigInt(Math.floor(Date.parse(last) / 1_000));
-  return opened(deps, { ...wanted, since }, signal);
-}
-
 function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Promise<LogSource> {
   if (openLogs === null) throw new DomainError('unavailable', 'nothing reaches into instances here');
   return openLogs(wanted, signal);
 }
 
-function byTime(a: LogLine, b: LogLine): number {
-  return a.time < b.time ? -1 : a.time > b.time ? 1 : 0;
-}
-
-/** Both streams of a container as lines. Stops reading while too many wait. */
+/** What comes as lines. Stops reading while too many wait. */
 class LineQueue {
   readonly #source: LogSource;
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
   #waiting: LogLine[] = [];
   #size = 0;
-  #open = 2;
+  #isOver = false;
   #fault: Error | null = null;
   #wake: () => void = () => {};
 
   constructor(source: LogSource, signal: AbortSignal) {
     this.#source = source;
-    this.#read(source.stdout, 'STDOUT');
-    this.#read(source.stderr, 'STDERR');
-    const abort = () => this.#fail(new DomainError('unavailable', 'the machine takes too long to answer'));
+    source.on('data', (chunk: Buffer) => this.#take(chunk));
+    source.once('end', () => {
+      this.#isOver = true;
+      this.#wake();
+    });
+    source.on('error', () => this.#fail('the machine broke the stream off'));
+    source.once('close', () => this.#isOver || this.#fail('the machine broke the stream off'));
+    const abort = () => this.#fail('the machine takes too long to answer');
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
   }
 
   /** What has come since the last call, oldest first; null at the end. */
   async next(): Promise<LogLine[] | null> {
-    while (this.#waiting.length === 0 && this.#open > 0 && this.#fault === null) {
+    while (this.#waiting.length === 0 && !this.#isOver && this.#fault === null) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -171,43 +206,29 @@ class LineQueue {
       const batch = this.#waiting;
       this.#waiting = [];
       this.#size = 0;
-      this.#source.stdout.resume();
-      this.#source.stderr.resume();
-      return batch.sort(byTime);
+      this.#source.resume();
+      return batch;
     }
     if (this.#fault !== null) throw this.#fault;
     this.#source.destroy();
     return null;
   }
 
-  #read(stream: Readable, name: LogLine['stream']): void {
-    const decoder = new StringDecoder('utf8');
-    let rest = '';
-    const take = (text: string) => {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop()!.slice(0, MAX_RAW_LINE);
-      for (const line of lines) this.#add(readLogLine(line, name));
-    };
-    stream.on('data', (chunk: Buffer) => {
-      take(decoder.write(chunk));
-      if (this.#waiting.length >= MAX_WAITING_LINES || this.#size >= MAX_WAITING) stream.pause();
-    });
-    stream.once('end', () => {
-      if (rest !== '') this.#add(readLogLine(rest, name));
-      this.#open -= 1;
-      this.#wake();
-    });
-    stream.once('error', () => this.#fail(new DomainError('unavailable', 'the machine broke the stream off')));
-  }
-
-  #add(line: LogLine): void {
-    this.#waiting.push(line);
-    this.#size += line.text.length;
+  #take(chunk: Buffer): void {
+    const lines = (this.#rest + this.#decoder.write(chunk)).split('\n');
+    this.#rest = lines.pop()!.slice(0, MAX_RAW_LINE);
+    for (const text of lines) {
+      const line = readLogLine(text);
+      if (line === null) continue;
+      this.#waiting.push(line);
+      this.#size += line.text.length;
+    }
+    if (this.#waiting.length >= MAX_WAITING_LINES || this.#size >= MAX_WAITING) this.#source.pause();
     this.#wake();
   }
 
-  #fail(error: Error): void {
-    this.#fault ??= error;
+  #fail(message: string): void {
+    this.#fault ??= new DomainError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
     this.#source.destroy();
     this.#wake();
   }

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Gateway, openGateway } from '../../../src/compose.js';
 import { readConfig } from '../../../src/config.js';
@@ -10,7 +9,11 @@ import { client, createRenter, type Renter } from '../../support/gateway.js';
 
 export const WEB = 'web';
 export const DOMAIN = 'gpu.localhost';
-const SERVER = join(import.meta.dirname, 'web-server.mjs');
+/** What the container runs, beside Node itself. */
+const FILES = {
+  'app/server.mjs': join(import.meta.dirname, 'web-server.mjs'),
+  'app/ws': join(PACKAGE_ROOT, 'node_modules/ws'),
+};
 
 /** Two gateways on one database, a host whose agent asks the first, and an instance that serves on ports 8080 to 8082. */
 export class WebFleet {
@@ -26,10 +29,19 @@ export class WebFleet {
 
   static async open(): Promise<WebFleet> {
     const fleet = await RealFleet.open();
+    try {
+      return await WebFleet.#on(fleet);
+    } catch (error) {
+      await fleet.close();
+      throw error;
+    }
+  }
+
+  static async #on(fleet: RealFleet): Promise<WebFleet> {
     await fleet.registry.push(WEB, {
-      command: ['/app/node', '/app/server.mjs'],
-      glibc: true,
-      files: nodeFiles(),
+      command: [process.execPath, '/app/server.mjs'],
+      programs: [process.execPath],
+      files: FILES,
       ports: [8081, 8080],
     });
     await fleet.engine.pull(`${fleet.registry.at}/${WEB}:latest`);
@@ -100,17 +112,4 @@ async function deployWeb(renter: Renter, host: RealHost): Promise<string> {
   const answer = await renter.rest('POST', '/instances', body);
   if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
   return answer.body.id;
-}
-
-/** Node as it is here, its libraries, and what the server imports. */
-function nodeFiles(): Record<string, string> {
-  const files: Record<string, string> = {
-    'app/node': process.execPath,
-    'app/server.mjs': SERVER,
-    'app/ws': join(PACKAGE_ROOT, 'node_modules/ws'),
-  };
-  const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
-  for (const [, path] of libraries.matchAll(/ (\/\S+) \(/g))
-    files[`${dirname(path!).slice(1)}/${path!.split('/').at(-1)}`] = path!;
-  return files;
 }

@@ -55,7 +55,7 @@ const routes = {
       'wide=1; Path=/; Domain=gpu.localhost; Secure',
       'wider=1;dOmAiN = .localhost',
       'gpu_web=stolen; Path=/',
-      '__Host-gpu_session=stolen; Path=/; Secure',
+      '__Host-console=stolen; Path=/; Secure',
     ]);
     response.setHeader('Clear-Site-Data', '"cookies"');
     response.setHeader('Connection', 'X-Hop, keep-alive');
@@ -71,7 +71,7 @@ const routes = {
   '/never': () => {},
   '/log': (request, response) => {
     const query = new URL(request.url, 'http://x').searchParams;
-    console.log(query.get('out') ?? '');
+    if (query.has('out')) console.log(query.get('out'));
     if (query.has('err')) console.error(query.get('err'));
     response.end();
   },
@@ -104,7 +104,7 @@ const answers = {
 };
 createTcpServer((socket) => {
   socket.on('error', () => {});
-  socket.once('data', (data) => {
+  socket.on('data', (data) => {
     const path = String(data).split(' ')[1];
     if (path === '/bytes') socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${data}`);
     else socket.write(answers[path] ?? '');

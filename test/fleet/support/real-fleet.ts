@@ -100,7 +100,7 @@ export class RealFleet {
     const host = await this.enrolled();
     await adminJson(['machine', 'online', host.machineId], this.env);
     host.start();
-    await until('the machine is offered', () => this.isOffered(host.machineId), 20_000).catch((error) => {
+    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000).catch((error) => {
       throw new Error(`${error.message}; its agent: ${host.log.slice(-2_000)}`);
     });
     return host;

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { MAX_LOG_LINE, readLogLine } from '../../src/domain/rules/log-line.js';
+
+it('reads times so that texts compare as times do', () => {
+  const timeOf = (line: string) => readLogLine(line)?.time;
+  expect(readLogLine('o2026-11-22T07:00:00.5Z words here')).toEqual({
+    time: '2026-11-22T07:00:00.500000000Z',
+    stream: 'STDOUT',
+    text: 'words here',
+  });
+  expect(readLogLine('e2026-11-22T07:00:00+05:30 \u001b[31mred\r')).toEqual({
+    time: '2026-11-22T01:30:00.000000000Z',
+    stream: 'STDERR',
+    text: '\u001b[31mred',
+  });
+  expect(timeOf('o2026-11-22T07:00:00.123456789Z')! > timeOf('o2026-11-22T07:00:00.12Z')!).toBe(true);
+  expect(readLogLine(`o2026-11-22T07:00:00Z ${'x'.repeat(100_000)}`)!.text).toHaveLength(MAX_LOG_LINE);
+  for (const other of ['', 'o', 'x2026-11-22T07:00:00Z a', 'words', 'o2026-11-22 07:00:00 a'])
+    expect(readLogLine(other)).toBeNull();
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import {
+  headersForContainer,
+  headersForVisitor,
+  mayUsePass,
+  type Provenance,
+  passesOf,
+} from '../../src/domain/rules/web-headers.js';
+import { webSiteOf } from '../../src/domain/rules/web-site.js';
+
+const KEY = `gpu_live_${'0a'.repeat(20)}`;
+const SAID = [
+  'X-Forwarded-For',
+  '9.9.9.9',
+  'X-Forwarded-Proto',
+  'https',
+  'X-Forwarded-Host',
+  'h',
+  'X-Real-IP',
+  '9.9.9.9',
+];
+const passed = (...raw: string[]) => {
+  const all = headersForContainer(raw, { host: 'h', addresses: ['9.9.9.9'], isTls: true });
+  expect(all.slice(0, 2)).toEqual(['Host', 'h']);
+  expect(all.slice(-SAID.length)).toEqual(SAID);
+  return all.slice(2, -SAID.length);
+};
+
+describe('the headers that a container gets', () => {
+  it('keep their spelling, order and repetition', () => {
+    const raw = [
+      'Accept',
+      'a',
+      'X-B',
+      '1',
+      'x-b',
+      '2',
+      'Cookie',
+      'c=d',
+      'Authorization',
+      'Bearer theirs',
+      'X-\u00e9',
+      '\u00ff',
+    ];
+    expect(passed(...raw)).toEqual(raw);
+  });
+
+  it.each([
+    ['Connection', 'close'],
+    ['Keep-Alive', 'timeout=5'],
+    ['Transfer-Encoding', 'chunked'],
+    ['Content-Length', '5'],
+    ['TE', 'trailers'],
+    ['Trailer', 'X'],
+    ['Upgrade', 'h2c'],
+    ['Proxy-Authorization', 'Basic eA=='],
+    ['Expect', '100-continue'],
+    ['HOST', 'other'],
+    ['X-Forwarded-For', '1.2.3.4'],
+    ['x-forwarded-anything', 'x'],
+    ['Forwarded', 'for=1.2.3.4'],
+    ['X-Real-IP', '1.2.3.4'],
+    ['CF-Connecting-IP', '1.2.3.4'],
+    ['Authorization', `Bearer ${KEY}`],
+    ['Authorization', `bearer ${KEY.toUpperCase().replace('GPU_LIVE_', 'gpu_live_')}`],
+    ['Authorization', `Basic ${Buffer.from(`user:${KEY}`).toString('base64')}`],
+    ['X-Api-Key', KEY],
+    ['X-Whatever', `a ${KEY.replace('live', 'host')} b`],
+    ['Cookie', 'gpu_web=x'],
+    ['Cookie', ' __Host-gpu_web = x ; CONSOLE=y; __Secure-console=z'],
+  ])('have no %s: %s', (name, value) => {
+    expect(passed(name, value)).toEqual([]);
+  });
+
+  it('have nothing that Connection names, and keep cookies beside the gateway’s', () => {
+    expect(passed('Connection', 'X-A, close', 'X-A', '1', 'X-B', '2')).toEqual(['X-B', '2']);
+    expect(passed('Cookie', 'a=1; gpu_web=x; b=gpu_web=2; gpu_website=3')).toEqual([
+      'Cookie',
+      'a=1; b=gpu_web=2; gpu_website=3',
+    ]);
+  });
+
+  it('tell the way from the visitor as far as it is believed', () => {
+    const said = headersForContainer([], { host: 'h', addresses: ['1.1.1.1', '10.0.0.1'], isTls: false });
+    expect(said.slice(2)).toEqual([
+      ...['X-Forwarded-For', '1.1.1.1, 10.0.0.1', 'X-Forwarded-Proto', 'http'],
+      ...['X-Forwarded-Host', 'h', 'X-Real-IP', '1.1.1.1'],
+    ]);
+  });
+});
+
+it('leaves a visitor no cookie beyond the host, and none that is the gateway’s', () => {
+  const cookie = (value: string) => headersForVisitor(['Set-Cookie', value])[1];
+  expect(cookie('a=b; Path=/; Domain=gpu.example.com; Secure')).toBe('a=b; Path=/; Secure');
+  expect(cookie('a=b;DOMAIN=x;domain = .y; \tDomain\t=z')).toBe('a=b');
+  expect(cookie('a=b; Domain')).toBe('a=b');
+  expect(cookie('domain=x; Path=/')).toBe('domain=x; Path=/');
+  expect(cookie('gpu_web=x')).toBeUndefined();
+  expect(cookie(' __Host-console =x')).toBeUndefined();
+  expect(
+    headersForVisitor(['Clear-Site-Data', '*', 'Alt-Svc', 'h3=":443"', 'Connection', 'X', 'X', '1', 'Y', '2']),
+  ).toEqual(['Y', '2']);
+});
+
+it('finds the passes of a request, a few at most', () => {
+  expect(passesOf(undefined)).toEqual([]);
+  expect(passesOf('a=b; gpu_web=1; __Host-gpu_web=2;gpu_web = 3; xgpu_web=4')).toEqual(['1', '2', '3']);
+  expect(passesOf(Array(100).fill('gpu_web=1').join('; '))).toHaveLength(4);
+});
+
+describe('whether a request may use a pass', () => {
+  const DOMAIN = 'gpu.example.com';
+  const own = 'i-31f72534';
+  const may = (changes: Partial<Provenance>) => {
+    const nothing = { origin: undefined, fetchSite: undefined, fetchMode: undefined, fetchDest: undefined };
+    return mayUsePass({ method: 'GET', ...nothing, ...changes }, own, (host) => webSiteOf(host, DOMAIN));
+  };
+  const tab = { fetchMode: 'navigate', fetchDest: 'document' };
+
+  it.each<Partial<Provenance>>([
+    {},
+    { method: 'POST' },
+    { fetchSite: 'same-origin', method: 'POST' },
+    { fetchSite: 'none' },
+    { fetchSite: 'cross-site', ...tab },
+    { fetchSite: 'same-site', ...tab, method: 'HEAD' },
+    { origin: `https://${own}.${DOMAIN}`, method: 'POST' },
+    { origin: `http://${own}-8888.${DOMAIN}:4000`, fetchSite: 'same-site' },
+  ])('yes: %o', (changes) => {
+    expect(may(changes)).toBe(true);
+  });
+
+  it.each<Partial<Provenance>>([
+    { fetchSite: 'same-site', fetchMode: 'no-cors', fetchDest: 'image' },
+    { fetchSite: 'same-site', fetchMode: 'navigate', fetchDest: 'iframe' },
+    { fetchSite: 'cross-site', ...tab, method: 'POST' },
+    { fetchSite: 'whatever' },
+    { origin: 'null' },
+    { origin: `https://i-00000000.${DOMAIN}` },
+    { origin: `https://${own}.${DOMAIN}.evil.example` },
+    { origin: `https://${DOMAIN}`, method: 'POST' },
+    { origin: '', method: 'POST' },
+  ])('no: %o', (changes) => {
+    expect(may(changes)).toBe(false);
+  });
+});

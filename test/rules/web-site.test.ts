@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { isWebPath, webHostOf, webSiteOf } from '../../src/domain/rules/web-site.js';
+
+const DOMAIN = 'gpu.example.com';
+const ID = 'i-31f72534';
+const site = (host: string) => webSiteOf(host, DOMAIN);
+
+describe('what a host name leads to', () => {
+  it('is the first port of an instance, or the one that it names', () => {
+    expect(site(`${ID}.${DOMAIN}`)).toEqual({ instanceId: ID, port: null });
+    expect(site(`${ID}-8888.${DOMAIN}`)).toEqual({ instanceId: ID, port: 8_888 });
+    expect(site(`${ID}-65535.${DOMAIN}`)).toEqual({ instanceId: ID, port: 65_535 });
+    for (const port of [null, 1, 65_535]) expect(site(webHostOf(ID, port, DOMAIN))).toEqual({ instanceId: ID, port });
+  });
+
+  it.each([
+    `${ID}-80.${DOMAIN}`.toUpperCase(),
+    `${ID}-80.${DOMAIN}.`,
+    `${ID}-80.${DOMAIN}:4000`,
+    `${ID}-80.${DOMAIN}.:4000`,
+    `${ID}-80.${DOMAIN}:`,
+  ])('is the same however it is spelled: %s', (host) => {
+    expect(site(host)).toEqual({ instanceId: ID, port: 80 });
+  });
+
+  it.each([
+    `i-.${DOMAIN}`,
+    `i-31f7253.${DOMAIN}`,
+    `i-31f725345.${DOMAIN}`,
+    `i-31f7253g.${DOMAIN}`,
+    `${ID}-.${DOMAIN}`,
+    `${ID}-0.${DOMAIN}`,
+    `${ID}-080.${DOMAIN}`,
+    `${ID}-65536.${DOMAIN}`,
+    `${ID}-99999.${DOMAIN}`,
+    `${ID}-80-81.${DOMAIN}`,
+    `${ID}--80.${DOMAIN}`,
+    `a.${ID}.${DOMAIN}`,
+    `.${ID}.${DOMAIN}`,
+    `${ID}\u0000.${DOMAIN}`,
+  ])('is no instance, and not the gateway: %s', (host) => {
+    expect(site(host)).toBeNull();
+  });
+
+  it.each([
+    '',
+    '.',
+    ':4000',
+    DOMAIN,
+    `.${DOMAIN}`,
+    `www.${DOMAIN}`,
+    `${ID}.${DOMAIN}..`,
+    `${ID}.${DOMAIN}:123456`,
+    `x${ID}.${DOMAIN}`,
+    `${ID}.${DOMAIN}.evil.example`,
+    `${ID}x${DOMAIN}`,
+    ID,
+    '127.0.0.1:4000',
+    '[::1]:4000',
+    '[fe80::1%25eth0]',
+    `${'i-'.repeat(5_000)}.${DOMAIN}`,
+    `${'a.'.repeat(5_000)}${ID}.${DOMAIN}`,
+  ])('is the gateway: %s', (host) => {
+    expect(site(host)).toBeUndefined();
+  });
+});
+
+it('takes a path of the same host and nothing that leads elsewhere', () => {
+  for (const path of ['/', '/a/b?c=d#e', '/?next=//x']) expect(isWebPath(path), path).toBe(true);
+  for (const path of [
+    '',
+    'a',
+    '//evil.example',
+    '/\\evil.example',
+    'http://evil.example/',
+    '/a b',
+    '/a\nb',
+    '/\t/evil',
+  ])
+    expect(isWebPath(path), path).toBe(false);
+});
