@@ -3,6 +3,7 @@ import type { PaymentProcessor } from '../payments/processor.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Fleet } from './fleet/fleet.js';
+import { MachineLoader } from './instances/machine-loader.js';
 import { Inventory } from './inventory/inventory.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
@@ -25,6 +26,8 @@ export interface Deps {
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
   accountLoader: AccountLoader;
+  /** Reads machines that are judged beforehand. */
+  machineLoader: MachineLoader;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
   /** The host agents that talk to this process. */
@@ -47,6 +50,7 @@ export function createDeps(
     inventory: new Inventory(db),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
+    machineLoader: new MachineLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),
     payments,

@@ -105,6 +105,7 @@ export const fields = {
   topUps: wholeNumber(1, 100, 'Maximum number of top-ups returned.'),
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
+  keyName: text(1, 60, 'What you call the key.'),
   note: text(1, 1_000, 'The reason for the movement.'),
   reference: text(1, 200, 'Identifies a payment: the same reference twice moves money once.'),
 } satisfies Record<string, Field<unknown>>;

@@ -2,8 +2,11 @@ import { type AccountState, accountState } from '../domain/accounts/accounts.js'
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
 import { topUpsUnderWay } from '../domain/topups/top-ups.js';
+import { type AccountChange, accountChanges } from '../domain/updates/change-streams.js';
 import { builder, NEEDS_KEY } from './builder.js';
-import { accountOf } from './context.js';
+import { accountOf, callerOf } from './context.js';
+import { InstanceType } from './instances.js';
+import { Node } from './node.js';
 import { TopUpType } from './top-ups.js';
 
 const AccountLimits = builder.objectRef<AccountState>('AccountLimits').implement({
@@ -19,6 +22,7 @@ const AccountLimits = builder.objectRef<AccountState>('AccountLimits').implement
 });
 
 const Account = builder.objectRef<AccountState>('Account').implement({
+  interfaces: [Node],
   description: 'The account that pays for instances.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Account id.' }),
@@ -51,6 +55,7 @@ const Account = builder.objectRef<AccountState>('Account').implement({
       resolve: ({ id }, _args, { deps }) => topUpsUnderWay(deps, id),
     }),
     liveInstances: t.exposeInt('liveInstances', { description: 'Live instances: running and stopped.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that balance, spend and burn are of.' }),
     limits: t.field({ type: AccountLimits, description: 'Limits.', resolve: (account) => account }),
   }),
 });
@@ -62,5 +67,35 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The account that the API key belongs to. Needs an API key.',
     resolve: (_root, _args, context) => accountState(context.deps, accountOf(context)),
+  }),
+}));
+
+const AccountChangeType = builder.objectRef<AccountChange>('AccountChange').implement({
+  description: 'What changed of an account.',
+  fields: (t) => ({
+    account: t.expose('account', {
+      type: Account,
+      description: 'The account as it is: balance, burn, exhaustion.',
+    }),
+    instances: t.expose('instances', {
+      type: [InstanceType],
+      description:
+        'The instances that changed since the last event, as they are; 100 at most, the others follow at once.',
+    }),
+    topUps: t.expose('topUps', {
+      type: [TopUpType],
+      description: 'The top-ups that changed since the last event, as they are.',
+    }),
+  }),
+});
+
+builder.subscriptionFields((t) => ({
+  accountChanged: t.field({
+    type: AccountChangeType,
+    ...NEEDS_KEY,
+    description:
+      'All that balanceChanged, instanceChanged and topUpChanged tell, in one stream: the account now, and again with each change of its credit, burn, instances or top-ups. The first event names no instances: read them after it. Needs an API key.',
+    subscribe: (_root, _args, context) => accountChanges(context.deps, callerOf(context), context.untilGone()),
+    resolve: (change) => change,
   }),
 }));

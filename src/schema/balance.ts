@@ -2,6 +2,7 @@ import { type Balance, readBalance } from '../domain/billing/balance.js';
 import { balanceChanges } from '../domain/updates/change-streams.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
+import { InstanceType } from './instances.js';
 
 const BalanceType = builder.objectRef<Balance>('Balance').implement({
   description: "The account's credit and spend, accurate to the second.",
@@ -16,8 +17,35 @@ const BalanceType = builder.objectRef<Balance>('Balance').implement({
       type: 'USD',
       description: 'The sum of all GPU and disk rates paid now, in USD per hour: how fast the balance falls.',
     }),
+    exhaustsAt: t.expose('exhaustsAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When credit runs out at the present burn, or ran out: all running instances stop then. Null when it never will.',
+    }),
+    diskDeleteAt: t.expose('diskDeleteAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When instances are destroyed unless credit is added before: the end of the grace period after exhaustsAt.',
+    }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that all of it is of.' }),
   }),
 });
+
+builder.prismaObjectField(InstanceType, 'balance', (t) =>
+  t.field({
+    type: BalanceType,
+    description:
+      'Balance and burn of the account that pays for it, as they are now: in the answer of deploy and action, after what they did.',
+    select: { accountId: true },
+    resolve: (instance, _args, context) => {
+      // An instance is only ever shown to its owner; were it otherwise, this would show the owner's money.
+      if (instance.accountId !== accountOf(context)) throw new Error('an instance of another account');
+      return readBalance(context.deps, instance.accountId);
+    },
+  }),
+);
 
 builder.queryFields((t) => ({
   balance: t.field({

@@ -35,7 +35,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
 });
 
 builder.queryType({
-  description: 'Reads. Prices, offers and the catalogue are public; all other fields need an API key.',
+  description: 'Reads. Prices, offers, quotes and the catalogue are public; all other fields need an API key.',
 });
 builder.mutationType({ description: 'Writes. All fields need an API key.' });
 
@@ -46,6 +46,9 @@ builder.subscriptionType({
 
 /** Marks a root field that needs an API key and counts against the account's rate limit. */
 export const NEEDS_KEY = { extensions: { needsKey: true } };
+
+/** Marks a public root field that counts against the rate limit of a caller who gives a key: it then reads the account. */
+export const COUNTS_WITH_KEY = { extensions: { countsWithKey: true } };
 
 /** Description, default and bounds of an argument from its one definition; REST and OpenAPI read them from the schema. */
 export function fromField<T>(field: Field<T>) {

@@ -1,5 +1,6 @@
 import { findGpuModel, gpuModels, regions, templates } from '../domain/inventory/catalogue.js';
 import { builder } from './builder.js';
+import { Node } from './node.js';
 
 export const GpuTier = builder.enumType('GpuTier', {
   description: 'The class of a GPU model.',
@@ -12,8 +13,10 @@ export const GpuTier = builder.enumType('GpuTier', {
 });
 
 export const GpuModelType = builder.prismaObject('GpuModel', {
+  interfaces: [Node],
   description: 'A GPU model of the catalogue.',
   fields: (t) => ({
+    id: t.id({ description: 'Its id as a node: `gpu:` and the slug.', resolve: ({ slug }) => `gpu:${slug}` }),
     slug: t.exposeID('slug', { description: 'Stable identifier, used everywhere in the API.' }),
     name: t.exposeString('name', { description: 'Display name.' }),
     vramGb: t.exposeInt('vramGb', { description: 'Video memory of one GPU in GB.' }),
@@ -24,8 +27,10 @@ export const GpuModelType = builder.prismaObject('GpuModel', {
 });
 
 export const RegionType = builder.prismaObject('Region', {
+  interfaces: [Node],
   description: 'A datacenter region.',
   fields: (t) => ({
+    id: t.id({ description: 'Its id as a node: `region:` and the code.', resolve: ({ code }) => `region:${code}` }),
     code: t.exposeID('code', { description: 'Region code, used everywhere in the API.' }),
     name: t.exposeString('name', { description: 'City, and state or province where that is usual.' }),
     country: t.exposeString('country', { description: 'ISO 3166-1 alpha-2 country code.' }),
@@ -35,8 +40,10 @@ export const RegionType = builder.prismaObject('Region', {
 });
 
 const TemplateType = builder.prismaObject('Template', {
+  interfaces: [Node],
   description: 'A container template that an instance can be deployed with.',
   fields: (t) => ({
+    id: t.id({ description: 'Its id as a node: `template:` and the slug.', resolve: ({ slug }) => `template:${slug}` }),
     slug: t.exposeID('slug', { description: 'The value of the template input of a deploy.' }),
     image: t.exposeString('image', { description: 'The OCI image reference that the slug stands for.' }),
     description: t.exposeString('description', { description: 'What the image is for.' }),

@@ -11,6 +11,9 @@ import './offer-search.js';
 import './balance.js';
 import './accounts.js';
 import './api-keys.js';
+import './node.js';
+import './quotes.js';
+import './spend.js';
 import './statements.js';
 import './top-ups.js';
 

@@ -1,25 +1,32 @@
+import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
+import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
 import {
   act,
   activeInstances,
+  asOfNow,
   deploy,
   earlyExitCostOf,
   findInstance,
+  type InstanceRow,
   instanceHistory,
   type Outcome,
   reservedUntilOf,
   type Usage,
   usageOf,
 } from '../domain/instances/instances.js';
+import type { Instant } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
+import { Node } from './node.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
+import { RefusalType } from './refusals.js';
 
 const INTERVAL_CURSOR = /^GPC:T:\["S:i-[0-9a-f]{8}","S:(GPU|DISK)","N:\d{1,9}"\]$/;
 
-const InstanceStatus = builder.enumType('InstanceStatus', {
+export const InstanceStatus = builder.enumType('InstanceStatus', {
   description: 'State of an instance.',
   values: {
     RUNNING: { description: 'GPUs and disk are billed.' },
@@ -76,10 +83,47 @@ const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
     diskCost: t.expose('diskCost', { type: 'USD', description: 'Cost of the disk seconds.' }),
     earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'The charge for leaving a reserved term early.' }),
     total: t.expose('total', { type: 'USD', description: 'The sum of all parts.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which it is counted.' }),
   }),
 });
 
+const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
+  description: 'What action START would do to a stopped instance in this second.',
+  fields: (t) => ({
+    allowed: t.boolean({ description: 'Whether it would start.', resolve: ({ refusal }) => refusal === null }),
+    refusal: t.expose('refusal', {
+      type: RefusalType,
+      nullable: true,
+      description: 'Why not: its machine is taken or away, or the balance too small. Null when it would start.',
+    }),
+    preempts: t.exposeBoolean('preempts', {
+      description: 'Whether it would stop an interruptible instance that runs on its machine.',
+    }),
+    minimumGpuSeconds: t.int({
+      description: 'Seconds of GPU that the start is billed for at least: 60 where it preempts, else 0.',
+      resolve: ({ minimumGpuSeconds }) => Number(minimumGpuSeconds),
+    }),
+    coverNeeded: t.expose('coverNeeded', {
+      type: 'USD',
+      description: 'What the balance must hold: COVER_HOURS of all instances, this one running.',
+    }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that it is of.' }),
+  }),
+});
+
+/** Rows are made for one answer: all its figures are of the second in which the first of them was asked for. */
+const seconds = new WeakMap<object, Instant>();
+
+function secondOf(instance: InstanceRow, { clock }: Deps): Instant {
+  const known = seconds.get(instance);
+  if (known !== undefined) return known;
+  const second = asOfNow(instance, clock.now());
+  seconds.set(instance, second);
+  return second;
+}
+
 export const InstanceType = builder.prismaObject('Instance', {
+  interfaces: [Node],
   description: 'One rental of a machine.',
   fields: (t) => ({
     id: t.exposeID('id', { description: '`i-` and 8 hex characters.' }),
@@ -108,17 +152,28 @@ export const InstanceType = builder.prismaObject('Instance', {
       nullable: true,
       description:
         'End of the reserved term; it moves later by every second that the instance is stopped. Null in other modes.',
-      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, deps.clock.now()),
+      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, secondOf(instance, deps)),
     }),
     earlyExitCost: t.field({
       type: 'USD',
       description: 'What destroying it now would cost on top of usage.',
-      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, deps.clock.now()),
+      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(instance, deps)),
     }),
     usage: t.field({
       type: UsageType,
       description: 'Usage and charges so far, to this second.',
-      resolve: (instance, _args, { deps }) => usageOf(instance, deps.clock.now()),
+      resolve: (instance, _args, { deps }) => usageOf(instance, secondOf(instance, deps)),
+    }),
+    asOf: t.field({
+      type: 'DateTime',
+      description: 'The second that usage, earlyExitCost and reservedUntil are of.',
+      resolve: (instance, _args, { deps }) => secondOf(instance, deps),
+    }),
+    canStart: t.field({
+      type: StartCheckType,
+      nullable: true,
+      description: 'Whether it can be started now, and what that takes; null unless it is stopped.',
+      resolve: (instance, _args, { deps }) => startCheck(deps, instance),
     }),
     usageIntervals: t.relatedConnection(
       'usageIntervals',
@@ -129,8 +184,8 @@ export const InstanceType = builder.prismaObject('Instance', {
         description: 'The billed intervals, oldest first.',
         query: { orderBy: [{ startedAt: 'asc' }, { resource: 'asc' }, { ordinal: 'asc' }] },
       },
-      { description: 'A page of usage intervals.' },
-      { description: 'A usage interval on a page.' },
+      { name: 'UsageIntervalConnection', description: 'A page of usage intervals.' },
+      { name: 'UsageIntervalEdge', description: 'A usage interval on a page.' },
     ),
     machine: t.relation('machine', { description: 'The machine that it is on.' }),
   }),
@@ -143,6 +198,7 @@ const DeployInput = builder.inputType('DeployInput', {
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
     mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
 });
@@ -174,8 +230,8 @@ builder.queryFields((t) => ({
       description: 'Every instance of the account, destroyed ones included, newest first. Needs an API key.',
       resolve: (query, _root, _args, context) => instanceHistory(context.deps, accountOf(context), query),
     },
-    { description: 'A page of instances.' },
-    { description: 'An instance on a page.' },
+    { name: 'InstanceConnection', description: 'A page of instances.' },
+    { name: 'InstanceEdge', description: 'An instance on a page.' },
   ),
 }));
 

@@ -20,7 +20,7 @@ const OfferSort = builder.enumType('OfferSort', {
   },
 });
 
-const OfferFilterInput = builder.inputType('OfferFilterInput', {
+export const OfferFilterInput = builder.inputType('OfferFilterInput', {
   description:
     'The requirements of a machine, all of which must be met. A field that is left out, null or an empty list requires nothing.',
   fields: (t) => ({
@@ -94,6 +94,7 @@ builder.queryFields((t) => ({
       },
     },
     {
+      name: 'OfferConnection',
       description: 'A page of offers.',
       fields: (f) => ({
         totalCount: f.int({
@@ -102,7 +103,7 @@ builder.queryFields((t) => ({
         }),
       }),
     },
-    { description: 'An offer on a page.' },
+    { name: 'OfferEdge', description: 'An offer on a page.' },
   ),
 }));
 

@@ -1,6 +1,6 @@
 import { fields } from '../domain/fields.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
-import { findOffers, type Offer } from '../domain/inventory/offers.js';
+import { findOffer, findOffers, type Offer } from '../domain/inventory/offers.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { offerChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField } from './builder.js';
@@ -75,6 +75,14 @@ const offerArgs = builder.args((t) => ({
 }));
 
 builder.queryFields((t) => ({
+  offer: t.field({
+    type: OfferType,
+    nullable: true,
+    description:
+      'The offer of one machine, preemptible ones included; null when it is not offered now. quote says why. Public.',
+    args: { machineId: t.arg.id({ required: true, description: 'The machine id.' }) },
+    resolve: (_root, { machineId }, { deps }) => findOffer(deps, machineId),
+  }),
   offers: t.field({
     type: [OfferType],
     description:

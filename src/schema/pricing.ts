@@ -89,6 +89,11 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
     priceRule: t.string({ description: 'The pricing rule as text.', resolve: () => PRICE_RULE }),
     marketSnapshot: t.expose('marketSnapshot', { type: 'Date', description: 'The date the prices refer to.' }),
     count: t.int({ description: 'Number of entries in data.', resolve: ({ data }) => data.length }),
+    diskPricePerGbHour: t.field({
+      type: 'USD',
+      description: 'Disk in USD per GB and hour, in every mode, from deploy to destruction; locked at deploy.',
+      resolve: (_sheet, _args, { deps }) => deps.settings.diskRatePerGb,
+    }),
     recheck: t.field({
       type: MarketRecheck,
       nullable: true,

@@ -8,6 +8,7 @@ import { findTopUp, listTopUps } from '../domain/topups/top-ups.js';
 import { topUpChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
+import { Node } from './node.js';
 
 const DEFAULT_TOP_UPS = 25;
 
@@ -74,6 +75,7 @@ const TopUpAsset = builder.objectRef<{ code: AssetCode }>('TopUpAsset').implemen
 });
 
 export const TopUpType = builder.objectRef<PaidTopUp>('TopUp').implement({
+  interfaces: [Node],
   description:
     'Credit to be paid in cryptocurrency. Each payment that is final is credited once, whatever was asked for.',
   fields: (t) => ({

@@ -119,9 +119,12 @@ describe('the schema', () => {
     expect(open.map(({ name }) => name).sort()).toEqual([
       'gpuModel',
       'gpuModels',
+      'node',
+      'offer',
       'offerSearch',
       'offers',
       'pricing',
+      'quote',
       'regions',
       'templates',
     ]);
@@ -131,6 +134,7 @@ describe('the schema', () => {
     // A subscription has one field: there is no other's answer to hide.
     const events = Object.values(schema.getSubscriptionType()!.getFields());
     expect(events.map(({ name, type, extensions }) => [name, String(type), extensions.needsKey === true])).toEqual([
+      ['accountChanged', 'AccountChange!', true],
       ['balanceChanged', 'Balance!', true],
       ['instanceChanged', 'Instance!', true],
       ['offersChanged', '[Offer!]!', false],

@@ -6,7 +6,15 @@ import { check, checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
-import { type Account, credit, type LedgerKind, resume, suspend } from '../rules/lifecycle.js';
+import {
+  type Account,
+  credit,
+  diskDeleteAtOf,
+  exhaustsAtOf,
+  type LedgerKind,
+  resume,
+  suspend,
+} from '../rules/lifecycle.js';
 import { type Micro, unitsOfMicro } from '../rules/money.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
@@ -35,11 +43,17 @@ export interface AccountState {
   diskDeleteAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
+  /** The second that all of it is of. */
+  asOf: Instant;
 }
 
 export async function accountState(deps: Deps, accountId: string): Promise<AccountState> {
-  const account = await settled(deps, checkedId(accountId));
-  const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } });
+  return describeAccount(deps, await settled(deps, checkedId(accountId)));
+}
+
+/** A settled account, with what never changes of it. */
+export async function describeAccount(deps: Deps, account: Account): Promise<AccountState> {
+  const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: account.id } });
   return stateOf(deps, account, row);
 }
 
@@ -54,8 +68,6 @@ export async function listAccounts(deps: Deps): Promise<AccountState[]> {
 
 function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
   const now = latest(deps.clock.now(), account.settledAt);
-  const exhaustsAt = account.exhaustedAt ?? account.dueAt;
-  const graceEnd = account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + deps.settings.graceSeconds);
   return {
     id: account.id,
     name: row.name,
@@ -66,10 +78,11 @@ function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
     monthSpend: monthSpendAt(account, now),
     lifetimeSpend: lifetimeSpendAt(account, now),
     burnPerHour: account.burnRate,
-    exhaustsAt,
-    diskDeleteAt: account.liveInstances === 0 ? null : graceEnd,
+    exhaustsAt: exhaustsAtOf(account),
+    diskDeleteAt: diskDeleteAtOf(account, deps.settings.graceSeconds),
     liveInstances: account.liveInstances,
     requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, lifetimeSpendAt(account, now)),
+    asOf: now,
   };
 }
 

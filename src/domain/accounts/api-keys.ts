@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
+import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
 import type { Deps } from '../deps.js';
+import { checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { lifetimeSpendAt } from '../rules/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
@@ -72,24 +74,69 @@ export function listApiKeys(
   });
 }
 
+/** Null when the account has no such key. */
+export function findApiKey(deps: Deps, accountId: string, id: string): Promise<ApiKey | null> {
+  return KEY_ID.test(id) ? deps.db.prisma.apiKey.findFirst({ where: { id, accountId } }) : Promise.resolve(null);
+}
+
+export interface NewApiKey {
+  /** What its owner calls it. */
+  name?: string | null;
+  idempotencyKey?: string | null;
+}
+
 /** Only the hash of the key is stored: this answer alone holds the key itself. Refuses more than 50 unrevoked keys. */
-export async function createApiKey(deps: Deps, accountId: string): Promise<{ apiKey: ApiKey; secret: string }> {
+export async function createApiKey(
+  deps: Deps,
+  accountId: string,
+  name?: string,
+): Promise<{ apiKey: ApiKey; secret: string }> {
+  const { apiKey, secret } = await createApiKeyOnce(deps, accountId, { name: name ?? null });
+  return { apiKey, secret: secret! };
+}
+
+/** The same with an idempotency key. A request that is repeated gets its key again, and null for the secret. */
+export async function createApiKeyOnce(
+  deps: Deps,
+  accountId: string,
+  input: NewApiKey,
+): Promise<{ apiKey: ApiKey; secret: string | null }> {
+  const name = checkOptional('name', fields.keyName, input.name) ?? null;
+  const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  const request = idempotentRequest(accountId, key, 'createApiKey', [name]);
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
-  const createdAt = formatInstant(deps.clock.now());
   const id = randomId('key', KEY_ID_BYTES);
-  const created = await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so two concurrent creations can't both be the fiftieth.
-    await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
-    const { rowCount } = await transaction.query(
-      `insert into api_key (id, account_id, hash, prefix, last_four, created_at)
-       select $2, $1, $3, $4, $5, $6::timestamptz
-       where (select count(*) from api_key where account_id = $1 and revoked_at is null) < $7`,
-      [accountId, id, hashApiKey(secret), API_KEY_PREFIX, secret.slice(-4), createdAt, MAX_LIVE_API_KEYS],
-    );
-    return rowCount === 1;
-  });
-  if (!created) throw new DomainError('action_failed', `an account holds at most ${MAX_LIVE_API_KEYS} live keys`);
-  return { apiKey: await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } }), secret };
+  const create = () =>
+    inTransaction(deps.db.pool, async (transaction) => {
+      const kept = request && ((await recall(transaction, request, deps.clock.now())) as { id: string } | undefined);
+      if (kept) return kept.id;
+      const now = deps.clock.now();
+      // The account's row is locked before the count, so two concurrent creations can't both be the fiftieth.
+      await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+      const { rowCount } = await transaction.query(
+        `insert into api_key (id, account_id, hash, prefix, last_four, created_at, name)
+         select $2, $1, $3, $4, $5, $6::timestamptz, $8
+         where (select count(*) from api_key where account_id = $1 and revoked_at is null) < $7`,
+        [
+          accountId,
+          id,
+          hashApiKey(secret),
+          API_KEY_PREFIX,
+          secret.slice(-4),
+          formatInstant(now),
+          MAX_LIVE_API_KEYS,
+          name,
+        ],
+      );
+      if (rowCount === 1 && request !== null) remember(transaction, request, { id }, now);
+      return rowCount === 1 ? id : null;
+    });
+  const createdId = await onceFree(create);
+  if (createdId === null) {
+    throw new DomainError('action_failed', `an account holds at most ${MAX_LIVE_API_KEYS} live keys`);
+  }
+  const apiKey = await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id: createdId } });
+  return { apiKey, secret: createdId === id ? secret : null };
 }
 
 /** Refuses the key from now on. Revoking it again changes nothing. With `accountId` null, any account's key (operator). */

@@ -5,14 +5,14 @@ import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
-import { check, checkOptional, fields } from '../fields.js';
+import { check, checkOptional, fields, priceLimit } from '../fields.js';
 import { randomId } from '../random-id.js';
+import { admitAccount, admitMachine, checkMaxRate } from '../rules/admission.js';
 import { checkCover } from '../rules/cover.js';
-import { checkDisk } from '../rules/disk.js';
 import { checkEarlyExit } from '../rules/early-exit.js';
 import { DomainError } from '../rules/errors.js';
 import { claim } from '../rules/free-machine.js';
-import { checkInstanceLimit, MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
+import { MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
 import * as lifecycle from '../rules/lifecycle.js';
 import {
   type Account,
@@ -25,13 +25,13 @@ import {
   stop,
 } from '../rules/lifecycle.js';
 import type { Micro, Rate } from '../rules/money.js';
-import { lockedRates, type PricingMode } from '../rules/price-rule.js';
+import type { PricingMode } from '../rules/price-rule.js';
 import type { Instant } from '../rules/time.js';
-import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
+import { earlyExitCostAt, seenAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
 import { beginContainer, beginContainerStart } from './containers.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 
-export type { Usage };
+export type { InstanceRow, Usage };
 
 /** `i-` and 8 hex characters (contract section 2.3). */
 const INSTANCE_ID = /^i-[a-f0-9]{8}$/;
@@ -48,6 +48,8 @@ export interface TermsInput {
 
 export interface DeployInput extends TermsInput {
   machineId: string;
+  /** USD per hour of the whole machine in the mode; a higher price is refused. */
+  maxPricePerHour?: number | null;
 }
 
 /** The terms within their bounds. */
@@ -56,7 +58,9 @@ interface RentalTerms {
   diskGb: number;
   mode: PricingMode;
   /** The highest acceptable rate of the whole machine in the mode. */
-  maxRate?: Rate | null;
+  maxRate: Rate | null;
+  /** The machine was picked as one that fits: where it does no longer, another may. */
+  isPicked?: boolean;
 }
 
 export interface ActionInput {
@@ -127,8 +131,10 @@ export async function instanceHistory(
 /** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */
 export async function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
   const wanted = checkDeploy(input);
-  const { machineId, template, diskGb, mode } = wanted;
-  const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', [machineId, template, diskGb, mode]);
+  const { machineId, template, diskGb, mode, maxRate } = wanted;
+  // As it was before there was a highest price: answers to such requests are kept.
+  const what = [machineId, template, diskGb, mode, ...(maxRate === null ? [] : [maxRate])];
+  const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
     const account = renter(current, accountId);
     if (current.machine === undefined) throw new DomainError('deploy_failed', `no machine ${machineId} is offered`);
@@ -142,19 +148,15 @@ export function rent(
   current: Write,
   account: Account,
   machine: MachineUnderLock,
-  { template, diskGb, mode, maxRate = null }: RentalTerms,
+  { template, diskGb, mode, maxRate, isPicked = false }: RentalTerms,
 ): Instance {
-  const preempted = claim(machine, mode, 'deploy_failed');
-  checkDisk(machine, diskGb);
-  checkInstanceLimit(account);
-  const { ratePerGpu } = machine;
-  if (ratePerGpu === null) throw new Error(`model ${machine.gpu} has no price`);
-  const rates = lockedRates({ ...machine, ratePerGpu }, { mode, diskGb }, deps.settings.diskRatePerGb);
+  const { diskRatePerGb, coverSeconds } = deps.settings;
+  const claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
   // A new price was published since the machine was picked.
-  if (maxRate !== null && rates.gpuRate > maxRate) throw new StaleReadError();
-  const { coverSeconds } = deps.settings;
-  const addedRate = rates.gpuRate + rates.diskRate;
-  checkCover(account, current.at, { addedRate, preempted, coverSeconds }, 'deploy_failed');
+  if (isPicked && maxRate !== null && claimed.gpuRate > maxRate) throw new StaleReadError();
+  checkMaxRate(machine.id, claimed.gpuRate, maxRate);
+  admitAccount(account, current.at, claimed, coverSeconds);
+  const { preempted, ...rates } = claimed;
   preempt(current, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
   const instance = lifecycle.deploy(current.step(account), { id, machine, template, diskGb, mode, ...rates });
@@ -218,6 +220,11 @@ function actOn(
   return instance;
 }
 
+/** The second that its figures are of at `now`: never before its last change, and of a destroyed one its end. */
+export function asOfNow(row: InstanceRow, now: Instant): Instant {
+  return seenAt(fromRow(row), now);
+}
+
 /** What it has used and cost up to now. */
 export function usageOf(row: InstanceRow, now: Instant): Usage {
   return usageAt(fromRow(row), now);
@@ -235,7 +242,11 @@ export function earlyExitCostOf(row: InstanceRow, now: Instant): Micro {
 
 function checkDeploy(input: DeployInput) {
   if (input.machineId === '') throw new DomainError('missing_machine', 'machineId is required', { field: 'machineId' });
-  return { machineId: check('machineId', fields.machineId, input.machineId), ...checkTerms(input) };
+  return {
+    machineId: check('machineId', fields.machineId, input.machineId),
+    maxRate: priceLimit(checkOptional('maxPricePerHour', fields.maxPricePerHour, input.maxPricePerHour)),
+    ...checkTerms(input),
+  };
 }
 
 export function checkTerms(input: TermsInput) {

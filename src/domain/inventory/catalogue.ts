@@ -20,6 +20,11 @@ export async function findRegion(deps: Deps, code: string): Promise<Region | nul
   return (await regions(deps)).find((region) => region.code === code) ?? null;
 }
 
+/** Null for an unknown slug. */
+export async function findTemplate(deps: Deps, slug: string): Promise<Template | null> {
+  return (await templates(deps)).find((template) => template.slug === slug) ?? null;
+}
+
 export async function templates(deps: Deps): Promise<readonly Template[]> {
   return (await deps.inventory.current()).catalogue.templates;
 }

@@ -22,7 +22,8 @@ const CANDIDATES_AT_ONCE = 50;
 /** Entries of a list that a refusal names. */
 const NAMED_ENTRIES = 5;
 
-export interface DeployBestInput extends TermsInput {
+/** What the machine is chosen by. */
+export interface Preferences {
   filter?: OfferSearchFilter | null;
   /** The only models and regions to take, most preferred first. */
   gpus?: readonly string[] | null;
@@ -30,6 +31,8 @@ export interface DeployBestInput extends TermsInput {
   /** USD per hour of the whole machine in the mode. */
   maxPricePerHour?: number | null;
 }
+
+export interface DeployBestInput extends TermsInput, Preferences {}
 
 type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
 
@@ -51,7 +54,8 @@ export async function deployBest(deps: Deps, accountId: string, input: DeployBes
     try {
       return await writeOnce(deps, scope, request, async (current) => {
         const account = renter(current, accountId);
-        if (current.machine !== undefined) return rent(deps, current, account, current.machine, wanted);
+        if (current.machine !== undefined)
+          return rent(deps, current, account, current.machine, { ...wanted, isPicked: true });
         const locked = await firstCandidate(deps, best, async (ids) => {
           return (await fittingOf(current.transaction, best, ids))[0];
         });
@@ -134,17 +138,27 @@ async function fittingOf(
 }
 
 function checkDeployBest(input: DeployBestInput) {
+  return { ...checkPreferences(input), ...checkTerms(input) };
+}
+
+export function checkPreferences(input: Preferences) {
   return {
     filter: checkFilter(input.filter),
     gpus: checkList('gpus', fields.preferredGpus, input.gpus),
     regions: checkList('regions', fields.preferredRegions, input.regions),
     maxRate: priceLimit(checkOptional('maxPricePerHour', fields.maxPricePerHour, input.maxPricePerHour)),
-    ...checkTerms(input),
   };
 }
 
 /** Names all that was asked for, so that the caller sees what to relax. */
-function nothingFits({ filter, gpus, regions, maxRate, diskGb, mode }: CheckedDeployBest): string {
+export function nothingFits({
+  filter,
+  gpus,
+  regions,
+  maxRate,
+  diskGb,
+  mode,
+}: Omit<CheckedDeployBest, 'template' | 'idempotencyKey'>): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
   const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
     .filter(([, value]) => value !== null && value !== false)

@@ -62,6 +62,11 @@ export class OfferIndex {
     }
   }
 
+  /** The offer of a machine; null when it is not offered. */
+  offerOf(machineId: string): Offer | null {
+    return this.#offers.get(machineId) ?? null;
+  }
+
   /** Adds a machine, or moves it to its new place. */
   put(machine: OfferedMachine): void {
     this.remove(machine.machineId);

@@ -19,6 +19,11 @@ export interface OfferFilter {
 
 const ANY_OFFER = checkFilter(null);
 
+/** The machine's offer, preemptible or not; null when it is not offered. */
+export async function findOffer(deps: Deps, machineId: string): Promise<Offer | null> {
+  return (await deps.inventory.current()).offers.offerOf(machineId);
+}
+
 /** Cheapest first, then more reliable, then by machine id. An unknown model or region gives none. */
 export async function findOffers(deps: Deps, filter: OfferFilter): Promise<Offer[]> {
   const gpu = checkOptional('gpu', fields.gpu, filter.gpu);

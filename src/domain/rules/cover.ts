@@ -1,26 +1,39 @@
 import { type Accrual, balanceAt, balanceUnitsAt } from './accrual.js';
 import { DomainError, type ErrorCode } from './errors.js';
-import { formatUsd, type Rate, shownCost, unitsOfUsage } from './money.js';
+import { formatUsd, type Rate, shownCost, type Units, unitsOfUsage } from './money.js';
 import { type Instant, SECONDS_PER_HOUR } from './time.js';
+
+export interface AddedRates {
+  addedRate: Rate;
+  /** What has to stop for it. */
+  preempted: { accountId: string; gpuRate: Rate } | null;
+  coverSeconds: bigint;
+}
+
+/** What the balance must hold: `coverSeconds` of every rate that the account would then be paying. */
+export function coverNeeded(
+  account: Pick<Accrual, 'burnRate'> & { id: string },
+  { addedRate, preempted, coverSeconds }: AddedRates,
+): Units {
+  return unitsOfUsage(burnAfter(account, { addedRate, preempted }), coverSeconds);
+}
+
+/** The sum of the rates of now and `addedRate`, less the rate of an instance of its own that yields. */
+export function burnAfter(
+  { id, burnRate }: { id: string; burnRate: Rate },
+  { addedRate, preempted }: Pick<AddedRates, 'addedRate' | 'preempted'>,
+): Rate {
+  return burnRate + addedRate - (preempted?.accountId === id ? preempted.gpuRate : 0n);
+}
 
 /**
  * Before a deploy or start the balance must cover, for `coverSeconds`, every GPU and disk rate that the account would
- * then be paying: those of now, plus `addedRate`, less the rate of an instance of its own that yields. Refuses with `code`.
+ * then be paying. Refuses with `code`.
  */
-export function checkCover(
-  account: Accrual & { id: string },
-  at: Instant,
-  {
-    addedRate,
-    preempted,
-    coverSeconds,
-  }: { addedRate: Rate; preempted: { accountId: string; gpuRate: Rate } | null; coverSeconds: bigint },
-  code: ErrorCode,
-): void {
-  const freedRate = preempted?.accountId === account.id ? preempted.gpuRate : 0n;
-  const needed = unitsOfUsage(account.burnRate + addedRate - freedRate, coverSeconds);
+export function checkCover(account: Accrual & { id: string }, at: Instant, added: AddedRates, code: ErrorCode): void {
+  const needed = coverNeeded(account, added);
   if (balanceUnitsAt(account, at) >= needed) return;
-  const hours = Number(coverSeconds) / Number(SECONDS_PER_HOUR);
+  const hours = Number(added.coverSeconds) / Number(SECONDS_PER_HOUR);
   const [has, needs] = [balanceAt(account, at), shownCost(needed)].map(formatUsd);
   throw new DomainError(code, `balance too small: ${has} USD does not cover ${hours} h of all instances, ${needs} USD`);
 }

@@ -49,3 +49,20 @@ export class DomainError extends Error {
     };
   }
 }
+
+/** A refusal told as an answer, before anything was asked to be done. */
+export interface Refused {
+  code: ErrorCode;
+  message: string;
+}
+
+/** What `check` refuses; null when it passes. */
+export function refusedBy(check: () => void): Refused | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof DomainError) return { code: error.code, message: error.message };
+    throw error;
+  }
+}

@@ -119,6 +119,21 @@ export function isDue(account: Pick<Account, 'dueAt'>, now: Instant): boolean {
   return account.dueAt !== null && account.dueAt < now;
 }
 
+/** When credit runs out at the present burn, or ran out; null when it never will. */
+export function exhaustsAtOf({ exhaustedAt, dueAt }: Pick<Account, 'exhaustedAt' | 'dueAt'>): Instant | null {
+  return exhaustedAt ?? dueAt;
+}
+
+/** When its instances are destroyed: the end of the present grace period, or of the one to come; null when there are none. */
+export function diskDeleteAtOf(
+  account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances'>,
+  grace: bigint,
+): Instant | null {
+  if (account.liveInstances === 0) return null;
+  const exhaustsAt = exhaustsAtOf(account);
+  return account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + grace);
+}
+
 /** What an instance is deployed with. */
 export interface NewInstance extends LockedRates, Pick<Instance, 'template' | 'diskGb' | 'mode'> {
   id: string;

@@ -3,7 +3,7 @@ import type { PricingMode } from './price-rule.js';
 import { addMonths, type Instant } from './time.js';
 
 /** Calendar months of a reserved term (contract section 1). */
-const RESERVED_MONTHS = 3;
+export const RESERVED_MONTHS = 3;
 
 /** What of an instance its reserved term is computed from. */
 export interface ReservedTerm {
@@ -24,9 +24,14 @@ export function gpuSecondsAt(term: Pick<ReservedTerm, 'runningSince' | 'gpuSecon
   return term.gpuSeconds + open;
 }
 
+/** The end of a term that begins at `at` and never pauses. */
+export function termEndFrom(at: Instant): Instant {
+  return addMonths(at, RESERVED_MONTHS);
+}
+
 /** Running seconds left in the term. Stopped seconds don't count: they move its end back. */
 function secondsLeftAt(term: ReservedTerm, at: Instant): bigint {
-  const length = addMonths(term.createdAt, RESERVED_MONTHS) - term.createdAt;
+  const length = termEndFrom(term.createdAt) - term.createdAt;
   const left = length - gpuSecondsAt(term, at);
   return left > 0n ? left : 0n;
 }

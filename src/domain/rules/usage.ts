@@ -11,6 +11,7 @@ export interface Usage {
   diskCost: Micro;
   earlyExit: Micro;
   total: Micro;
+  asOf: Instant;
 }
 
 /** Each part is the rounded total after it less the rounded total before it, so that the parts add up. */
@@ -23,7 +24,7 @@ export function usageAt(instance: Instance, now: Instant): Usage {
   const gpuCost = shownSpend(gpuUnits);
   const usage = shownSpend(usageUnits);
   const total = shownSpend(usageUnits + instance.earlyExitUnits);
-  return { gpuSeconds, diskSeconds, gpuCost, diskCost: usage - gpuCost, earlyExit: total - usage, total };
+  return { gpuSeconds, diskSeconds, gpuCost, diskCost: usage - gpuCost, earlyExit: total - usage, total, asOf: at };
 }
 
 /** The end of the reserved term as it stands now; null for other modes. */
@@ -37,7 +38,7 @@ export function earlyExitCostAt(instance: Instance, now: Instant): Micro {
 }
 
 /** A destroyed instance is seen as it was at its end; none is seen before its last change, should a clock step back. */
-function seenAt(instance: Instance, now: Instant): Instant {
+export function seenAt(instance: Instance, now: Instant): Instant {
   if (instance.destroyedAt !== null) return instance.destroyedAt;
   return latest(now, instance.runningSince ?? instance.stoppedAt ?? instance.createdAt);
 }

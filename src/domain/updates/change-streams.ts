@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
+import { type AccountState, describeAccount } from '../accounts/accounts.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import { type Balance, balanceOf } from '../billing/balance.js';
 import { settled } from '../billing/settlement.js';
@@ -25,13 +26,17 @@ const RETRY_MS = 500;
  * Every change to the account's instances, or to one of them. An event holds the instance as it is when the event is
  * made, so several quick changes may be one event. Begins with the first change; refuses an unknown id with not_found.
  */
-export async function instanceChanges(
+export function instanceChanges(
   deps: Deps,
   subscriber: Subscriber,
   id: string | null,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<InstanceRow>> {
-  const { accountId } = subscriber;
+  return watch(deps, 'instances', subscriber, signal, changedInstances(deps, subscriber.accountId, id));
+}
+
+/** Reads the instances that have changed since the last reading; the first reading gives none. */
+function changedInstances(deps: Deps, accountId: string, id: string | null) {
   /** The last known state of each live instance, by id. */
   const seen = new Map<string, string>();
   /** The sequence number of the account's newest instance at that time. */
@@ -46,7 +51,7 @@ export async function instanceChanges(
     for (const row of await deps.db.prisma.instance.findMany({ where, include })) seen.set(row.id, stateOf(row));
     return [];
   };
-  const readEvents = async ({ instances }: Changes): Promise<InstanceRow[]> => {
+  return async ({ instances }: Pick<Changes, 'instances'>): Promise<InstanceRow[]> => {
     if (newest === null) return begin();
     const before = newest;
     await settled(deps, accountId);
@@ -66,7 +71,6 @@ export async function instanceChanges(
     }
     return changed;
   };
-  return watch(deps, 'instances', subscriber, signal, readEvents);
 }
 
 /** What a row is read with: the state of its container is part of its own. */
@@ -97,10 +101,14 @@ export function topUpChanges(
   id: string | null,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<PaidTopUp>> {
-  const { accountId } = subscriber;
+  return watch(deps, 'topUps', subscriber, signal, changedTopUps(deps, subscriber.accountId, id));
+}
+
+/** Reads the top-ups that have changed since the last reading; the first gives none, or the one that is named. */
+function changedTopUps(deps: Deps, accountId: string, id: string | null): () => Promise<PaidTopUp[]> {
   /** What was told last, by id; null before the first look. */
   let told: Map<string, string> | null = null;
-  return watch(deps, 'topUps', subscriber, signal, async () => {
+  return async () => {
     const found = id === null ? await listTopUps(deps, accountId) : [await findTopUp(deps, accountId, id)];
     const topUps = found.filter((topUp) => topUp !== null);
     if (id !== null && topUps.length === 0) throw new DomainError('not_found', 'no such top-up');
@@ -109,7 +117,7 @@ export function topUpChanges(
     if (before === null) return id === null ? [] : topUps;
     // A new one was answered to whoever created it: it is told once something was paid.
     return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== wordsOf(topUp));
-  });
+  };
 }
 
 /** Different whenever a payment is. */
@@ -128,13 +136,58 @@ export function balanceChanges(
     const account = await settled(deps, subscriber.accountId);
     if (lastSent !== null && isSameCourse(lastSent, account)) return [];
     lastSent = account;
-    return [balanceOf(account, deps.clock.now())];
+    return [balanceOf(deps, account)];
   });
 }
 
 function isSameCourse(lastSent: Account, account: Account): boolean {
   const at = latest(lastSent.settledAt, account.settledAt);
   return lastSent.burnRate === account.burnRate && balanceUnitsAt(lastSent, at) === balanceUnitsAt(account, at);
+}
+
+/** The account as it is now, and what of its own has changed since the event before. */
+export interface AccountChange {
+  account: AccountState;
+  instances: InstanceRow[];
+  topUps: PaidTopUp[];
+}
+
+/** Instances that one event tells of at most; the others follow at once. */
+const INSTANCES_AT_ONCE = 100;
+
+/**
+ * All that the streams of balance, instances and top-ups tell, in one. Begins with the account as it is; the instances and
+ * top-ups of that moment are the reader's to ask for.
+ */
+export function accountChanges(
+  deps: Deps,
+  subscriber: Subscriber,
+  signal: AbortSignal,
+): Promise<AsyncIterableIterator<AccountChange>> {
+  const { accountId } = subscriber;
+  const readInstances = changedInstances(deps, accountId, null);
+  const readTopUps = changedTopUps(deps, accountId, null);
+  let lastSent: Account | null = null;
+  /** Each change is read once: what was read when a later reading failed waits for the next. */
+  let unsent: Pick<AccountChange, 'instances' | 'topUps'> = { instances: [], topUps: [] };
+  return watch(deps, 'account', subscriber, signal, async (changes) => {
+    if (changes.topUps) unsent.topUps.push(...(await readTopUps()));
+    unsent.instances.push(...(await readInstances(changes)));
+    // Read last: what the account shows includes what is told of its instances.
+    const account = await settled(deps, accountId);
+    const isSame = lastSent !== null && isSameCourse(lastSent, account);
+    if (isSame && unsent.instances.length === 0 && unsent.topUps.length === 0) return [];
+    const state = await describeAccount(deps, account);
+    lastSent = account;
+    const { instances, topUps } = unsent;
+    unsent = { instances: [], topUps: [] };
+    const events: AccountChange[] = [];
+    for (let from = 0; from === 0 || from < instances.length; from += INSTANCES_AT_ONCE) {
+      const part = instances.slice(from, from + INSTANCES_AT_ONCE);
+      events.push({ account: state, instances: part, topUps: from === 0 ? topUps : [] });
+    }
+    return events;
+  });
 }
 
 /** The offers now, and again whenever the list differs. Refuses a filter out of bounds. */

@@ -20,7 +20,8 @@ export interface Subscriber {
   keyId: string;
 }
 
-export type Topic = 'instances' | 'balance' | 'offers' | 'topUps';
+/** `account` is all that an account follows: its balance, instances and top-ups. */
+export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account';
 
 /** What may have changed since a stream's last read. */
 export interface Changes {
@@ -30,6 +31,8 @@ export interface Changes {
   content: boolean;
   /** The ids of the changed instances; null when any may have changed. */
   instances: ReadonlySet<string> | null;
+  /** Whether a top-up may have changed. */
+  topUps: boolean;
 }
 
 /**
@@ -94,26 +97,30 @@ export class SubscriptionRegistry {
     }
     if (table === 'account') {
       for (const stream of this.#streams.get(notice.id) ?? []) {
-        stream.markChanged({ access: true, content: stream.topic === 'balance' });
+        if (stream.topic === 'account') stream.markChanged({ access: true, content: true, instance: null });
+        else stream.markChanged({ access: true, content: stream.topic === 'balance' });
       }
     }
     if (table === 'top_up') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
         if (stream.topic === 'topUps') stream.markChanged({ content: true });
+        if (stream.topic === 'account') stream.markChanged({ content: true, instance: null, topUps: true });
       }
     }
     if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
         // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of burn,
         // credit or suspension makes an account notice.
-        if (stream.topic === 'instances' || stream.topic === 'balance') {
+        if (stream.topic === 'instances' || stream.topic === 'balance' || stream.topic === 'account') {
           stream.markChanged({ content: true, instance: notice.id });
         }
       }
     }
     if (table === 'container') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        if (stream.topic === 'instances') stream.markChanged({ content: true, instance: notice.id });
+        if (stream.topic === 'instances' || stream.topic === 'account') {
+          stream.markChanged({ content: true, instance: notice.id });
+        }
       }
     }
     if (table === 'instance' || table === 'machine' || table === 'catalogue') {
@@ -139,6 +146,7 @@ export class Stream {
   #access = true;
   #content = true;
   #instances: Set<string> | null = null;
+  #topUps = true;
   #resume: (() => void) | null = null;
   /** Changed content waits until then (monotonic clock). */
   #nextContentMs = 0;
@@ -159,23 +167,27 @@ export class Stream {
     access = false,
     content = false,
     instance,
+    topUps = false,
   }: {
     access?: boolean;
     content?: boolean;
-    instance?: string;
+    /** The one that changed; null: none did. Left out, any may have. */
+    instance?: string | null;
+    topUps?: boolean;
   }): void {
     this.#access ||= access;
+    this.#topUps ||= topUps;
     if (content && instance === undefined) this.#instances = null;
     // Collects ids only from the first change on; null already stands for any instance.
     if (instance !== undefined && !this.#content) this.#instances = new Set();
-    if (instance !== undefined) this.#instances?.add(instance);
+    if (instance != null) this.#instances?.add(instance);
     if (this.#instances !== null && this.#instances.size > MAX_CHANGED_INSTANCES) this.#instances = null;
     this.#content ||= content;
     this.#wakeReader();
   }
 
   markAllChanged(): void {
-    this.markChanged({ access: true, content: true });
+    this.markChanged({ access: true, content: true, topUps: true });
   }
 
   /** Resolves to the changes as soon as there are any, and clears them; null once the stream is closed. */
@@ -188,11 +200,12 @@ export class Stream {
     }
     if (this.#isClosed) return null;
     const isContent = this.#isContentDue;
-    const changes = { access: this.#access, content: isContent, instances: this.#instances };
+    const changes = { access: this.#access, content: isContent, instances: this.#instances, topUps: this.#topUps };
     this.#access = false;
     if (isContent) {
       this.#content = false;
       this.#instances = null;
+      this.#topUps = false;
       if (this.topic === 'offers') this.#nextContentMs = performance.now() + OFFERS_INTERVAL_MS;
     }
     return changes;

@@ -43,7 +43,8 @@ export function createRequestCost(schema: GraphQLSchema): (operation: CostedOper
   };
 }
 
-const needsKey: Counts = (field) => field?.extensions.needsKey === true;
+/** Without a key, one that counts with it costs nothing: the limit is an account's. */
+const needsKey: Counts = (field) => field?.extensions.needsKey === true || field?.extensions.countsWithKey === true;
 
 /** Root fields that count; null when the variables do not fit, and then nothing runs. */
 export function rootFields(schema: GraphQLSchema, args: CostedOperation, counts: Counts): number | null {

@@ -1,0 +1,205 @@
+import { inTransaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { check, fields } from '../fields.js';
+import { DomainError } from '../rules/errors.js';
+import type { Instance } from '../rules/lifecycle.js';
+import { type Micro, shownSpend, type Units } from '../rules/money.js';
+import {
+  dateOf,
+  dateOfDay,
+  formatDay,
+  formatInstant,
+  type Instant,
+  instantOf,
+  latest,
+  SECONDS_PER_DAY,
+} from '../rules/time.js';
+import { secondsBefore } from './recompute.js';
+import { settled } from './settlement.js';
+
+export const MAX_SPEND_DAYS = 92;
+/** Instances that are named unless more or fewer are asked for. */
+export const DEFAULT_NAMED = 10;
+/** Charges of one instance on one day that are read at most. */
+const MAX_CHARGES = 50_000;
+
+/** What an account spent in a period of UTC days, by day and by instance. */
+export interface SpendByDay {
+  /** First and last day, YYYY-MM-DD. Days that have not come yet are left out. */
+  from: string;
+  to: string;
+  /** The second up to which it is counted. */
+  asOf: Instant;
+  total: Micro;
+  days: SpendDay[];
+  /** Those that most was spent on, the greatest first. */
+  instances: InstanceSpend[];
+  /** Spent on all other instances. */
+  others: Micro;
+}
+
+export interface SpendDay {
+  date: string;
+  total: Micro;
+  /** What was spent that day on the instances that are named, in their order; those without are left out. */
+  instances: { instanceId: string; amount: Micro }[];
+  others: Micro;
+}
+
+export interface InstanceSpend extends Pick<Instance, 'gpu' | 'numGpus' | 'region' | 'template' | 'mode' | 'status'> {
+  instanceId: string;
+  amount: Micro;
+}
+
+interface Charge {
+  /** Days since `from`. */
+  day: number;
+  instanceId: string;
+  units: Units;
+}
+
+/**
+ * Every amount is the rounded total after it less the rounded total before it, day by day and within a day in the order of
+ * the instances: so all of them add up, by row and by column, and a month's days to its spend. Names the `limit` instances
+ * that most was spent on. Refuses with invalid_request a period that is too long or begins in the future.
+ */
+export async function spendByDay(
+  deps: Deps,
+  accountId: string,
+  period: { from: string; to?: string | null; limit?: number | null },
+): Promise<SpendByDay> {
+  const limit = check('limit', fields.limit, period.limit ?? DEFAULT_NAMED);
+  const account = await settled(deps, accountId);
+  const asOf = latest(deps.clock.now(), account.settledAt);
+  const today = formatDay(dateOf(asOf));
+  const to = period.to == null || period.to > today ? today : period.to;
+  const [first, last] = [period.from, to].map((day) => instantOf(dateOfDay(day))) as [Instant, Instant];
+  checkPeriod(period.from, to, first, last, today);
+  const end = last + SECONDS_PER_DAY;
+  const usedTo = end > asOf ? asOf : end;
+  return inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('set transaction isolation level repeatable read, read only');
+    const before = await transaction.query<{ units: bigint }>(SPENT_BEFORE_SQL, [accountId, formatInstant(first)]);
+    const { rows: charges } = await transaction.query<Charge>(CHARGES_SQL, [
+      accountId,
+      formatInstant(first),
+      formatInstant(usedTo),
+      // What is booked within this second counts.
+      formatInstant(end > asOf ? asOf + 1n : end),
+      MAX_CHARGES + 1,
+    ]);
+    if (charges.length > MAX_CHARGES) {
+      throw new DomainError('invalid_request', 'too much was rented in this period; choose a shorter one', {
+        field: 'from',
+      });
+    }
+    const amounts = withAmounts(charges, before.rows[0]!.units);
+    const totals = new Map<string, Micro>();
+    for (const { instanceId, amount } of amounts) totals.set(instanceId, (totals.get(instanceId) ?? 0n) + amount);
+    // Sorting is stable: of equal amounts the older instance comes first.
+    const ranked = [...totals].sort(([, one], [, other]) => (one < other ? 1 : one > other ? -1 : 0)).slice(0, limit);
+    const { rows: named } = await transaction.query<Omit<InstanceSpend, 'amount'>>(NAMED_SQL, [
+      accountId,
+      ranked.map(([id]) => id),
+    ]);
+    const byId = new Map(named.map((instance) => [instance.instanceId, instance]));
+    const instances = ranked.map(([id, amount]) => ({ ...byId.get(id)!, amount }));
+    const total = sumOf(amounts);
+    return {
+      from: period.from,
+      to,
+      asOf,
+      total,
+      days: daysOf(first, last, amounts, instances),
+      instances,
+      others: total - sumOf(instances),
+    };
+  });
+}
+
+function checkPeriod(from: string, to: string, first: Instant, last: Instant, today: string): void {
+  const refuse = (field: string, message: string) => {
+    throw new DomainError('invalid_request', message, { field });
+  };
+  if (first < 0n) refuse('from', 'from must not be before 1970');
+  if (from > today) refuse('from', 'from must not be in the future');
+  if (last < first) refuse('to', 'to must not be before from');
+  if (last - first >= BigInt(MAX_SPEND_DAYS) * SECONDS_PER_DAY) {
+    refuse('from', `from ${from} to ${to} are more than ${MAX_SPEND_DAYS} days`);
+  }
+}
+
+interface Amount {
+  day: number;
+  instanceId: string;
+  amount: Micro;
+}
+
+/** Rounding is cumulative, in the order of the charges. */
+function withAmounts(charges: readonly Charge[], spentBefore: Units): Amount[] {
+  let spent = spentBefore;
+  return charges.map(({ day, instanceId, units }) => {
+    const before = shownSpend(spent);
+    spent += units;
+    return { day, instanceId, amount: shownSpend(spent) - before };
+  });
+}
+
+/** Every day of the period, those without spend too. */
+function daysOf(
+  first: Instant,
+  last: Instant,
+  amounts: readonly Amount[],
+  named: readonly InstanceSpend[],
+): SpendDay[] {
+  const days = Array.from({ length: Number((last - first) / SECONDS_PER_DAY) + 1 }, () => new Map<string, Micro>());
+  for (const { day, instanceId, amount } of amounts) days[day]!.set(instanceId, amount);
+  return days.map((byInstance, day) => {
+    const instances = named.flatMap(({ instanceId }) => {
+      const amount = byInstance.get(instanceId);
+      return amount === undefined ? [] : [{ instanceId, amount }];
+    });
+    const total = [...byInstance.values()].reduce((sum, amount) => sum + amount, 0n);
+    const date = formatDay(dateOf(first + BigInt(day) * SECONDS_PER_DAY));
+    return { date, total, instances, others: total - sumOf(instances) };
+  });
+}
+
+function sumOf(amounts: readonly { amount: Micro }[]): Micro {
+  return amounts.reduce((sum, { amount }) => sum + amount, 0n);
+}
+
+const SPENT_BEFORE_SQL = `
+  select ((
+    select coalesce(sum(rate * ${secondsBefore('$2::timestamptz')}), 0)
+    from usage_interval join instance on instance.id = instance_id where account_id = $1
+  ) + (
+    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and kind = 'EARLY_EXIT' and at < $2::timestamptz
+  ))::bigint as units`;
+
+/** What each instance was charged on each day, from intervals cut at midnight UTC and early exits; in a fixed order. */
+const CHARGES_SQL = `
+  select day::int, "instanceId", sum(units)::bigint as units from (
+    select sequence, instance_id as "instanceId", day,
+      rate * (${secondsBefore('day_end')} - ${secondsBefore('day_start')}) as units
+    from usage_interval join instance on instance.id = instance_id
+      cross join lateral (
+        select day, $2::timestamptz + day * interval '24 hours' as day_start,
+          least($2::timestamptz + (day + 1) * interval '24 hours', $3::timestamptz) as day_end
+        from generate_series(
+          floor(greatest(extract(epoch from started_at - $2::timestamptz), 0) / 86400)::int,
+          floor(extract(epoch from least(coalesce(ended_at, $3::timestamptz), $3::timestamptz) - $2::timestamptz) / 86400)::int
+        ) as day
+      ) cut
+    where account_id = $1 and started_at < $3::timestamptz and coalesce(ended_at > $2::timestamptz, true)
+      and day_start < day_end
+    union all
+    select sequence, instance.id, floor(extract(epoch from at - $2::timestamptz) / 86400)::int, -units
+    from ledger_entry join instance on instance.id = instance_id
+    where ledger_entry.account_id = $1 and kind = 'EARLY_EXIT' and at >= $2::timestamptz and at < $4::timestamptz
+  ) as charged
+  where units > 0 group by day, sequence, "instanceId" order by day, sequence limit $5`;
+
+const NAMED_SQL = `
+  select id as "instanceId", gpu, num_gpus as "numGpus", region, template, mode, status
+  from instance where account_id = $1 and id = any($2::text[])`;

@@ -1,0 +1,45 @@
+import { settled } from '../billing/settlement.js';
+import type { Deps } from '../deps.js';
+import { MIN_PREEMPTING_SECONDS } from '../rules/admission.js';
+import { checkCover, coverNeeded } from '../rules/cover.js';
+import { type Refused, refusedBy } from '../rules/errors.js';
+import { claim } from '../rules/free-machine.js';
+import type { Instance } from '../rules/lifecycle.js';
+import { type Micro, shownCost } from '../rules/money.js';
+import { type Instant, latest } from '../rules/time.js';
+import { fromRow, type InstanceRow } from './instance-row.js';
+import { judgedMachine } from './judged-machine.js';
+
+/** Whether a stopped instance can be started, as `start` would decide now. */
+export interface StartCheck {
+  /** Null: it can. */
+  refusal: Refused | null;
+  preempts: boolean;
+  /** Seconds of GPU that a start is billed for at least. */
+  minimumGpuSeconds: bigint;
+  /** What the balance must hold. */
+  coverNeeded: Micro;
+  asOf: Instant;
+}
+
+/** Null for one that is not stopped. */
+export async function startCheck(deps: Deps, row: InstanceRow): Promise<StartCheck | null> {
+  const instance = fromRow(row);
+  if (instance.status !== 'STOPPED') return null;
+  const account = await settled(deps, instance.accountId);
+  const machine = (await judgedMachine(deps, instance.machineId))!;
+  const asOf = latest(deps.clock.now(), account.settledAt);
+  const { coverSeconds } = deps.settings;
+  let preempted: Instance | null = null;
+  const refusal = refusedBy(() => {
+    preempted = claim(machine, instance.mode, 'action_failed');
+    checkCover(account, asOf, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
+  });
+  return {
+    refusal,
+    preempts: preempted !== null,
+    minimumGpuSeconds: preempted === null ? 0n : MIN_PREEMPTING_SECONDS,
+    coverNeeded: shownCost(coverNeeded(account, { addedRate: instance.gpuRate, preempted, coverSeconds })),
+    asOf,
+  };
+}

@@ -1,0 +1,166 @@
+import type { Prisma } from '../../database/database.js';
+import type { Machine } from '../../database/generated/client/client.js';
+import { settled } from '../billing/settlement.js';
+import type { Deps } from '../deps.js';
+import { check, fields } from '../fields.js';
+import { checkTerms, type TermsInput } from '../instances/instances.js';
+import { judgedMachine } from '../instances/judged-machine.js';
+import type { MachineAsRead } from '../instances/machine-loader.js';
+import { advance, balanceAt, balanceUnitsAt, exhaustionOf } from '../rules/accrual.js';
+import {
+  admitAccount,
+  admitMachine,
+  type Claim,
+  checkMaxRate,
+  MIN_PREEMPTING_SECONDS,
+  ratesOf,
+} from '../rules/admission.js';
+import { bestOffer } from '../rules/best-offer.js';
+import { burnAfter, coverNeeded } from '../rules/cover.js';
+import { diskLeftGb, usedDiskGb } from '../rules/disk.js';
+import { DomainError, type Refused, refusedBy } from '../rules/errors.js';
+import type { Account, Instance } from '../rules/lifecycle.js';
+import { type Micro, type Rate, shownCost, unitsOfUsage } from '../rules/money.js';
+import type { PricingMode } from '../rules/price-rule.js';
+import { termEndFrom } from '../rules/reserved.js';
+import { type Instant, latest, SECONDS_PER_HOUR } from '../rules/time.js';
+import { checkPreferences, nothingFits, type Preferences } from './deploy-best.js';
+
+/** Machines looked at before a quote of the best gives up: each time another had rented the one before. */
+const MAX_TRIES = 5;
+
+export interface QuoteInput extends TermsInput, Preferences {
+  /** Left out: the best machine that fits, as `deployBest` chooses it. */
+  machineId?: string | null;
+}
+
+/** What a rental would cost and need, as `deploy` would decide in this second. */
+export interface Quote {
+  machineId: string;
+  template: string;
+  diskGb: number;
+  mode: PricingMode;
+  /** GB left for a new disk. */
+  freeDiskGb: number;
+  gpuRate: Rate;
+  diskRate: Rate;
+  onDemandRate: Rate;
+  preempts: boolean;
+  /** Seconds of GPU that it is billed for at least. */
+  minimumGpuSeconds: bigint;
+  minimumCost: Micro;
+  /** What a balance must hold for this rental alone. */
+  coverNeeded: Micro;
+  /** The end of a reserved term that begins now and never pauses; null in other modes. */
+  reservedUntil: Instant | null;
+  /** Null: it can be deployed; without an account, by whoever has the cover. */
+  refusal: Refused | null;
+  account: QuoteForAccount | null;
+  asOf: Instant;
+}
+
+export interface QuoteForAccount {
+  balance: Micro;
+  /** All rates with this rental. */
+  burnPerHour: Rate;
+  /** What the balance must hold, for all instances. */
+  coverNeeded: Micro;
+  /** With this rental deployed now; null when never. */
+  exhaustsAt: Instant | null;
+  hoursLeft: number | null;
+}
+
+/** Refuses with invalid_request, and with deploy_failed where there is no machine to quote. */
+export async function quote(deps: Deps, accountId: string | null, input: QuoteInput): Promise<Quote> {
+  const wanted = { ...checkPreferences(input), ...checkTerms(input) };
+  const account = accountId === null ? null : await settled(deps, accountId);
+  if (input.machineId !== null && input.machineId !== undefined) {
+    if (input.filter || input.gpus || input.regions) {
+      throw new DomainError('invalid_request', 'give machineId, or what to choose by', { field: 'machineId' });
+    }
+    const machineId = check('machineId', fields.machineId, input.machineId);
+    const machine = await judgedMachine(deps, machineId);
+    if (machine === null) throw new DomainError('deploy_failed', `no machine ${machineId} is offered`);
+    return quoteOf(deps, account, machine, wanted);
+  }
+  const { criteria, order } = bestOffer(wanted);
+  const { offers } = await deps.inventory.current();
+  for (const { machineId } of offers.best(criteria, order, MAX_TRIES, new Set())) {
+    const machine = await judgedMachine(deps, machineId);
+    if (machine === null) continue;
+    const quoted = quoteOf(deps, account, machine, wanted);
+    if (quoted.isFree) return quoted;
+  }
+  throw new DomainError('deploy_failed', nothingFits(wanted));
+}
+
+/** The machine of a quote. */
+export function quotedMachine(
+  deps: Deps,
+  { machineId }: Pick<Quote, 'machineId'>,
+  query: Pick<Prisma.MachineFindFirstArgs, 'include' | 'select'>,
+): Promise<Machine> {
+  return deps.db.prisma.machine.findUniqueOrThrow({ ...query, where: { id: machineId } });
+}
+
+type Terms = ReturnType<typeof checkTerms> & ReturnType<typeof checkPreferences>;
+
+function quoteOf(
+  deps: Deps,
+  account: Readonly<Account> | null,
+  machine: MachineAsRead,
+  { template, diskGb, mode, maxRate }: Terms,
+): Quote & { isFree: boolean } {
+  const { diskRatePerGb, coverSeconds } = deps.settings;
+  const asOf = latest(deps.clock.now(), account?.settledAt ?? 0n);
+  let claimed: Claim<Readonly<Instance>> | null = null;
+  const refusal = refusedBy(() => {
+    claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
+    checkMaxRate(machine.id, claimed.gpuRate, maxRate);
+    if (account !== null) admitAccount(account, asOf, claimed, coverSeconds);
+  });
+  const { gpuRate, diskRate, onDemandRate } = ratesOf(machine, { mode, diskGb }, diskRatePerGb);
+  // Assigned in the check above.
+  const preempted = (claimed as Claim<Readonly<Instance>> | null)?.preempted ?? null;
+  const minimumGpuSeconds = preempted === null ? 0n : MIN_PREEMPTING_SECONDS;
+  const added = { addedRate: gpuRate + diskRate, preempted, coverSeconds };
+  return {
+    isFree: claimed !== null,
+    machineId: machine.id,
+    template,
+    diskGb,
+    mode,
+    freeDiskGb: diskLeftGb(machine.diskGb, usedDiskGb(machine.liveInstances)),
+    gpuRate,
+    diskRate,
+    onDemandRate,
+    preempts: preempted !== null,
+    minimumGpuSeconds,
+    minimumCost: shownCost(unitsOfUsage(gpuRate, minimumGpuSeconds)),
+    coverNeeded: shownCost(unitsOfUsage(gpuRate + diskRate, coverSeconds)),
+    reservedUntil: mode === 'RESERVED' ? termEndFrom(asOf) : null,
+    refusal,
+    account: account && forAccount(account, asOf, added),
+    asOf,
+  };
+}
+
+function forAccount(
+  account: Readonly<Account>,
+  at: Instant,
+  added: Parameters<typeof coverNeeded>[1],
+): QuoteForAccount {
+  const burnPerHour = burnAfter(account, added);
+  const then = { ...account };
+  advance(then, at);
+  then.burnRate = burnPerHour;
+  const left = balanceUnitsAt(account, at);
+  const hours = Number(left) / Number(burnPerHour * SECONDS_PER_HOUR);
+  return {
+    balance: balanceAt(account, at),
+    burnPerHour,
+    coverNeeded: shownCost(coverNeeded(account, added)),
+    exhaustsAt: exhaustionOf(then),
+    hoursLeft: burnPerHour === 0n ? null : Math.max(hours, 0),
+  };
+}

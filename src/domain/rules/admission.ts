@@ -1,0 +1,71 @@
+import { checkCover } from './cover.js';
+import { checkDisk } from './disk.js';
+import { DomainError } from './errors.js';
+import { claim, type MachineCondition } from './free-machine.js';
+import { checkInstanceLimit } from './instance-limit.js';
+import type { Account, Instance } from './lifecycle.js';
+import { formatUsd, type Rate } from './money.js';
+import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js';
+import type { Instant } from './time.js';
+
+/** Whoever sends another's instance away pays for at least so many seconds of GPU. */
+export const MIN_PREEMPTING_SECONDS = 60n;
+
+/** What the rules look at of an instance that is on a machine. */
+export type InstanceOnMachine = Pick<Instance, 'status' | 'mode' | 'diskGb' | 'accountId' | 'gpuRate'>;
+
+/** A machine that is about to be judged, with the undestroyed instances on it. */
+export interface JudgedMachine<T extends InstanceOnMachine> {
+  id: string;
+  gpu: string;
+  numGpus: number;
+  diskGb: number;
+  state: MachineCondition;
+  /** Published now, per GPU-hour on demand; null when the model has no price. */
+  ratePerGpu: Rate | null;
+  liveInstances: readonly T[];
+}
+
+/** What a rental would lock, and the instance that would have to stop for it. */
+export interface Claim<T extends InstanceOnMachine> extends LockedRates {
+  preempted: T | null;
+}
+
+/** What a rental of the machine locks. Refuses with deploy_failed when nobody can have it on these terms now. */
+export function admitMachine<T extends InstanceOnMachine>(
+  machine: JudgedMachine<T>,
+  { mode, diskGb }: { mode: PricingMode; diskGb: number },
+  diskRatePerGb: Rate,
+): Claim<T> {
+  const preempted = claim(machine, mode, 'deploy_failed');
+  checkDisk(machine, diskGb);
+  return { ...ratesOf(machine, { mode, diskGb }, diskRatePerGb), preempted };
+}
+
+/** The rates of a rental, whether or not the machine is free. */
+export function ratesOf(
+  { gpu, numGpus, ratePerGpu }: Pick<JudgedMachine<never>, 'gpu' | 'numGpus' | 'ratePerGpu'>,
+  terms: { mode: PricingMode; diskGb: number },
+  diskRatePerGb: Rate,
+): LockedRates {
+  if (ratePerGpu === null) throw new Error(`model ${gpu} has no price`);
+  return lockedRates({ numGpus, ratePerGpu }, terms, diskRatePerGb);
+}
+
+/** Refuses with deploy_failed when the account can't have what it claims. */
+export function admitAccount(
+  account: Account,
+  at: Instant,
+  { gpuRate, diskRate, preempted }: Claim<InstanceOnMachine>,
+  coverSeconds: bigint,
+): void {
+  checkInstanceLimit(account);
+  checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
+}
+
+/** Refuses with deploy_failed a price above what the caller accepts; null accepts any. */
+export function checkMaxRate(machineId: string, gpuRate: Rate, maxRate: Rate | null): void {
+  if (maxRate === null || gpuRate <= maxRate) return;
+  const [is, most] = [gpuRate, maxRate].map(formatUsd);
+  throw new DomainError('deploy_failed', `machine ${machineId} costs ${is} USD per hour, more than ${most}`);
+}
