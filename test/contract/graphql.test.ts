@@ -138,6 +138,7 @@ describe('the schema', () => {
       ['balanceChanged', 'Balance!', true],
       ['instanceChanged', 'Instance!', true],
       ['offersChanged', '[Offer!]!', false],
+      ['pricingChanged', 'PriceSheet!', false],
       ['topUpChanged', 'TopUp!', true],
     ]);
   });

@@ -37,7 +37,10 @@ export function duration(seconds: number): string {
     [MINUTE, 'min'],
     [SECOND, 's'],
   ] as const;
-  const first = Math.max(0, units.findIndex(([size]) => seconds >= size));
+  const first = Math.max(
+    0,
+    units.findIndex(([size]) => seconds >= size),
+  );
   if (seconds < 1) return '0 s';
   let rest = seconds;
   return units

@@ -94,7 +94,11 @@ export const OfferSearch = graphql(`
 export const OfferOf = graphql(`
   query OfferOf($machineId: ID!) {
     offer(machineId: $machineId) {
-      machineId
+      pricePerHour {
+        onDemand
+        interruptible
+        reserved
+      }
     }
   }
 `);
@@ -286,13 +290,10 @@ export const Deploy = graphql(
   mutation Deploy($input: DeployInput!) {
     deploy(input: $input) {
       ...InstanceFields
-      account {
-        ...AccountFields
-      }
     }
   }
 `,
-  [AccountFields, InstanceFields],
+  [InstanceFields],
 );
 
 export const DeployBest = graphql(
@@ -300,13 +301,10 @@ export const DeployBest = graphql(
   mutation DeployBest($input: DeployBestInput!) {
     deployBest(input: $input) {
       ...InstanceFields
-      account {
-        ...AccountFields
-      }
     }
   }
 `,
-  [AccountFields, InstanceFields],
+  [InstanceFields],
 );
 
 export const Act = graphql(
@@ -314,13 +312,10 @@ export const Act = graphql(
   mutation Act($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {
     action(id: $id, action: $action, idempotencyKey: $idempotencyKey) {
       ...InstanceFields
-      account {
-        ...AccountFields
-      }
     }
   }
 `,
-  [AccountFields, InstanceFields],
+  [InstanceFields],
 );
 
 export const SpendByDay = graphql(`

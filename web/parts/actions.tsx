@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
 import type { VariablesOf } from 'gql.tada';
+import { useMemo } from 'preact/hooks';
+import { micro, rate, usd } from '../figures/money.js';
 import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
-import { micro, rate, usd } from '../figures/money.js';
-import { costNow, type Instance, take } from '../state/account.js';
+import { costNow, type Instance, takeInstance } from '../state/account.js';
 import { modelName } from '../state/market.js';
 import { Dialog } from './dialog.js';
 import { Failure } from './notice.js';
@@ -38,7 +38,9 @@ export function Actions({ instance, cannotStart = null }: { instance: Instance; 
           type="button"
           class={action === 'DESTROY' ? 'danger' : ''}
           aria-label={`${WORDS[action].name} ${instance.id}`}
-          onClick={() => { asked.value = action; }}
+          onClick={() => {
+            asked.value = action;
+          }}
         >
           {WORDS[action].name}
         </button>
@@ -48,7 +50,9 @@ export function Actions({ instance, cannotStart = null }: { instance: Instance; 
           instance={instance}
           action={asked.value}
           cannotStart={cannotStart}
-          onClose={() => { asked.value = null; }}
+          onClose={() => {
+            asked.value = null;
+          }}
         />
       )}
     </div>
@@ -73,7 +77,7 @@ function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
     error.value = null;
     try {
       const done = (await send(Act, { id: instance.id, action, idempotencyKey })).action;
-      if (done !== null) take(done.account, [done]);
+      if (done !== null) takeInstance(done);
       onClose();
     } catch (fault) {
       error.value = fault;
@@ -85,7 +89,8 @@ function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
     <Dialog title={`${words.title} ${instance.id}?`} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         <p class="quiet">
-          {instance.numGpus} × {modelName(instance.gpu)}, {instance.template}. Cost so far: <span class="figure">{usd(costNow(instance), 4)} USD</span>.
+          {instance.numGpus} × {modelName(instance.gpu)}, {instance.template}. Cost so far:{' '}
+          <span class="figure">{usd(costNow(instance), 4)} USD</span>.
         </p>
         <Consequences instance={instance} action={action} />
         {action === 'START' && cannotStart !== null && <p class="notice warn">{cannotStart}</p>}
@@ -95,7 +100,12 @@ function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
         <button type="button" onClick={onClose}>
           {words.keep}
         </button>
-        <button type="button" class={action === 'START' ? 'primary' : 'danger'} aria-disabled={isBusy.value} onClick={act}>
+        <button
+          type="button"
+          class={action === 'START' ? 'primary' : 'danger'}
+          aria-disabled={isBusy.value}
+          onClick={act}
+        >
           {isBusy.value ? words.busy : words.name}
         </button>
       </div>
@@ -109,18 +119,20 @@ function Consequences({ instance, action }: { instance: Instance; action: Action
   if (action === 'START')
     return (
       <p>
-        From then on it costs <strong>{rate(gpu + disk)} USD/h</strong>: {rate(gpu)} for the GPUs and {rate(disk)} for the disk, which costs
-        now already.
+        From then on it costs <strong>{rate(gpu + disk)} USD/h</strong>: {rate(gpu)} for the GPUs and {rate(disk)} for
+        the disk, which costs now already.
       </p>
     );
   if (action === 'STOP')
     return (
       <>
         <p>
-          GPU billing ends this second: {rate(gpu)} USD/h less. The disk of {instance.diskGb} GB is kept and keeps costing{' '}
-          <strong>{rate(disk)} USD/h</strong> until you destroy the instance.
+          GPU billing ends this second: {rate(gpu)} USD/h less. The disk of {instance.diskGb} GB is kept and keeps
+          costing <strong>{rate(disk)} USD/h</strong> until you destroy the instance.
         </p>
-        <p class="notice warn">The machine may be taken by others meanwhile; then this instance cannot be started until it is free again.</p>
+        <p class="notice warn">
+          The machine may be taken by others meanwhile; then this instance cannot be started until it is free again.
+        </p>
       </>
     );
   return (
@@ -131,8 +143,8 @@ function Consequences({ instance, action }: { instance: Instance; action: Action
       <p class="notice bad">The disk of {instance.diskGb} GB and all that is on it is erased. This cannot be undone.</p>
       {instance.earlyExitCost > 0 && (
         <p class="notice warn">
-          The reserved term is not over: leaving it now costs <strong>{usd(micro(instance.earlyExitCost), 4)} USD</strong>, the discount
-          received so far.
+          The reserved term is not over: leaving it now costs{' '}
+          <strong>{usd(micro(instance.earlyExitCost), 4)} USD</strong>, the discount received so far.
         </p>
       )}
     </>

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { type Micro, usd } from '../figures/money.js';
 
 interface Day {
@@ -6,7 +7,7 @@ interface Day {
   parts: readonly Micro[];
 }
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [900, 200, 56, 24, 12];
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [1200, 210, 60, 24, 12];
 const LETTERS = 'abcde';
 /** Days under the axis, at most. */
 const MAX_LABELS = 8;
@@ -18,8 +19,14 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const step = (WIDTH - LEFT) / days.length;
   const height = (amount: Micro) => (Number(amount) / Number(most)) * room;
   const every = Math.ceil(days.length / MAX_LABELS);
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Where it is narrower than its days, today is what is seen first.
+    frame.current!.scrollLeft = frame.current!.scrollWidth;
+  }, []);
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
+    <div class="scroll" ref={frame} tabIndex={0}>
       <svg class="chart wide-chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
         <line class="axis" x1={LEFT} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
         <line class="axis" x1={LEFT} x2={WIDTH} y1={TOP} y2={TOP} />
@@ -38,12 +45,20 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
               {parts.map((amount, kind) => {
                 const size = height(amount);
                 top -= size;
-                return size > 0 && (
-                  <rect class={`bar ${LETTERS[kind]}`} x={x + step * 0.14} y={top} width={step * 0.72} height={Math.max(size, 0.75)} />
+                return (
+                  size > 0 && (
+                    <rect
+                      class={`bar ${LETTERS[kind]}`}
+                      x={x + step * 0.14}
+                      y={top}
+                      width={step * 0.72}
+                      height={Math.max(size, 0.75)}
+                    />
+                  )
                 );
               })}
               {(days.length - 1 - index) % every === 0 && (
-                <text x={x + step / 2} y={HEIGHT - 6} text-anchor="middle">
+                <text x={x + step * 0.86} y={HEIGHT - 6} text-anchor="end">
                   {date.slice(5)}
                 </text>
               )}

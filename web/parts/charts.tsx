@@ -17,11 +17,14 @@ export function HistoryChart({ history, name }: { history: readonly Price[]; nam
   const most = Math.max(...points.map(({ onDemand }) => onDemand)) * 1.1;
   const days = points.map(({ snapshot }) => Date.parse(snapshot));
   const span = Math.max(1, days.at(-1)! - days[0]!);
-  const x = (index: number) => (points.length === 1 ? LEFT + 8 : LEFT + ((days[index]! - days[0]!) / span) * (WIDTH - LEFT - 8));
+  const x = (index: number) => LEFT + ((days[index]! - days[0]!) / span) * (WIDTH - LEFT - 8);
   const y = (price: number) => HEIGHT - BOTTOM - (price / most) * (HEIGHT - BOTTOM - TOP);
   const summary = `${name}: ${rate(micro(last.onDemand))} USD per GPU-hour on demand at ${last.snapshot}, from ${last.listings} listings; ${
-    points.length === 1 ? 'the first snapshot' : `${rate(micro(first.onDemand))} at ${first.snapshot}, ${points.length} snapshots`
+    points.length === 1
+      ? 'the first snapshot'
+      : `${rate(micro(first.onDemand))} at ${first.snapshot}, ${points.length} snapshots`
   }.`;
+  if (points.length === 1) return <p class="small quiet">{summary}</p>;
   return (
     <figure>
       <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={summary}>
@@ -29,7 +32,7 @@ export function HistoryChart({ history, name }: { history: readonly Price[]; nam
         <text x={LEFT - 6} y={y(last.onDemand) + 4} text-anchor="end">
           {rate(micro(last.onDemand))}
         </text>
-        {points.length > 1 && first.onDemand !== last.onDemand && Math.abs(y(first.onDemand) - y(last.onDemand)) > 12 && (
+        {first.onDemand !== last.onDemand && Math.abs(y(first.onDemand) - y(last.onDemand)) > 12 && (
           <text x={LEFT - 6} y={y(first.onDemand) + 4} text-anchor="end">
             {rate(micro(first.onDemand))}
           </text>
@@ -43,11 +46,9 @@ export function HistoryChart({ history, name }: { history: readonly Price[]; nam
         <text x={LEFT} y={HEIGHT - 6}>
           {first.snapshot}
         </text>
-        {points.length > 1 && (
-          <text x={WIDTH} y={HEIGHT - 6} text-anchor="end">
-            {last.snapshot}
-          </text>
-        )}
+        <text x={WIDTH} y={HEIGHT - 6} text-anchor="end">
+          {last.snapshot}
+        </text>
       </svg>
       <figcaption class="small quiet">{summary}</figcaption>
     </figure>

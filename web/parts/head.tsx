@@ -1,5 +1,5 @@
 import { usd } from '../figures/money.js';
-import { settled, balanceNow } from '../state/account.js';
+import { balanceNow, settled } from '../state/account.js';
 import { path } from '../state/location.js';
 import { session, signOut } from '../state/session.js';
 import { RunsOut } from './runs-out.js';

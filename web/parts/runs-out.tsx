@@ -1,6 +1,6 @@
 import { localTime } from '../figures/time.js';
-import { serverNow } from '../state/clock.js';
 import { settled } from '../state/account.js';
+import { serverNow } from '../state/clock.js';
 import { Time } from './time.js';
 
 /** When credit runs out at the present burn: the service's own answer, the same on every screen. */

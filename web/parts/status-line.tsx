@@ -1,6 +1,6 @@
+import { duration } from '../figures/time.js';
 import { clockAhead } from '../state/clock.js';
 import { connection } from '../state/stream.js';
-import { duration } from '../figures/time.js';
 
 const WORDS = {
   waiting: 'Connecting …',
@@ -22,8 +22,8 @@ export function StatusLine() {
       </span>
       {ahead !== 0 && (
         <span>
-          The clock of this computer is {duration(Math.abs(ahead))} {ahead > 0 ? 'fast' : 'slow'}. Figures follow the service's
-          clock.
+          The clock of this computer is {duration(Math.abs(ahead))} {ahead > 0 ? 'fast' : 'slow'}. Figures follow the
+          service's clock.
         </span>
       )}
       <span class="row">

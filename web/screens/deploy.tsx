@@ -1,15 +1,15 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf, VariablesOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
+import { accrued, micro, rate, usd } from '../figures/money.js';
+import { duration, secondsOf } from '../figures/time.js';
 import { Deploy, DeployBest, OfferOf, OfferSearch, Quote, Templates } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Refusal, send } from '../graph/send.js';
-import { accrued, micro, rate, usd } from '../figures/money.js';
-import { duration, secondsOf } from '../figures/time.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
-import { take } from '../state/account.js';
+import { takeInstance } from '../state/account.js';
 import { filter } from '../state/filters.js';
 import { go, query, setQuery, withQuery } from '../state/location.js';
 import { marketChanges, modelName, regionName } from '../state/market.js';
@@ -65,7 +65,7 @@ export function DeployDialog() {
     try {
       const instance = await rent(isBest ? null : asked, quoted);
       if (instance === null) return;
-      take(instance.account, [instance]);
+      takeInstance(instance);
       go(`/instances/${instance.id}`);
     } catch (fault) {
       error.value = fault;
@@ -89,7 +89,11 @@ export function DeployDialog() {
         <div class="dialog-body stack">
           <p class="small quiet">{quoted !== null && <Machine quoted={quoted} />}</p>
           {!isBest && (
-            <button type="button" class="plain justify-start" onClick={() => setQuery({ deploy: BEST }, { replace: true })}>
+            <button
+              type="button"
+              class="plain justify-start"
+              onClick={() => setQuery({ deploy: BEST }, { replace: true })}
+            >
               Take the best machine that fits my requirements instead
             </button>
           )}
@@ -110,7 +114,7 @@ export function DeployDialog() {
           <fieldset>
             <legend>How it is priced</legend>
             <div class="choices">
-              {MODES.map(({ value, name }) => (
+              {MODES.map(({ value, name, price }) => (
                 <label class="choice" key={value}>
                   <input
                     type="radio"
@@ -120,6 +124,7 @@ export function DeployDialog() {
                     onChange={() => setQuery({ mode: value }, { replace: true })}
                   />
                   {name}
+                  {quote.prices !== null && <span class="small quiet">{rate(micro(quote.prices[price]))} USD/h</span>}
                 </label>
               ))}
             </div>
@@ -144,8 +149,16 @@ export function DeployDialog() {
               Sign in to rent it
             </a>
           ) : (
-            <button type="submit" class="primary" aria-disabled={isBusy.value || quoted === null || quoted.refusal !== null}>
-              {isBusy.value ? 'Renting …' : quoted === null ? 'Deploy' : `Deploy for ${rate(micro(quoted.totalPriceHr))} USD/h`}
+            <button
+              type="submit"
+              class="primary"
+              aria-disabled={isBusy.value || quoted === null || quoted.refusal !== null}
+            >
+              {isBusy.value
+                ? 'Renting …'
+                : quoted === null
+                  ? 'Deploy'
+                  : `Deploy for ${rate(micro(quoted.totalPriceHr))} USD/h`}
             </button>
           )}
         </div>
@@ -200,7 +213,7 @@ function useQuote(input: Input | null) {
     if (isOffered !== null && wasOffered.peek() !== null && wasOffered.peek() !== isOffered) void read();
     wasOffered.value = isOffered;
   }, [isOffered]);
-  return { quoted, error, again: () => void read() };
+  return { quoted, error, prices: offered.data.value?.offer?.pricePerHour ?? null, again: () => void read() };
 }
 
 function Machine({ quoted }: { quoted: Quoted }) {
@@ -214,32 +227,44 @@ function Machine({ quoted }: { quoted: Quoted }) {
 }
 
 function Price({ quoted }: { quoted: Quoted }) {
-  const { priceHr, diskPriceHr, totalPriceHr, account, reserved, preempts, minimumGpuSeconds, minimumCost, coverNeeded } = quoted;
+  const {
+    priceHr,
+    diskPriceHr,
+    totalPriceHr,
+    account,
+    reserved,
+    preempts,
+    minimumGpuSeconds,
+    minimumCost,
+    coverNeeded,
+  } = quoted;
   const total = micro(totalPriceHr);
   return (
     <div class="quote stack-tight" aria-live="polite">
       <p class="total">{rate(total)} USD per hour</p>
       <p class="small quiet figure">
-        {rate(micro(priceHr))} for the GPUs + {rate(micro(diskPriceHr))} for the disk · {usd(accrued(total, SECONDS_PER_HOUR * 24))} a day · billed
-        per second
+        {rate(micro(priceHr))} for the GPUs + {rate(micro(diskPriceHr))} for the disk ·{' '}
+        {usd(accrued(total, SECONDS_PER_HOUR * 24))} a day · billed per second
       </p>
       {account !== null && account.exhaustsAt !== null && account.hoursLeft !== null && (
         <p>
-          Your balance of {usd(micro(account.balance))} USD lasts {duration(Math.floor(account.hoursLeft * SECONDS_PER_HOUR))} with it
-          {micro(account.burnPerHour) > total && ' and all else that you rent'}, until <Time at={secondsOf(account.exhaustsAt)} />.
+          Your balance of {usd(micro(account.balance))} USD lasts{' '}
+          {duration(Math.floor(account.hoursLeft * SECONDS_PER_HOUR))} with it
+          {micro(account.burnPerHour) > total && ' and all else that you rent'}, until{' '}
+          <Time at={secondsOf(account.exhaustsAt)} />.
         </p>
       )}
       {account === null && <p>It needs a balance of {usd(micro(coverNeeded), 4)} USD at least.</p>}
       {reserved !== null && (
         <p>
-          The term ends <Time at={secondsOf(reserved.until)} /> if it never stops. Destroying it sooner costs the discount of{' '}
-          {rate(micro(reserved.discountHr))} USD for each hour that it ran.
+          The term ends <Time at={secondsOf(reserved.until)} /> if it never stops. Destroying it sooner costs the
+          discount of {rate(micro(reserved.discountHr))} USD for each hour that it ran.
         </p>
       )}
       {preempts && (
         <p class="warn">
-          An interruptible instance of someone else is stopped for it: {minimumGpuSeconds} seconds of GPU are billed at least (
-          {usd(micro(minimumCost), 4)} USD).
+          An interruptible instance of someone else is stopped for it: {minimumGpuSeconds} seconds of GPU are billed at
+          least ({usd(micro(minimumCost), 4)} USD).
         </p>
       )}
     </div>

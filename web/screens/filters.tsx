@@ -9,55 +9,64 @@ const MORE = ['price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 
 export function Filters() {
   const asked = FILTER_NAMES.filter((name) => query.value.has(name));
   return (
-    <form class="panel padded stack-tight" role="search" aria-label="Machines" onSubmit={(event) => event.preventDefault()}>
-      <div class="filters">
-        <Field label="GPU model">
-          <Select name="gpu" options={(sheet.value?.pricing.data ?? []).map(({ slug, name }) => [slug, name])} />
-        </Field>
-        <Field label="Region">
-          <Select name="region" options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])} />
-        </Field>
-        <Field label="GPUs">
-          <select
-            value={`${query.value.get('gpus') ?? ''}${query.value.get('exactly') === '1' ? '=' : ''}`}
-            onChange={({ currentTarget: { value } }) =>
-              setQuery({ gpus: value.replace('=', ''), exactly: value.endsWith('=') ? '1' : null })
-            }
-          >
-            <option value="">any</option>
-            {[2, 4, 8].map((count) => (
-              <option value={count}>{count === 8 ? '8' : `${count} or more`}</option>
-            ))}
-            {[1, 2, 4].map((count) => (
-              <option value={`${count}=`}>exactly {count}</option>
-            ))}
-          </select>
-        </Field>
-        <NumberField name="price" label="USD per GPU-hour, most" step="0.01" />
-        <NumberField name="vram" label="VRAM per GPU, GB" />
-        <NumberField name="reliability" label="Reliability, %" step="0.1" max="100" />
-      </div>
-      <details open={MORE.slice(2).some((name) => query.value.has(name) && name !== 'reliability')}>
-        <summary class="small">More requirements</summary>
+    <search aria-label="Machines">
+      <form class="panel padded stack-tight" onSubmit={(event) => event.preventDefault()}>
         <div class="filters">
-          <Field label="Class">
-            <Select name="tier" options={Object.entries(TIERS)} />
+          <Field label="GPU model">
+            <Select name="gpu" options={(sheet.value?.pricing.data ?? []).map(({ slug, name }) => [slug, name])} />
           </Field>
-          <NumberField name="ram" label="Memory, GB" />
-          <NumberField name="disk" label="Free disk, GB" />
-          <NumberField name="vcpus" label="vCPUs" />
-          <Check name="nvlink">NVLink</Check>
-          <Check name="busy">Also those that an interruptible instance holds</Check>
+          <Field label="Region">
+            <Select
+              name="region"
+              options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
+            />
+          </Field>
+          <Field label="GPUs">
+            <select
+              value={`${query.value.get('gpus') ?? ''}${query.value.get('exactly') === '1' ? '=' : ''}`}
+              onChange={({ currentTarget: { value } }) =>
+                setQuery({ gpus: value.replace('=', ''), exactly: value.endsWith('=') ? '1' : null })
+              }
+            >
+              <option value="">any</option>
+              {[2, 4, 8].map((count) => (
+                <option value={count}>{count === 8 ? '8' : `${count} or more`}</option>
+              ))}
+              {[1, 2, 4].map((count) => (
+                <option value={`${count}=`}>exactly {count}</option>
+              ))}
+            </select>
+          </Field>
+          <NumberField name="price" label="Most USD/GPU-h" step="0.01" />
+          <NumberField name="vram" label="VRAM per GPU, GB" />
+          <NumberField name="reliability" label="Reliability, %" step="0.1" max="100" />
         </div>
-      </details>
-      {asked.length > 0 && (
-        <div>
-          <button type="button" class="plain" onClick={() => setQuery(Object.fromEntries(asked.map((name) => [name, null])))}>
-            Clear all requirements
-          </button>
-        </div>
-      )}
-    </form>
+        <details open={MORE.slice(2).some((name) => query.value.has(name) && name !== 'reliability')}>
+          <summary class="small">More requirements</summary>
+          <div class="filters">
+            <Field label="Class">
+              <Select name="tier" options={Object.entries(TIERS)} />
+            </Field>
+            <NumberField name="ram" label="Memory, GB" />
+            <NumberField name="disk" label="Free disk, GB" />
+            <NumberField name="vcpus" label="vCPUs" />
+            <Check name="nvlink">NVLink</Check>
+            <Check name="busy">Also those that an interruptible instance holds</Check>
+          </div>
+        </details>
+        {asked.length > 0 && (
+          <div>
+            <button
+              type="button"
+              class="plain"
+              onClick={() => setQuery(Object.fromEntries(asked.map((name) => [name, null])))}
+            >
+              Clear all requirements
+            </button>
+          </div>
+        )}
+      </form>
+    </search>
   );
 }
 

@@ -1,8 +1,8 @@
 import { useComputed } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { OneInstance } from '../graph/documents.js';
 import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
+import { OneInstance } from '../graph/documents.js';
 import { Actions } from '../parts/actions.js';
 import { Copy } from '../parts/copy.js';
 import { Facts } from '../parts/facts.js';
@@ -63,7 +63,9 @@ export function InstanceScreen({ id }: { id: string }) {
         </div>
         {runtime?.message && <p class="notice mono small">{runtime.message}</p>}
         {start?.refusal != null && (
-          <p class="notice warn">It cannot be started now: {start.refusal.message}. Until then its disk costs {rate(rateOf(instance))} USD/h.</p>
+          <p class="notice warn">
+            It cannot be started now: {start.refusal.message}. Until then its disk costs {rate(rateOf(instance))} USD/h.
+          </p>
         )}
         <div class="facts">
           <div>
@@ -81,7 +83,10 @@ export function InstanceScreen({ id }: { id: string }) {
             ['GPUs', `${rate(micro(instance.priceHr))} USD/h while it runs`],
             ['Disk', `${instance.diskGb} GB, ${rate(micro(instance.diskPriceHr))} USD/h until destroyed`],
             reservedUntil === null ? null : ['Reserved until', <Time at={secondsOf(reservedUntil)} />],
-            ['Ran for', duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(instance.asOf)) : 0))],
+            [
+              'Ran for',
+              duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(instance.asOf)) : 0)),
+            ],
             ['Rented', <Time at={secondsOf(createdAt)} />],
             stoppedAt === null || destroyedAt !== null ? null : ['Stopped', <Time at={secondsOf(stoppedAt)} />],
             destroyedAt === null ? null : ['Destroyed', <Time at={secondsOf(destroyedAt)} />],
@@ -117,7 +122,11 @@ function Connect({ hostname, isRecord, isOver }: { hostname: string; isRecord: b
         <>
           <code class="secret">{hostname}</code>
           <Copy text={hostname} label="Copy the host name" />
-          {isRecord && <p class="quiet small">No host agent runs on this machine: the rental is a record, and no container answers here.</p>}
+          {isRecord && (
+            <p class="quiet small">
+              No host agent runs on this machine: the rental is a record, and no container answers here.
+            </p>
+          )}
         </>
       )}
     </section>

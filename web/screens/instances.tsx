@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { InstanceHistory } from '../graph/documents.js';
-import { send } from '../graph/send.js';
 import { micro, rate, usd } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
+import { InstanceHistory } from '../graph/documents.js';
+import { send } from '../graph/send.js';
 import { Actions } from '../parts/actions.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
@@ -77,8 +77,7 @@ function Active() {
             <tr key={instance.id}>
               <Name instance={instance} />
               <td class="wide">
-                <Status instance={instance} />{' '}
-                <span class="small quiet">{stopReason(instance)}</span>
+                <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
                 <Runtime runtime={instance.runtime} />
               </td>
               <td data-label="Where">{regionName(instance.region)}</td>
@@ -118,7 +117,9 @@ function History() {
   const { rows, hasMore, error, more } = useHistory();
   const [status, gpu] = [query.value.get('status') ?? '', query.value.get('model') ?? ''];
   const seen = [...new Set(rows.map((instance) => instance.gpu))].sort();
-  const shown = rows.filter((instance) => (status === '' || instance.status === status) && (gpu === '' || instance.gpu === gpu));
+  const shown = rows.filter(
+    (instance) => (status === '' || instance.status === status) && (gpu === '' || instance.gpu === gpu),
+  );
   return (
     <section class="panel" aria-label="All instances">
       <div class="panel-head">
@@ -179,7 +180,11 @@ function History() {
                   <Time at={secondsOf(instance.createdAt)} />
                 </td>
                 <td class="wide" data-label="To">
-                  {instance.destroyedAt === null ? <span class="quiet">–</span> : <Time at={secondsOf(instance.destroyedAt)} />}
+                  {instance.destroyedAt === null ? (
+                    <span class="quiet">–</span>
+                  ) : (
+                    <Time at={secondsOf(instance.destroyedAt)} />
+                  )}
                 </td>
                 <td class="number" data-label="USD/h locked">
                   {rate(micro(instance.priceHr))}
@@ -194,7 +199,11 @@ function History() {
       )}
       {shown.length === 0 && error === null && (
         <Empty title={rows.length === 0 ? 'Nothing was rented yet' : 'None of these'}>
-          <p>{rows.length === 0 ? 'What you rent is listed here, also after it is destroyed.' : 'Choose another state or GPU.'}</p>
+          <p>
+            {rows.length === 0
+              ? 'What you rent is listed here, also after it is destroyed.'
+              : 'Choose another state or GPU.'}
+          </p>
         </Empty>
       )}
       {hasMore && (

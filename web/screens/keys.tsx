@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import { secondsOf } from '../figures/time.js';
 import { ApiKeys, CreateApiKey, RevokeApiKey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { secondsOf } from '../figures/time.js';
 import { Copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -57,14 +57,20 @@ export function Keys() {
                     <Time at={secondsOf(key.createdAt)} />
                   </td>
                   <td class="wide" data-label="Last use">
-                    {key.lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.lastUsedAt)} />}
+                    {key.lastUsedAt === null ? (
+                      <span class="quiet">never</span>
+                    ) : (
+                      <Time at={secondsOf(key.lastUsedAt)} />
+                    )}
                   </td>
                   <td class="number wide">
                     <button
                       type="button"
                       class="danger"
                       aria-label={`Revoke ${key.name ?? `the key …${key.lastFour}`}`}
-                      onClick={() => { revoking.value = key; }}
+                      onClick={() => {
+                        revoking.value = key;
+                      }}
                     >
                       Revoke
                     </button>
@@ -126,7 +132,9 @@ function NewKey({ onCreated }: { onCreated(): void }) {
             maxLength={100}
             placeholder="laptop, build server …"
             value={name}
-            onInput={({ currentTarget }) => { name.value = currentTarget.value; }}
+            onInput={({ currentTarget }) => {
+              name.value = currentTarget.value;
+            }}
           />
         </label>
         <button type="submit" aria-disabled={isBusy.value}>
@@ -140,7 +148,12 @@ function NewKey({ onCreated }: { onCreated(): void }) {
           <code class="secret">{secret.value}</code>
           <span class="row">
             <Copy text={secret.value} label="Copy the key" />
-            <button type="button" onClick={() => { secret.value = null; }}>
+            <button
+              type="button"
+              onClick={() => {
+                secret.value = null;
+              }}
+            >
               I have it
             </button>
           </span>
@@ -169,7 +182,10 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose(isDone: boolean): vo
       <div class="dialog-body stack">
         <p>Programs that use it are refused at once. This cannot be undone.</p>
         {apiKey.isCurrent && (
-          <p class="notice warn">This session was made from this key: you are signed out with it. Without another key you cannot sign in again.</p>
+          <p class="notice warn">
+            This session was made from this key: you are signed out with it. Without another key you cannot sign in
+            again.
+          </p>
         )}
         <Failure error={error.value} />
       </div>

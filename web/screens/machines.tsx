@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { DeployDialog } from './deploy.js';
-import { Filters } from './filters.js';
-import { Offers } from './offers.js';
-import { PriceSheet } from './price-sheet.js';
-import { ModelPanel } from './model-panel.js';
 import { query } from '../state/location.js';
 import { followMarket, models, readSheet, sheet } from '../state/market.js';
+import { DeployDialog } from './deploy.js';
+import { Filters } from './filters.js';
+import { ModelPanel } from './model-panel.js';
+import { Offers } from './offers.js';
+import { PriceSheet } from './price-sheet.js';
 
 /** The price sheet beside the machines that are free; the address holds what is looked for. */
 export function Machines() {

@@ -1,5 +1,5 @@
-import { PriceHistory } from '../graph/documents.js';
 import { micro, rate } from '../figures/money.js';
+import { PriceHistory } from '../graph/documents.js';
 import { HistoryChart } from '../parts/charts.js';
 import { Failure } from '../parts/notice.js';
 import { setQuery } from '../state/location.js';
@@ -24,7 +24,7 @@ export function ModelPanel({ model }: { model: Model }) {
         <p class="small quiet">
           {model.marketMedian === null
             ? `Too few listings for a market median (${model.listings}; 5 are needed): the last price stays.`
-            : `Market median ${rate(micro(model.marketMedian))} USD per GPU-hour, from ${model.listings} listings; the price is 70 % of it, rounded down.`}
+            : `Market median ${rate(micro(model.marketMedian))} USD per GPU-hour, from ${model.listings} listings; on demand is 70 % of it, rounded down.`}
         </p>
       </div>
     </section>

@@ -38,13 +38,16 @@ export function Money() {
               <p class="headline figure">{usd(monthSpendNow.value, 4)} USD</p>
             </div>
           </div>
-          <p>
-            Your credit <RunsOut />.
-            {known.burn > 0n && ' All running instances stop then; their disks are kept for a while and keep costing.'}
-          </p>
-          {known.diskDeleteAt !== null && (
-            <p class={`notice ${balanceNow.value <= 0n ? 'bad' : ''}`}>
-              Without new credit, instances and their disks are destroyed <Time at={known.diskDeleteAt} />.
+          {balanceNow.value <= 0n && known.diskDeleteAt !== null ? (
+            <p class="notice bad">
+              Your credit ran out: everything is stopped, and disks keep costing. Without new credit instances and their
+              disks are destroyed <Time at={known.diskDeleteAt} />.
+            </p>
+          ) : (
+            <p>
+              Your credit <RunsOut />.
+              {known.burn > 0n &&
+                ' All running instances stop then; their disks are kept for a while, and keep costing.'}
             </p>
           )}
         </section>

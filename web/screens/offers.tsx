@@ -1,7 +1,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { OfferSearch } from '../graph/documents.js';
 import { micro, rate } from '../figures/money.js';
+import { OfferSearch } from '../graph/documents.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { filter, SORTS, sort } from '../state/filters.js';
 import { setQuery } from '../state/location.js';
@@ -18,7 +18,6 @@ const MOST = 100;
 /** The machines that meet the requirements and can be rented now. */
 export function Offers() {
   const shown = useSignal(PAGE);
-  const asked = JSON.stringify([filter.value, sort.value]);
   useSignalEffect(() => {
     [filter.value, sort.value];
     shown.value = PAGE;
@@ -30,15 +29,25 @@ export function Offers() {
   );
   const found = data.value?.offerSearch;
   return (
-    <section class="panel" aria-label="Machines that are free" key={asked}>
+    <section class="panel" aria-label="Machines that are free">
       <div class="panel-head">
-        <h2 aria-live="polite">
-          {found === undefined ? 'Searching …' : `${found.totalCount} ${found.totalCount === 1 ? 'machine' : 'machines'} to rent now`}
-        </h2>
+        <div>
+          <h2>
+            {found === undefined
+              ? 'Searching …'
+              : `${found.totalCount} ${found.totalCount === 1 ? 'machine' : 'machines'} to rent now`}
+          </h2>
+          <p class="small quiet">USD per hour for the whole machine</p>
+        </div>
         <div class="row">
           <label class="row small">
             <span class="quiet">Order</span>
-            <select value={sort.value} onChange={({ currentTarget }) => setQuery({ sort: currentTarget.value === 'PRICE' ? null : currentTarget.value })}>
+            <select
+              value={sort.value}
+              onChange={({ currentTarget }) =>
+                setQuery({ sort: currentTarget.value === 'PRICE' ? null : currentTarget.value })
+              }
+            >
               {Object.entries(SORTS).map(([value, text]) => (
                 <option value={value}>{text}</option>
               ))}
@@ -58,13 +67,25 @@ export function Offers() {
       )}
       {found !== undefined && found.totalCount === 0 && (
         <Empty title="No machine meets these requirements now">
-          <p>Take out a requirement, or look at machines that an interruptible instance holds. The list updates by itself.</p>
+          <p>
+            Take out a requirement, or look at machines that an interruptible instance holds. The list updates by
+            itself.
+          </p>
         </Empty>
       )}
-      <ul>{found?.edges.map(({ node }) => <Row key={node.machineId} offer={node} />)}</ul>
+      <ul>
+        {found?.edges.map(({ node }) => (
+          <Row key={node.machineId} offer={node} />
+        ))}
+      </ul>
       {found?.pageInfo.hasNextPage && shown.value < MOST && (
         <p class="padded">
-          <button type="button" onClick={() => { shown.value = Math.min(MOST, shown.value + PAGE); }}>
+          <button
+            type="button"
+            onClick={() => {
+              shown.value = Math.min(MOST, shown.value + PAGE);
+            }}
+          >
             Show more
           </button>
         </p>
@@ -77,7 +98,21 @@ export function Offers() {
 }
 
 function Row({ offer }: { offer: Offer }) {
-  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, nvlink, reliability, preemptible, demo } = offer;
+  const {
+    machineId,
+    gpu,
+    numGpus,
+    region,
+    cpu,
+    vcpus,
+    ramGb,
+    diskGb,
+    netMbps,
+    nvlink,
+    reliability,
+    preemptible,
+    demo,
+  } = offer;
   return (
     <li class="offer">
       <div class="row between">
@@ -122,7 +157,6 @@ function ModePrice({ mode, offer }: { mode: Mode; offer: Offer }) {
     >
       <span>{mode.name}</span>
       <strong>{price}</strong>
-      <span>USD/h</span>
     </button>
   );
 }

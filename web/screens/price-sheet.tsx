@@ -1,7 +1,8 @@
 import { useComputed } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { Failure } from '../parts/notice.js';
-import { filter, TIERS } from '../state/filters.js';
+import { filter } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
 import { type Model, readSheet, sheet, sheetError } from '../state/market.js';
 
@@ -9,6 +10,13 @@ import { type Model, readSheet, sheet, sheetError } from '../state/market.js';
 export function PriceSheet({ onChosen }: { onChosen(): void }) {
   const shown = useComputed(() => (sheet.value?.pricing.data ?? []).filter((model) => fits(model)));
   const chosen = query.value.get('gpu');
+  const section = useRef<HTMLElement>(null);
+  const isRead = sheet.value !== null;
+  useEffect(() => {
+    // A shared address may name a model far down the sheet.
+    const row = section.current?.querySelector<HTMLElement>('tr.chosen');
+    if (row != null) section.current!.scrollTop = row.offsetTop - section.current!.clientHeight / 3;
+  }, [isRead]);
   if (sheetError.value !== null && sheet.value === null)
     return (
       <section class="panel padded stack">
@@ -22,12 +30,15 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
     );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
-    <section class="panel sheet" aria-label="Price sheet" tabIndex={0}>
+    <section ref={section} class="panel sheet" aria-label="Price sheet" tabIndex={0}>
       <table class="cards">
         <caption class="hidden">USD per GPU-hour and GPUs that are free now, by model</caption>
         <thead>
           <tr>
             <th scope="col">GPU</th>
+            <th scope="col" class="number">
+              VRAM, GB
+            </th>
             <th scope="col" class="number">
               Free GPUs
             </th>
@@ -71,19 +82,19 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
 }
 
 function Row({ model, isChosen, onChoose }: { model: Model; isChosen: boolean; onChoose(): void }) {
-  const { name, vramGb, tier, availableGpus, pricePerGpuHour } = model;
+  const { name, vramGb, availableGpus, pricePerGpuHour } = model;
   return (
     <tr class={`${isChosen ? 'chosen' : ''}${availableGpus === 0 ? ' none' : ''}`}>
       <th scope="row" class="wide">
         <button type="button" aria-pressed={isChosen} onClick={onChoose}>
           {name}
         </button>
-        <span class="quiet small">
-          {vramGb} GB · {TIERS[tier].toLowerCase()}
-          {isChosen && <span class="narrow-only"> · press again for all models</span>}
-        </span>
+        {isChosen && <span class="narrow-only quiet small"> press again for all models</span>}
       </th>
-      <td class="number wide" data-label="Free GPUs">
+      <td class="number" data-label="VRAM, GB">
+        {vramGb}
+      </td>
+      <td class="number" data-label="Free GPUs">
         {availableGpus}
       </td>
       <td class="number" data-label="On demand">

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
-import { Refusal } from '../graph/send.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 
 /** Signing in with an API key, pasted once, and a new account where the operator allows it. */
@@ -35,11 +35,20 @@ export function SignIn({ reason }: { reason?: string }) {
         {reason !== undefined && <p class="quiet">{reason}</p>}
         <label class="field">
           <span>API key</span>
-          <input ref={key} type="password" name="key" autocomplete="off" spellcheck={false} required placeholder="gpu_live_…" aria-describedby="key-use" />
+          <input
+            ref={key}
+            type="password"
+            name="key"
+            autocomplete="off"
+            spellcheck={false}
+            required
+            placeholder="gpu_live_…"
+            aria-describedby="key-use"
+          />
         </label>
         <p id="key-use" class="small quiet">
-          The page sends it once and forgets it. The browser holds a session of 12 hours that ends when you sign out or the key is
-          revoked.
+          The page sends it once and forgets it. The browser holds a session of 12 hours that ends when you sign out or
+          the key is revoked.
         </p>
         <Failure error={error.value} />
         <div>
@@ -81,7 +90,10 @@ function NewAccount() {
   return (
     <section class="panel padded stack" aria-labelledby="new-account">
       <h2 id="new-account">New here?</h2>
-      <p>An account needs no name and no address. Its API key is all there is: whoever has it can spend the credit, and without it the account is lost.</p>
+      <p>
+        An account needs no name and no address. Its API key is all there is: whoever has it can spend the credit, and
+        without it the account is lost.
+      </p>
       {secret.value === null ? (
         <div>
           <button type="button" onClick={create} aria-disabled={isBusy.value}>
@@ -96,8 +108,14 @@ function NewAccount() {
           <code class="secret">{secret.value}</code>
           <Copy text={secret.value} label="Copy the key" />
           <label class="check">
-            <input type="checkbox" checked={isKept.value} onChange={({ currentTarget }) => { isKept.value = currentTarget.checked; }} />I have
-            copied it to a safe place
+            <input
+              type="checkbox"
+              checked={isKept.value}
+              onChange={({ currentTarget }) => {
+                isKept.value = currentTarget.checked;
+              }}
+            />
+            I have copied it to a safe place
           </label>
           <div>
             <button type="button" class="primary" disabled={!isKept.value} onClick={begin}>

@@ -1,6 +1,6 @@
 import type { ResultOf } from 'gql.tada';
-import { SpendByDay } from '../graph/documents.js';
 import { type Micro, micro, usd } from '../figures/money.js';
+import { SpendByDay } from '../graph/documents.js';
 import { Bars } from '../parts/bars.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { accountChanges } from '../state/account.js';
@@ -63,7 +63,10 @@ function Chart({ spent }: { spent: Spent }) {
   });
   return (
     <div class="padded stack">
-      <Bars days={days} label={`Spend by UTC day from ${spent.from} to ${spent.to}: ${usd(micro(spent.total), 4)} USD in all`} />
+      <Bars
+        days={days}
+        label={`Spend by UTC day from ${spent.from} to ${spent.to}: ${usd(micro(spent.total), 4)} USD in all`}
+      />
       <table>
         <caption class="hidden">Spend by instance</caption>
         <thead>
@@ -78,7 +81,10 @@ function Chart({ spent }: { spent: Spent }) {
           {spent.instances.map(({ instanceId, gpu, numGpus, amount }, index) => (
             <tr key={instanceId}>
               <th scope="row">
-                <Swatch index={index} /> <a href={`/instances/${instanceId}`} class="mono">{instanceId}</a>{' '}
+                <Swatch index={index} />{' '}
+                <a href={`/instances/${instanceId}`} class="mono">
+                  {instanceId}
+                </a>{' '}
                 <span class="quiet small">
                   {numGpus} × {modelName(gpu)}
                 </span>
@@ -127,4 +133,6 @@ function Chart({ spent }: { spent: Spent }) {
   );
 }
 
-const Swatch = ({ index }: { index: number }) => <span class={`key-swatch swatch-${'abcde'[index]}`} aria-hidden="true" />;
+const Swatch = ({ index }: { index: number }) => (
+  <span class={`key-swatch swatch-${'abcde'[index]}`} aria-hidden="true" />
+);

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { Statement as StatementDocument } from '../graph/documents.js';
-import { send } from '../graph/send.js';
 import { csv } from '../figures/csv.js';
 import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
+import { Statement as StatementDocument } from '../graph/documents.js';
+import { send } from '../graph/send.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
@@ -64,7 +64,7 @@ function Lines({ stated }: { stated: Stated }) {
       </Empty>
     );
   return (
-    <div class="scroll">
+    <>
       <table class="cards">
         <thead>
           <tr>
@@ -87,7 +87,7 @@ function Lines({ stated }: { stated: Stated }) {
               <td class="wide">
                 <Time at={secondsOf(at)} />
               </td>
-              <td class="number">{usd(micro(amount), 6)}</td>
+              <td class="number wide">{usd(micro(amount), 6)}</td>
             </tr>
           ))}
           {lines.slice(0, SHOWN).map(({ instanceId, kind, ratePerHour, seconds, amount }) => (
@@ -101,14 +101,16 @@ function Lines({ stated }: { stated: Stated }) {
               <td class="wide">
                 {duration(seconds)} at {rate(micro(ratePerHour))} USD/h
               </td>
-              <td class="number">{usd(-micro(amount), 6)}</td>
+              <td class="number wide">{usd(-micro(amount), 6)}</td>
             </tr>
           ))}
           <Total name="Balance" at={to} amount={closingBalance} />
         </tbody>
       </table>
-      {Math.max(lines.length, movements.length) > SHOWN && <p class="padded small quiet">The first {SHOWN} of each kind; the download holds all.</p>}
-    </div>
+      {Math.max(lines.length, movements.length) > SHOWN && (
+        <p class="padded small quiet">The first {SHOWN} of each kind; the download holds all.</p>
+      )}
+    </>
   );
 }
 
@@ -118,8 +120,8 @@ function Total({ name, amount, at }: { name: string; amount: number; at?: string
       <th scope="row" class="wide">
         {name} {at !== undefined && <Time at={secondsOf(at)} />}
       </th>
-      <td />
-      <td class="number">
+      <td class="no-card" />
+      <td class="number wide">
         <strong>{usd(micro(amount), 6)}</strong>
       </td>
     </tr>
@@ -152,10 +154,26 @@ function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: S
     ['kind', 'at', 'instance', 'rate_per_hour_usd', 'seconds', 'amount_usd', 'exact_units', 'note', 'reference'],
     ['OPENING_BALANCE', from, '', '', '', plain(openingBalance), '', '', ''],
     ...movements.map(({ kind, at, instanceId, amount, note, reference }) => [
-      kind, at, instanceId ?? '', '', '', plain(amount), '', note ?? '', reference ?? '',
+      kind,
+      at,
+      instanceId ?? '',
+      '',
+      '',
+      plain(amount),
+      '',
+      note ?? '',
+      reference ?? '',
     ]),
     ...lines.map(({ kind, instanceId, ratePerHour, seconds, amount, units }) => [
-      kind, '', instanceId, plain(ratePerHour), String(seconds), plain(-amount), units, '', '',
+      kind,
+      '',
+      instanceId,
+      plain(ratePerHour),
+      String(seconds),
+      plain(-amount),
+      units,
+      '',
+      '',
     ]),
     ['CLOSING_BALANCE', to, '', '', '', plain(closingBalance), '', '', ''],
   ]);

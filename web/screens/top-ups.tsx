@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
+import { micro, usd } from '../figures/money.js';
+import { secondsOf } from '../figures/time.js';
 import { CreateTopUp, TopUps as TopUpsDocument } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
-import { micro, usd } from '../figures/money.js';
-import { secondsOf } from '../figures/time.js';
 import { Copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { Facts } from '../parts/facts.js';
@@ -125,12 +125,19 @@ function NewTopUp({ assets, onCreated }: { assets: readonly Asset[]; onCreated(i
           step="0.01"
           required
           value={wanted}
-          onInput={({ currentTarget }) => { wanted.value = currentTarget.value; }}
+          onInput={({ currentTarget }) => {
+            wanted.value = currentTarget.value;
+          }}
         />
       </label>
       <label class="row">
         <span class="quiet small">in</span>
-        <select value={asset.value} onChange={({ currentTarget }) => { asset.value = currentTarget.value; }}>
+        <select
+          value={asset.value}
+          onChange={({ currentTarget }) => {
+            asset.value = currentTarget.value;
+          }}
+        >
           {assets.map(({ code, coin, network }) => (
             <option value={code}>
               {coin} on {network}
@@ -165,7 +172,9 @@ function Pay({ topUp }: { topUp: TopUp }) {
         />
         <code class="secret">{address}</code>
         <Copy text={address} label="Copy the address" />
-        <p class="notice warn">What is sent on another network may be lost. Credit follows once the payment is final.</p>
+        <p class="notice warn">
+          What is sent on another network may be lost. Credit follows once the payment is final.
+        </p>
       </div>
     </Dialog>
   );
@@ -182,7 +191,13 @@ function Qr({ text }: { text: string }) {
     });
   }, [text]);
   return path.value === null ? null : (
-    <svg class="qr" viewBox={`0 0 ${path.value.size} ${path.value.size}`} role="img" aria-label="QR code of the payment" shape-rendering="crispEdges">
+    <svg
+      class="qr"
+      viewBox={`0 0 ${path.value.size} ${path.value.size}`}
+      role="img"
+      aria-label="QR code of the payment"
+      shape-rendering="crispEdges"
+    >
       <path d={path.value.d} fill="#000" />
     </svg>
   );

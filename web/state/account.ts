@@ -80,8 +80,15 @@ export async function settle(): Promise<void> {
   }
 }
 
+/** Takes what a write answered, and asks for what it did to the balance. */
+export function takeInstance(instance: Instance): void {
+  const known = settled.value;
+  if (known !== null) settled.value = { ...known, instances: merged(known.instances, [instance]) };
+  void settle();
+}
+
 /** Takes an answer that holds the account, and of its instances those that changed. */
-export function take(account: Account, changed: readonly Instance[], isAll = false): void {
+function take(account: Account, changed: readonly Instance[], isAll = false): void {
   const asOf = secondsOf(account.asOf);
   const known = settled.value;
   // A slow answer must not undo a later event.
@@ -120,20 +127,24 @@ export function startAccount(): void {
 }
 
 function follow(): () => void {
-  const stopFollowing = keepFollowing(AccountChanged, {}, {
-    // The first event names no instances: they are read after it.
-    onOpen: () => void settle(),
-    onEvent: ({ accountChanged: { account, instances, topUps } }) => {
-      heard += 1;
-      const before = settled.value;
-      if (before !== null) take(account, instances);
-      if (topUps.length > 0 || isMoved(before, settled.value)) accountChanges.value += 1;
+  const stopFollowing = keepFollowing(
+    AccountChanged,
+    {},
+    {
+      // The first event names no instances: they are read after it.
+      onOpen: () => void settle(),
+      onEvent: ({ accountChanged: { account, instances, topUps } }) => {
+        heard += 1;
+        const before = settled.value;
+        if (before !== null) take(account, instances);
+        if (topUps.length > 0 || isMoved(before, settled.value)) accountChanges.value += 1;
+      },
+      onRefused: ({ code }) => {
+        if (code === 'unauthorized') sessionIsOver();
+        return code !== 'unauthorized';
+      },
     },
-    onRefused: ({ code }) => {
-      if (code === 'unauthorized') sessionIsOver();
-      return code !== 'unauthorized';
-    },
-  });
+  );
   const settleIfSeen = () => void (document.hidden || settle());
   const stopClock = startClock(settleIfSeen);
   const timer = setInterval(settleIfSeen, SETTLE_EVERY_MS);

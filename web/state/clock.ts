@@ -10,7 +10,9 @@ const told = signal({ second: Math.floor(Date.now() / 1_000), at: performance.no
 export const clockAhead = signal(0);
 
 /** Whole seconds since 1970 by the service's clock. Never behind what it said last. */
-export const serverNow = computed(() => told.value.second + Math.max(0, Math.floor((tick.value - told.value.at) / 1_000)));
+export const serverNow = computed(
+  () => told.value.second + Math.max(0, Math.floor((tick.value - told.value.at) / 1_000)),
+);
 
 /** The UTC day by the service's clock, YYYY-MM-DD. */
 export const serverDay = computed(() => new Date(serverNow.value * 1_000).toISOString().slice(0, 10));

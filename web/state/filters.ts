@@ -65,5 +65,17 @@ export const sort = computed<OfferSort>(() => {
 });
 
 export const FILTER_NAMES = [
-  'gpu', 'region', 'tier', 'gpus', 'exactly', 'price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 'busy',
+  'gpu',
+  'region',
+  'tier',
+  'gpus',
+  'exactly',
+  'price',
+  'vram',
+  'ram',
+  'disk',
+  'vcpus',
+  'reliability',
+  'nvlink',
+  'busy',
 ] as const;

@@ -35,17 +35,21 @@ export async function readSheet(): Promise<void> {
 
 /** Keeps the sheet as it is at the service, for as long as a screen shows it. Returns how to end it. */
 export function followMarket(): () => void {
-  return keepFollowing(PricingChanged, {}, {
-    onEvent: ({ pricingChanged: { marketSnapshot, data } }) => {
-      const known = sheet.value;
-      marketChanges.value += 1;
-      if (known === null || known.pricing.marketSnapshot !== marketSnapshot) return void readSheet();
-      const free = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
-      const models = known.pricing.data.map((model) => ({
-        ...model,
-        availableGpus: free.get(model.slug) ?? model.availableGpus,
-      }));
-      sheet.value = { ...known, pricing: { ...known.pricing, data: models } };
+  return keepFollowing(
+    PricingChanged,
+    {},
+    {
+      onEvent: ({ pricingChanged: { marketSnapshot, data } }) => {
+        const known = sheet.value;
+        marketChanges.value += 1;
+        if (known === null || known.pricing.marketSnapshot !== marketSnapshot) return void readSheet();
+        const free = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
+        const models = known.pricing.data.map((model) => ({
+          ...model,
+          availableGpus: free.get(model.slug) ?? model.availableGpus,
+        }));
+        sheet.value = { ...known, pricing: { ...known.pricing, data: models } };
+      },
     },
-  });
+  );
 }

@@ -47,7 +47,8 @@ export async function createAccount(): Promise<string> {
 /** The service no longer accepts the session: its key was revoked, the account suspended, or twelve hours are over. */
 export function sessionIsOver(): void {
   if (session.value !== 'in') return;
-  endedBecause.value = 'You are signed out: the key of this session is no longer accepted, or the session is 12 hours old.';
+  endedBecause.value =
+    'You are signed out: the key of this session is no longer accepted, or the session is 12 hours old.';
   session.value = 'out';
 }
 
