@@ -1,7 +1,6 @@
 /** Money in the page, as in the service: whole micro-USD. Rounded only where it is shown, and down. */
 export type Micro = bigint;
 
-const MICRO = 1_000_000n;
 const SECONDS_PER_HOUR = 3_600n;
 
 /** From the API's JSON number, which is exact to six decimals. */
@@ -29,5 +28,3 @@ export function rate(amount: Micro): string {
   const text = usd(amount, 6);
   return text.replace(/(\.\d\d\d*?)0+$/, '$1');
 }
-
-export const wholeUsd = (amount: Micro): bigint => amount / MICRO;
