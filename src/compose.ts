@@ -9,6 +9,7 @@ import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
 import type { NotifyMode } from './database/pool.js';
+import { startSessionSweep } from './domain/accounts/sessions.js';
 import { startSweep } from './domain/billing/sweep.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import { startFleetWatch } from './domain/fleet/watch.js';
@@ -113,6 +114,7 @@ export async function openGateway(
     const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
     const keyUses = createKeyUses(deps, onFault);
     const sweep = startSweep(deps, onFault);
+    const sessionSweep = config.console ? startSessionSweep(deps, onFault) : null;
     deps.fleet.onFault = onFault;
     const watch = startFleetWatch(deps, onFault);
     const recheck = startRecheck(deps, logRecheck(log), onFault);
@@ -133,6 +135,8 @@ export async function openGateway(
       messages,
       onPayment,
       graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
+      consoleDir: config.console ? join(PACKAGE_ROOT, 'dist/console') : null,
+      signup: config.signup,
       isServing: () => serving,
     });
     const close = async (noticeMs = 0) => {
@@ -145,7 +149,9 @@ export async function openGateway(
       await drain(server);
       redis?.close();
       const fleetEnded = Promise.all([watch.stop(), deps.fleet.close()]);
-      await orGiveUp(Promise.all([sweep.stop(), workEnded, fleetEnded]).then(() => keyUses.close()));
+      await orGiveUp(
+        Promise.all([sweep.stop(), sessionSweep?.stop(), workEnded, fleetEnded]).then(() => keyUses.close()),
+      );
       await domain.close();
     };
     return { deps, address, demoKey, close };

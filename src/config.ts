@@ -99,10 +99,24 @@ export const SETTINGS = {
     default: 'off',
     about: 'Proxies whose X-Forwarded-For is believed, for the log: off, how many, or addresses and networks.',
   },
+  CONSOLE: {
+    group: 'Callers',
+    name: 'console',
+    takes: text('on or off', readSwitch),
+    default: 'on',
+    about: 'Whether the web console is served at / and browsers may sign in: on or off.',
+  },
+  SIGNUP: {
+    group: 'Callers',
+    name: 'signup',
+    takes: oneOf(['open', 'closed'], 'open or closed'),
+    default: 'closed',
+    about: 'Whether anybody may create an account, without credit, in the web console: open or closed.',
+  },
   INTROSPECTION: {
     group: 'Callers',
     name: 'introspection',
-    takes: text('on or off', (given) => (given === 'on' ? true : given === 'off' ? false : undefined)),
+    takes: text('on or off', readSwitch),
     default: 'on',
     about: 'Whether GraphQL shows its schema to callers and suggests names in error messages: on or off.',
   },
@@ -345,6 +359,10 @@ function address(protocols: string[], example: string, tidy = (given: string) =>
   return text(`an address such as ${example}`, (given) =>
     URL.canParse(given) && protocols.includes(new URL(given).protocol) ? tidy(given) : undefined,
   );
+}
+
+function readSwitch(given: string): boolean | undefined {
+  return given === 'on' ? true : given === 'off' ? false : undefined;
 }
 
 function readWhole(given: string, min: number, max: number): number | undefined {

@@ -9,6 +9,8 @@ import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
 import { openApi } from '../rest/openapi.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
+import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
+import { createConsolePage } from './console/page.js';
 import { createCors } from './cors.js';
 import { JSON_TYPE } from './error-envelope.js';
 import { answerErrors } from './errors.js';
@@ -50,15 +52,20 @@ export interface AppOptions extends HealthOptions {
   onPayment(event: PaymentEvent): void;
   /** Folder of the GraphiQL page's built assets. */
   graphiqlDir: string;
+  /** Folder of the built web console; null: there is no console. */
+  consoleDir: string | null;
+  /** Whether anybody may create an account in the console. */
+  signup: 'open' | 'closed';
 }
 
 /** Answers every request: the pipeline, then /graphql, the host agents' routes or the Express app. */
 export function createApp(options: AppOptions): RequestListener {
   const { deps, schema, limiter, keyUses, log, introspection } = options;
   const identify = createIdentify(deps, keyUses);
+  const browsers = options.consoleDir === null ? null : createConsoleApi(options);
   const answers = new PublicAnswers(deps.inventory);
   const isTrusted = trustProxies(options.trustProxy);
-  const others = createExpressApp(options, identify, answers);
+  const others = createExpressApp(options, identify, answers, browsers);
   const agents = createAgentApi({ deps, log });
   return createPipeline({
     requestIds: createRequestIds(),
@@ -66,14 +73,28 @@ export function createApp(options: AppOptions): RequestListener {
     checkHead: createHeadCheck(isTrusted),
     cors: createCors(options.corsOrigins),
     answers,
-    graphql: createGraphql({ deps, schema, limiter, identify, introspection, answers, log }),
+    graphql: createGraphql({
+      deps,
+      schema,
+      limiter,
+      // A session cookie counts here and nowhere else.
+      identify: browsers === null ? identify : createIdentify(deps, keyUses, browsers.callerOf),
+      introspection,
+      answers,
+      log,
+    }),
     isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
     app: (request, response) => (isAgentApi(request) ? agents : others)(request, response),
   });
 }
 
-/** REST, health and the GraphiQL page. */
-function createExpressApp(options: AppOptions, identify: Identify, answers: PublicAnswers): Express {
+/** REST, health, the web console and the GraphiQL page. */
+function createExpressApp(
+  options: AppOptions,
+  identify: Identify,
+  answers: PublicAnswers,
+  browsers: ConsoleApi | null,
+): Express {
   const { deps, schema } = options;
   const routes = prepareRoutes(schema);
   const document = openApi(routes, { serverUrl: `${deps.settings.publicUrl}/v1`, refusals: STATUS_OF });
@@ -98,6 +119,9 @@ function createExpressApp(options: AppOptions, identify: Identify, answers: Publ
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));
     app.all(CALLBACK_PATH, refuseOtherMethods('POST, OPTIONS'));
   }
+  if (browsers !== null) app.use(browsers.router);
+  const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir);
+  if (page !== null) app.use(page);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));
   app.use(refuseUnknownRoute);

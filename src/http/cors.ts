@@ -1,5 +1,9 @@
 const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS';
-const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key';
+const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key'];
+/** Of a list of header names that a browser asks for; no page sends more. */
+const MAX_ASKED_CHARACTERS = 2_000;
+/** Names of headers, as a browser lists them (RFC 9110, 5.6.2). */
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*$/;
 const EXPOSED_HEADERS =
   'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotent-Replayed, WWW-Authenticate';
 const PREFLIGHT_MAX_AGE_SECONDS = '86400';
@@ -7,12 +11,26 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400';
 /** Alternates names and values, as `writeHead` takes them. */
 export type Headers = readonly string[];
 
-/** Headers of the answer to a preflight, in addition to those of every answer. */
-export const PREFLIGHT_HEADERS: Headers = [
-  ...['Access-Control-Allow-Methods', METHODS],
-  ...['Access-Control-Allow-Headers', REQUEST_HEADERS],
-  ...['Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS],
-];
+/**
+ * Headers of the answer to a preflight, in addition to those of every answer. `asked` is what the browser wants to send:
+ * client libraries and tracing add headers of their own, and none of them gives a page more than its key does.
+ */
+export function preflightHeaders(asked: string | undefined): Headers {
+  return [
+    ...['Access-Control-Allow-Methods', METHODS],
+    ...['Access-Control-Allow-Headers', [...REQUEST_HEADERS, ...others(asked ?? '')].join(', ')],
+    ...['Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS],
+  ];
+}
+
+function others(asked: string): string[] {
+  if (asked.length > MAX_ASKED_CHARACTERS || !HEADER_NAMES.test(asked)) return [];
+  const known = REQUEST_HEADERS.map((name) => name.toLowerCase());
+  return asked
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => !known.includes(name.toLowerCase()));
+}
 
 /**
  * Gives the CORS headers of an answer to a page of `origin`. Keys travel in a header, never in a cookie: any page may call,

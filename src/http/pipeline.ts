@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { HeadFault } from './check-head.js';
-import { type Headers, PREFLIGHT_HEADERS } from './cors.js';
+import { type Headers, preflightHeaders } from './cors.js';
 import { sendError } from './error-envelope.js';
 import { type PublicAnswer, type PublicAnswers, Ticket, VARY } from './public-answers/public-answers.js';
 import type { RequestIds } from './request-id.js';
@@ -33,7 +33,8 @@ export function createPipeline(options: PipelineOptions): RequestListener {
       setHeaders(response, headers);
       sendError(response, fault, fault.closes ? { Connection: 'close' } : {});
     } else if (request.method === 'OPTIONS') {
-      response.writeHead(204, [...headers, ...PREFLIGHT_HEADERS]).end();
+      const asked = request.headers['access-control-request-headers'];
+      response.writeHead(204, [...headers, ...preflightHeaders(asked)]).end();
     } else if (isGraphql(request)) {
       setHeaders(response, headers);
       graphql(request, response);

@@ -49,15 +49,22 @@ export function createRequestState(id: string): RequestState {
   return { id, route: UNKNOWN_ROUTE, caller: null, accountId: null, operation: null, ticket: null, isRoutine: false };
 }
 
-/** Finds the caller a request's key belongs to, once a request; null without a valid key. */
-export function createIdentify(deps: Deps, keyUses: KeyUses): Identify {
-  const lookUp = async ({ headers, state }: IncomingMessage): Promise<Caller | null> => {
-    const key = BEARER.exec(headers.authorization ?? '')?.[1];
-    const caller = key === undefined ? null : await authenticate(deps, key);
+/**
+ * Finds the caller a request's key belongs to, once a request; null without a valid key. `ofSession` finds that of a request
+ * which gives no Authorization at all.
+ */
+export function createIdentify(deps: Deps, keyUses: KeyUses, ofSession: Identify = async () => null): Identify {
+  const lookUp = async (request: IncomingMessage): Promise<Caller | null> => {
+    const { headers, state } = request;
+    const caller = headers.authorization === undefined ? await ofSession(request) : await ofKey(headers.authorization);
     if (caller === null) return null;
     keyUses.note(caller.keyId);
     state.accountId = caller.accountId;
     return caller;
+  };
+  const ofKey = async (authorization: string): Promise<Caller | null> => {
+    const key = BEARER.exec(authorization)?.[1];
+    return key === undefined ? null : authenticate(deps, key);
   };
   return (request) => {
     request.state.caller ??= lookUp(request);

@@ -447,6 +447,14 @@ describe('interpreted, compiled, kept and the longer way give one answer', () =>
     }
   });
 
+  it('members of a request that a server need not know are ignored', async () => {
+    const operation = { query: OFFERS, variables: { limit: 3 } };
+    const plain = told(await post(JSON.stringify(operation), renter));
+    expect(JSON.parse(plain.text).errors).toBeUndefined();
+    const more = { operationType: 'query', doc_id: 'x', id: 5 };
+    expect(told(await post(JSON.stringify({ ...operation, ...more }), renter))).toEqual(plain);
+  });
+
   it('a name that is there and one that is not, by turns', async () => {
     const { query } = anew({ query: 'query A { regions { code } } query B { templates { slug } }' });
     const answers = new Map<string, unknown>();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { parse } from 'graphql';
+import { createClient } from 'graphql-sse';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { Notices } from '../../src/database/notices.js';
@@ -317,15 +318,30 @@ describe('over HTTP', () => {
     expect(here.deps.subscriptions.size).toBe(0);
   });
 
-  it('answers 401 without a valid key', async () => {
+  it.each([
+    ['POST', 200],
+    ['GET', 401],
+  ] as const)('refuses by %s, with status %i, without a valid key', async (method, status) => {
     for (const key of [undefined, `gpu_live_${'0'.repeat(40)}`]) {
       for (const query of [INSTANCES, BALANCE]) {
-        const stream = await subscribe(here.address, query, { ...(key && { key }) });
-        expect([stream.status, stream.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+        const stream = await subscribe(here.address, query, { method, ...(key && { key }) });
+        expect([stream.status, stream.headers.get('www-authenticate')]).toEqual([status, 'Bearer']);
         expect(await stream.next()).toMatchObject({ code: 'unauthorized', data: undefined });
         expect(await stream.next()).toBe('complete');
       }
     }
+  });
+
+  it.each([
+    ['a wrong key', BALANCE, 'unauthorized'],
+    ['no such field', 'subscription { nothingChanged }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['no such syntax', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
+  ])('graphql-sse tells a refusal at once: %s', async (_name, query, code) => {
+    const client = createClient({ url: `${here.address}/graphql`, headers: { authorization: 'Bearer gpu_live_no' } });
+    const told: unknown[] = [];
+    for await (const { errors } of client.iterate({ query })) told.push(errors?.[0]?.extensions?.code);
+    expect(told).toEqual([code]);
+    client.dispose();
   });
 
   it('names a fault of the request by its code', async () => {

@@ -15,6 +15,8 @@ const DEFAULTS: Config = {
   publicUrl: null,
   corsOrigins: '*',
   trustProxy: false,
+  console: true,
+  signup: 'closed',
   introspection: true,
   seed: 'demo',
   logLevel: 'info',
@@ -140,6 +142,22 @@ const VARIABLES: Record<string, Variable> = {
       '10.0.0.1,',
     ],
     message: 'must be off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8',
+  },
+  CONSOLE: {
+    takes: [
+      ['on', { console: true }],
+      ['off', { console: false }],
+    ],
+    refuses: ['true', '1', 'ON'],
+    message: 'must be on or off',
+  },
+  SIGNUP: {
+    takes: [
+      ['open', { signup: 'open' }],
+      ['closed', { signup: 'closed' }],
+    ],
+    refuses: ['on', 'OPEN', 'everybody'],
+    message: 'must be open or closed',
   },
   INTROSPECTION: {
     takes: [

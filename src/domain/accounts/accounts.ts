@@ -19,10 +19,16 @@ import { type Micro, unitsOfMicro } from '../rules/money.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 
-const ID_BYTES = 8;
+/** Random bytes in an account's id. */
+export const ACCOUNT_ID_BYTES = 8;
+const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
 /** 1 million USD: a single credit and the sum of all credits stay far within 64 bits of units. */
 export const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
+const END_SESSIONS = {
+  name: 'end-sessions',
+  text: 'delete from console_session where key_id in (select id from api_key where account_id = $1)',
+};
 const MAX_LISTED_ACCOUNTS = 10_000;
 
 /** An account at one second, and what its burn leads to. */
@@ -93,7 +99,7 @@ export async function createAccount(
 ): Promise<AccountState> {
   const name = check('name', fields.name, input.name);
   if (input.creditMicro !== undefined) checkCredit(input.creditMicro);
-  const id = randomId('acc', ID_BYTES);
+  const id = randomId('acc', ACCOUNT_ID_BYTES);
   await write(deps, { accountIds: [id], newAccount: { id, name, demo: input.demo ?? false } }, (current) => {
     if (input.creditMicro === undefined) return;
     book(current, current.account(id)!, 'CREDIT', input.creditMicro, { note: 'first credit', reference: null });
@@ -143,7 +149,7 @@ function book(
   { note, reference }: { note: string | null; reference: string | null },
 ): void {
   credit(current.step(account), {
-    id: randomId(kind.toLowerCase(), ID_BYTES),
+    id: randomId(kind.toLowerCase(), ENTRY_ID_BYTES),
     accountId: account.id,
     kind,
     units: unitsOfMicro(amountMicro),
@@ -165,10 +171,11 @@ async function isBooked(current: Write, accountId: string, reference: string | n
   throw new DomainError('invalid_request', 'reference was used for another amount', { field: 'reference' });
 }
 
-/** Refuses the account's keys and stops its running instances. */
+/** Refuses the account's keys, ends its console sessions and stops its running instances. */
 export function suspendAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     suspend(current.step(account), await current.liveInstancesOf(account));
+    current.transaction.later({ ...END_SESSIONS, values: [accountId] });
   });
 }
 

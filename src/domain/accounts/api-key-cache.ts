@@ -2,23 +2,26 @@ import { LRUCache } from 'lru-cache';
 import type { Notices } from '../../database/notices.js';
 import type { SpendLine } from '../rules/accrual.js';
 import type { Account } from '../rules/lifecycle.js';
+import type { Instant } from '../rules/time.js';
 
 /** The account that an unrevoked key belongs to, and what its rate limit depends on. */
 export interface KeyOwner extends SpendLine {
   accountId: string;
   keyId: string;
+  /** The end of a console session; a key has none. */
+  expiresAt?: Instant | null;
 }
 
 /** Most API keys, and most accounts, that are cached: about 1 kB for a key with its account. */
 const MAX_ENTRIES = 20_000;
 
 /**
- * Caches the owners of API keys by the hash of the key. Entries are trusted only while change notices are received: a
+ * Caches the owners of API keys, and of console sessions, by the hash of the key or of the session's token. Entries are trusted only while change notices are received: a
  * notice reports a revoked key or a suspended account. Unknown keys are not cached.
  */
 export class ApiKeyCache {
   readonly #notices: Notices;
-  readonly #keys = new LRUCache<string, { accountId: string; keyId: string }>({ max: MAX_ENTRIES });
+  readonly #keys = new LRUCache<string, Omit<KeyOwner, keyof SpendLine>>({ max: MAX_ENTRIES });
   readonly #spendLines = new LRUCache<string, SpendLine>({ max: MAX_ENTRIES });
   /** Counts invalidations: a row read before the latest one may be stale. */
   #invalidations = 0;
@@ -53,8 +56,8 @@ export class ApiKeyCache {
     const owner = await read();
     if (owner === null || !wasListening || invalidations !== this.#invalidations || !this.#notices.isListening)
       return owner;
-    const { accountId, keyId, ...ownerLine } = owner;
-    this.#keys.set(name, { accountId, keyId });
+    const { accountId, keyId, expiresAt = null, ...ownerLine } = owner;
+    this.#keys.set(name, { accountId, keyId, expiresAt });
     this.#spendLines.set(accountId, ownerLine);
     return owner;
   }
@@ -64,6 +67,12 @@ export class ApiKeyCache {
     this.#invalidations += 1;
     if (suspendedAt !== null) this.#spendLines.delete(id);
     else if (this.#spendLines.has(id)) this.#spendLines.set(id, { spendUnits, burnRate, settledAt });
+  }
+
+  /** Forgets one key or session, which this process knows to be over. */
+  forget(hash: Buffer): void {
+    this.#invalidations += 1;
+    this.#keys.delete(hash.toString('latin1'));
   }
 
   #removeKey(keyId: string): void {

@@ -22,6 +22,8 @@ export type { ApiKey };
 export interface Caller {
   accountId: string;
   keyId: string;
+  /** Hash of the token of the console session that stands for the key; absent where the key itself was given. */
+  session?: Buffer;
   /** Requests per 60 s that the account's lifetime spend allows; 0 for no limit. */
   requestsPerMinute: number;
 }
@@ -31,10 +33,13 @@ export async function authenticate(deps: Deps, key: string): Promise<Caller | nu
   const hash = hashApiKey(key);
   if (hash === null) return null;
   const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
-  if (found === null) return null;
-  const spend = lifetimeSpendAt(found, deps.clock.now());
-  const { accountId, keyId } = found;
-  return { accountId, keyId, requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, spend) };
+  return found && callerOf(deps, found);
+}
+
+export function callerOf({ clock, settings }: Deps, owner: KeyOwner): Caller {
+  const { accountId, keyId } = owner;
+  const spend = lifetimeSpendAt(owner, clock.now());
+  return { accountId, keyId, requestsPerMinute: requestsPerMinute(settings.rateLimitPerMinute, spend) };
 }
 
 async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
@@ -49,13 +54,14 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** True while the key is unrevoked and its account not suspended. */
-export async function isAccepted(deps: Deps, keyId: string): Promise<boolean> {
+/** True while the key is unrevoked, its account not suspended, and the session, if it came by one, not over. */
+export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'keyId' | 'session'>): Promise<boolean> {
   const { rowCount } = await deps.db.pool.query({
     name: 'is-accepted',
     text: `select 1 from api_key join account on account.id = api_key.account_id
-           where api_key.id = $1 and revoked_at is null and suspended_at is null`,
-    values: [keyId],
+           where api_key.id = $1 and revoked_at is null and suspended_at is null and ($2::bytea is null or exists (
+             select from console_session where token_hash = $2 and key_id = $1 and expires_at > $3))`,
+    values: [keyId, session ?? null, formatInstant(deps.clock.now())],
   });
   return rowCount === 1;
 }
@@ -148,6 +154,7 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
     where: { id, revokedAt: null },
     data: { revokedAt: dateOf(deps.clock.now()) },
   });
+  await deps.db.prisma.consoleSession.deleteMany({ where: { keyId: id } });
   deps.db.notices.publish([{ table: 'api_key', id }]);
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }

@@ -97,7 +97,7 @@ export const LOCK_ACCOUNTS: NamedStatement = {
 /** Without credit: money only ever moves by ledger entries. */
 export const INSERT_ACCOUNT: NamedStatement = {
   name: 'insert-account',
-  text: 'insert into account (id, name, demo, created_at, settled_at) values ($1, $2, $3, $4, $4)',
+  text: 'insert into account (id, name, demo, created_at, settled_at, signed_up_at) values ($1, $2, $3, $4, $4, $5)',
 };
 /** The running totals of a locked account, computed from its ledger entries and usage intervals. */
 export const RECOMPUTE_TOTALS: NamedStatement = {

@@ -34,6 +34,8 @@ export interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
+  /** Created by whoever will use it, not by the operator. */
+  signedUp?: boolean;
 }
 
 /** The rows a write concerns, named before it begins. */
@@ -179,8 +181,12 @@ class WriteRows implements Write {
     return { account, at: this.at, changes: this.changes };
   }
 
-  create({ id, name, demo }: NewAccount, at: Instant): void {
-    this.transaction.later({ ...INSERT_ACCOUNT, values: [id, name, String(demo), formatInstant(at)] });
+  create({ id, name, demo, signedUp = false }: NewAccount, at: Instant): void {
+    const createdAt = formatInstant(at);
+    this.transaction.later({
+      ...INSERT_ACCOUNT,
+      values: [id, name, String(demo), createdAt, signedUp ? createdAt : null],
+    });
   }
 
   /** In one message: each statement reads only after those before it have their locks. */

@@ -240,7 +240,7 @@ async function watch<T>(
   const checkAndRead = async (changes: Changes): Promise<T[]> => {
     // Without notices a change would go unnoticed: read once they are received again.
     await deps.db.notices.ready();
-    if (changes.access && subscriber !== null && !(await isAccepted(deps, subscriber.keyId))) {
+    if (changes.access && subscriber !== null && !(await isAccepted(deps, subscriber))) {
       throw new DomainError('unauthorized', 'the API key is no longer accepted');
     }
     return changes.content ? readEvents(changes) : [];

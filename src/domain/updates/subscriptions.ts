@@ -18,6 +18,8 @@ const MAX_CHANGED_INSTANCES = 1_000;
 export interface Subscriber {
   accountId: string;
   keyId: string;
+  /** Of the console session that it came by. */
+  session?: Buffer;
 }
 
 /** `account` is all that an account follows: its balance, instances and top-ups. */

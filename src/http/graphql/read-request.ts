@@ -16,6 +16,7 @@ export const STREAM_ANSWER = 'text/event-stream';
 const ANSWER_TYPES = [JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER];
 const TEXT_PARAMETERS = ['query', 'operationName'];
 const JSON_PARAMETERS = ['variables', 'extensions'];
+const PARAMETERS: ReadonlySet<string> = new Set([...TEXT_PARAMETERS, ...JSON_PARAMETERS]);
 
 const MAX_KNOWN_HEADERS = 200;
 const BAD_REQUEST = 400;
@@ -71,7 +72,13 @@ function checked(parameters: unknown): GraphQLParams {
   if (!isObject) throw badRequest('the body must be one JSON object: one operation');
   const { query } = parameters as { query?: unknown };
   if (typeof query !== 'string') throw badRequest('query is required: the text of a GraphQL document');
-  return parameters;
+  return withoutOthers(parameters);
+}
+
+/** Clients add members of their own, such as `operationType`; a server ignores what it doesn't know (GraphQL over HTTP). */
+function withoutOthers(parameters: object): GraphQLParams {
+  if (Object.keys(parameters).every((name) => PARAMETERS.has(name))) return parameters;
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => PARAMETERS.has(name)));
 }
 
 async function fromBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import type { ExecutionResult } from 'graphql';
 import { type FetchAPI, getSSEProcessor, processRegularResult } from 'graphql-yoga';
+import { STATUS_OF } from '../../domain/rules/errors.js';
 import { sendJson } from '../send-json.js';
 import { JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER } from './read-request.js';
 
@@ -50,6 +51,16 @@ async function sendWithStatus(response: ServerResponse, answer: Response): Promi
 async function sendEvents(response: ServerResponse, answer: Response): Promise<void> {
   const { 'content-encoding': _notACoding, ...headers } = Object.fromEntries(answer.headers);
   // Proxies must not collect events before they pass them on.
-  response.writeHead(answer.status, { ...headers, 'X-Accel-Buffering': 'no' });
+  response.writeHead(streamStatus(response.req.method, answer.status), { ...headers, 'X-Accel-Buffering': 'no' });
   await pipeline(Readable.fromWeb(answer.body as ReadableStream), response).catch(() => {});
+}
+
+/**
+ * By POST a refusal that would be the same again is an event of an accepted stream: graphql-sse takes every other status
+ * for a lost connection and asks again for most of a minute, in silence. EventSource, which comes by GET, would ask again
+ * after any 200.
+ */
+function streamStatus(method: string | undefined, status: number): number {
+  const isFinal = status >= 400 && status < 500 && status !== STATUS_OF.rate_limited;
+  return method === 'POST' && isFinal ? 200 : status;
 }

@@ -1,0 +1,45 @@
+import type { Transaction } from '../../database/transaction.js';
+import { write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { randomId } from '../random-id.js';
+import { DomainError } from '../rules/errors.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { ACCOUNT_ID_BYTES } from './accounts.js';
+import { createApiKey } from './api-keys.js';
+
+/** Accounts that people create for themselves in 24 hours, in all. */
+export const MAX_SIGN_UPS_A_DAY = 200;
+const RETRY_AFTER_SECONDS = 3_600;
+/** Nothing is asked of who signs up: all their accounts have this name. */
+const NAME = 'Signed up';
+
+/** A new account without credit, and its first key, which no later answer holds. Refuses with rate_limited. */
+export async function signUp(deps: Deps): Promise<{ accountId: string; keyId: string; key: string }> {
+  const id = randomId('acc', ACCOUNT_ID_BYTES);
+  const newAccount = { id, name: NAME, demo: false, signedUp: true };
+  await write(
+    deps,
+    { accountIds: [id], newAccount },
+    () => {},
+    (transaction) => checkRoom(transaction, deps.clock.now()),
+  );
+  const { apiKey, secret } = await createApiKey(deps, id);
+  return { accountId: id, keyId: apiKey.id, key: secret };
+}
+
+async function checkRoom(transaction: Transaction, now: Instant): Promise<undefined> {
+  // One at a time counts and creates, in all gateways.
+  await transaction.query(`select pg_advisory_xact_lock(hashtextextended('sign-up', 0))`);
+  const { rows } = await transaction.query<{ count: bigint }>(
+    'select count(*) as count from account where signed_up_at > $1::timestamptz',
+    [formatInstant(now - SECONDS_PER_DAY)],
+  );
+  if (Number(rows[0]!.count) < MAX_SIGN_UPS_A_DAY) return;
+  throw new DomainError(
+    'rate_limited',
+    `at most ${MAX_SIGN_UPS_A_DAY} accounts are made in 24 hours; try again later`,
+    {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    },
+  );
+}

@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type RequestHandler, type Response, type Router } from 'express';
+import proxyAddr from 'proxy-addr';
+import { accountState } from '../../domain/accounts/accounts.js';
+import type { Caller } from '../../domain/accounts/api-keys.js';
+import { findApiKey } from '../../domain/accounts/api-keys.js';
+import { authenticateSession, beginSession, endSession, SESSION_SECONDS } from '../../domain/accounts/sessions.js';
+import { signUp } from '../../domain/accounts/sign-up.js';
+import type { Deps } from '../../domain/deps.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import { formatInstant } from '../../domain/rules/time.js';
+import { createJsonReader } from '../read-json.js';
+import { named, refuseOtherMethods } from '../routing.js';
+import { trustProxies } from '../trust-proxy.js';
+import { createAttempts } from './attempts.js';
+import { createOwnOrigin } from './own-origin.js';
+import { readSessionCookie, sessionCookie } from './session-cookie.js';
+
+export interface ConsoleOptions {
+  deps: Deps;
+  trustProxy: false | number | string[];
+  signup: 'open' | 'closed';
+}
+
+/** How browsers sign in, and by what a request to /graphql is known to be theirs. */
+export interface ConsoleApi {
+  router: Router;
+  /** The caller that the session cookie stands for; null for a request without one, or not from a page of this origin. */
+  callerOf(request: IncomingMessage): Promise<Caller | null>;
+}
+
+export const SESSION_PATH = '/console/session';
+export const ACCOUNT_PATH = '/console/account';
+
+/** Of one address. A key can't be guessed: what is bounded is the work. */
+const SIGN_INS = { size: 20, everySeconds: 3 };
+const SIGN_UPS = { size: 3, everySeconds: 3_600 };
+
+export function createConsoleApi({ deps, trustProxy, signup }: ConsoleOptions): ConsoleApi {
+  const isTrusted = trustProxies(trustProxy);
+  const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
+  const signIns = createAttempts('attempts to sign in', SIGN_INS);
+  const signUps = createAttempts('new accounts', SIGN_UPS);
+  const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
+  const addressOf = (request: IncomingMessage) => proxyAddr(request, isTrusted) ?? '';
+
+  const fromOwnPage: RequestHandler = (request, _response, next) => {
+    if (!isOwn(request))
+      throw new DomainError('unauthorized', "this is for pages of the gateway's own origin: see Origin");
+    next();
+  };
+
+  const show: RequestHandler = async (request, response) => {
+    const token = isCrossSite(request) ? null : tokenOf(request);
+    const caller = token === null ? null : await authenticateSession(deps, token);
+    if (caller === null) return send(response, 200, { signedIn: false, signup });
+    const { accountId, keyId, expiresAt } = caller;
+    const [account, key] = await Promise.all([accountState(deps, accountId), findApiKey(deps, accountId, keyId)]);
+    send(response, 200, {
+      signedIn: true,
+      signup,
+      account: { id: accountId, name: account.name },
+      key: { id: keyId, name: key!.name, prefix: key!.prefix, lastFour: key!.lastFour },
+      expiresAt: formatInstant(expiresAt),
+    });
+  };
+
+  const begin: RequestHandler = async (request, response) => {
+    signIns.take(addressOf(request));
+    const { key } = (request.body ?? {}) as { key?: unknown };
+    if (typeof key !== 'string') throw new DomainError('invalid_request', 'key must be an API key', { field: 'key' });
+    const token = await beginSession(deps, key.trim());
+    if (token === null) throw new DomainError('unauthorized', 'missing or unknown API key');
+    await endOwn(request);
+    const { accountId, expiresAt } = (await authenticateSession(deps, token)) ?? {};
+    request.state.accountId = accountId ?? null;
+    response.setHeader('Set-Cookie', sessionCookie(token, SESSION_SECONDS, isSecure(request)));
+    send(response, 201, { signedIn: true, signup, ...(expiresAt && { expiresAt: formatInstant(expiresAt) }) });
+  };
+
+  const end: RequestHandler = async (request, response) => {
+    await endOwn(request);
+    response.setHeader('Set-Cookie', sessionCookie('', 0n, isSecure(request)));
+    response.status(204).end();
+  };
+
+  /** The session that the browser came with: signing in again leaves none behind. */
+  async function endOwn(request: IncomingMessage): Promise<void> {
+    const token = tokenOf(request);
+    if (token !== null) await endSession(deps, token);
+  }
+
+  const create: RequestHandler = async (request, response) => {
+    if (signup === 'closed') throw new DomainError('no_route', `no such endpoint: POST ${ACCOUNT_PATH}`);
+    signUps.take(addressOf(request));
+    const { accountId, keyId, key } = await signUp(deps);
+    request.state.accountId = accountId;
+    send(response, 201, { account: { id: accountId }, keyId, key });
+  };
+
+  const router = express.Router({ strict: true, caseSensitive: true });
+  const readJson = createJsonReader();
+  for (const path of [SESSION_PATH, ACCOUNT_PATH]) router.all(path, named(path), unkept);
+  router.get(SESSION_PATH, show);
+  router.post(SESSION_PATH, fromOwnPage, readJson, begin);
+  router.delete(SESSION_PATH, fromOwnPage, end);
+  router.all(SESSION_PATH, refuseOtherMethods('GET, HEAD, POST, DELETE, OPTIONS'));
+  router.post(ACCOUNT_PATH, fromOwnPage, create);
+  router.all(ACCOUNT_PATH, refuseOtherMethods('POST, OPTIONS'));
+
+  return {
+    router,
+    callerOf: async (request) => {
+      // Browsers name the origin of every POST: without it, or with another, the cookie may be ridden on.
+      if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return null;
+      const token = tokenOf(request);
+      return token === null ? null : authenticateSession(deps, token);
+    },
+  };
+}
+
+/** Browsers name no origin in a GET to their own; where they say that it is another's page that asks, it is told nothing. */
+function isCrossSite({ headers }: IncomingMessage): boolean {
+  return (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin';
+}
+
+const unkept: RequestHandler = (_request, response, next) => {
+  response.setHeader('Cache-Control', 'no-store');
+  next();
+};
+
+function send(response: Response | ServerResponse, status: number, body: object): void {
+  (response as Response).status(status).json(body);
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { extname, join, posix, relative, sep } from 'node:path';
+import express, { type Request, type Response, type Router } from 'express';
+import Negotiator from 'negotiator';
+import { named, refuseOtherMethods } from '../routing.js';
+
+/** The screens: each is an address that can be opened, and all are the one page. */
+const SCREENS = ['/sign-in', '/instances', '/instances/:id', '/money', '/keys'];
+/** Preferred first: a client that accepts anything wants no page. */
+const ANSWER_TYPES = ['application/json', 'text/html'];
+const MAX_FILES = 200;
+const MAX_BYTES = 10_000_000;
+/** The build names them by their content. */
+const HASHED = /^\/assets\//;
+/** Best first; `npm run build` writes the compressed ones beside the file. */
+const CODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+/** The page takes files of its own origin and nothing else, runs nothing written into it, and stands in no frame. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+
+interface PageFile {
+  type: string;
+  etag: string;
+  plain: Buffer;
+  /** By content coding. */
+  coded: ReadonlyMap<string, Buffer>;
+}
+
+/** Serves the built console from memory; null where it is not built. */
+export function createConsolePage(folder: string): Router | null {
+  const files = readFiles(folder);
+  const page = files.get('/index.html');
+  if (page === undefined) return null;
+  const router = express.Router({ strict: true, caseSensitive: true });
+  for (const path of ['/', ...SCREENS]) {
+    router.get(path, (request, response, next) => {
+      response.vary('Accept');
+      if (new Negotiator(request).mediaType(ANSWER_TYPES) !== 'text/html') return next();
+      request.state.route = path.replace(':id', '{id}');
+      response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache' });
+      sendFile(request, response, page);
+    });
+  }
+  for (const [path, file] of files) {
+    if (file === page) continue;
+    const lasts = HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
+    router.get(path, named('console file'), (request, response) => {
+      response.set({ 'Cache-Control': lasts, 'X-Content-Type-Options': 'nosniff' });
+      sendFile(request, response, file);
+    });
+    router.all(path, refuseOtherMethods('GET, HEAD, OPTIONS'));
+  }
+  return router;
+}
+
+function sendFile(request: Request, response: Response, { type, etag, plain, coded }: PageFile): void {
+  response.vary('Accept-Encoding');
+  const coding = CODINGS.map(([name]) => name).find((name) => coded.has(name) && accepts(request, name));
+  const tag = coding === undefined ? `"${etag}"` : `"${etag}-${coding}"`;
+  response.set({ 'Content-Type': type, ETag: tag });
+  if (coding !== undefined) response.set('Content-Encoding', coding);
+  if (request.fresh) return void response.status(304).end();
+  const body = coding === undefined ? plain : coded.get(coding)!;
+  response.setHeader('Content-Length', body.length);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+function accepts(request: Request, coding: string): boolean {
+  return new Negotiator(request).encodings([coding, 'identity']).includes(coding);
+}
+
+function readFiles(folder: string): Map<string, PageFile> {
+  const files = new Map<string, PageFile>();
+  const paths = listFiles(folder);
+  const known = new Set(paths);
+  let bytes = 0;
+  for (const path of paths) {
+    if (CODINGS.some(([, ending]) => path.endsWith(ending))) continue;
+    const plain = readFileSync(path);
+    const coded = CODINGS.filter(([, ending]) => known.has(path + ending)).map(
+      ([name, ending]) => [name, readFileSync(path + ending)] as const,
+    );
+    bytes += coded.reduce((sum, [, buffer]) => sum + buffer.length, plain.length);
+    if (files.size === MAX_FILES || bytes > MAX_BYTES) throw new Error(`${folder} is larger than a console`);
+    const etag = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+    const name = `/${relative(folder, path).split(sep).join(posix.sep)}`;
+    files.set(name, { type: typeOf(name), etag, plain, coded: new Map(coded) });
+  }
+  return files;
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    const names = readdirSync(folder, { recursive: true }) as string[];
+    return names.map((name) => join(folder, name)).filter((path) => statSync(path).isFile());
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json; charset=utf-8',
+  '.webmanifest': 'application/manifest+json',
+};
+
+function typeOf(name: string): string {
+  return TYPES[extname(name)] ?? 'application/octet-stream';
+}

@@ -1,0 +1,25 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Its prefix makes browsers refuse one that another host of the same domain sets, or that came without TLS. */
+const SECURE_NAME = '__Host-console';
+const PLAIN_NAME = 'console';
+const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
+
+/** The token in a request's session cookie; null without one, and when there are two: nobody knows then which is meant. */
+export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolean): string | null {
+  const prefix = `${nameOf(isSecure)}=`;
+  const found = (headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(prefix));
+  return found.length === 1 ? found[0]!.slice(prefix.length) : null;
+}
+
+/** The header that gives a browser its cookie; an age of 0 takes it away. */
+export function sessionCookie(token: string, maxAgeSeconds: bigint, isSecure: boolean): string {
+  return `${nameOf(isSecure)}=${token}; ${ATTRIBUTES}; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`;
+}
+
+function nameOf(isSecure: boolean): string {
+  return isSecure ? SECURE_NAME : PLAIN_NAME;
+}
