@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/database.js';
+import { creditAccount } from '../../src/domain/accounts/accounts.js';
 import { createDeps, type Deps } from '../../src/domain/deps.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { systemClock } from '../../src/system-clock.js';
@@ -149,7 +150,7 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipNote}`, () => {
         const took = performance.now() - startedAt;
 
         expect(requests.filter((request) => new URL(request.url()).origin !== gateway.address)).toEqual([]);
-        expect(requests.length, requests.map((request) => request.url()).join('\n')).toBeLessThanOrEqual(8);
+        expect(requests.length, requests.map((request) => request.url()).join('\n')).toBeLessThanOrEqual(9);
         const sized = requests.filter((request) => /\.(js|css|svg)$|\/$/.test(request.url()));
         const sizes = await Promise.all(sized.map((request) => request.sizes()));
         const bytes = sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0);
@@ -164,7 +165,7 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipNote}`, () => {
     it('keeps what is looked for in the address, and finds what the API finds', () =>
       withPage('/', null, async ({ page, complaints }) => {
         await page.getByLabel('GPU model').selectOption('rtx-4090');
-        await page.getByLabel('GPUs', { exact: true }).selectOption('2');
+        await page.getByRole('combobox', { name: 'GPUs', exact: true }).selectOption('2');
         await page.getByLabel('Reliability, %').fill('99.2');
         await page.getByLabel('Reliability, %').blur();
         const query = 'query ($filter: OfferFilterInput) { offerSearch(filter: $filter) { totalCount } }';
@@ -178,7 +179,7 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipNote}`, () => {
         expect(new URL(page.url()).search).toBe('?gpu=rtx-4090&gpus=2&reliability=99.2');
         await page.reload();
         await found.waitFor();
-        expect(await page.getByLabel('GPUs', { exact: true }).inputValue()).toBe('2');
+        expect(await page.getByRole('combobox', { name: 'GPUs', exact: true }).inputValue()).toBe('2');
         await page.goBack();
         await page.goBack();
         await page.getByRole('heading', { name: /^\d+ machines to rent now/ }).waitFor();
@@ -413,6 +414,311 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipNote}`, () => {
         await page.getByRole('link', { name: 'History' }).click();
         await page.getByLabel('State').selectOption('DESTROYED');
         await page.getByRole('link', { name: id }).waitFor();
+      });
+    });
+  });
+
+  describe('money', () => {
+    it('ticks between two answers as the service counts, in two tabs, and after the page stood still', async () => {
+      const owner = await renter('1000');
+      // About half a cent a second: a lag of two seconds is seen.
+      for (let count = 0; count < 6; count += 1) await deployed(owner, 'b200-sxm');
+      const context = await newContext(owner);
+      const tabs = [await visit('/money', context), await visit('/money', context)];
+      for (const { page } of tabs) await page.locator('[data-figure="balance"]').waitFor();
+      const balance = async (): Promise<number> => (await owner.rest('GET', '/balance')).body.balance;
+      /** To the cent, whichever second the service was asked in. */
+      const isEqual = async (page: Page): Promise<boolean> => {
+        const before = await balance();
+        const shown = await figure(page, 'balance');
+        return shown <= before + 0.01 && shown >= (await balance()) - 0.01;
+      };
+      const first = await figure(tabs[0]!.page, 'balance');
+      const startedAt = performance.now();
+
+      // A page that is frozen, as by a laptop that is closed: it goes on right at once.
+      const stood = await context.newCDPSession(tabs[1]!.page);
+      await stood.send('Page.setWebLifecycleState', { state: 'frozen' });
+      await new Promise((resolve) => setTimeout(resolve, 8_000));
+      await stood.send('Page.setWebLifecycleState', { state: 'active' });
+      await expect.poll(() => isEqual(tabs[1]!.page), { timeout: 5_000 }).toBe(true);
+
+      let looks = 0;
+      let wrong = 0;
+      while (performance.now() - startedAt < 60_000) {
+        for (const { page } of tabs) if (!(await isEqual(page))) wrong += 1;
+        looks += 1;
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+      for (const { page } of tabs) await expect.poll(() => isEqual(page), { timeout: 5_000 }).toBe(true);
+      // A look may meet a second's change under way.
+      expect(wrong).toBeLessThanOrEqual(Math.ceil(looks * 0.1));
+      expect(await figure(tabs[0]!.page, 'balance')).toBeLessThan(first - 0.2);
+      const asked = tabs[0]!.requests.filter((request) => /query Settle/.test(request.postData() ?? ''));
+      expect(asked.length).toBeLessThanOrEqual(8);
+      for (const { complaints } of tabs) expect(complaints).toEqual([]);
+      await context.close();
+      contexts.delete(context);
+    });
+
+    it('shows the same burn, costs and end of credit on every screen, which are the service’s own', async () => {
+      const owner = await renter('50');
+      const id = await deployed(owner, 'rtx-5090');
+      await withPage('/money', owner, async ({ page }) => {
+        const query = `{ account { burnPerHour exhaustsAt } instance(id: "${id}") { priceHr diskPriceHr } }`;
+        const { account, instance } = (await owner.graphql(query)).body.data;
+        const end = new Date(account.exhaustsAt).toLocaleTimeString('en-GB', {
+          hour: '2-digit',
+          minute: '2-digit',
+          timeZone: 'Europe/Berlin',
+        });
+        const link = page.locator('.head-balance');
+        await link.getByText(new RegExp(`runs out .*${end}`)).waitFor();
+        await page
+          .locator('main')
+          .getByText(new RegExp(`runs out .*${end}`))
+          .waitFor();
+        expect(await figure(page, 'burn')).toBe(account.burnPerHour);
+        expect(account.burnPerHour).toBeCloseTo(instance.priceHr + instance.diskPriceHr, 6);
+        const utc = new Date(account.exhaustsAt).toISOString().slice(11, 16);
+        expect(await page.locator('main time').first().innerText()).toContain(`${utc} UTC`);
+
+        await page.getByRole('navigation').getByRole('link', { name: 'Instances' }).click();
+        await page.getByRole('cell', { name: String(account.burnPerHour), exact: true }).waitFor();
+        await link.getByText(new RegExp(`runs out .*${end}`)).waitFor();
+        const cost = async () => Number(await page.locator('[data-label="Cost so far, USD"]').innerText());
+        const inList = await cost();
+        await page.getByRole('link', { name: id }).click();
+        await page.getByText(`${account.burnPerHour} USD/h`).first().waitFor();
+        const onScreen = Number((await page.locator('.headline').first().innerText()).replace(' USD', ''));
+        const { usage } = (await owner.graphql(`{ instance(id: "${id}") { usage { total } } }`)).body.data.instance;
+        expect(onScreen).toBeGreaterThanOrEqual(inList);
+        expect(Math.abs(onScreen - usage.total)).toBeLessThan(0.01);
+      });
+    });
+
+    it('shows spend and statement as the API has them, and hands the statement over as CSV', async () => {
+      const owner = await renter('50');
+      const id = await deployed(owner, 'rtx-5090');
+      await owner.rest('DELETE', `/instances/${id}`);
+      await withPage('/money', owner, async ({ page }) => {
+        const month = new Date().toISOString().slice(0, 7);
+        const query = `{ statement(from: "${month}-01T00:00:00Z") { closingBalance lines { amount } } }`;
+        const { statement } = (await owner.graphql(query)).body.data;
+        await page
+          .getByRole('row', { name: /^Balance/ })
+          .getByText(statement.closingBalance.toFixed(6))
+          .waitFor();
+        await page.getByRole('img', { name: /^Spend by UTC day/ }).waitFor();
+        const download = page.waitForEvent('download');
+        await page.getByRole('button', { name: 'Download CSV' }).click();
+        const text = await readFile(await (await download).path(), 'utf8');
+        expect(text.split('\r\n')[1]).toMatch(/^OPENING_BALANCE,/);
+        expect(text).toContain(`,${statement.closingBalance.toFixed(6)},`);
+        expect(text).toMatch(new RegExp(`GPU,,${id},`));
+      });
+    });
+  });
+
+  describe('faults', () => {
+    it('ends the session within 2 s when its key is revoked, and says so', async () => {
+      await bestOfThree(2_000, async () => {
+        const owner = await renter();
+        return withPage('/instances', owner, async ({ page }) => {
+          await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+          const { body } = await owner.graphql('{ apiKeys { id isCurrent } }');
+          const { id } = body.data.apiKeys.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+          const revokedAt = performance.now();
+          await owner.graphql('mutation ($id: ID!) { revokeApiKey(id: $id) { id } }', { id });
+          await page.getByText('You are signed out').waitFor();
+          const took = performance.now() - revokedAt;
+          await heading(page, 'Sign in').waitFor();
+          return took;
+        });
+      });
+    });
+
+    it('warns before it revokes the key of its own session, and creates keys that are shown once', async () => {
+      const owner = await renter();
+      await withPage('/keys', owner, async ({ page }) => {
+        await page.getByLabel('Name').fill('laptop');
+        await page.getByRole('button', { name: 'Create a key' }).click();
+        const secret = await page.locator('.secret').innerText();
+        expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
+        await page.getByRole('row', { name: /laptop/ }).waitFor();
+        await page.getByRole('button', { name: 'I have it' }).click();
+        expect(await page.content()).not.toContain(secret);
+        await page
+          .getByRole('row', { name: /this session/ })
+          .getByRole('button')
+          .click();
+        await page.getByText('you are signed out with it').waitFor();
+        await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+        await heading(page, 'Sign in').waitFor();
+      });
+    });
+
+    it('shows what others wrote as text: a template, a note, a CPU', async () => {
+      const owner = await renter();
+      const machine = await cheapest('rtx-4080');
+      await db.pool.query('update machine set cpu = $1 where id = $2', [XSS, machine]);
+      await db.pool.query('insert into template (slug, image, description, position) values ($1, $2, $3, 900)', [
+        'hostile',
+        'a/b:c',
+        XSS,
+      ]);
+      await creditAccount(deps, owner.accountId, { amountMicro: 1_000_000n, note: XSS });
+      await withPage('/?gpu=rtx-4080', owner, async ({ page, complaints }) => {
+        await page.getByText(XSS).first().waitFor();
+        await page.goto(`${gateway.address}/?gpu=rtx-4080&deploy=${machine}&template=hostile`);
+        await page.getByRole('dialog').getByText(XSS).waitFor();
+        await page.goto(`${gateway.address}/money`);
+        await page.getByText(XSS).waitFor();
+        expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+        expect(complaints).toEqual([]);
+      });
+    });
+
+    it('says that the gateway is away, and goes on by itself when it is there again', async () => {
+      const owner = await renter();
+      const id = await deployed(owner, 'rtx-5090');
+      await withPage('/instances', owner, async ({ page }) => {
+        await page.getByText('running', { exact: true }).waitFor();
+        await page.getByText('Live', { exact: true }).waitFor();
+        await gateway.kill();
+        await page.getByText('No connection to the service').waitFor();
+        await page.getByRole('link', { name: id }).waitFor();
+        gateway = await startProcess(env);
+        await page.getByText('Live', { exact: true }).waitFor();
+        await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+        await page.getByText('stopped', { exact: true }).waitFor();
+        const ended = gateway.end();
+        await page.getByText('The service is restarting').waitFor();
+        await ended;
+        gateway = await startProcess(env);
+        await page.getByText('Live', { exact: true }).waitFor();
+      });
+    });
+
+    it('says that the clock of the computer is off, and counts by the service’s', async () => {
+      const owner = await renter();
+      const context = await newContext(owner);
+      await context.addInitScript(() => {
+        const ahead = 180_000;
+        const now = Date.now.bind(Date);
+        Date.now = () => now() + ahead;
+      });
+      const { page } = await visit('/money', context);
+      await page.getByText('The clock of this computer is 3 min fast').waitFor();
+      expect(await figure(page, 'balance')).toBe(100);
+      await context.close();
+      contexts.delete(context);
+    });
+  });
+
+  describe('for everybody', () => {
+    const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+    let owner: Renter;
+    let id: string;
+
+    beforeAll(async () => {
+      owner = await renter('500');
+      await deployed(owner, 'rtx-5090');
+      id = await deployed(owner, 'rtx-5090');
+      await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    });
+
+    const screens = () => [
+      { path: '/', isOpen: true, ready: /machines to rent now/ },
+      { path: '/?gpu=rtx-4090&deploy=best', isOpen: true, ready: /USD per hour/ },
+      { path: '/sign-in', isOpen: true, ready: /New here/ },
+      { path: '/instances', ready: /running/ },
+      { path: '/instances?show=history', ready: /2 of the 2/ },
+      { path: `/instances/${id}`, ready: /How to connect/ },
+      { path: '/money', ready: /Opening balance/ },
+      { path: '/keys', ready: /this session/ },
+      { path: '/nowhere-at-all', isOpen: true, ready: /nothing here|no such/ },
+    ];
+
+    it.each(['light', 'dark'] as const)('is sound to axe on every screen, signed in and out, in %s', async (scheme) => {
+      for (const caller of [owner, null]) {
+        const context = await newContext(caller, { scheme });
+        const { page } = await visit('/', context);
+        for (const { path, isOpen, ready } of screens()) {
+          if ((caller === null && !isOpen) || (caller !== null && path === '/sign-in') || path === '/nowhere-at-all')
+            continue;
+          await page.goto(gateway.address + path);
+          await page.getByText(ready).first().waitFor();
+          // The policy lets no script in: it is evaluated instead.
+          await page.evaluate(await readFile(axe, 'utf8'));
+          const { violations } = (await page.evaluate('axe.run()')) as {
+            violations: { id: string; impact: string; nodes: { html: string }[] }[];
+          };
+          const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+          const named = serious.map(
+            ({ id: rule, nodes }) => `${path}: ${rule}: ${nodes.map(({ html }) => html).join(' ')}`,
+          );
+          expect(named).toEqual([]);
+        }
+        await context.close();
+        contexts.delete(context);
+      }
+    });
+
+    it.each([
+      ['320 px wide', 320],
+      ['1,280 px wide at 200 %', 640],
+    ])(
+      'fits a window %s on every screen, and has no style of its own that the policy forbids',
+      async (_name, width) => {
+        const context = await newContext(owner, { width });
+        const { page, complaints } = await visit('/', context);
+        for (const { path, ready } of screens()) {
+          if (path === '/sign-in' || path === '/nowhere-at-all') continue;
+          await page.goto(gateway.address + path);
+          await page.getByText(ready).first().waitFor();
+          const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+          expect(beyond, path).toBeLessThanOrEqual(0);
+        }
+        expect(complaints).toEqual([]);
+        await context.close();
+        contexts.delete(context);
+      },
+    );
+
+    it('rents and destroys by keyboard alone, with the focus where it belongs', async () => {
+      const keyboardOwner = await renter();
+      await withPage('/?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
+        const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
+        const opener = page.getByRole('button', { name: 'Rent the best that fits' });
+        await opener.focus();
+        await page.keyboard.press('Enter');
+        await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
+        expect(await focused()).toMatch(/^Rent the best that fits:/);
+        await page.keyboard.press('Escape');
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        expect(await focused()).toBe('Rent the best that fits');
+
+        await page.keyboard.press('Enter');
+        const deploy = page.getByRole('button', { name: /^Deploy for/ });
+        await deploy.waitFor();
+        for (let presses = 0; presses < 15 && !/^Deploy for/.test(await focused()); presses += 1)
+          await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        await page.getByText('running', { exact: true }).waitFor();
+        await expect.poll(focused).toMatch(/^1 × NVIDIA GeForce RTX 5090/);
+
+        const destroy = page.getByRole('button', { name: /^Destroy i-/ });
+        for (let presses = 0; presses < 10 && (await focused()) !== 'Destroy'; presses += 1)
+          await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        await page.getByRole('dialog').waitFor();
+        for (let presses = 0; presses < 6 && (await focused()) !== 'Destroy'; presses += 1)
+          await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        await page.getByText('destroyed', { exact: true }).waitFor();
+        expect(await destroy.count()).toBe(0);
+        await expect.poll(focused).toMatch(/^1 × NVIDIA GeForce RTX 5090/);
       });
     });
   });

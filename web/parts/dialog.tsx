@@ -17,8 +17,11 @@ export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
     dialog.current?.showModal();
     dialog.current?.querySelector<HTMLElement>('[data-focus]')?.focus();
     return () => {
-      dialog.current?.close();
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      // What opened it may be gone with what was done in it.
+      setTimeout(() => {
+        const isThere = opener instanceof HTMLElement && opener.isConnected;
+        (isThere ? opener : document.querySelector<HTMLElement>('main h1'))?.focus();
+      });
     };
   }, []);
   return (

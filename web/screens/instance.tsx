@@ -1,5 +1,5 @@
 import { useComputed } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { OneInstance } from '../graph/documents.js';
@@ -24,6 +24,7 @@ export function InstanceScreen({ id }: { id: string }) {
   const read = data.value?.instance ?? null;
   // What is followed is the newest; a destroyed one is no longer among it.
   const instance = followed.value ?? read;
+  useFocusWhenGone(instance?.status);
   if (instance === null)
     return (
       <div class="stack">
@@ -110,6 +111,16 @@ export function InstanceScreen({ id }: { id: string }) {
       </div>
     </div>
   );
+}
+
+/** What could be done to it goes with its state: a focus that was there moves to the heading. */
+function useFocusWhenGone(status: string | undefined): void {
+  const last = useRef(status);
+  useEffect(() => {
+    if (last.current !== undefined && last.current !== status && document.activeElement === document.body)
+      document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+    last.current = status;
+  }, [status]);
 }
 
 function Connect({ hostname, isRecord, isOver }: { hostname: string; isRecord: boolean; isOver: boolean }) {

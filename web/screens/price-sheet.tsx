@@ -4,11 +4,11 @@ import { micro, rate } from '../figures/money.js';
 import { Failure } from '../parts/notice.js';
 import { filter } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { type Model, readSheet, sheet, sheetError } from '../state/market.js';
+import { type Model, models, readSheet, sheet, sheetError } from '../state/market.js';
 
 /** Every model with its three prices per GPU-hour and how many GPUs are free, as far as the requirements speak of models. */
 export function PriceSheet({ onChosen }: { onChosen(): void }) {
-  const shown = useComputed(() => (sheet.value?.pricing.data ?? []).filter((model) => fits(model)));
+  const shown = useComputed(() => [...models.value.values()].filter(fits));
   const chosen = query.value.get('gpu');
   const section = useRef<HTMLElement>(null);
   const isRead = sheet.value !== null;

@@ -84,6 +84,7 @@ export async function settle(): Promise<void> {
 export function takeInstance(instance: Instance): void {
   const known = settled.value;
   if (known !== null) settled.value = { ...known, instances: merged(known.instances, [instance]) };
+  accountChanges.value += 1;
   void settle();
 }
 
@@ -94,7 +95,7 @@ function take(account: Account, changed: readonly Instance[], isAll = false): vo
   // A slow answer must not undo a later event.
   if (known !== null && asOf < known.asOf) return;
   tellTime(asOf);
-  settled.value = {
+  const next: Settled = {
     asOf,
     balance: micro(account.balance),
     burn: micro(account.burnPerHour),
@@ -103,6 +104,8 @@ function take(account: Account, changed: readonly Instance[], isAll = false): vo
     diskDeleteAt: account.diskDeleteAt === null ? null : secondsOf(account.diskDeleteAt),
     instances: isAll ? changed : merged(known?.instances ?? [], changed),
   };
+  settled.value = next;
+  if (known !== null && isMoved(known, next)) accountChanges.value += 1;
 }
 
 function merged(known: readonly Instance[], changed: readonly Instance[]): readonly Instance[] {
@@ -113,8 +116,8 @@ function merged(known: readonly Instance[], changed: readonly Instance[]): reado
 }
 
 /** Whether more than time has passed: credit, burn or the state of an instance. How far an image is pulled is none of it. */
-function isMoved(before: Settled | null, after: Settled | null): boolean {
-  if (before === null || after === null || before.burn !== after.burn) return true;
+function isMoved(before: Settled, after: Settled): boolean {
+  if (before.burn !== after.burn) return true;
   const states = ({ instances }: Settled) => instances.map(({ id, status }) => `${id} ${status}`).join();
   const expected = before.balance - accrued(before.burn, after.asOf - before.asOf);
   return states(before) !== states(after) || after.balance - expected > 1n || expected - after.balance > 1n;

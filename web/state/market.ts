@@ -14,8 +14,17 @@ export const sheetError = signal<unknown>(null);
 /** Counts what changed in the market: searches are made again. */
 export const marketChanges = signal(0);
 
+/** GPUs that are free, by model, as last told: newer than the sheet. */
+const freeGpus = signal<ReadonlyMap<string, number>>(new Map());
+
 export const models = computed<ReadonlyMap<string, Model>>(
-  () => new Map(sheet.value?.pricing.data.map((model) => [model.slug, model])),
+  () =>
+    new Map(
+      sheet.value?.pricing.data.map((model) => {
+        const availableGpus = freeGpus.value.get(model.slug) ?? model.availableGpus;
+        return [model.slug, { ...model, availableGpus }];
+      }),
+    ),
 );
 export const regions = computed<ReadonlyMap<string, Region>>(
   () => new Map(sheet.value?.regions.map((region) => [region.code, region])),
@@ -35,20 +44,18 @@ export async function readSheet(): Promise<void> {
 
 /** Keeps the sheet as it is at the service, for as long as a screen shows it. Returns how to end it. */
 export function followMarket(): () => void {
+  let isFirst = true;
   return keepFollowing(
     PricingChanged,
     {},
     {
       onEvent: ({ pricingChanged: { marketSnapshot, data } }) => {
-        const known = sheet.value;
-        marketChanges.value += 1;
-        if (known === null || known.pricing.marketSnapshot !== marketSnapshot) return void readSheet();
-        const free = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
-        const models = known.pricing.data.map((model) => ({
-          ...model,
-          availableGpus: free.get(model.slug) ?? model.availableGpus,
-        }));
-        sheet.value = { ...known, pricing: { ...known.pricing, data: models } };
+        const isNews = data.some(({ slug, availableGpus }) => models.value.get(slug)?.availableGpus !== availableGpus);
+        freeGpus.value = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
+        if (sheet.value !== null && sheet.value.pricing.marketSnapshot !== marketSnapshot) void readSheet();
+        // The first tells what the page has just read for itself.
+        if (!isFirst || (isNews && sheet.value !== null)) marketChanges.value += 1;
+        isFirst = false;
       },
     },
   );
