@@ -152,11 +152,15 @@ function ModePrice({ mode, offer }: { mode: Mode; offer: Offer }) {
     <button
       type="button"
       class="mode-price"
-      aria-label={`Rent ${offer.machineId} ${mode.name.toLowerCase()} for ${price} USD per hour`}
       onClick={() => setQuery({ deploy: offer.machineId, mode: mode.value === 'ON_DEMAND' ? null : mode.value })}
     >
-      <span>{mode.name}</span>
-      <strong>{price}</strong>
+      <span>
+        <span class="hidden">Rent {offer.machineId} </span>
+        {mode.name}
+      </span>
+      <strong>
+        {price} <span class="hidden">USD per hour</span>
+      </strong>
     </button>
   );
 }

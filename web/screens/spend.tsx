@@ -3,7 +3,7 @@ import { type Micro, micro, usd } from '../figures/money.js';
 import { SpendByDay } from '../graph/documents.js';
 import { Bars } from '../parts/bars.js';
 import { Empty, Failure } from '../parts/notice.js';
-import { accountChanges } from '../state/account.js';
+import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
@@ -21,7 +21,7 @@ export function Spend() {
   const asked = query.value.get('days') ?? '30';
   const days = asked in PERIODS ? Number(asked) : 30;
   const from = new Date(Date.parse(serverDay.value) - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-  const { data, error } = useRead(SpendByDay, { from, limit: NAMED }, accountChanges);
+  const { data, error } = useRead(SpendByDay, { from, limit: NAMED }, sumsAge);
   const spent = data.value?.spendByDay ?? null;
   return (
     <section class="panel" aria-labelledby="spend">

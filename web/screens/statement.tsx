@@ -7,7 +7,7 @@ import { Statement as StatementDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
-import { accountChanges } from '../state/account.js';
+import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
@@ -27,7 +27,7 @@ export function Statement() {
   const asked = query.value.get('month') ?? '';
   const month = months.includes(asked) ? asked : thisMonth;
   const period = { from: `${month}-01T00:00:00Z`, to: `${monthsBefore(month, -1)}-01T00:00:00Z` };
-  const { data, error } = useRead(StatementDocument, period, accountChanges);
+  const { data, error } = useRead(StatementDocument, period, sumsAge);
   const stated = data.value?.statement ?? null;
   return (
     <section class="panel" aria-labelledby="statement">

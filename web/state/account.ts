@@ -33,6 +33,8 @@ export interface Settled {
 export const settled = signal<Settled | null>(null);
 /** Counts what changed in the account: lists that are read apart are read again. */
 export const accountChanges = signal(0);
+/** Counts what makes sums of money that are read apart old: changes, and the passing of time while something is paid for. */
+export const sumsAge = signal(0);
 
 /** The second up to which is reckoned: burning ends when credit does, until the next answer says how it went on. */
 const reckonedTo = computed(() => {
@@ -84,7 +86,7 @@ export async function settle(): Promise<void> {
 export function takeInstance(instance: Instance): void {
   const known = settled.value;
   if (known !== null) settled.value = { ...known, instances: merged(known.instances, [instance]) };
-  accountChanges.value += 1;
+  countChange();
   void settle();
 }
 
@@ -105,7 +107,7 @@ function take(account: Account, changed: readonly Instance[], isAll = false): vo
     instances: isAll ? changed : merged(known?.instances ?? [], changed),
   };
   settled.value = next;
-  if (known !== null && isMoved(known, next)) accountChanges.value += 1;
+  if (known !== null && isMoved(known, next)) countChange();
 }
 
 function merged(known: readonly Instance[], changed: readonly Instance[]): readonly Instance[] {
@@ -113,6 +115,11 @@ function merged(known: readonly Instance[], changed: readonly Instance[]): reado
   const added = changed.filter(({ id }) => !byId.has(id)).toReversed();
   for (const instance of changed) byId.set(instance.id, instance);
   return [...added, ...known.map(({ id }) => byId.get(id)!)].filter(({ status }) => status !== 'DESTROYED');
+}
+
+function countChange(): void {
+  accountChanges.value += 1;
+  sumsAge.value += 1;
 }
 
 /** Whether more than time has passed: credit, burn or the state of an instance. How far an image is pulled is none of it. */
@@ -138,9 +145,8 @@ function follow(): () => void {
       onOpen: () => void settle(),
       onEvent: ({ accountChanged: { account, instances, topUps } }) => {
         heard += 1;
-        const before = settled.value;
-        if (before !== null) take(account, instances);
-        if (topUps.length > 0 || isMoved(before, settled.value)) accountChanges.value += 1;
+        if (settled.value !== null) take(account, instances);
+        if (topUps.length > 0) countChange();
       },
       onRefused: ({ code }) => {
         if (code === 'unauthorized') sessionIsOver();
@@ -148,7 +154,11 @@ function follow(): () => void {
       },
     },
   );
-  const settleIfSeen = () => void (document.hidden || settle());
+  const settleIfSeen = () => {
+    if (document.hidden) return;
+    void settle();
+    if (settled.value?.burn !== 0n) sumsAge.value += 1;
+  };
   const stopClock = startClock(settleIfSeen);
   const timer = setInterval(settleIfSeen, SETTLE_EVERY_MS);
   addEventListener('focus', settleIfSeen);
