@@ -45,6 +45,7 @@ module.exports = {
     area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
     area('market', [], 'prices and where they come from'),
     area('topups', ['billing'], 'credit paid in cryptocurrency'),
+    area('web-ports', ['billing', 'instances'], 'who may visit the web ports of instances'),
     area(
       'updates',
       ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'topups'],
@@ -70,9 +71,15 @@ module.exports = {
       'http composes the surfaces',
     ),
     only(
+      'access-composes',
+      '^src/access/',
+      '^src/(access|domain)/|^src/agent/(stream-)?protocol|^src/database/(notices|faults)',
+      'ways into instances: they use the domain and the streams that host agents dial',
+    ),
+    only(
       'commands-stand-on-the-domain',
       '^src/admin/',
-      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded/embedded-postgres',
+      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded/(embedded-postgres|backup|restore)',
       'operator commands call the domain',
     ),
     only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),

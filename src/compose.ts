@@ -4,6 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
+import { logsOf } from './access/open-logs.js';
+import { hostKey } from './access/ssh/host-key.js';
+import { SshServer } from './access/ssh/server.js';
+import { Streams } from './access/streams.js';
+import { WebFront } from './access/web/web-front.js';
 import { type Config, domainSettings } from './config.js';
 import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
@@ -22,7 +27,8 @@ import { createMessages } from './http/messages.js';
 import { CALLBACK_PATH } from './http/payments/callback-path.js';
 import { createRateLimiter } from './http/rate-limit/rate-limit.js';
 import type { WriteRequest } from './http/request-log.js';
-import { createHttpServer } from './http/server.js';
+import { createHttpServer, type UpgradeListener } from './http/server.js';
+import { trustProxies } from './http/trust-proxy.js';
 import { logPayment, withLog } from './log-payments.js';
 import { logRecheck } from './log-recheck.js';
 import { PACKAGE_ROOT } from './package-root.js';
@@ -40,6 +46,10 @@ export interface Gateway extends Domain {
   close(noticeMs?: number): Promise<void>;
   /** Address it listens on, such as http://127.0.0.1:4000. */
   address: string;
+  /** Where SSH into instances leads; null where there is none. */
+  sshAddress: Deps['settings']['ssh'];
+  /** Ways into instances. */
+  streams: Streams;
   /** The demo account's key, if this start created it. */
   demoKey: string | null;
 }
@@ -75,7 +85,10 @@ export async function openDomain(
     await db.pool.query('select 1');
     const applied = await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
     if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
-    return { deps: createDeps(db, clock, { ...domainSettings(config), publicUrl: config.publicUrl ?? '' }), close };
+    return {
+      deps: createDeps(db, clock, { ...domainSettings(config), publicUrl: config.publicUrl ?? '', ssh: null }),
+      close,
+    };
   } catch (error) {
     await close();
     const setting = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
@@ -101,16 +114,26 @@ export async function openGateway(
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
   let listener = answerStarting;
-  const server = createHttpServer(messages, (request, response) => listener(request, response));
+  let takeStream: UpgradeListener = () => false;
+  let ssh: SshServer | null = null;
+  const server = createHttpServer(
+    messages,
+    (request, response) => listener(request, response),
+    undefined,
+    (request, socket, head) => takeStream(request, socket, head),
+  );
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
     // Before the seed: a start that fails on a taken port must not use up the demo key, which is shown only once.
     const address = await listen(server, config);
+    const publicUrl = config.publicUrl ?? address;
+    const payments = openPayments(config, publicUrl, clock, log);
+    const deps: Deps = { ...domain.deps, payments, settings: { ...domain.deps.settings, publicUrl } };
+    const streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
+    ssh = await openSsh(config, deps, streams, log);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
     await domain.deps.inventory.current();
-    const publicUrl = config.publicUrl ?? address;
-    const deps = withPublicUrl({ ...domain.deps, payments: openPayments(config, publicUrl, clock, log) }, publicUrl);
     const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
     const keyUses = createKeyUses(deps, onFault);
     const sweep = startSweep(deps, onFault);
@@ -120,9 +143,14 @@ export async function openGateway(
     const recheck = startRecheck(deps, logRecheck(log), onFault);
     const onPayment = logPayment(log);
     const reconciliation = startReconciliation(deps, onPayment, onFault);
+    const isTrusted = trustProxies(config.trustProxy);
+    const webPorts = new WebFront({ deps, openStream: (wanted) => streams.open(wanted), isTrusted, onFault });
+    // An instance may have any path.
+    takeStream = (request, socket, head) =>
+      webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
     let serving = true;
     listener = createApp({
-      deps,
+      deps: { ...deps, openLogs: logsOf(streams) },
       schema: buildSchema(),
       limiter: createRateLimiter(redis ?? undefined),
       redisState: redis?.state ?? null,
@@ -131,7 +159,8 @@ export async function openGateway(
       writeRequest,
       corsOrigins: config.corsOrigins,
       introspection: config.introspection,
-      trustProxy: config.trustProxy,
+      isTrusted,
+      webPorts,
       messages,
       onPayment,
       graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql'),
@@ -141,11 +170,15 @@ export async function openGateway(
     });
     const close = async (noticeMs = 0) => {
       serving = false;
+      ssh?.stopListening();
       const workEnded = Promise.all([recheck.stop(), reconciliation.stop()]);
       await sleep(noticeMs);
       // A stream never ends by itself; its reader reconnects to another process.
       deps.subscriptions.close();
       deps.fleet.endWaits();
+      webPorts.close();
+      streams.close();
+      ssh?.close();
       await drain(server);
       redis?.close();
       const fleetEnded = Promise.all([watch.stop(), deps.fleet.close()]);
@@ -154,8 +187,9 @@ export async function openGateway(
       );
       await domain.close();
     };
-    return { deps, address, demoKey, close };
+    return { deps, address, sshAddress: deps.settings.ssh, streams, demoKey, close };
   } catch (error) {
+    ssh?.close();
     server.close();
     server.closeAllConnections();
     redis?.close();
@@ -175,6 +209,16 @@ async function openRedis(url: string, log: Logger) {
   return openRedisBuckets(url, log);
 }
 
+/** Null where SSH is off. Where it leads is from then on part of the settings. */
+async function openSsh(config: Config, deps: Deps, streams: Streams, log: Logger): Promise<SshServer | null> {
+  if (config.sshPort === null) return null;
+  const { privateKey, publicKey } = await hostKey(deps);
+  const ssh = new SshServer({ deps, streams, log, hostKey: privateKey });
+  const port = await ssh.listen(config.sshPort, config.host);
+  deps.settings.ssh = { host: config.serviceDomain, port, hostKey: publicKey };
+  return ssh;
+}
+
 /** Null where the operator has set up no payment processor. */
 function openPayments(config: Config, publicUrl: string, clock: Clock, log: Logger): PaymentProcessor | null {
   const { payments, paymentsUrl, paymentsKey, paymentsCallbackUrl } = config;
@@ -185,10 +229,6 @@ function openPayments(config: Config, publicUrl: string, clock: Clock, log: Logg
     createProcessor(settings, callbackUrl, () => clock.now()),
     log,
   );
-}
-
-function withPublicUrl(deps: Deps, publicUrl: string): Deps {
-  return { ...deps, settings: { ...deps.settings, publicUrl } };
 }
 
 const answerStarting: RequestListener = (_request, response) => {

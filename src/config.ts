@@ -7,7 +7,7 @@ import { readConfirmations } from './domain/rules/top-up-assets.js';
 
 interface Setting {
   /** Heading it stands under in docs/configuration.md. */
-  group: 'Server' | 'Data' | 'Callers' | 'Log and limits' | 'Billing' | 'Market' | 'Payments';
+  group: 'Server' | 'Access' | 'Data' | 'Callers' | 'Log and limits' | 'Billing' | 'Market' | 'Payments';
   /** Its name in `Config`; the unit is that of the code, not of the variable. */
   name: string;
   /** What the variable takes; made by `text`. */
@@ -16,6 +16,8 @@ interface Setting {
   default?: string;
   /** What happens while it is not set. */
   unset?: string;
+  /** `NAME=` is a value of its own; for any other setting it is as if it were not set. */
+  takesNothing?: true;
   /** One sentence for operators. */
   about: string;
   /** The use cases of the domain read it: it is then part of their `Settings`. */
@@ -48,6 +50,23 @@ export const SETTINGS = {
     takes: anyText('a host name or IP address'),
     default: '127.0.0.1',
     about: 'Address to listen on; 0.0.0.0 for every network interface.',
+  },
+  SSH_PORT: {
+    group: 'Access',
+    name: 'sshPort',
+    takes: text('a whole number from 0 to 65535, or nothing', (given) =>
+      given === '' ? null : readWhole(given, 0, 65_535),
+    ),
+    takesNothing: true,
+    default: '2222',
+    about: 'Port of SSH into instances, on HOST; 0 picks a free port and prints it. Set to nothing, there is no SSH.',
+  },
+  STREAMS_URL: {
+    group: 'Access',
+    name: 'streamsUrl',
+    takes: address(['http:', 'https:'], 'https://gateway-1.example.com', (given) => given.replace(/\/+$/, '')),
+    unset: 'the address that the agents joined at',
+    about: 'Address at which host agents reach this very gateway; needed when several gateways share one address.',
   },
   DATA_DIR: {
     group: 'Data',
@@ -296,7 +315,10 @@ const environment = z.object(
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   // A variable set to nothing, as `PORT=` in a file, counts as not set.
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const rows: Readonly<Record<string, Setting>> = SETTINGS;
+  const isGiven = (variable: string, value: string | undefined) =>
+    value !== undefined && (value !== '' || rows[variable]?.takesNothing === true);
+  const given = Object.fromEntries(Object.entries(env).filter(([variable, value]) => isGiven(variable, value)));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
     throw new ConfigError(parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n'));

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { SshPortUnusable } from './access/ssh/server.js';
 import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
@@ -55,13 +56,14 @@ function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
   }
 }
 
-function welcome({ address, demoKey }: Gateway): string {
+function welcome({ address, sshAddress, demoKey }: Gateway): string {
   const lines = [
     '',
     'GPU rental gateway',
     `  REST      ${address}/v1  (description: ${address}/v1/openapi.json)`,
     `  GraphQL   ${address}/graphql`,
     `  GraphiQL  ${address}/graphql in a browser`,
+    ...(sshAddress === null ? [] : [`  SSH       ssh -p ${sshAddress.port} INSTANCE@${sshAddress.host}`]),
   ];
   if (demoKey !== null) {
     lines.push(
@@ -82,7 +84,9 @@ start().catch((error: unknown) => {
 
 /** One clear line for what an operator can fix; the whole error for a fault of the program. */
 function explain(error: unknown): string {
-  const known = [ConfigError, DatabaseUnusable, EmbeddedPostgresUnavailable].some((type) => error instanceof type);
+  const known = [ConfigError, DatabaseUnusable, EmbeddedPostgresUnavailable, SshPortUnusable].some(
+    (type) => error instanceof type,
+  );
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (known) return message;
   if (code === 'EADDRINUSE')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type AuditReport, audit, type Finding } from '../domain/billing/audit.js';
+import type { Deps } from '../domain/deps.js';
 import { type Column, type Output, print, printJson } from './output.js';
 import type { Run } from './run.js';
 
@@ -15,13 +16,14 @@ export function addAuditCommand(program: Command, run: Run): void {
     .command('audit')
     .description('recompute every account and check the invariants; exit code 1 on any difference')
     .option('--json', 'print JSON')
-    .action((options: Output) =>
-      run(async (deps) => {
-        const report = await audit(deps);
-        show(report, options);
-        if (report.findings.length > 0) process.exitCode = 1;
-      }),
-    );
+    .action((options: Output) => run((deps) => runAudit(deps, options)));
+}
+
+/** Prints what it finds; any difference sets exit code 1. */
+export async function runAudit(deps: Deps, options: Output): Promise<void> {
+  const report = await audit(deps);
+  show(report, options);
+  if (report.findings.length > 0) process.exitCode = 1;
 }
 
 function show({ accounts, instances, ledgerEntries, findings }: AuditReport, { json }: Output): void {

@@ -2,12 +2,15 @@ import { Command, CommanderError } from 'commander';
 import { DatabaseUnusable } from '../compose.js';
 import { ConfigError } from '../config.js';
 import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postgres.js';
+import { RestoreRefused } from '../database/embedded/restore.js';
 import { FileRefused } from '../domain/import.js';
 import { DomainError } from '../domain/rules/errors.js';
 import { addAccountCommands } from './accounts.js';
 import { addKeyCommands } from './api-keys.js';
 import { addAuditCommand } from './audit.js';
+import { addBackupCommands } from './backup.js';
 import { addCatalogueCommands } from './catalogue.js';
+import { addExportCommand } from './export.js';
 import { addInstanceCommands } from './instances.js';
 import { addMachineCommands } from './machines.js';
 import { addMarketCommands } from './market.js';
@@ -32,6 +35,8 @@ function createProgram(): Command {
   addStatementCommand(program, run);
   addTopUpCommands(program, run);
   addAuditCommand(program, run);
+  addBackupCommands(program, run);
+  addExportCommand(program, run);
   exitByException(program);
   return program;
 }
@@ -44,7 +49,7 @@ function exitByException(command: Command): void {
 /** 0 success, 2 bad input (nothing was changed), 1 any other error. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
-  const badInput = error instanceof DomainError || error instanceof ConfigError;
+  const badInput = error instanceof DomainError || error instanceof ConfigError || error instanceof RestoreRefused;
   const expected = badInput || error instanceof DatabaseUnusable || error instanceof EmbeddedPostgresUnavailable;
   if (error instanceof FileRefused) process.stderr.write(`${error.message}\n`);
   else if (expected) complain((error as Error).message);

@@ -31,11 +31,13 @@ export class GatewayFault extends Error {
 /** The gateway's `/agent/v1`. Faults never hold the token or what was sent. */
 export class Gateway {
   readonly #base: string;
-  readonly #token: string | null;
 
-  constructor(url: string, token: string | null) {
+  constructor(
+    readonly url: string,
+    /** Null while the host has not joined. */
+    readonly token: string | null,
+  ) {
     this.#base = `${url.replace(/\/+$/, '')}/agent/v1`;
-    this.#token = token;
   }
 
   async join(request: JoinRequest): Promise<JoinAnswer> {
@@ -47,7 +49,7 @@ export class Gateway {
   /** Null when no other document than `after` came within so many seconds. */
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
-    const path = `/desired?after=${after}&wait=${wait}`;
+    const path = `/desired?after=${after}&wait=${wait}&streams=1`;
     return this.#ask('GET', path, wait * 1_000 + ANSWERS_WITHIN_MS, desiredState, undefined, signal);
   }
 
@@ -80,7 +82,7 @@ export class Gateway {
       const answer = await fetch(this.#base + path, {
         method,
         headers: {
-          ...(this.#token === null ? {} : { authorization: `Bearer ${this.#token}` }),
+          ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

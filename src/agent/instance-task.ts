@@ -292,7 +292,8 @@ export class InstanceTask {
     }
     this.#confirmed = container.startedAt;
     this.#upSince ??= this.around.clock.now();
-    this.#observe({ phase: 'RUNNING', message: null });
+    const same = this.#observed.imagePorts?.join() === container.imagePorts.join();
+    this.#observe({ phase: 'RUNNING', message: null, ...(!same && { imagePorts: container.imagePorts }) });
   }
 
   async #pauseAfterEnd(container: ContainerDetail | null, signal: AbortSignal): Promise<void> {

@@ -12,13 +12,18 @@ export const HEARTBEAT_SECONDS = 10;
 export const MAX_WAIT_SECONDS = 25;
 /** Instances of one machine that a document or a report may name. */
 export const MAX_INSTANCES = 1_200;
+/** Streams that one answer names at most. */
+export const MAX_WANTED_STREAMS = 512;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
+/** Of one instance that its template or image names. */
+export const MAX_PORTS = 100;
 
 const instanceId = z.string().regex(/^i-[a-f0-9]{8}$/);
 const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const count = z.number().int().min(0).max(1_000_000_000);
 const text = z.string().max(MAX_TEXT);
+const port = z.number().int().min(1).max(65_535);
 
 /** What the agent found on its host. */
 export const hardware = z.object({
@@ -64,14 +69,24 @@ export const desiredInstance = z.object({
   memoryMb: z.number().int().min(1),
   diskGb: z.number().int().min(1),
   /** Container ports, the first is the instance's web port. */
-  ports: z.array(z.number().int().min(1).max(65_535)).max(100),
+  ports: z.array(port).max(MAX_PORTS),
 });
 export type DesiredInstance = z.infer<typeof desiredInstance>;
+
+/** A stream that the gateway waits for: the agent dials `<url>/agent/v1/streams/<id>` (stream-protocol.ts). */
+export const wantedStream = z.object({
+  id: z.string().regex(/^[a-f0-9]{32}$/),
+  /** Of the gateway that wants it; null: where the agent reaches its gateway. */
+  url: z.string().max(300).nullable(),
+});
+export type WantedStream = z.infer<typeof wantedStream>;
 
 /** Everything that ought to be on a machine; a greater generation is newer. */
 export const desiredState = z.object({
   generation: z.number().int().min(0),
   instances: z.array(desiredInstance).max(MAX_INSTANCES),
+  /** Of the agents that ask with `streams=1`: each is named once, and wanted for a few seconds. */
+  streams: z.array(wantedStream).max(MAX_WANTED_STREAMS).optional(),
 });
 export type DesiredState = z.infer<typeof desiredState>;
 
@@ -98,6 +113,8 @@ export const observedInstance = z.object({
   exitCode: z.number().int().min(-1).max(255).nullable(),
   /** Times that the container ended by itself and was started again, in this start. */
   restarts: count,
+  /** TCP ports that its image names, ascending; left out while they are not known. */
+  imagePorts: z.array(port).max(MAX_PORTS).optional(),
 });
 export type ObservedInstance = z.infer<typeof observedInstance>;
 

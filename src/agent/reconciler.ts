@@ -50,6 +50,11 @@ export class Reconciler {
     return this.#document?.generation ?? 0;
   }
 
+  /** As last seen; null for a container that the machine does not have. */
+  seen(instanceId: string): { running: boolean } | null {
+    return this.#containers.get(instanceId) ?? null;
+  }
+
   get state(): Pick<Report, 'generation' | 'instances' | 'unknown' | 'engine'> {
     const tasks = [...this.#tasks.values()];
     const named = tasks.filter((task) => this.#document === null || task.desired !== null);

@@ -7,21 +7,63 @@ const TIMEOUT_MS = 30_000;
 
 /** Asks the service's GraphQL, for what its REST routes don't have; rejects as the client does. */
 export async function askGraphql<Data>(settings: Settings, query: string, variables: object = {}): Promise<Data> {
-  const url = settings.baseUrl.value.replace(/(\/v1)?\/*$/, '/graphql');
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${settings.apiKey?.value ?? ''}` },
-      body: JSON.stringify({ query, variables }),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    text = await response.text();
-  } catch (cause) {
-    throw new GpuConnectionError('no_connection', `no connection to ${url}: ${reasonOf(cause)}`, { cause });
+  const url = addressOf(settings);
+  const connected = connecting(url);
+  const response = await connected(post(settings, 'application/json', { query, variables }));
+  const text = await connected(response.text());
+  return dataOf<Data>(url, response, text);
+}
+
+/** The events of a subscription until the service ends it; rejects as `askGraphql` does. */
+export async function* followGraphql<Data>(settings: Settings, query: string, variables: object): AsyncGenerator<Data> {
+  const url = addressOf(settings);
+  const connected = connecting(url);
+  const response = await connected(post(settings, 'text/event-stream', { query, variables }));
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    return void dataOf(url, response, await connected(response.text()));
   }
+  const decoder = new TextDecoder();
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await connected(reader.read());
+    if (done) return;
+    const events = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+    rest = events.pop()!;
+    for (const event of events) {
+      const data = /^data: ?(.+)$/m.exec(event)?.[1];
+      if (data !== undefined) yield dataOf<Data>(url, response, data);
+    }
+  }
+}
+
+function addressOf({ baseUrl }: Settings): string {
+  return baseUrl.value.replace(/(\/v1)?\/*$/, '/graphql');
+}
+
+function post(settings: Settings, accept: string, body: object): Promise<Response> {
+  const isStream = accept === 'text/event-stream';
+  return fetch(addressOf(settings), {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: isStream ? `${accept}, application/json;q=0.5` : accept,
+      authorization: `Bearer ${settings.apiKey?.value ?? ''}`,
+    },
+    body: JSON.stringify(body),
+    redirect: 'manual',
+    ...(isStream ? {} : { signal: AbortSignal.timeout(TIMEOUT_MS) }),
+  });
+}
+
+function connecting(url: string): <T>(step: Promise<T>) => Promise<T> {
+  return (step) =>
+    step.catch((cause) => {
+      throw new GpuConnectionError('no_connection', `no connection to ${url}: ${reasonOf(cause)}`, { cause });
+    });
+}
+
+function dataOf<Data>(url: string, response: Response, text: string): Data {
   const answer = readAnswer(text);
   const details = { status: response.status, requestId: response.headers.get('x-request-id') };
   const [error] = answer?.errors ?? [];

@@ -10,8 +10,10 @@ import { addCompletionCommand } from './completion.js';
 import { EXIT, Failure } from './failure.js';
 import { addMarketCommands } from './market.js';
 import { addRentalCommands } from './rentals.js';
+import { addSshCommands } from './ssh.js';
 import { harmless, paint } from './terminal.js';
 import { addTopUpCommands } from './top-ups.js';
+import { addWebCommands } from './web.js';
 
 const NOTES = `
 Examples:
@@ -41,6 +43,8 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   addMarketCommands(program);
   addRentalCommands(program);
+  addSshCommands(program);
+  addWebCommands(program);
   addTopUpCommands(program);
   addAccountCommands(program);
   addCompletionCommand(program);

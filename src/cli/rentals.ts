@@ -5,6 +5,7 @@ import { amount } from './market.js';
 import { describeRuntime, orNothing, waitUntilRunning } from './runtime.js';
 import { openSession } from './session.js';
 import { type Output, show, type View, watchSeconds } from './show.js';
+import { sshInto } from './ssh.js';
 import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
 import { canAsk, confirm, done, type Style } from './terminal.js';
 
@@ -64,6 +65,7 @@ interface DeployOptions extends WriteOptions {
   diskGb?: number;
   type?: Type;
   wait?: boolean;
+  ssh?: boolean;
 }
 
 export function addRentalCommands(program: Command): void {
@@ -88,7 +90,8 @@ export function addRentalCommands(program: Command): void {
         .option('--template <template>', 'template slug or OCI image (default: pytorch)')
         .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
         .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES))
-        .option('--wait', 'end when its container runs, or can not'),
+        .option('--wait', 'end when its container runs, or can not')
+        .option('--ssh', 'wait, and open a shell in it'),
     ),
   ).action(async (machine: string, options: DeployOptions, command: Command) => {
     const session = openSession(command, { needsKey: true });
@@ -103,7 +106,8 @@ export function addRentalCommands(program: Command): void {
       },
       ONE,
     );
-    if (options.wait) await session.ask((client) => waitUntilRunning(client, id), true);
+    if (options.wait || options.ssh) await session.ask((client) => waitUntilRunning(client, id), true);
+    if (options.ssh) await sshInto(session.settings, id);
   });
   for (const [action, description] of [
     ['start', 'start a stopped instance on its machine'],

@@ -16,6 +16,11 @@ export type Notice =
   | { table: 'host'; machine: string }
   | { table: 'catalogue' }
   | { table: 'top_up'; id: string; account: string }
+  /** Which ports of an instance anybody may visit. */
+  | { table: 'open_port'; id: string }
+  /** A stream into an instance is wanted (domain/fleet/stream-wants.ts). No row: it is over within seconds. */
+  | { table: 'stream'; machine: string; id: string; url: string | null }
+  | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' };
 
 export interface Listener {
@@ -81,7 +86,8 @@ export class Notices {
     for (const notice of notices) this.#deliver(notice, true);
     if (this.#notifyMode === 'within' || notices.length === 0) return;
     this.#unsent = this.#unsent.length < MAX_UNSENT ? [...this.#unsent, ...notices] : [{ table: 'machine' }];
-    if (this.#pause === null) void this.#sendPending();
+    // Somebody waits for a stream.
+    if (this.#pause === null || notices.some(({ table }) => table === 'stream')) void this.#sendPending();
   }
 
   /** Resolves once notices are received; throws when the connection can't be opened. */

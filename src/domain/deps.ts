@@ -5,8 +5,10 @@ import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { Inventory } from './inventory/inventory.js';
+import type { OpenLogs } from './log-source.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
+import { Visits } from './web-ports/visits.js';
 
 /**
  * What the operator decides, in the units of the rules. The table in src/config.ts adds to it each of its rows that is
@@ -15,6 +17,8 @@ import { SubscriptionRegistry } from './updates/subscriptions.js';
 export interface Settings {
   /** Where the service is reached, without a slash at the end; known once it listens. */
   publicUrl: string;
+  /** Where SSH into instances leads, and the host's public key; null where there is none. Known once it listens. */
+  ssh: { host: string; port: number; hostKey: string } | null;
 }
 
 /** What every use case needs; created once by the composition root. */
@@ -32,6 +36,10 @@ export interface Deps {
   subscriptions: SubscriptionRegistry;
   /** The host agents that talk to this process. */
   fleet: Fleet;
+  /** Who may visit the web ports of instances. */
+  visits: Visits;
+  /** Null in a process that host agents don't talk to. */
+  openLogs: OpenLogs | null;
   /** Null: there are no top-ups. */
   payments: PaymentProcessor | null;
   clock: Clock;
@@ -53,6 +61,8 @@ export function createDeps(
     machineLoader: new MachineLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock),
+    visits: new Visits(db, clock),
+    openLogs: null,
     payments,
     clock,
     settings,

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
 import { microNotAbove } from './rules/money.js';
+import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
+import { isWebPath } from './rules/web-site.js';
 
 /**
  * The one definition of each input: validation, GraphQL inputs (description, default) and OpenAPI derive from it.
@@ -96,6 +98,12 @@ export const fields = {
     description:
       'A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice.',
   },
+  sshPublicKey: {
+    schema: z.string().min(1).max(MAX_SSH_KEY_LENGTH),
+    must: `one line of a .pub file, of at most ${MAX_SSH_KEY_LENGTH} characters`,
+    description:
+      'A public key as in a .pub file: ssh-ed25519, ecdsa-sha2-nistp256, -384 or -521, or ssh-rsa of 3,072 bits or more.',
+  },
   topUpAsset: text(
     1,
     20,
@@ -103,6 +111,14 @@ export const fields = {
   ),
   topUpId: { schema: z.string(), must: 'a text', description: 'Top-up id. Any other text is an unknown top-up.' },
   topUps: wholeNumber(1, 100, 'Maximum number of top-ups returned.'),
+  port: wholeNumber(1, 65_535, 'Port that a program in the container listens on.'),
+  webPath: {
+    schema: z.string().max(2_000).refine(isWebPath),
+    must: 'a path of 1 to 2000 visible ASCII characters that begins with one slash',
+    description: 'Where the link leads, with its query.',
+    default: '/',
+  },
+  logTail: { ...wholeNumber(0, 1_000, 'How many of the last lines.'), default: 100 },
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
   keyName: text(1, 60, 'What you call the key.'),

@@ -22,7 +22,7 @@ import type { KeyUses } from './key-uses.js';
 import { inheritFromExpress, type Messages } from './messages.js';
 import { createPaymentCallback } from './payments/callback.js';
 import { CALLBACK_PATH } from './payments/callback-path.js';
-import { createPipeline } from './pipeline.js';
+import { createPipeline, type WebPorts } from './pipeline.js';
 import { PublicAnswers, VARY } from './public-answers/public-answers.js';
 import { admit } from './rate-limit/admit.js';
 import type { RateLimiter } from './rate-limit/rate-limit.js';
@@ -32,7 +32,7 @@ import { createRequestLog, type WriteRequest } from './request-log.js';
 import { createIdentify, type Identify, resolverContext } from './request-state.js';
 import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
-import { trustProxies } from './trust-proxy.js';
+import type { IsTrusted } from './trust-proxy.js';
 
 export interface AppOptions extends HealthOptions {
   deps: Deps;
@@ -44,8 +44,9 @@ export interface AppOptions extends HealthOptions {
   writeRequest: WriteRequest | null;
   corsOrigins: '*' | string[];
   introspection: boolean;
-  /** Whose X-Forwarded headers are believed: nobody's, those of so many proxies, or those of these addresses. */
-  trustProxy: false | number | string[];
+  /** Whose X-Forwarded headers are believed. */
+  isTrusted: IsTrusted;
+  webPorts: WebPorts;
   /** Of the server this listens to. */
   messages: Messages;
   /** Takes what became of a payment that a callback told of. */
@@ -60,11 +61,10 @@ export interface AppOptions extends HealthOptions {
 
 /** Answers every request: the pipeline, then /graphql, the host agents' routes or the Express app. */
 export function createApp(options: AppOptions): RequestListener {
-  const { deps, schema, limiter, keyUses, log, introspection } = options;
+  const { deps, schema, limiter, keyUses, log, introspection, isTrusted, webPorts } = options;
   const identify = createIdentify(deps, keyUses);
   const browsers = options.consoleDir === null ? null : createConsoleApi(options);
   const answers = new PublicAnswers(deps.inventory);
-  const isTrusted = trustProxies(options.trustProxy);
   const others = createExpressApp(options, identify, answers, browsers);
   const agents = createAgentApi({ deps, log });
   return createPipeline({
@@ -85,6 +85,7 @@ export function createApp(options: AppOptions): RequestListener {
     }),
     isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
     app: (request, response) => (isAgentApi(request) ? agents : others)(request, response),
+    webPorts,
   });
 }
 

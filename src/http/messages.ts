@@ -9,7 +9,23 @@ export interface Messages {
 
 export function createMessages(): Messages {
   return {
-    IncomingMessage: class extends IncomingMessage {},
+    IncomingMessage: class extends IncomingMessage {
+      /** Declared only: Node's own constructor sets it, by the setter below. */
+      declare offersUpgrade: unknown;
+
+      /**
+       * Node sets it once the head is read, and hands the connection over if it is true. Clients that offer another
+       * protocol than WebSocket, such as h2c, want an answer of this one: it is read as any other request.
+       */
+      get upgrade(): boolean {
+        if (this.offersUpgrade !== true) return false;
+        return this.method === 'CONNECT' || this.headers.upgrade?.toLowerCase() === 'websocket';
+      }
+
+      set upgrade(value: unknown) {
+        this.offersUpgrade = value;
+      }
+    },
     ServerResponse: class<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {},
   };
 }

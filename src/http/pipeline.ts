@@ -18,17 +18,29 @@ export interface PipelineOptions {
   isGraphql(request: IncomingMessage): boolean;
   /** Every other route. */
   app: RequestListener;
+  webPorts: WebPorts;
 }
 
-/** What every request passes, in order: its state and log line, the check of its head, CORS, and then one of three ways. */
+/** Requests for the hosts of instances. */
+export interface WebPorts {
+  /** Undefined for the gateway's own host; what else it is is for `serve`. */
+  siteOf(request: IncomingMessage): object | null | undefined;
+  serve(request: IncomingMessage, response: ServerResponse): void;
+}
+
+/**
+ * What every request passes, in order: its state and log line, the check of its head, and unless it is for an instance
+ * CORS, and then one of three ways.
+ */
 export function createPipeline(options: PipelineOptions): RequestListener {
-  const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app } = options;
+  const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app, webPorts } = options;
   return (request, response) => {
     const id = requestIds();
     request.state = createRequestState(id);
     logRequest?.(request, response);
-    const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
     const fault = checkHead(request);
+    if (webPorts.siteOf(request) !== undefined && fault === null) return webPorts.serve(request, response);
+    const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
     if (fault !== null) {
       setHeaders(response, headers);
       sendError(response, fault, fault.closes ? { Connection: 'close' } : {});

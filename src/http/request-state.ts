@@ -21,6 +21,8 @@ export interface RequestState {
   ticket: Ticket | null;
   /** Worth a line in the log only when it fails. */
   isRoutine: boolean;
+  /** Its body may take longer to arrive than requests to the gateway itself. */
+  mayLast: boolean;
 }
 
 export interface RunOperation {
@@ -46,7 +48,16 @@ export type Identify = (request: IncomingMessage) => Promise<Caller | null>;
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 export function createRequestState(id: string): RequestState {
-  return { id, route: UNKNOWN_ROUTE, caller: null, accountId: null, operation: null, ticket: null, isRoutine: false };
+  return {
+    id,
+    route: UNKNOWN_ROUTE,
+    caller: null,
+    accountId: null,
+    operation: null,
+    ticket: null,
+    isRoutine: false,
+    mayLast: false,
+  };
 }
 
 /**

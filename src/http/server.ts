@@ -1,8 +1,19 @@
-import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorBody, JSON_TYPE, type Refusal, sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
 import { createRequestIds } from './request-id.js';
+
+/** Takes a connection over; false when it is not its own. */
+export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
 export interface Timeouts {
   /** From the first byte of a request, or from its connection, to the end of its head. */
@@ -35,7 +46,12 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const UNMET_EXPECTATION: Refusal = { status: 417, code: 'invalid_request', message: 'Expect may be 100-continue only' };
 
 /** A server that answers in JSON even what never becomes a request: malformed, too slow, or with too large a head. */
-export function createHttpServer(messages: Messages, listener: RequestListener, timeouts = TIMEOUTS): Server {
+export function createHttpServer(
+  messages: Messages,
+  listener: RequestListener,
+  timeouts = TIMEOUTS,
+  onUpgrade: UpgradeListener = () => false,
+): Server {
   const requestIds = createRequestIds();
   /** The newest response on each open connection. */
   const newestResponses = new WeakMap<Duplex, ServerResponse>();
@@ -52,6 +68,16 @@ export function createHttpServer(messages: Messages, listener: RequestListener, 
     newestResponses.set(request.socket, response);
     listener(request, response);
   });
+  // Only WebSockets come here (messages.ts).
+  server.on('upgrade', (request, socket, head) => {
+    if (onUpgrade(request, socket, head)) return;
+    if (head.length > 0) socket.unshift(head);
+    const response = new messages.ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once('finish', () => socket.end());
+    listener(request, response);
+  });
   server.on('checkExpectation', (_request, response) => {
     sendError(response, UNMET_EXPECTATION, lastHeaders(requestIds()));
   });
@@ -60,6 +86,8 @@ export function createHttpServer(messages: Messages, listener: RequestListener, 
     const isPending = response !== undefined && !response.writableFinished;
     const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    // Node tells of it once.
+    else if (isPending && response.req.state.mayLast && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
     // A complete request came before: it runs, and the refusal must not be taken for its answer.
     else if (isPending && response.req.complete) response.once('finish', refuse);
     else if (isPending && response.headersSent) socket.destroy();

@@ -14,8 +14,11 @@ import './api-keys.js';
 import './node.js';
 import './quotes.js';
 import './spend.js';
+import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
+import './web-ports.js';
+import './instance-logs.js';
 
 export function buildSchema(): GraphQLSchema {
   return builder.toSchema();

@@ -239,6 +239,38 @@ describe('while the gateway runs', () => {
     expect(early).toMatchObject({ to: '2020-01-02T03:04:05Z', closing_balance: 0, movements: [], lines: [] });
   });
 
+  it('export is all that is stored about an account, and of no other; no key and no hash', async () => {
+    const other = await adminJson(['account', 'create', '--name', 'Other', '--credit', '3'], env);
+    await adminJson(['key', 'create', '--account', other.id], env);
+    const { code, stdout, stderr } = await admin(['export', '--account', account.id], env);
+    expect([code, stderr]).toEqual([0, '']);
+    const { exported_at, ...exported } = JSON.parse(stdout);
+    expect(exported_at).toMatch(INSTANT);
+    expect(exported.account).toMatchObject([{ id: account.id, name: account.name }]);
+    for (const [name, owner] of [
+      ['api_key', 'account_id'],
+      ['instance', 'account_id'],
+      ['ledger_entry', 'account_id'],
+    ] as const) {
+      const stored = await query(databaseUrl, `select id from ${name} where ${owner} = '${account.id}' order by id`);
+      expect(exported[name].map(({ id }: { id: string }) => id).sort()).toEqual(stored.map(({ id }) => id));
+      expect(stored).not.toEqual([]);
+    }
+    const intervals = `select count(*)::int from usage_interval where instance_id in
+      (select id from instance where account_id = '${account.id}')`;
+    expect([{ count: exported.usage_interval.length }]).toEqual(await query(databaseUrl, intervals));
+    for (const hidden of [other.id, key.api_key, '"hash"', '\\\\x']) expect(stdout).not.toContain(hidden);
+    // A table of a later version that holds something of an account has to refer to it.
+    const owning = await query(
+      databaseUrl,
+      `select distinct table_name as name from information_schema.columns
+       where table_schema = 'public' and column_name in ('account_id', 'instance_id', 'top_up_id')`,
+    );
+    expect(Object.keys(exported)).toEqual(expect.arrayContaining(owning.map(({ name }) => name)));
+    const unknown = await admin(['export', '--account', 'acc-0000000000000000'], env);
+    expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no account acc-0000000000000000\n' });
+  });
+
   it('audit finds no difference in all of this', async () => {
     const { code, stdout, stderr } = await admin(['audit'], env);
     expect([code, stderr]).toEqual([0, '']);

@@ -13,6 +13,8 @@ const DEFAULTS: Config = {
   redisUrl: null,
   serviceDomain: 'gpu.localhost',
   publicUrl: null,
+  sshPort: 2222,
+  streamsUrl: null,
   corsOrigins: '*',
   trustProxy: false,
   console: true,

@@ -29,6 +29,7 @@ export function testSettings(overrides: Partial<Settings> = {}): Settings {
     ...domainSettings(readConfig({})),
     serviceDomain: 'gpu.test',
     publicUrl: 'http://gateway.test',
+    ssh: null,
     rateLimitPerMinute: 0,
     ...overrides,
   };

@@ -33,7 +33,14 @@ export interface Answer {
 export async function startGateway(overrides: Partial<Config> = {}): Promise<TestGateway> {
   const clock = new TestClock();
   const databaseUrl = overrides.databaseUrl ?? (await createTestDatabase());
-  const config: Config = { ...readConfig({}), port: 0, databaseUrl, rateLimitPerMinute: 0, ...overrides };
+  const config: Config = {
+    ...readConfig({}),
+    port: 0,
+    sshPort: null,
+    databaseUrl,
+    rateLimitPerMinute: 0,
+    ...overrides,
+  };
   const gateway = await openGateway(config, clock, pino({ level: 'silent' }));
   return {
     ...gateway,

@@ -67,7 +67,7 @@ interface Options {
 }
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
-const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
+export const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
 const STARTS_WITHIN_MS = 25_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
 
@@ -100,7 +100,7 @@ export function run(args: string[], env: Env, { prefix = [], nodeOptions = [], c
   const [file, ...rest] = [...prefix, process.execPath, ...nodeOptions, ...args];
   const { PATH = '/usr/bin:/bin' } = process.env;
   // A folder of its own: the checkout may hold an .env file.
-  const child = spawn(file!, rest, { cwd: cwd ?? folder(), env: { PATH, PORT: '0', ...env } });
+  const child = spawn(file!, rest, { cwd: cwd ?? folder(), env: { PATH, PORT: '0', SSH_PORT: '', ...env } });
   children.add(child);
   let [stdout, stderr] = ['', ''];
   const listeners = new Set<() => void>();

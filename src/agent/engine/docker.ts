@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import Docker from 'dockerode';
 import { Limiter } from '../limiter.js';
+import { MAX_PORTS } from '../protocol.js';
+import { Demux } from './demux.js';
 import {
   type Container,
   type ContainerDetail,
@@ -10,7 +13,10 @@ import {
   type Engine,
   EngineFault,
   type EngineInfo,
+  type Exec,
+  type ExecSpec,
   LABELS,
+  type LogsSpec,
   type PullProgress,
 } from './engine.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
@@ -47,6 +53,7 @@ export const CAPABILITIES = [
 export const MAX_PIDS = 16_384;
 /** Of what a container writes to its standard streams; the engine keeps so much on the host's disk. */
 export const MAX_LOG_BYTES = 10_485_760;
+const MAX_PORT = 65_535;
 const MAX_OPEN_FILES = 1_048_576;
 const BYTES_PER_MB = 1_048_576;
 
@@ -85,6 +92,7 @@ export class DockerEngine implements Engine {
       pid: running && found.State.Pid > 0 ? found.State.Pid : null,
       exitCode: ran ? Math.min(Math.max(found.State.ExitCode, -1), 255) : null,
       startedAt: found.State.StartedAt,
+      imagePorts: tcpPorts(found.Config.ExposedPorts),
     };
   }
 
@@ -194,6 +202,68 @@ export class DockerEngine implements Engine {
     throw new EngineFault('away', 'the engine ended its stream of events');
   }
 
+  async exec(instanceId: string, { argv, env, terminal }: ExecSpec): Promise<Exec> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    const hasTty = terminal !== null;
+    const exec = await answered(
+      container.exec({
+        Cmd: argv,
+        Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+        AttachStdin: true,
+        AttachStdout: true,
+        AttachStderr: true,
+        Tty: hasTty,
+        abortSignal: AbortSignal.timeout(CALL_MS),
+      }),
+    );
+    const stream = (await answered(exec.start({ hijack: true, stdin: true, Tty: hasTty }))) as Duplex;
+    const resize = (columns: number, rows: number) => answered(exec.resize({ w: columns, h: rows }) as Promise<void>);
+    return {
+      stdin: stream,
+      output: (stdout, stderr) => outputOf(stream, hasTty, stdout, stderr),
+      resize,
+      state: async () => {
+        const { Running, ExitCode, Pid } = await answered(exec.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
+        return { running: Running, exitCode: ExitCode ?? null, pid: Running && Pid > 0 ? Pid : null };
+      },
+      detach: () => stream.destroy(),
+    };
+  }
+
+  async logs(
+    instanceId: string,
+    { tail, since, follow }: LogsSpec,
+    signal: AbortSignal,
+  ): Promise<Pick<Exec, 'output'>> {
+    const query = new URLSearchParams({
+      follow: String(follow),
+      stdout: 'true',
+      stderr: 'true',
+      timestamps: 'true',
+      tail: tail === null ? 'all' : String(tail),
+      ...(since === null ? {} : { since: String(since) }),
+    });
+    const path = `/containers/${containerName(instanceId)}/logs?${query}`;
+    const stream = await answered(this.#stream(path, signal));
+    return { output: (stdout, stderr) => outputOf(stream, false, stdout, stderr) };
+  }
+
+  async address(instanceId: string): Promise<string | null> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    const found = await answered(container.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
+    const { IPAddress, Networks = {} } = found.NetworkSettings as typeof found.NetworkSettings & { IPAddress?: string };
+    const addresses = [IPAddress, ...Object.values(Networks).map((network) => network.IPAddress)];
+    return addresses.find((address) => address) ?? null;
+  }
+
+  /** The library's own call for logs is not given back as a stream unless they are followed. */
+  #stream(path: string, abortSignal: AbortSignal): Promise<Readable> {
+    return new Promise((resolve, reject) => {
+      const call = { path, method: 'GET', isStream: true, statusCodes: { 200: true, 101: true }, abortSignal };
+      this.docker.modem.dial(call, (error, stream) => (error ? reject(error) : resolve(stream as Readable)));
+    });
+  }
+
   /** For calls that the library doesn't have, or can't end in time. */
   protected dial<T>(method: string, path: string, withinMs: number, options: object = {}): Promise<T> {
     const call = new Promise<T>((resolve, reject) => {
@@ -204,6 +274,25 @@ export class DockerEngine implements Engine {
       );
     });
     return answered(call);
+  }
+}
+
+/** Keys such as 8080/tcp. */
+function tcpPorts(exposed: object | null | undefined): number[] {
+  return Object.keys(exposed ?? {})
+    .filter((key) => /^\d{1,5}(\/tcp)?$/.test(key))
+    .map((key) => Number.parseInt(key, 10))
+    .filter((port) => port > 0 && port <= MAX_PORT)
+    .sort((a, b) => a - b)
+    .slice(0, MAX_PORTS);
+}
+
+/** With a terminal the engine sends bytes as they are; without one it says of each piece which of the two it is. */
+async function outputOf(stream: Readable, isRaw: boolean, stdout: Writable, stderr: Writable): Promise<void> {
+  try {
+    await (isRaw ? pipeline(stream, stdout, { end: false }) : pipeline(stream, new Demux(stdout, stderr)));
+  } catch (error) {
+    throw new EngineFault('away', (error as Error).message);
   }
 }
 

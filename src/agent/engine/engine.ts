@@ -1,3 +1,5 @@
+import type { Writable } from 'node:stream';
+
 /** The container engine of the host, as the agent uses it: Docker and Podman stand behind this. */
 
 /** What the agent knows is written on the containers, so that it survives the agent. */
@@ -21,6 +23,8 @@ export interface ContainerDetail extends Container {
   exitCode: number | null;
   /** Different for each time that it was started. */
   startedAt: string;
+  /** TCP ports that its image names, ascending. */
+  imagePorts: number[];
 }
 
 /** How a container is given its GPUs. */
@@ -63,6 +67,33 @@ export interface PullProgress {
   totalBytes: number;
 }
 
+export interface ExecSpec {
+  argv: string[];
+  env: Record<string, string>;
+  /** Null: no terminal, and standard error comes apart. */
+  terminal: { columns: number; rows: number } | null;
+}
+
+/** A command that runs in a container beside its first process. */
+export interface Exec {
+  stdin: Writable;
+  /** Resolves when it has ended and all that it wrote is written; neither is ended. A slow writable slows it down. */
+  output(stdout: Writable, stderr: Writable): Promise<void>;
+  resize(columns: number, rows: number): Promise<void>;
+  /** `pid` on this host; null when it has ended or the engine does not tell. */
+  state(): Promise<{ running: boolean; exitCode: number | null; pid: number | null }>;
+  /** Lets go of its streams; it is not killed by that. */
+  detach(): void;
+}
+
+export interface LogsSpec {
+  /** Null for all that is kept. */
+  tail: number | null;
+  /** Seconds since 1970. */
+  since: number | null;
+  follow: boolean;
+}
+
 export interface Engine {
   readonly info: EngineInfo;
   /** The containers of one machine, running or not. */
@@ -79,6 +110,11 @@ export interface Engine {
   stop(instanceId: string, seconds: number): Promise<void>;
   /** Kills it, and erases it with its writable layer; harmless when it isn't there. */
   remove(instanceId: string): Promise<void>;
+  exec(instanceId: string, spec: ExecSpec): Promise<Exec>;
+  /** What the container wrote, with times; as `Exec.output`. Ends with the signal. */
+  logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>>;
+  /** Its address on the engine's network; null when it has none. */
+  address(instanceId: string): Promise<string | null>;
   /** Calls back for each event of the machine's containers. Rejects when the engine goes away. */
   watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void>;
 }

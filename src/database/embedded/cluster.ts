@@ -7,7 +7,8 @@ import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, run } from '
 /** The one role of the cluster, a superuser. */
 export const CLUSTER_USER = 'gateway';
 
-const ATTEMPT_PREFIX = 'postgres.new-';
+/** Of folders beside the cluster in which one is made. */
+export const ATTEMPT_PREFIX = 'postgres.new-';
 const INITDB_LIMIT_MS = 120_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
 /** A server writes its pid file within microseconds of creating it; one still empty after this long never will be. */
@@ -70,7 +71,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-async function syncDirectory(path: string): Promise<void> {
+export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   await directory.sync().finally(() => directory.close());
 }

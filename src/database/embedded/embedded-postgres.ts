@@ -19,6 +19,11 @@ import { freePort, type ServerStart, type Site, startServer, stopServer } from '
 
 export { EmbeddedPostgresUnavailable } from './launcher.js';
 
+/** Whether `dataDir` holds a database, running or not. */
+export function holdsDatabase(dataDir: string): boolean {
+  return isCluster(join(dataDir, 'postgres'));
+}
+
 export interface EmbeddedPostgres {
   /** Ends in the database's name and `?sslmode=disable`; holds the password. */
   url: string;

@@ -215,6 +215,6 @@ function checkedId(accountId: string): string {
   return accountId;
 }
 
-function noAccount(accountId: string): DomainError {
+export function noAccount(accountId: string): DomainError {
   return new DomainError('not_found', `no account ${accountId}`);
 }

@@ -75,10 +75,16 @@ export class DesiredStates {
   }
 
   /**
-   * The document as soon as its number is not `after`; null when it still is at the end of `waitMs`, or when a newer
-   * request of the same machine, `signal` or `close` ends the wait.
+   * The document as soon as its number is not `after` or `isWanted` says that there is something to tell beside it; null
+   * when neither is so at the end of `waitMs`, or when a newer request of the same machine, `signal` or `close` ends the wait.
    */
-  async news(machineId: string, after: number, waitMs: number, signal: AbortSignal): Promise<DesiredState | null> {
+  async news(
+    machineId: string,
+    after: number,
+    waitMs: number,
+    signal: AbortSignal,
+    isWanted: () => boolean = () => false,
+  ): Promise<DesiredState | null> {
     const waiter = new Waiter(waitMs, signal);
     this.#waiters.get(machineId)?.end();
     this.#waiters.set(machineId, waiter);
@@ -86,13 +92,18 @@ export class DesiredStates {
       for (;;) {
         waiter.listen();
         const state = await this.current(machineId);
-        if (state === null || state.generation !== after) return state;
+        if (state === null || state.generation !== after || isWanted()) return state;
         if (!(await waiter.heard())) return null;
       }
     } finally {
       waiter.end();
       if (this.#waiters.get(machineId) === waiter) this.#waiters.delete(machineId);
     }
+  }
+
+  /** Has the machine's waiting request look again. */
+  wake(machineId: string): void {
+    this.#waiters.get(machineId)?.wake();
   }
 
   /** Ends every wait. */

@@ -32,6 +32,7 @@ interface SeenContainer {
   exitCode: number | null;
   restarts: number;
   erasedAt: Instant | null;
+  imagePorts: number[];
   /** Whether this start was seen running, or failed, before. */
   runningStart: number | null;
   failedStart: number | null;
@@ -48,6 +49,7 @@ interface Step {
   exit_code: number | null;
   restarts: number;
   erased_at: string | null;
+  image_ports: readonly number[];
 }
 
 /**
@@ -193,6 +195,7 @@ function stepOf(
     exit_code: exitCode,
     restarts,
     erased_at: isErased ? formatInstant(at) : null,
+    image_ports: entry.imagePorts ?? container.imagePorts,
   };
 }
 
@@ -203,7 +206,7 @@ function stepOfMissing(
   told: ReadonlyMap<string, DesiredInstance>,
   at: Instant,
 ): Step | null {
-  const { instanceId, toldStart, exitCode, message, restarts, erasedAt } = container;
+  const { instanceId, toldStart, exitCode, message, restarts, erasedAt, imagePorts } = container;
   const wanted = told.get(instanceId)?.phase;
   if (!isNewest || erasedAt !== null || wanted === undefined || wanted === 'running') return null;
   const isErased = wanted === 'absent';
@@ -217,6 +220,7 @@ function stepOfMissing(
     exit_code: exitCode,
     restarts,
     erased_at: isErased ? formatInstant(at) : null,
+    image_ports: imagePorts,
   };
 }
 
@@ -237,6 +241,7 @@ function isChange(container: SeenContainer, step: Step): boolean {
     container.message !== step.message ||
     container.exitCode !== step.exit_code ||
     container.restarts !== step.restarts ||
+    container.imagePorts.join() !== step.image_ports.join() ||
     step.erased_at !== null
   );
 }
@@ -258,7 +263,7 @@ const LOCK_HOST = `
 const CONTAINERS = `
   select instance_id as "instanceId", account_id as "accountId", status, gpu_intervals as "gpuIntervals",
     told_start as "toldStart", phase, start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
-    exit_code as "exitCode", restarts, erased_at as "erasedAt",
+    exit_code as "exitCode", restarts, erased_at as "erasedAt", image_ports as "imagePorts",
     (select max(ordinal) from container_start s where s.instance_id = instance.id and running_at is not null) as "runningStart",
     (select max(ordinal) from container_start s where s.instance_id = instance.id and failed_at is not null) as "failedStart"
   from container join instance on instance.id = instance_id
@@ -271,7 +276,7 @@ const NOTE_REPORT = `
 const NOTE_CONTAINERS = `
   update container set phase = step.phase, start = step.start, pulled_bytes = step.pulled_bytes,
     total_bytes = step.total_bytes, message = step.message, exit_code = step.exit_code, restarts = step.restarts,
-    erased_at = step.erased_at
+    erased_at = step.erased_at, image_ports = step.image_ports
   from jsonb_populate_recordset(null::container, $1::jsonb) step where container.instance_id = step.instance_id`;
 
 /** A start that fails after it was accounted for is looked at again. */

@@ -1,11 +1,11 @@
 import { settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
-import { MIN_PREEMPTING_SECONDS } from '../rules/admission.js';
 import { checkCover, coverNeeded } from '../rules/cover.js';
 import { type Refused, refusedBy } from '../rules/errors.js';
 import { claim } from '../rules/free-machine.js';
 import type { Instance } from '../rules/lifecycle.js';
 import { type Micro, shownCost } from '../rules/money.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { type Instant, latest } from '../rules/time.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
 import { judgedMachine } from './judged-machine.js';
@@ -38,7 +38,7 @@ export async function startCheck(deps: Deps, row: InstanceRow): Promise<StartChe
   return {
     refusal,
     preempts: preempted !== null,
-    minimumGpuSeconds: preempted === null ? 0n : MIN_PREEMPTING_SECONDS,
+    minimumGpuSeconds: preempted === null ? 0n : PREEMPTION_MINIMUM_SECONDS,
     coverNeeded: shownCost(coverNeeded(account, { addedRate: instance.gpuRate, preempted, coverSeconds })),
     asOf,
   };

@@ -7,20 +7,14 @@ import { checkTerms, type TermsInput } from '../instances/instances.js';
 import { judgedMachine } from '../instances/judged-machine.js';
 import type { MachineAsRead } from '../instances/machine-loader.js';
 import { advance, balanceAt, balanceUnitsAt, exhaustionOf } from '../rules/accrual.js';
-import {
-  admitAccount,
-  admitMachine,
-  type Claim,
-  checkMaxRate,
-  MIN_PREEMPTING_SECONDS,
-  ratesOf,
-} from '../rules/admission.js';
+import { admitAccount, admitMachine, type Claim, checkMaxRate, ratesOf } from '../rules/admission.js';
 import { bestOffer } from '../rules/best-offer.js';
 import { burnAfter, coverNeeded } from '../rules/cover.js';
 import { diskLeftGb, usedDiskGb } from '../rules/disk.js';
 import { DomainError, type Refused, refusedBy } from '../rules/errors.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 import { type Micro, type Rate, shownCost, unitsOfUsage } from '../rules/money.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { termEndFrom } from '../rules/reserved.js';
 import { type Instant, latest, SECONDS_PER_HOUR } from '../rules/time.js';
@@ -122,7 +116,7 @@ function quoteOf(
   const { gpuRate, diskRate, onDemandRate } = ratesOf(machine, { mode, diskGb }, diskRatePerGb);
   // Assigned in the check above.
   const preempted = (claimed as Claim<Readonly<Instance>> | null)?.preempted ?? null;
-  const minimumGpuSeconds = preempted === null ? 0n : MIN_PREEMPTING_SECONDS;
+  const minimumGpuSeconds = preempted === null ? 0n : PREEMPTION_MINIMUM_SECONDS;
   const added = { addedRate: gpuRate + diskRate, preempted, coverSeconds };
   return {
     isFree: claimed !== null,

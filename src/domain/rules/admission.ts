@@ -8,9 +8,6 @@ import { formatUsd, type Rate } from './money.js';
 import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js';
 import type { Instant } from './time.js';
 
-/** Whoever sends another's instance away pays for at least so many seconds of GPU. */
-export const MIN_PREEMPTING_SECONDS = 60n;
-
 /** What the rules look at of an instance that is on a machine. */
 export type InstanceOnMachine = Pick<Instance, 'status' | 'mode' | 'diskGb' | 'accountId' | 'gpuRate'>;
 

@@ -23,7 +23,7 @@ export interface Subscriber {
 }
 
 /** `account` is all that an account follows: its balance, instances and top-ups. */
-export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account';
+export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
 /** What may have changed since a stream's last read. */
 export interface Changes {
@@ -113,14 +113,14 @@ export class SubscriptionRegistry {
       for (const stream of this.#streams.get(notice.account) ?? []) {
         // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of burn,
         // credit or suspension makes an account notice.
-        if (stream.topic === 'instances' || stream.topic === 'balance' || stream.topic === 'account') {
+        if (stream.topic !== 'offers' && stream.topic !== 'topUps') {
           stream.markChanged({ content: true, instance: notice.id });
         }
       }
     }
     if (table === 'container') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        if (stream.topic === 'instances' || stream.topic === 'account') {
+        if (stream.topic === 'instances' || stream.topic === 'account' || stream.topic === 'logs') {
           stream.markChanged({ content: true, instance: notice.id });
         }
       }

@@ -41,7 +41,8 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
   const { fleet } = deps;
   /** A report every ten seconds and on change, a request for news after every answer. */
   const reports = createBuckets({ size: 60, perSecond: 4 });
-  const asks = createBuckets({ size: 60, perSecond: 4 });
+  /** Each stream that is wanted answers one, unless several come together: agents leave 20 ms between two. */
+  const asks = createBuckets({ size: 120, perSecond: 50 });
   const document = JSON.stringify(agentOpenApi(`${deps.settings.publicUrl}${AGENT_PATH}`));
   let joining = 0;
 
@@ -77,10 +78,19 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
         if (fleet.desired.waiting >= MAX_WAITING) throw busy('many agents wait at once');
         const gone = new AbortController();
         response.once('close', () => gone.abort());
-        const news = await fleet.desired.news(machineId, after, wait * 1_000, gone.signal);
+        const dials = query.get('streams') === '1';
+        const isWanted = () => dials && fleet.wants.has(machineId);
+        const news = await fleet.desired.news(machineId, after, wait * 1_000, gone.signal, isWanted);
         // The token may have been revoked meanwhile.
-        if (news !== null && (await machineOf(request)) === machineId) send(response, 200, news);
-        else if (!response.destroyed) response.writeHead(204).end();
+        if (news !== null && (await machineOf(request)) === machineId) {
+          const streams = dials ? fleet.wants.take(machineId) : [];
+          if (streams.length > 0) {
+            response.once('close', () => {
+              if (!response.writableFinished) fleet.wants.giveBack(machineId, streams);
+            });
+          }
+          send(response, 200, streams.length > 0 ? { ...news, streams } : news);
+        } else if (!response.destroyed) response.writeHead(204).end();
       },
     },
     '/report': {

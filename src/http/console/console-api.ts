@@ -11,14 +11,14 @@ import { DomainError } from '../../domain/rules/errors.js';
 import { formatInstant } from '../../domain/rules/time.js';
 import { createJsonReader } from '../read-json.js';
 import { named, refuseOtherMethods } from '../routing.js';
-import { trustProxies } from '../trust-proxy.js';
+import type { IsTrusted } from '../trust-proxy.js';
 import { createAttempts } from './attempts.js';
 import { createOwnOrigin } from './own-origin.js';
 import { readSessionCookie, sessionCookie } from './session-cookie.js';
 
 export interface ConsoleOptions {
   deps: Deps;
-  trustProxy: false | number | string[];
+  isTrusted: IsTrusted;
   signup: 'open' | 'closed';
 }
 
@@ -36,8 +36,7 @@ export const ACCOUNT_PATH = '/console/account';
 const SIGN_INS = { size: 20, everySeconds: 3 };
 const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
-export function createConsoleApi({ deps, trustProxy, signup }: ConsoleOptions): ConsoleApi {
-  const isTrusted = trustProxies(trustProxy);
+export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): ConsoleApi {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
   const signIns = createAttempts('attempts to sign in', SIGN_INS);
   const signUps = createAttempts('new accounts', SIGN_UPS);

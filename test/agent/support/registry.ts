@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,8 +24,20 @@ export interface TestRegistry {
   slowAt: string;
   bytesPerSecond: number;
   /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
-  push(name: string, options?: { command?: string[]; extraBytes?: number; glibc?: boolean }): Promise<void>;
+  push(name: string, options?: ImageOptions): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ImageOptions {
+  command?: string[];
+  extraBytes?: number;
+  glibc?: boolean;
+  /** Programs of this computer that the image has too, by their paths. */
+  programs?: string[];
+  /** Files of this computer by their path in the image: a folder or a file each. */
+  files?: Record<string, string>;
+  /** Ports that the image names. */
+  ports?: number[];
 }
 
 const RUNS_UNTIL_TERM = ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
@@ -47,13 +68,16 @@ export async function startRegistry(): Promise<TestRegistry> {
     at,
     slowAt: '',
     bytesPerSecond: 6_000_000,
-    async push(name, { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false } = {}) {
+    async push(name, options = {}) {
+      const { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false, programs = [], files = {}, ports = [] } = options;
       const layers = [
         busybox,
         ...(glibc ? [glibcLayer(dir)] : []),
+        ...(programs.length === 0 ? [] : [programsLayer(dir, programs)]),
         ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
+        ...(Object.keys(files).length === 0 ? [] : [filesLayer(dir, name, files)]),
       ];
-      await pushImage(base, name, layers, command);
+      await pushImage(base, name, layers, command, ports);
     },
     async close() {
       slow.closeAllConnections();
@@ -103,6 +127,27 @@ function busyboxLayer(dir: string): Buffer {
     'df',
     'mkdir',
     'test',
+    // What a way into a container uses.
+    'stat',
+    'xargs',
+    'head',
+    'tail',
+    'mv',
+    'chmod',
+    'chown',
+    'touch',
+    'readlink',
+    'ln',
+    'truncate',
+    'rmdir',
+    'nc',
+    'stty',
+    'tty',
+    'kill',
+    'yes',
+    'md5sum',
+    'httpd',
+    'pwd',
   ])
     symlinkSync('busybox', join(root, 'bin', applet));
   return tar(dir, 'busybox');
@@ -120,6 +165,25 @@ function glibcLayer(dir: string): Buffer {
   return tar(dir, 'glibc');
 }
 
+/** With the libraries that they are linked to. */
+function programsLayer(dir: string, programs: readonly string[]): Buffer {
+  const linked = execFileSync('ldd', [...programs], { encoding: 'utf8' }).match(/\/\S+(?= \(0x)/g) ?? [];
+  for (const path of new Set([...programs, ...linked])) {
+    mkdirSync(dirname(join(dir, 'programs', path)), { recursive: true });
+    copyFileSync(path, join(dir, 'programs', path));
+  }
+  return tar(dir, 'programs');
+}
+
+function filesLayer(dir: string, name: string, files: Record<string, string>): Buffer {
+  for (const [path, source] of Object.entries(files)) {
+    const target = join(dir, `files-${name}`, path);
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(source, target, { recursive: true, dereference: true });
+  }
+  return tar(dir, `files-${name}`);
+}
+
 function randomLayer(dir: string, size: number): Buffer {
   mkdirSync(join(dir, 'random'), { recursive: true });
   writeFileSync(join(dir, 'random', 'blob'), randomBytes(size));
@@ -131,12 +195,23 @@ function tar(dir: string, name: string): Buffer {
   return readFileSync(join(dir, `${name}.tar`));
 }
 
-async function pushImage(base: string, name: string, layers: Buffer[], command: string[]): Promise<void> {
+async function pushImage(
+  base: string,
+  name: string,
+  layers: Buffer[],
+  command: string[],
+  ports: number[],
+): Promise<void> {
   const config = Buffer.from(
     JSON.stringify({
       architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
       os: 'linux',
-      config: { Cmd: command, Env: ['PATH=/bin'], WorkingDir: '/' },
+      config: {
+        Cmd: command,
+        Env: ['PATH=/bin'],
+        WorkingDir: '/',
+        ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
+      },
       rootfs: { type: 'layers', diff_ids: layers.map(digest) },
     }),
   );

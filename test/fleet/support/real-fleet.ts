@@ -54,7 +54,8 @@ export class RealFleet {
     readonly env: Env,
   ) {}
 
-  static async open(): Promise<RealFleet> {
+  /** `more` is of the gateway's environment. */
+  static async open(more: Env = {}): Promise<RealFleet> {
     const registry = await startRegistry();
     const engine = await startEngine('podman', [registry.at, registry.slowAt]);
     // Agents find the gateway where it was before its death.
@@ -62,6 +63,7 @@ export class RealFleet {
       DATABASE_URL: await createTestDatabase(),
       PORT: String(await freePort()),
       RATE_LIMIT_PER_MINUTE: '0',
+      ...more,
     };
     const fleet = new RealFleet(engine, registry, env);
     await registry.push('busybox');
@@ -69,6 +71,10 @@ export class RealFleet {
     await fleet.startGateway();
     await fleet.template(TEMPLATE, `${registry.at}/busybox`);
     return fleet;
+  }
+
+  get gatewayPid(): number {
+    return this.#gateway!.pid;
   }
 
   get address(): string {
@@ -246,7 +252,7 @@ export class RealRenter {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,0 +1,31 @@
+import type { OpenLogs } from '../domain/log-source.js';
+import { DomainError, type ErrorCode } from '../domain/rules/errors.js';
+import { type RefusalReason, StreamRefused, type Streams } from './streams.js';
+
+const CODE_OF: Partial<Record<RefusalReason, ErrorCode>> = {
+  unknown: 'not_found',
+  destroyed: 'action_failed',
+  starting: 'action_failed',
+  stopped: 'action_failed',
+  busy: 'rate_limited',
+};
+const RETRY_AFTER_SECONDS = 5;
+
+/** Reads logs through the streams that host agents dial; what they refuse is refused in the domain's words. */
+export function logsOf(streams: Streams): OpenLogs {
+  return async ({ opener, instanceId, tail, since, follow }, signal) => {
+    const { accountId, keyId: apiKeyId, session } = opener;
+    const target = { kind: 'logs' as const, tail, since: since === null ? null : Number(since), follow };
+    const wanted = { opener: { accountId, apiKeyId, session, sshKeyId: null }, instanceId, target };
+    const stream = await streams.open(wanted, signal).catch((error: unknown) => {
+      throw error instanceof StreamRefused ? refusalOf(error) : error;
+    });
+    return { stdout: stream, stderr: stream.stderr, destroy: () => stream.destroy() };
+  };
+}
+
+function refusalOf({ reason, message }: StreamRefused): DomainError {
+  const code = CODE_OF[reason] ?? 'unavailable';
+  const passes = code === 'unavailable' || code === 'rate_limited';
+  return new DomainError(code, message, passes ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {});
+}

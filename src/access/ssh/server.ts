@@ -1,0 +1,236 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Logger } from 'pino';
+import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from 'ssh2';
+import { findSshAccess } from '../../domain/accounts/ssh-keys.js';
+import type { Deps } from '../../domain/deps.js';
+import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
+import { StreamRefused, type Streams } from '../streams.js';
+import type { Connected } from './command.js';
+import { joinPort } from './join.js';
+import { serveSession } from './session.js';
+
+/** From the connection to a login; then it is closed. */
+const LOGIN_MS = 20_000;
+/** Attempts of one connection: a client may offer so many keys. */
+const MAX_ATTEMPTS = 20;
+const MAX_CONNECTIONS = 2_000;
+const MAX_CONNECTIONS_PER_ADDRESS = 256;
+/** Of those that have not logged in yet. */
+const MAX_STRANGERS = 256;
+const MAX_STRANGERS_PER_ADDRESS = 128;
+/** Sessions and forwarded connections of one connection at once. */
+const MAX_CHANNELS = 128;
+const KEEPALIVE_MS = 15_000;
+const KEEPALIVES_MISSED = 3;
+
+/** `ssh2` has AES in GCM from OpenSSL; what it has of chacha20-poly1305 without a native part is slower. */
+const CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'aes128-ctr', 'aes256-ctr'] as const;
+const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256'] as const;
+const KEXES = [
+  'curve25519-sha256',
+  'curve25519-sha256@libssh.org',
+  'ecdh-sha2-nistp256',
+  'ecdh-sha2-nistp384',
+  'ecdh-sha2-nistp521',
+] as const;
+
+export interface SshServerOptions {
+  deps: Deps;
+  streams: Streams;
+  log: Logger;
+  /** As OpenSSH writes it. */
+  hostKey: string;
+}
+
+/** SSH_PORT can't be listened on; the message is one line for the operator. */
+export class SshPortUnusable extends Error {
+  constructor(port: number, { code, message }: NodeJS.ErrnoException) {
+    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `can't be listened on: ${message}`;
+    super(`SSH_PORT ${port} ${why}; set it to another, to 0 for a free one, or to nothing for no SSH`);
+  }
+}
+
+/** SSH into instances: the user is the instance, and only the SSH keys of its account open it. */
+export class SshServer {
+  readonly #options: SshServerOptions;
+  readonly #ssh: ssh2.Server;
+  readonly #server: Server;
+  /** Open connections by address; `in` when it has logged in. */
+  readonly #open = new Map<Socket, { address: string; isIn: boolean }>();
+  #isClosed = false;
+
+  constructor(options: SshServerOptions) {
+    this.#options = options;
+    this.#ssh = new ssh2.Server({
+      hostKeys: [options.hostKey],
+      ident: 'gpu-gateway',
+      keepaliveInterval: KEEPALIVE_MS,
+      keepaliveCountMax: KEEPALIVES_MISSED,
+      algorithms: { cipher: [...CIPHERS], hmac: [...MACS], kex: [...KEXES], compress: ['none'] },
+    } as ssh2.ServerConfig);
+    this.#ssh.on('connection', (client) => this.#logIn(client));
+    this.#server = createServer((socket) => this.#welcome(socket));
+  }
+
+  /** The port it listens on. */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => reject(new SshPortUnusable(port, error)));
+      this.#server.listen(port, host, () => {
+        this.#server.removeAllListeners('error').on('error', () => {});
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** Takes no more connections; those that are open go on until `close`. */
+  stopListening(): void {
+    if (!this.#isClosed) this.#server.close();
+    this.#isClosed = true;
+  }
+
+  close(): void {
+    this.stopListening();
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  #welcome(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    socket.on('error', () => {});
+    if (!this.#hasRoom(address)) {
+      socket.destroy();
+      return;
+    }
+    const entry = { address, isIn: false };
+    this.#open.set(socket, entry);
+    const late = setTimeout(() => {
+      if (!entry.isIn) socket.destroy();
+    }, LOGIN_MS);
+    socket.once('close', () => {
+      clearTimeout(late);
+      this.#open.delete(socket);
+    });
+    socket.setNoDelay(true);
+    this.#ssh.injectSocket(socket);
+  }
+
+  #logIn(client: Connection): void {
+    const { deps, log, streams } = this.#options;
+    const socket = socketOf(client);
+    let attempts = 0;
+    let connected: Connected | null = null;
+    // Whatever goes wrong with one connection ends that one.
+    client.on('error', () => socket.destroy());
+    client.on('authentication', (context) => {
+      attempts += 1;
+      if (attempts > MAX_ATTEMPTS) {
+        client.end();
+        return;
+      }
+      this.#accessOf(context).then(
+        (access) => {
+          if (access === null) return context.reject(['publickey']);
+          // A client asks first which of its keys would do.
+          if ((context as PublicKeyAuthContext).signature !== undefined) {
+            const { accountId, sshKeyId } = access;
+            const opener = { accountId, apiKeyId: null, sshKeyId };
+            connected = { opener, instanceId: context.username, socket, streams, onCut: () => client.end() };
+          }
+          context.accept();
+        },
+        (error) => {
+          log.error({ err: error }, 'a login by SSH failed');
+          client.end();
+        },
+      );
+    });
+    client.once('ready', () => {
+      const entry = this.#open.get(socket);
+      if (connected === null || entry === undefined) return client.end();
+      entry.isIn = true;
+      serve(client, connected, deps.settings.serviceDomain);
+      const { instanceId, opener } = connected;
+      const of = { instance: instanceId, account: opener.accountId, key: opener.sshKeyId };
+      log.info(of, 'a connection by SSH');
+      const began = performance.now();
+      socket.once('close', () => {
+        log.info({ ...of, seconds: Math.round(performance.now() - began) / 1_000 }, 'a connection by SSH ended');
+      });
+    });
+  }
+
+  /** Null for everything but a key of the account that rents the instance. */
+  async #accessOf(context: AuthContext): Promise<{ accountId: string; sshKeyId: string } | null> {
+    if (context.method !== 'publickey') return null;
+    const { key, signature, blob, hashAlgo, username } = context;
+    // RSA with SHA-1 is no proof any more.
+    if (!SSH_KEY_TYPES.includes(key.algo) || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return null;
+    const access = await findSshAccess(this.#options.deps, username, key.data);
+    if (access === null || signature === undefined || blob === undefined) return access;
+    const parsed = ssh2.utils.parseKey(key.data);
+    if (parsed instanceof Error) return null;
+    const publicKey = Array.isArray(parsed) ? parsed[0]! : parsed;
+    return publicKey.verify(blob, signature, hashAlgo) === true ? access : null;
+  }
+
+  #hasRoom(address: string): boolean {
+    let [ofAddress, strangers, strangersOfAddress] = [0, 0, 0];
+    for (const other of this.#open.values()) {
+      if (!other.isIn) strangers += 1;
+      if (other.address !== address) continue;
+      ofAddress += 1;
+      if (!other.isIn) strangersOfAddress += 1;
+    }
+    return (
+      this.#open.size < MAX_CONNECTIONS &&
+      ofAddress < MAX_CONNECTIONS_PER_ADDRESS &&
+      strangers < MAX_STRANGERS &&
+      strangersOfAddress < MAX_STRANGERS_PER_ADDRESS
+    );
+  }
+}
+
+/** What a client that has logged in may open: sessions, and connections to ports inside. */
+function serve(client: Connection, connected: Connected, serviceDomain: string): void {
+  const { streams, opener, instanceId, socket, onCut } = connected;
+  let channels = 0;
+  const hosts = new Set(['localhost', '127.0.0.1', '::1', instanceId, `${instanceId}.${serviceDomain}`]);
+  const count = (channel: { once(event: 'close', call: () => void): unknown }) => {
+    channels += 1;
+    channel.once('close', () => {
+      channels -= 1;
+    });
+  };
+  client.on('session', (accept, reject) => {
+    if (channels >= MAX_CHANNELS) return reject();
+    const session = accept();
+    count(session);
+    serveSession(session, connected);
+  });
+  client.on('tcpip', (accept, reject, { destIP, destPort }) => {
+    if (channels >= MAX_CHANNELS || !hosts.has(destIP) || destPort < 1 || destPort > 65_535) return reject();
+    channels += 1;
+    streams.open({ opener, instanceId, target: { kind: 'port', port: destPort } }).then(
+      (stream) => {
+        channels -= 1;
+        const channel = accept();
+        if (channel === undefined) return stream.destroy();
+        count(channel);
+        joinPort(channel, stream, socket);
+        stream.once('error', (error) => {
+          if (error instanceof StreamRefused) onCut();
+        });
+      },
+      (error) => {
+        channels -= 1;
+        reject();
+        if (error instanceof StreamRefused && (error.reason === 'unknown' || error.reason === 'ending')) onCut();
+      },
+    );
+  });
+}
+
+/** The library gives the connection, not what it is made of. */
+function socketOf(client: Connection): Socket {
+  return (client as unknown as { _sock: Socket })._sock;
+}

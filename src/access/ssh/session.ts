@@ -1,0 +1,61 @@
+import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2';
+import { type ExecTarget, SIGNALS, type StreamSignal } from '../../agent/stream-protocol.js';
+import type { AgentStream } from '../streams.js';
+import { type Connected, withStream } from './command.js';
+import { joinCommand } from './join.js';
+import { serveSftp } from './sftp.js';
+
+/** Variables that a client may set, as sshd lets it on most systems. */
+const VARIABLE = /^(LANG|LC_[A-Z]+|COLORTERM|TZ)$/;
+const MAX_VARIABLES = 32;
+const MAX_VALUE = 256;
+const TERM = /^[A-Za-z0-9._+-]{1,64}$/;
+const MAX_SIDE = 1_000;
+
+/** One session of a connection: a terminal, variables, and then one shell, command or SFTP. */
+export function serveSession(session: Session, connected: Connected): void {
+  const env: Record<string, string> = {};
+  let terminal: ExecTarget['terminal'] = null;
+  let stream: AgentStream | null = null;
+
+  session.on('env', (accept, reject, { key, val }: { key: string; val: string }) => {
+    const isTaken = VARIABLE.test(key) && val.length <= MAX_VALUE && Object.keys(env).length < MAX_VARIABLES;
+    if (isTaken) env[key] = val;
+    (isTaken ? accept : reject)?.();
+  });
+  session.on('pty', (accept, _reject, info) => {
+    terminal = { columns: side(info.cols, 80), rows: side(info.rows, 24) };
+    const { term } = info as PseudoTtyInfo & { term?: string };
+    env.TERM = term !== undefined && TERM.test(term) ? term : 'xterm';
+    accept?.();
+  });
+  session.on('window-change', (accept, _reject, { cols, rows }) => {
+    terminal = { columns: side(cols, 80), rows: side(rows, 24) };
+    stream?.resize(terminal.columns, terminal.rows);
+    accept?.();
+  });
+  session.on('signal', (accept, _reject, { name }) => {
+    const signal = SIGNALS.find((known) => known === name.replace(/^SIG/, ''));
+    if (signal !== undefined) stream?.signal(signal satisfies StreamSignal);
+    accept?.();
+  });
+
+  const run = async (channel: ServerChannel, command: string | null) => {
+    const target: ExecTarget = { kind: 'exec', command, argv: null, env, terminal };
+    await withStream(channel, connected, target, async (opened) => {
+      stream = opened;
+      if (terminal !== null && target.terminal !== terminal) opened.resize(terminal.columns, terminal.rows);
+      await joinCommand(channel, opened, connected.socket);
+    });
+  };
+  session.on('shell', (accept) => void run(accept(), null));
+  session.on('exec', (accept, _reject, { command }) => void run(accept(), command));
+  session.on('subsystem', (accept, reject, { name }: { name: string }) => {
+    if (name === 'sftp') void serveSftp(accept(), connected);
+    else reject?.();
+  });
+}
+
+function side(given: number, usual: number): number {
+  return Number.isInteger(given) && given > 0 ? Math.min(given, MAX_SIDE) : usual;
+}

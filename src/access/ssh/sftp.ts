@@ -1,0 +1,407 @@
+import { posix } from 'node:path';
+import type { ServerChannel } from 'ssh2';
+import type { ExecTarget } from '../../agent/stream-protocol.js';
+import type { AgentStream } from '../streams.js';
+import { type Connected, withStream } from './command.js';
+import { guard, joinCommand } from './join.js';
+import {
+  type Attributes,
+  answers,
+  type Entry,
+  MAX_PACKET_BYTES,
+  OPEN,
+  Packet,
+  REQUEST,
+  SftpFault,
+  STATUS,
+} from './sftp-packets.js';
+import { quote, SftpShell } from './sftp-shell.js';
+
+/** The image's own server where it has one: S. Else N, and a shell that is told what to do. */
+const FIND = `for p in /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server /usr/libexec/sftp-server /usr/libexec/ssh/sftp-server; do if [ -x "$p" ]; then echo S; exec "$p"; fi; done; echo N; exec /bin/sh`;
+const MAX_HANDLES = 64;
+/** A file of at most so many bytes is read at once. */
+const SMALL_BYTES = 262_144n;
+const NAMES_AT_ONCE = 100;
+
+/** SFTP, and scp with it: by the image's own server, else by one of ours that uses a shell inside. */
+export async function serveSftp(channel: ServerChannel, connected: Connected): Promise<void> {
+  const target = shellCommand(`exec /bin/sh -c ${quote(FIND)}`);
+  await withStream(channel, connected, target, async (stream) => {
+    const [mode, rest] = await firstLine(stream);
+    if (rest.length > 0) stream.unshift(rest);
+    if (mode === 'S') return joinCommand(channel, stream, connected.socket);
+    const server = new SftpServer(new SftpShell(stream), connected);
+    guard(channel, connected.socket);
+    channel.once('close', () => stream.destroy());
+    try {
+      await server.serve(channel);
+    } finally {
+      await server.end();
+      stream.end('exit 0\n');
+    }
+    await new Promise<void>((resolve) => (stream.destroyed ? resolve() : void stream.once('close', resolve)));
+  });
+}
+
+function shellCommand(command: string): ExecTarget {
+  return { kind: 'exec', command, argv: null, env: {}, terminal: null };
+}
+
+async function firstLine(stream: AgentStream): Promise<[line: string, rest: Buffer]> {
+  let read: Buffer = Buffer.alloc(0);
+  while (!read.includes(10)) {
+    const chunk = stream.read() as Buffer | null;
+    if (chunk !== null) read = Buffer.concat([read, chunk]);
+    else if (stream.readableEnded || stream.destroyed) throw new Error('no shell');
+    else
+      await new Promise((resolve) => {
+        stream.once('readable', resolve);
+        stream.once('close', resolve);
+      });
+  }
+  const end = read.indexOf(10);
+  return [read.subarray(0, end).toString('latin1'), read.subarray(end + 1)];
+}
+
+interface Folder {
+  kind: 'folder';
+  entries: Entry[];
+}
+
+interface OpenFile {
+  kind: 'file';
+  path: string;
+  flags: number;
+  /** Null unless it is small, and once it was read. */
+  small: Buffer | null;
+  reader: { stream: AgentStream; at: bigint; left: Buffer } | null;
+  writer: { stream: AgentStream; at: bigint; failure: Promise<string | null> } | null;
+}
+
+/**
+ * Requests are answered one after the other. A file's bytes flow through a command of its own (cat), which a client that
+ * reads or writes from front to back needs once; one that jumps gets another for each jump.
+ */
+class SftpServer {
+  readonly #shell: SftpShell;
+  readonly #connected: Connected;
+  readonly #handles = new Map<number, OpenFile | Folder>();
+  #lastHandle = 0;
+  #home = '/';
+
+  constructor(shell: SftpShell, connected: Connected) {
+    this.#shell = shell;
+    this.#connected = connected;
+  }
+
+  async serve(channel: ServerChannel): Promise<void> {
+    this.#home = (await this.#shell.run('pwd')).toString('utf8').trim();
+    let pending: Buffer = Buffer.alloc(0);
+    for await (const chunk of channel as AsyncIterable<Buffer>) {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+      while (pending.length >= 4) {
+        const length = pending.readUInt32BE(0);
+        if (length > MAX_PACKET_BYTES + 1_024 || length === 0) throw new SftpFault(STATUS.badMessage, 'no SFTP packet');
+        if (pending.length < 4 + length) break;
+        const packet = new Packet(pending.subarray(4, 4 + length));
+        pending = pending.subarray(4 + length);
+        await this.#send(channel, await this.#answer(packet));
+      }
+    }
+  }
+
+  /** Ends what is still open. */
+  async end(): Promise<void> {
+    for (const handle of this.#handles.values()) {
+      if (handle.kind !== 'file') continue;
+      handle.reader?.stream.destroy();
+      handle.writer?.stream.destroy();
+    }
+    this.#handles.clear();
+  }
+
+  async #send(channel: ServerChannel, answer: Buffer): Promise<void> {
+    const { socket } = this.#connected;
+    await new Promise<void>((resolve) => {
+      channel.once('close', resolve);
+      channel.write(answer, () => {
+        channel.off('close', resolve);
+        resolve();
+      });
+    });
+    if (socket.writableNeedDrain && !socket.destroyed) {
+      await new Promise<void>((resolve) => {
+        socket.once('drain', resolve);
+        socket.once('close', resolve);
+      });
+    }
+  }
+
+  async #answer(packet: Packet): Promise<Buffer> {
+    const type = packet.byte();
+    if (type === REQUEST.init) return answers.version({ 'posix-rename@openssh.com': '1', 'fsync@openssh.com': '1' });
+    const id = packet.number();
+    try {
+      return await this.#do(type, id, packet);
+    } catch (error) {
+      if (error instanceof SftpFault) return answers.status(id, error.status, error.message);
+      return answers.status(id, STATUS.failure, (error as Error).message);
+    }
+  }
+
+  async #do(type: number, id: number, packet: Packet): Promise<Buffer> {
+    const done = () => answers.status(id, STATUS.ok, '');
+    const path = () => this.#resolve(packet.text());
+    switch (type) {
+      case REQUEST.realpath:
+        return answers.names(id, [{ name: path(), attributes: {} }]);
+      case REQUEST.stat:
+        return answers.attributes(id, await this.#shell.stat(path(), true));
+      case REQUEST.lstat:
+        return answers.attributes(id, await this.#shell.stat(path(), false));
+      case REQUEST.fstat: {
+        const file = this.#file(packet);
+        await this.#flush(file);
+        return answers.attributes(id, await this.#shell.stat(file.path, true));
+      }
+      case REQUEST.setstat:
+        await this.#setAttributes(path(), packet.attributes());
+        return done();
+      case REQUEST.fsetstat: {
+        const file = this.#file(packet);
+        await this.#flush(file);
+        await this.#setAttributes(file.path, packet.attributes());
+        return done();
+      }
+      case REQUEST.open:
+        return answers.handle(id, await this.#open(path(), packet.number(), packet.attributes()));
+      case REQUEST.close:
+        await this.#close(packet);
+        return done();
+      case REQUEST.read: {
+        const file = this.#file(packet);
+        const bytes = await this.#read(file, packet.long(), Math.min(packet.number(), MAX_PACKET_BYTES));
+        return bytes.length > 0 ? answers.data(id, bytes) : answers.status(id, STATUS.eof, 'end of file');
+      }
+      case REQUEST.write:
+        await this.#write(this.#file(packet), packet.long(), packet.data());
+        return done();
+      case REQUEST.opendir: {
+        const entries = await this.#shell.list(path());
+        return answers.handle(id, this.#keep({ kind: 'folder', entries }));
+      }
+      case REQUEST.readdir: {
+        const folder = this.#handles.get(packet.data().readUInt32BE(0));
+        if (folder?.kind !== 'folder') throw new SftpFault(STATUS.failure, 'no such handle');
+        const entries = folder.entries.splice(0, NAMES_AT_ONCE);
+        return entries.length > 0 ? answers.names(id, entries) : answers.status(id, STATUS.eof, 'no more');
+      }
+      case REQUEST.remove: {
+        const file = quote(path());
+        await this.#shell.run(
+          `if [ -e ${file} ] || [ -L ${file} ]; then rm -f -- ${file}; else echo 'No such file'; false; fi`,
+        );
+        return done();
+      }
+      case REQUEST.mkdir: {
+        const folder = path();
+        const { mode } = packet.attributes();
+        await this.#shell.run(`mkdir ${mode === undefined ? '' : `-m ${octal(mode)} `}-- ${quote(folder)}`);
+        return done();
+      }
+      case REQUEST.rmdir:
+        await this.#shell.run(`rmdir -- ${quote(path())}`);
+        return done();
+      case REQUEST.rename:
+        await this.#rename(path(), path(), false);
+        return done();
+      case REQUEST.readlink: {
+        const name = (await this.#shell.run(`readlink -- ${quote(path())}`)).toString('utf8').replace(/\n$/, '');
+        return answers.names(id, [{ name, attributes: {} }]);
+      }
+      case REQUEST.symlink: {
+        // In OpenSSH's order, not the draft's.
+        const target = packet.text();
+        await this.#shell.run(`ln -s -- ${quote(target)} ${quote(path())}`);
+        return done();
+      }
+      case REQUEST.extended: {
+        const name = packet.text();
+        if (name === 'posix-rename@openssh.com') await this.#rename(path(), path(), true);
+        else if (name === 'fsync@openssh.com') await this.#flush(this.#file(packet));
+        else throw new SftpFault(STATUS.unsupported, `${name} is not supported`);
+        return done();
+      }
+      default:
+        throw new SftpFault(STATUS.unsupported, 'not supported');
+    }
+  }
+
+  #resolve(path: string): string {
+    return posix.resolve(this.#home, path);
+  }
+
+  #keep(handle: OpenFile | Folder): number {
+    if (this.#handles.size >= MAX_HANDLES) throw new SftpFault(STATUS.failure, 'too many files are open');
+    this.#lastHandle += 1;
+    this.#handles.set(this.#lastHandle, handle);
+    return this.#lastHandle;
+  }
+
+  #file(packet: Packet): OpenFile {
+    const handle = this.#handles.get(packet.data().readUInt32BE(0));
+    if (handle?.kind !== 'file') throw new SftpFault(STATUS.failure, 'no such handle');
+    return handle;
+  }
+
+  async #open(path: string, flags: number, { mode }: Attributes): Promise<number> {
+    const file = quote(path);
+    const has = (flag: number) => (flags & flag) !== 0;
+    const steps = [`[ ! -d ${file} ] || { echo 'is a directory'; false; }`];
+    if (!has(OPEN.create)) steps.push(`[ -e ${file} ] || { echo 'No such file'; false; }`);
+    if (has(OPEN.read)) steps.push(`{ [ ! -e ${file} ] || [ -r ${file} ] || { echo 'Permission denied'; false; }; }`);
+    if (has(OPEN.write)) {
+      const create = has(OPEN.truncate) ? `: > ${file}` : `: >> ${file}`;
+      const perms = mode === undefined ? '' : ` && if [ $new = 1 ]; then chmod ${octal(mode)} ${file}; fi`;
+      const exclusive = has(OPEN.create) && has(OPEN.exclusive) ? `set -C; : > ${file}` : create;
+      steps.push(`( new=0; [ -e ${file} ] || new=1; ${exclusive}${perms} )`);
+    }
+    await this.#shell.run(steps.join(' && '));
+    return this.#keep({ kind: 'file', path, flags, small: null, reader: null, writer: null });
+  }
+
+  async #close(packet: Packet): Promise<void> {
+    const handle = packet.data().readUInt32BE(0);
+    const file = this.#handles.get(handle);
+    this.#handles.delete(handle);
+    if (file?.kind !== 'file') return;
+    file.reader?.stream.destroy();
+    await this.#flush(file);
+  }
+
+  async #read(file: OpenFile, offset: bigint, length: number): Promise<Buffer> {
+    await this.#flush(file);
+    if (file.small === null && file.reader === null) {
+      const { size = 0n } = await this.#shell.stat(file.path, true);
+      if (size <= SMALL_BYTES)
+        file.small = await this.#shell.run(`head -c ${SMALL_BYTES * 2n} ${quote(file.path)}`, false);
+    }
+    if (file.small !== null) return file.small.subarray(Number(offset), Number(offset) + length);
+    if (file.reader === null || offset !== file.reader.at) {
+      // Requests that were sent before the end was known.
+      if (file.reader?.stream.readableEnded && offset > file.reader.at) return Buffer.alloc(0);
+      file.reader?.stream.destroy();
+      const from =
+        offset === 0n ? `exec cat -- ${quote(file.path)}` : `exec tail -c +${offset + 1n} -- ${quote(file.path)}`;
+      const stream = await this.#stream(from);
+      stream.stderr.resume();
+      file.reader = { stream, at: offset, left: Buffer.alloc(0) };
+    }
+    const bytes = await take(file.reader, length);
+    file.reader.at += BigInt(bytes.length);
+    return bytes;
+  }
+
+  async #write(file: OpenFile, offset: bigint, bytes: Buffer): Promise<void> {
+    if ((file.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
+    file.reader?.stream.destroy();
+    file.reader = null;
+    file.small = null;
+    if (file.writer !== null && file.writer.at !== offset && (file.flags & OPEN.append) === 0) await this.#flush(file);
+    if (file.writer === null) {
+      const path = quote(file.path);
+      const seek = offset === 0n ? '' : `dd bs=1 seek=${offset} count=0 conv=notrunc 2>/dev/null; `;
+      const command = (file.flags & OPEN.append) !== 0 ? `exec cat >> ${path}` : `{ ${seek}exec cat; } 1<> ${path}`;
+      const stream = await this.#stream(command);
+      file.writer = { stream, at: offset, failure: failureOf(stream) };
+    }
+    const { writer } = file;
+    writer.at += BigInt(bytes.length);
+    if (writer.stream.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? 'it can’t be written');
+    if (writer.stream.write(Buffer.from(bytes))) return;
+    await new Promise<void>((resolve) => {
+      writer.stream.once('drain', resolve);
+      writer.stream.once('close', resolve);
+    });
+  }
+
+  /** What was written so far is in the file. */
+  async #flush(file: OpenFile): Promise<void> {
+    const { writer } = file;
+    if (writer === null) return;
+    file.writer = null;
+    writer.stream.end();
+    const failure = await writer.failure;
+    if (failure !== null) throw new SftpFault(STATUS.failure, failure);
+  }
+
+  async #setAttributes(path: string, { size, owner, mode, times }: Attributes): Promise<void> {
+    const file = quote(path);
+    const steps = [
+      ...(size === undefined ? [] : [`truncate -s ${size} -- ${file}`]),
+      ...(owner === undefined ? [] : [`chown ${owner.uid}:${owner.gid} -- ${file}`]),
+      ...(mode === undefined ? [] : [`chmod ${octal(mode)} -- ${file}`]),
+      ...(times === undefined ? [] : [`touch -c -a -d @${times.accessed} -- ${file}`]),
+      ...(times === undefined ? [] : [`touch -c -m -d @${times.modified} -- ${file}`]),
+    ];
+    if (steps.length > 0) await this.#shell.run(steps.join(' && '));
+  }
+
+  async #rename(from: string, to: string, replaces: boolean): Promise<void> {
+    const [old, next] = [quote(from), quote(to)];
+    const taken = replaces ? `[ -d ${next} ] && [ ! -d ${old} ]` : `[ -e ${next} ]`;
+    await this.#shell.run(`if ${taken}; then echo 'it exists'; false; else mv -f -- ${old} ${next}; fi`);
+  }
+
+  #stream(command: string): Promise<AgentStream> {
+    const { streams, opener, instanceId } = this.#connected;
+    // Not the user's shell: these are lines for sh.
+    const target: ExecTarget = {
+      kind: 'exec',
+      command: null,
+      argv: ['/bin/sh', '-c', command],
+      env: {},
+      terminal: null,
+    };
+    return streams.open({ opener, instanceId, target });
+  }
+}
+
+/** Null when the command that writes has written all; else why not. */
+function failureOf(stream: AgentStream): Promise<string | null> {
+  let words = '';
+  stream.on('error', () => {});
+  stream.resume();
+  stream.stderr.on('data', (chunk: Buffer) => {
+    words = (words + chunk).slice(-500);
+  });
+  return new Promise((resolve) => {
+    stream.once('close', () => resolve(stream.exitCode === 0 ? null : words.trim().split('\n').at(-1) || 'it failed'));
+  });
+}
+
+/** So many bytes, fewer only at the end. */
+async function take(reader: { stream: AgentStream; left: Buffer }, length: number): Promise<Buffer> {
+  const { stream } = reader;
+  stream.on('error', () => {});
+  while (reader.left.length < length) {
+    const chunk = stream.read() as Buffer | null;
+    if (chunk !== null) reader.left = reader.left.length === 0 ? chunk : Buffer.concat([reader.left, chunk]);
+    else if (stream.readableEnded) break;
+    else if (stream.destroyed) throw new SftpFault(STATUS.failure, 'the connection was cut off');
+    else
+      await new Promise((resolve) => {
+        stream.once('readable', resolve);
+        stream.once('end', resolve);
+        stream.once('close', resolve);
+      });
+  }
+  const bytes = reader.left.subarray(0, length);
+  reader.left = reader.left.subarray(bytes.length);
+  return bytes;
+}
+
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8);
+}

@@ -1,0 +1,331 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import { WebSocketServer } from 'ws';
+import {
+  type AgentControl,
+  agentControl,
+  type GatewayControl,
+  MAX_FRAME_BYTES,
+  MAX_STREAMS_PER_INSTANCE,
+  MAX_STREAMS_PER_MACHINE,
+  STREAMS_PATH,
+  StreamSocket,
+  type StreamTarget,
+  WANT_SECONDS,
+} from '../agent/stream-protocol.js';
+import type { Notice } from '../database/notices.js';
+import type { Deps } from '../domain/deps.js';
+import { type Opener, type Reach, reachOf, readReach } from '../domain/fleet/reach.js';
+
+/*
+ * Streams into instances, for whatever gives a renter a way in (SSH, web ports, logs):
+ *
+ *   const stream = await streams.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
+ *
+ * `target` is a StreamTarget of src/agent/stream-protocol.ts: exec, port or logs. `open` resolves when the agent has
+ * opened it, and rejects with StreamRefused, whose `reason` says why and whose message is for the renter. `stream` is a
+ * Duplex of bytes with backpressure and half-close, with
+ *   stream.id                    told in the log
+ *   stream.stderr                Readable; exec without a terminal, logs
+ *   stream.resize(columns, rows), stream.signal(name)
+ *   stream.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
+ * It is destroyed with an error when it is cut off: by its agent's death, the end of the instance, of its key (opener),
+ * of the account's good standing, or of this gateway. Whoever opened it destroys it when it is not needed any more.
+ * Bounds: 256 an instance, 512 a machine, 5,000 a process.
+ */
+
+const MAX_STREAMS = 5_000;
+const STREAM_ID_BYTES = 16;
+/** While the database is away it is not known who may still reach what. */
+const JUDGE_AGAIN_MS = 500;
+const BEARER = /^Bearer +([^\s]+) *$/i;
+
+export type RefusalReason =
+  | 'unknown'
+  | 'starting'
+  | 'stopped'
+  | 'destroyed'
+  | 'unreachable'
+  | 'busy'
+  | 'no_listener'
+  | 'failed'
+  | 'cancelled'
+  | 'ending';
+
+/** Why there is no stream; the message is for the renter. */
+export class StreamRefused extends Error {
+  constructor(
+    readonly reason: RefusalReason,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Wanted {
+  opener: Opener;
+  instanceId: string;
+  target: StreamTarget;
+}
+
+export interface AgentStream extends Duplex {
+  readonly id: string;
+  readonly stderr: Duplex;
+  /** Of a command that ended; null when the engine does not know it, undefined while there is none. */
+  readonly exitCode: number | null | undefined;
+  resize(columns: number, rows: number): void;
+  signal(name: (GatewayControl & { type: 'signal' })['name']): void;
+}
+
+export interface StreamsOptions {
+  deps: Deps;
+  log: Logger;
+  /** Where agents reach this gateway rather than another; null: where they reach any. */
+  streamsUrl: string | null;
+}
+
+/** The streams of this process, wanted and open. */
+export class Streams {
+  readonly #deps: Deps;
+  readonly #log: Logger;
+  readonly #streamsUrl: string | null;
+  readonly #dialled = new Map<string, Pending>();
+  readonly #open = new Set<Open>();
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_FRAME_BYTES,
+  });
+  readonly #unsubscribe: () => void;
+  #isClosed = false;
+
+  constructor({ deps, log, streamsUrl }: StreamsOptions) {
+    this.#deps = deps;
+    this.#log = log;
+    this.#streamsUrl = streamsUrl;
+    this.#unsubscribe = deps.db.notices.subscribe({
+      onNotice: (notice) => this.#note(notice),
+      onLost: () => this.#judge([...this.#open]),
+    });
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Rejects with StreamRefused. */
+  async open(wanted: Wanted, signal?: AbortSignal): Promise<AgentStream> {
+    const { opener, instanceId, target } = wanted;
+    if (this.#isClosed) throw new StreamRefused('ending', 'the gateway is shutting down; connect again');
+    const reach = await reachOf(this.#deps, opener, instanceId);
+    const machineId = checkReach(reach, instanceId, target);
+    const entry: Open = { ...wanted, machineId, id: randomBytes(STREAM_ID_BYTES).toString('hex'), stream: null };
+    this.#checkRoom(entry);
+    this.#open.add(entry);
+    const openedAt = performance.now();
+    try {
+      const stream = await this.#dial(entry, signal);
+      stream.once('close', () => {
+        this.#open.delete(entry);
+        const seconds = Math.round(performance.now() - openedAt) / 1_000;
+        const { bytesIn, bytesOut } = stream;
+        const of = { stream: entry.id, instance: instanceId, kind: target.kind };
+        this.#log.info({ ...of, seconds, bytesIn, bytesOut }, 'a stream ended');
+      });
+      return stream;
+    } catch (error) {
+      this.#open.delete(entry);
+      throw error;
+    }
+  }
+
+  /** Takes the connection of an agent that dials; false for any other. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    if (!request.url!.startsWith(STREAMS_PATH)) return false;
+    this.#accept(request, socket, head).catch((error) => {
+      this.#log.error({ err: error }, 'a stream could not be taken');
+      refuseUpgrade(socket, '503 Service Unavailable');
+    });
+    return true;
+  }
+
+  /** Cuts all streams off and refuses new ones. */
+  close(): void {
+    this.#isClosed = true;
+    this.#unsubscribe();
+    for (const { id, stream } of [...this.#open]) {
+      this.#dialled.get(id)?.fail(new StreamRefused('ending', 'the gateway is shutting down; connect again'));
+      stream?.destroy(new StreamRefused('ending', 'the gateway is shutting down; connect again'));
+    }
+  }
+
+  async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayStream> {
+    const { id, machineId } = entry;
+    // On one connection with the notice of the want: when the agents wait elsewhere, it is not lost.
+    await this.#deps.db.notices.ready();
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        this.#dialled.delete(id);
+      };
+      const pending: Pending = {
+        entry,
+        take: (stream) => {
+          done();
+          resolve(stream);
+        },
+        fail: (error) => {
+          done();
+          reject(error);
+        },
+      };
+      const onAbort = () => pending.fail(new StreamRefused('cancelled', 'the stream is not wanted any more'));
+      const timer = setTimeout(() => {
+        pending.fail(new StreamRefused('unreachable', `the machine of ${entry.instanceId} does not answer`));
+      }, WANT_SECONDS * 1_000);
+      this.#dialled.set(id, pending);
+      if (signal?.aborted) return onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#deps.fleet.wants.publish(machineId, { id, url: this.#streamsUrl });
+    });
+  }
+
+  async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => {});
+    const id = request.url!.slice(STREAMS_PATH.length);
+    const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    const machineId = token === undefined ? null : await this.#deps.fleet.tokens.machineOf(token);
+    if (machineId === null) return refuseUpgrade(socket, '401 Unauthorized');
+    const pending = this.#dialled.get(id);
+    if (pending === undefined || pending.entry.machineId !== machineId || pending.entry.stream !== null)
+      return refuseUpgrade(socket, '404 Not Found');
+    this.#sockets.handleUpgrade(request, socket, head, (ws) => {
+      const stream = new GatewayStream(ws, id);
+      pending.entry.stream = stream;
+      stream.once('close', () => pending.fail(new StreamRefused('unreachable', 'the machine broke the stream off')));
+      stream.on('error', () => {});
+      stream.once('control', (message: AgentControl) => {
+        if (message.type === 'opened') return pending.take(stream);
+        if (message.type === 'refused') {
+          const reason = message.reason === 'not_running' ? 'starting' : message.reason;
+          pending.fail(new StreamRefused(reason, message.message));
+        }
+        stream.destroy();
+      });
+      const { instanceId, target } = pending.entry;
+      stream.say({ type: 'open', instance: instanceId, target });
+    });
+  }
+
+  #checkRoom({ instanceId, machineId }: Open): void {
+    let [ofInstance, ofMachine] = [0, 0];
+    for (const other of this.#open) {
+      if (other.machineId !== machineId) continue;
+      ofMachine += 1;
+      if (other.instanceId === instanceId) ofInstance += 1;
+    }
+    if (ofInstance >= MAX_STREAMS_PER_INSTANCE)
+      throw new StreamRefused('busy', `an instance has at most ${MAX_STREAMS_PER_INSTANCE} open streams`);
+    if (ofMachine >= MAX_STREAMS_PER_MACHINE || this.#open.size >= MAX_STREAMS)
+      throw new StreamRefused('busy', 'too many streams are open; try again later');
+  }
+
+  #note(notice: Notice): void {
+    const open = [...this.#open];
+    if (notice.table === 'instance') this.#judge(open.filter(({ instanceId }) => instanceId === notice.id));
+    else if (notice.table === 'account') this.#judge(open.filter(({ opener }) => opener.accountId === notice.id));
+    else if (notice.table === 'api_key') this.#judge(open.filter(({ opener }) => opener.apiKeyId === notice.id));
+    else if (notice.table === 'ssh_key') this.#judge(open.filter(({ opener }) => opener.sshKeyId === notice.id));
+    // The machine's token was revoked or replaced: whoever had it is not believed any more.
+    else if (notice.table === 'host') this.#cut(open.filter(({ machineId }) => machineId === notice.machine));
+  }
+
+  /** Looks again whether they may go on; one question for those of one opener and instance. */
+  #judge(entries: readonly Open[]): void {
+    const groups = new Map<string, Open[]>();
+    for (const entry of entries) {
+      const name = JSON.stringify([entry.opener, entry.instanceId, entry.target.kind === 'logs']);
+      groups.set(name, [...(groups.get(name) ?? []), entry]);
+    }
+    for (const group of groups.values()) {
+      const { opener, instanceId, target } = group[0]!;
+      readReach(this.#deps, opener, instanceId).then(
+        ({ state }) => {
+          const isOver =
+            state === 'unknown' || state === 'destroyed' || (state === 'stopped' && target.kind !== 'logs');
+          if (isOver) this.#cut(group);
+        },
+        () => {
+          const later = () => this.#judge(group.filter((entry) => this.#open.has(entry)));
+          setTimeout(later, JUDGE_AGAIN_MS).unref();
+        },
+      );
+    }
+  }
+
+  #cut(entries: readonly Open[]): void {
+    for (const { id, instanceId, stream } of entries) {
+      const why = new StreamRefused('stopped', `${instanceId} can't be reached any more`);
+      this.#dialled.get(id)?.fail(why);
+      stream?.destroy(why);
+    }
+  }
+}
+
+interface Open extends Wanted {
+  id: string;
+  machineId: string;
+  /** Null until the agent has dialled. */
+  stream: GatewayStream | null;
+}
+
+interface Pending {
+  entry: Open;
+  take(stream: GatewayStream): void;
+  fail(error: StreamRefused): void;
+}
+
+class GatewayStream extends StreamSocket<AgentControl, GatewayControl> implements AgentStream {
+  exitCode: number | null | undefined;
+
+  constructor(
+    ws: ConstructorParameters<typeof StreamSocket>[0],
+    readonly id: string,
+  ) {
+    super(ws, agentControl);
+    this.on('control', (message: AgentControl) => {
+      if (message.type !== 'exit') return;
+      this.exitCode = message.code;
+      this.finishReading();
+      // Nothing reads what would still be written.
+      this.once('end', () => this.destroy());
+    });
+  }
+
+  resize(columns: number, rows: number): void {
+    this.say({ type: 'resize', columns, rows });
+  }
+
+  signal(name: (GatewayControl & { type: 'signal' })['name']): void {
+    this.say({ type: 'signal', name });
+  }
+}
+
+/** The machine that runs it. */
+function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: StreamTarget): string {
+  if (state === 'unknown') throw new StreamRefused('unknown', 'no such instance');
+  if (state === 'destroyed') throw new StreamRefused('destroyed', `${instanceId} is destroyed`);
+  if (machineId === null) throw new StreamRefused('unreachable', `the machine of ${instanceId} has no host agent`);
+  if (state === 'running' || (kind === 'logs' && state !== 'unreachable')) return machineId;
+  if (state === 'stopped') throw new StreamRefused('stopped', `${instanceId} is stopped`);
+  if (state === 'starting') throw new StreamRefused('starting', `${instanceId} is not running yet`);
+  throw new StreamRefused('unreachable', `the machine of ${instanceId} is not heard from`);
+}
+
+function refuseUpgrade(socket: Duplex, status: string): void {
+  if (!socket.destroyed) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isUnavailable } from '../../database/faults.js';
+import type { Notice } from '../../database/notices.js';
+import type { Deps } from '../../domain/deps.js';
+import type { WebSite } from '../../domain/rules/web-site.js';
+import type { Visit } from '../../domain/web-ports/visits.js';
+
+/** Requests and WebSockets at once; fewer than the streams of an instance, so that SSH is left a way in. */
+const MAX_OF_INSTANCE = 200;
+/** Many people may share an address. */
+const MAX_OF_ADDRESS = 200;
+const MAX_ALL = 4_000;
+/** A cookie that has expired ends what it opened so much later at most. */
+const LOOK_EVERY_MS = 30_000;
+/** While the database is away it is not known who may still come in. */
+const JUDGE_AGAIN_MS = 500;
+
+/** A request that is under way, or a WebSocket that is open. */
+export interface Exchange {
+  visit: Visit;
+  site: WebSite;
+  /** The cookies that it came with. */
+  passes: readonly string[];
+  /** The visitor's. */
+  address: string;
+  /** Cuts it off. */
+  end(): void;
+}
+
+/** What visitors have open in this process. It ends as soon as it would not be let in any more. */
+export class Exchanges {
+  readonly #deps: Deps;
+  readonly #onFault: (error: unknown) => void;
+  readonly #open = new Set<Exchange>();
+  /** Open ones by instance and by address. */
+  readonly #counts = new Map<string, number>();
+  readonly #unsubscribe: () => void;
+  readonly #timer: NodeJS.Timeout;
+  #isClosed = false;
+
+  constructor(deps: Deps, onFault: (error: unknown) => void) {
+    this.#deps = deps;
+    this.#onFault = onFault;
+    this.#unsubscribe = deps.db.notices.subscribe({
+      onNotice: (notice) => this.#note(notice),
+      onLost: () => this.#judgeAll([...this.#open]),
+    });
+    this.#timer = setInterval(() => this.#judgeExpired(), LOOK_EVERY_MS).unref();
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** False when too many are open, or after `close`; else `end` must follow. */
+  begin(exchange: Exchange): boolean {
+    const { visit, address } = exchange;
+    if (this.#isClosed || this.#open.size >= MAX_ALL || this.#count(visit.instanceId) >= MAX_OF_INSTANCE) return false;
+    if (this.#count(address) >= MAX_OF_ADDRESS) return false;
+    this.#open.add(exchange);
+    this.#add(exchange, 1);
+    return true;
+  }
+
+  end(exchange: Exchange): void {
+    if (this.#open.delete(exchange)) this.#add(exchange, -1);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#unsubscribe();
+    clearInterval(this.#timer);
+    for (const exchange of this.#open) exchange.end();
+  }
+
+  #count(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  #add({ visit, address }: Exchange, change: number): void {
+    for (const name of [visit.instanceId, address]) {
+      const count = this.#count(name) + change;
+      if (count > 0) this.#counts.set(name, count);
+      else this.#counts.delete(name);
+    }
+  }
+
+  #note(notice: Notice): void {
+    const open = [...this.#open];
+    const { table } = notice;
+    if (table === 'instance' || table === 'open_port') {
+      this.#judgeAll(open.filter(({ visit }) => visit.instanceId === notice.id));
+    } else if (table === 'api_key') {
+      this.#judgeAll(open.filter(({ visit }) => visit.keyId === notice.id));
+    } else if (table === 'account') {
+      this.#judgeAll(open.filter(({ visit }) => visit.accountId === notice.id && visit.keyId !== null));
+    }
+  }
+
+  #judgeExpired(): void {
+    const now = this.#deps.clock.now();
+    this.#judgeAll([...this.#open].filter(({ visit }) => visit.expiresAt !== null && visit.expiresAt <= now));
+  }
+
+  /** Ends it unless it would be let in if it came now. */
+  judge(exchange: Exchange): void {
+    void this.#judge(exchange).catch(this.#onFault);
+  }
+
+  #judgeAll(exchanges: readonly Exchange[]): void {
+    for (const exchange of exchanges) this.judge(exchange);
+  }
+
+  async #judge(exchange: Exchange): Promise<void> {
+    while (this.#open.has(exchange)) {
+      try {
+        await this.#deps.db.notices.ready();
+        const visit = await this.#deps.visits.admit(exchange.site, exchange.passes);
+        if (visit?.isRunning && visit.port === exchange.visit.port) exchange.visit = visit;
+        else exchange.end();
+        return;
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        await sleep(JUDGE_AGAIN_MS, undefined, { ref: false });
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http';
+
+interface Page {
+  status: number;
+  title: string;
+  text: string;
+  retryAfterSeconds?: number;
+}
+
+/** What a visitor is told instead of the instance's own page. No page says whose an instance is, or that there is one. */
+export const PAGES = {
+  nothing: {
+    status: 404,
+    title: 'Nothing to see here',
+    text: 'This address is not open to you. If the instance is yours, <code>gpu open ID</code> lets this browser in.',
+  },
+  spentLink: {
+    status: 403,
+    title: 'This link does not open anything',
+    text: 'A link works once, within a minute. <code>gpu open ID</code> gives a new one.',
+  },
+  stopped: {
+    status: 503,
+    title: 'The instance is stopped',
+    text: '<code>gpu start ID</code> starts it again.',
+  },
+  starting: {
+    status: 503,
+    title: 'The instance is starting',
+    text: 'Its container does not run yet. Try again in a moment.',
+    retryAfterSeconds: 5,
+  },
+  unreachable: {
+    status: 504,
+    title: 'The machine does not answer',
+    text: 'The machine that this instance is on is not reached at the moment. Try again later.',
+    retryAfterSeconds: 30,
+  },
+  noListener: {
+    status: 502,
+    title: 'Nothing listens on this port',
+    text: 'The instance runs, but no program in it takes connections on this port.',
+    retryAfterSeconds: 5,
+  },
+  badAnswer: {
+    status: 502,
+    title: 'No answer that makes sense',
+    text: 'The program on this port broke off, or does not speak HTTP.',
+  },
+  tooMany: {
+    status: 429,
+    title: 'Too many connections',
+    text: 'Too many are open to this instance, or from your address. Try again in a moment.',
+    retryAfterSeconds: 5,
+  },
+  badRequest: {
+    status: 400,
+    title: 'This request is not passed on',
+    text: 'Its head does not say for certain where it ends or whom it is for.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'The service is not available',
+    text: 'Try again in a moment.',
+    retryAfterSeconds: 1,
+  },
+} as const satisfies Record<string, Page>;
+
+const STYLE = 'body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto;padding:0 1rem}';
+const HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+};
+
+export function sendPage(response: ServerResponse, page: Page, headers: Record<string, string> = {}): void {
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const body = htmlOf(page);
+  response
+    .writeHead(page.status, {
+      ...HEADERS,
+      ...headers,
+      ...(page.retryAfterSeconds !== undefined && { 'Retry-After': String(page.retryAfterSeconds) }),
+      'Content-Length': String(Buffer.byteLength(body)),
+    })
+    .end(body);
+}
+
+function htmlOf({ status, title, text }: Page): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title><style>${STYLE}</style></head>
+<body><h1>${title}</h1><p>${text}</p><p><small>${status}</small></p></body></html>
+`;
+}

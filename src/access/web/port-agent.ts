@@ -1,0 +1,60 @@
+import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Between two requests of one page a stream is kept for so long. Programs keep idle connections for 2 s or more. */
+const FREE_MS = 1_000;
+const MAX_FREE_PER_PORT = 8;
+
+export interface Port {
+  accountId: string;
+  instanceId: string;
+  port: number;
+}
+
+export type OpenPort = (port: Port) => Promise<Duplex>;
+
+/** Options of a request: Node gives them to `createConnection`, and keeps free streams by host and port. */
+export function portOptions({ accountId, instanceId, port }: Port): RequestOptions {
+  return { host: instanceId, port, accountId } as RequestOptions;
+}
+
+/** Has Node's HTTP client speak through streams that the host's agent dials. */
+export class PortAgent extends Agent {
+  readonly #open: OpenPort;
+  readonly #free = new WeakMap<Duplex, () => void>();
+
+  constructor(open: OpenPort) {
+    super({ keepAlive: true, maxFreeSockets: MAX_FREE_PER_PORT });
+    this.#open = open;
+  }
+
+  override createConnection(
+    options: RequestOptions,
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): undefined {
+    const { host, port, accountId } = options as { host: string; port: number; accountId: string };
+    this.#open({ accountId, instanceId: host, port: Number(port) }).then(
+      // Node's client lets go of a connection that is not kept by this method of sockets.
+      (stream) => callback!(null, Object.assign(stream, { destroySoon: () => stream.destroy() })),
+      (error: Error) => callback!(error, undefined as unknown as Duplex),
+    );
+    return undefined;
+  }
+
+  /** A stream that is free and says something, or ends, would spoil the next answer. */
+  override keepSocketAlive(stream: Duplex): boolean {
+    const destroy = () => stream.destroy();
+    const timer = setTimeout(destroy, FREE_MS).unref();
+    stream.on('data', destroy).on('end', destroy);
+    this.#free.set(stream, () => {
+      clearTimeout(timer);
+      stream.off('data', destroy).off('end', destroy);
+    });
+    return !stream.readableEnded;
+  }
+
+  override reuseSocket(stream: Duplex, request: ClientRequest): void {
+    this.#free.get(stream)?.();
+    request.reusedSocket = true;
+  }
+}

@@ -1,0 +1,312 @@
+import { type ClientRequest, type IncomingMessage, request as requestPort, type ServerResponse } from 'node:http';
+import { type Duplex, pipeline } from 'node:stream';
+import proxyAddr from 'proxy-addr';
+import { isUnavailable } from '../../database/faults.js';
+import type { Deps } from '../../domain/deps.js';
+import {
+  headersForContainer,
+  headersForVisitor,
+  mayUsePass,
+  passesOf,
+  WEB_COOKIE,
+  WEB_COOKIE_TLS,
+} from '../../domain/rules/web-headers.js';
+import { COOKIE_SECONDS } from '../../domain/rules/web-pass.js';
+import { isWebPath, type WebSite, webSiteOf } from '../../domain/rules/web-site.js';
+import type { Visit } from '../../domain/web-ports/visits.js';
+import { exchangeWebLink, LINK_PATH } from '../../domain/web-ports/web-links.js';
+import { type AgentStream, StreamRefused, type Wanted } from '../streams.js';
+import { type Exchange, Exchanges } from './exchanges.js';
+import { PAGES, sendPage } from './pages.js';
+import { PortAgent, portOptions } from './port-agent.js';
+
+/** Nothing in either direction for so long: the connection is cut. */
+const IDLE_MS = 900_000;
+/** Of a container's answer. */
+const MAX_HEAD_BYTES = 65_536;
+const ROUTE = 'web port';
+/** After the visitor has ended its side of a WebSocket, the container may take so long to end its own. */
+const LINGER_MS = 5_000;
+const SWITCHING_PROTOCOLS = 101;
+const NO_CONTENT = 204;
+/** May be sent again, and have no body unless they say so. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+type Page = (typeof PAGES)[keyof typeof PAGES];
+
+const PAGE_OF_REFUSAL: Partial<Record<StreamRefused['reason'], Page>> = {
+  unknown: PAGES.nothing,
+  destroyed: PAGES.nothing,
+  stopped: PAGES.stopped,
+  starting: PAGES.starting,
+  busy: PAGES.tooMany,
+  no_listener: PAGES.noListener,
+  ending: PAGES.unavailable,
+};
+
+export interface WebFrontOptions {
+  deps: Deps;
+  openStream(wanted: Wanted): Promise<AgentStream>;
+  /** Whether an address, so many hops away, is a proxy whose X-Forwarded headers are believed. */
+  isTrusted(address: string, hop: number): boolean;
+  /** Told of faults of the gateway's own. */
+  onFault(error: unknown): void;
+}
+
+/** Requests for the hosts of instances: each goes to a port of a container, through a stream that its agent dials. */
+export class WebFront {
+  readonly #options: WebFrontOptions;
+  readonly #exchanges: Exchanges;
+  readonly #agent: PortAgent;
+  /** Most requests name the same host as the one before. */
+  #lastHost: string | undefined;
+  #lastSite: WebSite | null | undefined;
+
+  constructor(options: WebFrontOptions) {
+    this.#options = options;
+    this.#exchanges = new Exchanges(options.deps, options.onFault);
+    // Shared by all visitors of an instance, so opened for its account and for no key: what a key let in ends with it here.
+    this.#agent = new PortAgent(({ accountId, instanceId, port }) => {
+      const opener = { accountId, apiKeyId: null, sshKeyId: null };
+      return options.openStream({ opener, instanceId, target: { kind: 'port', port } });
+    });
+  }
+
+  /** What a request's host leads to; null for what would be an instance's host and is none, undefined for the gateway's own. */
+  siteOf({ headers: { host } }: IncomingMessage): WebSite | null | undefined {
+    if (host !== this.#lastHost) {
+      this.#lastHost = host;
+      this.#lastSite = host === undefined ? undefined : this.#siteOfHost(host);
+    }
+    return this.#lastSite;
+  }
+
+  /** Answers a request, or takes over the connection of a WebSocket. */
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    const site = this.siteOf(request) ?? null;
+    request.state.route = ROUTE;
+    request.state.mayLast = true;
+    request.socket.setTimeout(IDLE_MS);
+    this.#serve(request, response, site).catch((error: unknown) => {
+      if (!isUnavailable(error)) this.#options.onFault(error);
+      refuse(request, response, PAGES.unavailable);
+    });
+  }
+
+  /** Ends what is open. */
+  close(): void {
+    this.#exchanges.close();
+    this.#agent.destroy();
+  }
+
+  #siteOfHost(host: string): WebSite | null | undefined {
+    return webSiteOf(host, this.#options.deps.settings.serviceDomain);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse, site: WebSite | null): Promise<void> {
+    const { visits } = this.#options.deps;
+    if (isAmbiguous(request)) return refuse(request, response, PAGES.badRequest);
+    if (site === null) return refuse(request, response, PAGES.nothing);
+    if (request.url!.startsWith(`${LINK_PATH}?`)) return this.#followLink(request, response, site);
+    const passes = this.#passesFor(request, site);
+    const asOf = visits.changes;
+    const visit = await visits.admit(site, passes);
+    if (visit === null) return refuse(request, response, PAGES.nothing);
+    request.state.accountId = visit.accountId;
+    if (!visit.isRunning) return refuse(request, response, PAGES.stopped);
+    if (response.destroyed) return;
+    const addresses = proxyAddr.all(request, this.#options.isTrusted).reverse();
+    const exchange: Exchange = { visit, site, passes, address: addresses[0]!, end: () => request.socket.destroy() };
+    if (!this.#exchanges.begin(exchange)) return refuse(request, response, PAGES.tooMany);
+    response.once('close', () => this.#exchanges.end(exchange));
+    if (visits.changes !== asOf) this.#exchanges.judge(exchange);
+    this.#pass(request, response, visit, addresses);
+  }
+
+  /** The cookies of a request that may use them: its own page's, or what the visitor opened. */
+  #passesFor({ method, headers }: IncomingMessage, { instanceId }: WebSite): string[] {
+    const provenance = {
+      method: method!,
+      origin: headers.origin,
+      fetchSite: text(headers['sec-fetch-site']),
+      fetchMode: text(headers['sec-fetch-mode']),
+      fetchDest: text(headers['sec-fetch-dest']),
+    };
+    const mayUse = mayUsePass(provenance, instanceId, (host) => this.#siteOfHost(host));
+    return mayUse ? passesOf(headers.cookie) : [];
+  }
+
+  /** One answer for every link that does not open anything, whatever the reason. */
+  async #followLink(request: IncomingMessage, response: ServerResponse, site: WebSite): Promise<void> {
+    const { deps } = this.#options;
+    if (request.method !== 'GET') return refuse(request, response, PAGES.spentLink);
+    const query = new URLSearchParams(request.url!.slice(LINK_PATH.length + 1));
+    const port = await deps.visits.portOf(site);
+    const given = query.get('pass') ?? '';
+    const cookie = port === null ? null : await exchangeWebLink(deps, given, site.instanceId, port);
+    if (cookie === null) return refuse(request, response, PAGES.spentLink);
+    const isTls = this.#isTls(request);
+    const name = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
+    const attributes = `Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${isTls ? '; Secure' : ''}`;
+    response
+      .writeHead(303, {
+        Location: pathOf(query.get('path')),
+        'Set-Cookie': `${name}=${cookie}; ${attributes}`,
+        'Cache-Control': 'no-store',
+        'Referrer-Policy': 'no-referrer',
+        'Content-Length': '0',
+      })
+      .end();
+  }
+
+  #isTls({ socket, headers }: IncomingMessage): boolean {
+    const said = text(headers['x-forwarded-proto']);
+    if (said && this.#options.isTrusted(socket.remoteAddress ?? '', 0)) return said.split(',')[0]!.trim() === 'https';
+    return this.#options.deps.settings.publicUrl.startsWith('https:');
+  }
+
+  #pass(request: IncomingMessage, response: ServerResponse, visit: Visit, addresses: string[], isRetry = false): void {
+    const { headers, rawHeaders, method, url } = request;
+    const visitor = { host: headers.host!, addresses, isTls: this.#isTls(request) };
+    const outgoing = requestPort({
+      agent: this.#agent,
+      ...portOptions(visit),
+      method: method!,
+      path: url!,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      headers: [...headersForContainer(rawHeaders, visitor), ...framing(request)],
+    });
+    const abandon = () => outgoing.destroy();
+    response.once('close', abandon);
+    let isAnswered = false;
+    outgoing.on('error', (error: Error & { code?: string }) => {
+      if (isAnswered || response.destroyed) return;
+      isAnswered = true;
+      // The container let go of an idle connection just as it was used again.
+      const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';
+      if (!isStale || isRetry || !IDEMPOTENT.has(method!) || hasBody(request))
+        return refuse(request, response, pageOf(error));
+      response.off('close', abandon);
+      this.#pass(request, response, visit, addresses, true);
+    });
+    outgoing.on('response', (answer) => {
+      isAnswered = true;
+      if (!sendHead(answer, response)) {
+        outgoing.destroy();
+        return refuse(request, response, PAGES.badAnswer);
+      }
+      // Where the container breaks off the connection is cut: a part must not be taken for the whole.
+      pipeline(answer, response, () => {});
+    });
+    outgoing.on('upgrade', (answer, stream, head) => {
+      isAnswered = true;
+      if (isUpgrade(request)) return join(request, response, answer, stream, head);
+      stream.destroy();
+      refuse(request, response, PAGES.badAnswer);
+    });
+    if (hasBody(request)) sendBody(request, outgoing);
+    else outgoing.end();
+  }
+}
+
+/** Of a WebSocket: Node has handed its connection over. */
+function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
+  return request.upgrade === true;
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return (
+    !isUpgrade(request) && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+  );
+}
+
+/** What two programs could read in two ways; what one of them takes for a body would be the other's next request. */
+function isAmbiguous(request: IncomingMessage): boolean {
+  const { url, method, headers } = request;
+  const { 'transfer-encoding': coding, 'content-length': length } = headers;
+  if (!url!.startsWith('/') && !(url === '*' && method === 'OPTIONS')) return true;
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || length !== undefined)) return true;
+  return isUpgrade(request) && (method !== 'GET' || coding !== undefined || Number(length ?? 0) > 0);
+}
+
+/** Headers that say where the message ends, in the proxy's own words. */
+function framing(request: IncomingMessage): string[] {
+  const { headers, method } = request;
+  if (isUpgrade(request)) return ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
+  if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked'];
+  if (headers['content-length'] !== undefined) return ['Content-Length', headers['content-length']];
+  return IDEMPOTENT.has(method!) || method === 'DELETE' ? [] : ['Content-Length', '0'];
+}
+
+function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
+  request.pipe(outgoing);
+  request.once('error', () => outgoing.destroy());
+  // What the container did not want is read to its end: the answer would be lost with the connection.
+  outgoing.once('close', () => request.unpipe(outgoing).resume());
+}
+
+/** False when the head can't be passed on. */
+function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
+  const { statusCode, rawHeaders, headers } = answer;
+  const length = headers['content-length'];
+  const hasLength = length !== undefined && statusCode !== NO_CONTENT;
+  try {
+    response.writeHead(statusCode!, [
+      ...headersForVisitor(rawHeaders),
+      ...(hasLength ? ['Content-Length', length] : []),
+    ]);
+    // An event stream may say nothing for long.
+    response.flushHeaders();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** From now on the two ends speak for themselves. */
+function join(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: IncomingMessage,
+  stream: Duplex,
+  head: Buffer,
+): void {
+  const { socket } = request;
+  stream.on('error', () => {});
+  response.once('close', () => stream.destroy());
+  response.sendDate = false;
+  const upgrade = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
+  try {
+    response.writeHead(SWITCHING_PROTOCOLS, [...headersForVisitor(answer.rawHeaders), ...upgrade]);
+  } catch {
+    stream.destroy();
+    refuse(request, response, PAGES.badAnswer);
+    return;
+  }
+  response.flushHeaders();
+  if (head.length > 0) stream.unshift(head);
+  socket.once('timeout', () => socket.destroy());
+  socket.once('end', () => setTimeout(() => socket.destroy(), LINGER_MS).unref());
+  pipeline(socket, stream, () => {});
+  pipeline(stream, socket, () => socket.destroy());
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, page: Page): void {
+  // What was not read of the body must not be taken for the next request.
+  sendPage(response, page, request.complete ? {} : { Connection: 'close' });
+}
+
+function pageOf(error: Error & { code?: string }): Page {
+  if (error instanceof StreamRefused) return PAGE_OF_REFUSAL[error.reason] ?? PAGES.unreachable;
+  return error.code === 'ECONNRESET' || error.code?.startsWith('HPE_') ? PAGES.badAnswer : PAGES.unreachable;
+}
+
+/** Nothing but a path of this host: what follows a link must not be led elsewhere. */
+function pathOf(given: string | null): string {
+  return given !== null && isWebPath(given) ? given : '/';
+}
+
+function text(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join() : header;
+}

@@ -1,0 +1,69 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { ConfigError, loadEnvFile, readConfig } from '../config.js';
+import { backUp } from '../database/embedded/backup.js';
+import { holdsDatabase, openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
+import { restore } from '../database/embedded/restore.js';
+import { runAudit } from './audit.js';
+import { type Output, printJson } from './output.js';
+import type { Run } from './run.js';
+
+/** PostgreSQL's own bounds, in kB/s. */
+const [MIN_RATE, MAX_RATE] = [32, 1_048_576];
+
+export function addBackupCommands(program: Command, run: Run): void {
+  program
+    .command('backup <file>')
+    .description('write a backup of the built-in PostgreSQL, also while gateways use it')
+    .option('--max-rate <kb>', `kB of data read in a second at most, ${MIN_RATE} to ${MAX_RATE}`, rate)
+    .option('--json', 'print JSON')
+    .action(async (file: string, options: Output & { maxRate?: number }) => {
+      const dataDir = builtInDataDir('backup');
+      const path = resolve(file);
+      refuseUnwritable(path);
+      if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR, ${dataDir}, holds no database`);
+      // Not as the gateway opens it: a backup brings no database up to date.
+      const { url, release } = await openEmbeddedPostgres({ dataDir });
+      try {
+        const bytes = await backUp({ url, file: path, kilobytesPerSecond: options.maxRate ?? null });
+        if (options.json) printJson({ file: path, bytes });
+        else process.stdout.write(`wrote ${path}, ${(bytes / 1e6).toFixed(1)} MB\n`);
+      } finally {
+        await release();
+      }
+    });
+  program
+    .command('restore <file>')
+    .description('make the database anew from a backup, in an empty DATA_DIR, and audit it')
+    .option('--json', 'print JSON')
+    .action(async (file: string, options: Output) => {
+      const dataDir = builtInDataDir('restore');
+      await restore(resolve(file), dataDir);
+      if (!options.json) process.stdout.write(`restored to ${dataDir}\n`);
+      await run((deps) => runAudit(deps, options));
+    });
+}
+
+/** Before a server is started for it. */
+function refuseUnwritable(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`${path} is a folder`);
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw new ConfigError(`${path} can't be written: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+function builtInDataDir(command: string): string {
+  loadEnvFile();
+  const { databaseUrl, dataDir } = readConfig(process.env);
+  if (databaseUrl === null) return dataDir;
+  throw new ConfigError(`${command} is for the built-in PostgreSQL; DATABASE_URL is set: use that server's own tools`);
+}
+
+function rate(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= MIN_RATE && value <= MAX_RATE) return value;
+  throw new InvalidArgumentError(`must be a whole number from ${MIN_RATE} to ${MAX_RATE}.`);
+}

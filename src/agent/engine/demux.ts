@@ -1,0 +1,60 @@
+import { Writable } from 'node:stream';
+
+/** Of each piece: which stream it is of, three zero bytes, its length in four. */
+const HEAD_BYTES = 8;
+const STDERR = 2;
+
+/** Takes apart what an engine sends of a command without a terminal. Waits for whichever of the two is slow. */
+export class Demux extends Writable {
+  readonly #stdout: Writable;
+  readonly #stderr: Writable;
+  #head = Buffer.alloc(0);
+  /** Bytes that the present piece still has. */
+  #left = 0;
+  #target: Writable;
+
+  constructor(stdout: Writable, stderr: Writable) {
+    super();
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.#target = stdout;
+    stdout.once('close', () => this.destroy());
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    const slow = new Set<Writable>();
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#left === 0) {
+        const part = chunk.subarray(at, at + HEAD_BYTES - this.#head.length);
+        at += part.length;
+        this.#head = Buffer.concat([this.#head, part]);
+        if (this.#head.length < HEAD_BYTES) break;
+        this.#target = this.#head[0] === STDERR ? this.#stderr : this.#stdout;
+        this.#left = this.#head.readUInt32BE(4);
+        this.#head = Buffer.alloc(0);
+      } else {
+        const part = chunk.subarray(at, at + this.#left);
+        at += part.length;
+        this.#left -= part.length;
+        if (!this.#target.write(part)) slow.add(this.#target);
+      }
+    }
+    if (slow.size === 0) done();
+    else void Promise.all([...slow].map(drained)).then(() => done());
+  }
+}
+
+/** Or closed: then nothing is written any more. */
+function drained(target: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    if (target.destroyed) return resolve();
+    const end = () => {
+      target.off('drain', end);
+      target.off('close', end);
+      resolve();
+    };
+    target.on('drain', end);
+    target.on('close', end);
+  });
+}

@@ -1,0 +1,235 @@
+import { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import { z } from 'zod';
+
+/**
+ * Streams: what flows between the gateway and something inside an instance. The gateway wants one, the agent is told so
+ * by its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket, with its
+ * machine token. A proxy in front passes a WebSocket, it keeps messages apart, and it can be stopped from reading.
+ *
+ * Text frames are control messages in JSON. Binary frames are bytes: the first one says the channel, 0 for the stream
+ * itself and 1 for standard error. The gateway speaks first (`open`), the agent answers `opened` or `refused`. Either
+ * side says `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
+ */
+export const STREAMS_PATH = '/agent/v1/streams/';
+/** Streams of one instance, and of one machine, that may be open at once. */
+export const MAX_STREAMS_PER_INSTANCE = 256;
+export const MAX_STREAMS_PER_MACHINE = 512;
+/** A stream that is wanted and not dialled for so long is given up. */
+export const WANT_SECONDS = 10;
+/** Of one frame. */
+export const MAX_FRAME_BYTES = 1_048_576;
+/** Bytes that wait on one side for a reader, besides those in the connection's own buffers. */
+const BUFFERED_BYTES = 262_144;
+const PING_EVERY_MS = 20_000;
+/** Heard nothing for so long, though reading: the other side is gone. */
+const SILENT_MS = 60_000;
+const MAX_ARGUMENT = 131_072;
+const MAX_MESSAGE = 1_000;
+
+const size = z.number().int().min(1).max(10_000);
+
+/** What runs in a shell: the user's own, else bash, else sh. */
+export const execTarget = z.object({
+  kind: z.literal('exec'),
+  /** A command line for the shell, or null for the shell itself; `argv` is run as it is, without a shell. */
+  command: z.string().max(MAX_ARGUMENT).nullable(),
+  argv: z.array(z.string().max(MAX_ARGUMENT)).min(1).max(100).nullable(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096)),
+  /** Null: no terminal, and standard error comes apart. */
+  terminal: z.object({ columns: size, rows: size }).nullable(),
+});
+/** A TCP connection to a port inside: of its loopback, else of its own address. */
+export const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
+/** What the container wrote to its standard streams: lines, each beginning with its time (RFC 3339) and a space. */
+export const logsTarget = z.object({
+  kind: z.literal('logs'),
+  /** Lines from the end; null for all that is kept. */
+  tail: z.number().int().min(0).max(100_000).nullable(),
+  /** Seconds since 1970; null for no bound. */
+  since: z.number().int().min(0).nullable(),
+  follow: z.boolean(),
+});
+export const streamTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsTarget]);
+export type StreamTarget = z.infer<typeof streamTarget>;
+export type ExecTarget = z.infer<typeof execTarget>;
+export type LogsTarget = z.infer<typeof logsTarget>;
+
+export const SIGNALS = ['HUP', 'INT', 'QUIT', 'KILL', 'TERM', 'USR1', 'USR2', 'ALRM', 'PIPE'] as const;
+export type StreamSignal = (typeof SIGNALS)[number];
+
+const instance = z.string().regex(/^i-[a-f0-9]{8}$/);
+
+/** What the gateway says. */
+export const gatewayControl = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('open'), instance, target: streamTarget }),
+  z.object({ type: z.literal('resize'), columns: size, rows: size }),
+  z.object({ type: z.literal('signal'), name: z.enum(SIGNALS) }),
+  z.object({ type: z.literal('end') }),
+]);
+export type GatewayControl = z.infer<typeof gatewayControl>;
+
+/** `no_listener`: nothing listens on that port. `failed`: in the engine's words. */
+export const REFUSALS = ['not_running', 'no_listener', 'busy', 'failed'] as const;
+
+/** What the agent says. */
+export const agentControl = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('opened') }),
+  z.object({ type: z.literal('refused'), reason: z.enum(REFUSALS), message: z.string().max(MAX_MESSAGE) }),
+  /** The code of a command that ended; null when it is not known. */
+  z.object({ type: z.literal('exit'), code: z.number().int().min(0).max(255).nullable() }),
+  z.object({ type: z.literal('end') }),
+]);
+export type AgentControl = z.infer<typeof agentControl>;
+
+type Control = GatewayControl | AgentControl;
+
+/**
+ * One end of a stream. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the agent
+ * writes it). Nobody reads faster than the other side's reader: a full buffer stops the connection, and that the writer.
+ * Emits `control` for each message but `end`.
+ */
+export class StreamSocket<Heard extends Control, Said extends Control> extends Duplex {
+  readonly stderr: Duplex;
+  bytesIn = 0;
+  bytesOut = 0;
+  readonly #ws: WebSocket;
+  readonly #shape: z.ZodType<Heard>;
+  readonly #pinging: NodeJS.Timeout;
+  #heardAt = Date.now();
+  /** Channels whose reader is behind. */
+  readonly #full = new Set<Duplex>();
+
+  constructor(ws: WebSocket, shape: z.ZodType<Heard>) {
+    super({ readableHighWaterMark: BUFFERED_BYTES, writableHighWaterMark: BUFFERED_BYTES });
+    this.#ws = ws;
+    this.#shape = shape;
+    this.stderr = new Duplex({
+      readableHighWaterMark: BUFFERED_BYTES,
+      read: () => this.#drained(this.stderr),
+      write: (chunk, _encoding, done) => this.#send(1, chunk, done),
+    });
+    this.stderr.on('error', () => {});
+    ws.on('message', (data, isBinary) => this.#take(data as Buffer, isBinary));
+    ws.on('pong', () => this.#hear());
+    ws.on('close', () => this.#closed());
+    ws.on('error', (error) => this.destroy(error));
+    this.#pinging = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
+  }
+
+  /** Says something in the order of what was written before. Nothing is said after the end. */
+  say(message: Said): void {
+    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(message), ignore);
+  }
+
+  override _read(): void {
+    this.#drained(this);
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#send(0, chunk, done);
+  }
+
+  override _final(done: () => void): void {
+    this.say({ type: 'end' } as Said);
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearInterval(this.#pinging);
+    // Whoever reads it is told that nothing follows.
+    if (!this.stderr.readableEnded) this.stderr.push(null);
+    if (error === null && this.readableEnded) this.#ws.close(1_000);
+    else this.#ws.terminate();
+    done(error);
+  }
+
+  /** No more is to be read: a command has ended, or the other side said so. */
+  finishReading(): void {
+    if (!this.#hasEnded) {
+      this.#hasEnded = true;
+      this.push(null);
+      this.stderr.push(null);
+    }
+  }
+  #hasEnded = false;
+
+  #send(channel: number, chunk: Buffer, done: (error?: Error | null) => void): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) {
+      done(new Error('the stream was cut off'));
+      return;
+    }
+    const parts = Math.ceil(chunk.length / (MAX_FRAME_BYTES - 1));
+    for (let part = 0; part < parts; part += 1) {
+      const piece = chunk.subarray(part * (MAX_FRAME_BYTES - 1), (part + 1) * (MAX_FRAME_BYTES - 1));
+      const frame = Buffer.allocUnsafe(piece.length + 1);
+      frame[0] = channel;
+      frame.set(piece, 1);
+      this.bytesOut += piece.length;
+      // Called when the connection has taken it: that is what slows a writer down.
+      this.#ws.send(frame, part === parts - 1 ? (error) => done(error) : ignore);
+    }
+    if (parts === 0) done();
+  }
+
+  #take(data: Buffer, isBinary: boolean): void {
+    this.#hear();
+    if (this.destroyed) return;
+    if (isBinary) this.#takeBytes(data);
+    else this.#takeControl(data);
+  }
+
+  #takeBytes(data: Buffer): void {
+    if (this.#hasEnded) return;
+    const channel = data[0] === 1 ? this.stderr : this;
+    this.bytesIn += data.length - 1;
+    if (data.length > 1 && !channel.push(data.subarray(1))) {
+      this.#full.add(channel);
+      this.#ws.pause();
+    }
+  }
+
+  #takeControl(data: Buffer): void {
+    const read = this.#shape.safeParse(parse(data.toString('utf8')));
+    // Either side may be newer than the other.
+    if (!read.success) return;
+    if (read.data.type === 'end') this.finishReading();
+    else this.emit('control', read.data);
+  }
+
+  #drained(channel: Duplex): void {
+    if (this.#full.delete(channel) && this.#full.size === 0) this.#ws.resume();
+  }
+
+  #closed(): void {
+    if (this.#hasEnded) this.#endSoon();
+    else this.destroy(new Error('the stream was cut off'));
+  }
+
+  /** What was received is still read. */
+  #endSoon(): void {
+    if (this.readableEnded) this.destroy();
+    else this.once('end', () => this.destroy());
+  }
+
+  #hear(): void {
+    this.#heardAt = Date.now();
+  }
+
+  #ping(): void {
+    // What is not read is not heard.
+    if (this.#full.size > 0) this.#hear();
+    else if (Date.now() - this.#heardAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
+    else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping(ignore);
+  }
+}
+
+function ignore(): void {}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

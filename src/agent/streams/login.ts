@@ -1,0 +1,25 @@
+/**
+ * As sshd would run a command: by the user's shell of /etc/passwd, in the user's home. The image's own environment stays
+ * as it is, which a login shell's profile would replace: it is what makes most images work.
+ */
+const SCRIPT = `
+uid=$(id -u 2>/dev/null || echo 0)
+if [ -r /etc/passwd ]; then
+  while IFS=: read -r user _ id _ _ home shell; do
+    [ "$id" = "$uid" ] && break
+    user= home= shell=
+  done < /etc/passwd
+fi
+[ -n "$home" ] && export HOME="$home"
+export USER="\${user:-root}" LOGNAME="\${user:-root}"
+[ -x "$shell" ] || shell=/bin/bash
+[ -x "$shell" ] || shell=/bin/sh
+export SHELL="$shell"
+cd "\${HOME:-/}" 2>/dev/null || cd /
+if [ $# -gt 0 ]; then exec "$shell" -c "$1"; fi
+exec "$shell"`;
+
+/** Null: the shell itself. */
+export function inShell(command: string | null): string[] {
+  return ['/bin/sh', '-c', SCRIPT, 'sh', ...(command === null ? [] : [command])];
+}

@@ -1,0 +1,67 @@
+import { createConnection, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+/*
+ * Runs in the network of a container (nsenter --net) and of nothing else of it: connects to ports there and hands the
+ * connections to the agent, its parent. Ends with it.
+ */
+
+/** Beside the parent's own: it may be gone without a word. */
+const MAX_CONNECTING = 600;
+const CONNECTS_WITHIN_MS = 5_000;
+
+let connecting = 0;
+
+process.on('message', ({ id, port }: { id: number; port: number }) => {
+  if (connecting >= MAX_CONNECTING) return answer({ id, error: 'EAGAIN' });
+  connecting += 1;
+  connectFirst(['127.0.0.1', '::1', ...ownAddresses()], port).then(
+    (socket) => {
+      connecting -= 1;
+      process.send?.({ id }, socket);
+    },
+    (error: NodeJS.ErrnoException) => {
+      connecting -= 1;
+      answer({ id, error: error.code ?? error.message });
+    },
+  );
+});
+process.on('disconnect', () => process.exit());
+answer({ ready: true });
+
+function answer(message: object): void {
+  process.send?.(message);
+}
+
+/** A server may listen on its loopback alone, or on its own address alone. */
+async function connectFirst(hosts: readonly string[], port: number): Promise<Socket> {
+  let fault: unknown = new Error('no address');
+  for (const host of hosts) {
+    try {
+      return await connect(host, port);
+    } catch (error) {
+      fault = error;
+    }
+  }
+  throw fault;
+}
+
+function connect(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection({ host, port, allowHalfOpen: true, noDelay: true });
+    // What the server says first is for the agent to read.
+    socket.pause();
+    socket.setTimeout(CONNECTS_WITHIN_MS, () => socket.destroy(new Error('ETIMEDOUT')));
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.setTimeout(0);
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
+}
+
+function ownAddresses(): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return all.filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address);
+}

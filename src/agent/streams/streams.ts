@@ -1,0 +1,236 @@
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { WebSocket } from 'ws';
+import { type Engine, EngineFault, type Exec } from '../engine/engine.js';
+import type { Gateway } from '../gateway.js';
+import type { WantedStream } from '../protocol.js';
+import {
+  type AgentControl,
+  type ExecTarget,
+  type GatewayControl,
+  gatewayControl,
+  type LogsTarget,
+  MAX_FRAME_BYTES,
+  MAX_STREAMS_PER_INSTANCE,
+  MAX_STREAMS_PER_MACHINE,
+  STREAMS_PATH,
+  type StreamSignal,
+  StreamSocket,
+  type StreamTarget,
+} from '../stream-protocol.js';
+import { inShell } from './login.js';
+import { NoListener, Ports } from './ports.js';
+
+/** Ids that are remembered: two gateways may name the same one. */
+const REMEMBERED = 4_096;
+const DIALS_WITHIN_MS = 10_000;
+const RESIZE_TRIES = 20;
+const RESIZE_AGAIN_MS = 50;
+const EXIT_TRIES = 50;
+const EXIT_AGAIN_MS = 20;
+const MAX_WORDS = 1_000;
+
+export interface StreamsDeps {
+  engine: Engine;
+  log: Logger;
+  gateway: Gateway;
+  /** As last seen of the machine's containers; null for one it does not have. */
+  seen(instanceId: string): { running: boolean } | null;
+}
+
+type Stream = StreamSocket<GatewayControl, AgentControl>;
+class Refused extends Error {
+  constructor(
+    readonly reason: (AgentControl & { type: 'refused' })['reason'],
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Dials the streams that the gateway wants, and joins each to something inside a container. */
+export class AgentStreams {
+  readonly #deps: StreamsDeps;
+  readonly #ports: Ports;
+  readonly #known = new Set<string>();
+  readonly #open = new Map<string, number>();
+  readonly #sockets = new Set<WebSocket>();
+
+  constructor(deps: StreamsDeps) {
+    this.#deps = deps;
+    this.#ports = new Ports(deps.engine, deps.log);
+  }
+
+  /** Those it does not know yet. */
+  dial(wanted: readonly WantedStream[]): void {
+    for (const { id, url } of wanted) {
+      if (this.#known.has(id) || this.#sockets.size >= MAX_STREAMS_PER_MACHINE) continue;
+      this.#known.add(id);
+      for (const old of this.#known) {
+        if (this.#known.size <= REMEMBERED) break;
+        this.#known.delete(old);
+      }
+      this.#dial(id, url);
+    }
+  }
+
+  /** Cuts all off. */
+  end(): void {
+    for (const ws of this.#sockets) ws.terminate();
+    this.#ports.close();
+  }
+
+  #dial(id: string, url: string | null): void {
+    const { gateway, log } = this.#deps;
+    const base = url === null || isSafe(url) ? (url ?? gateway.url) : null;
+    // The token travels with it: in clear only within this computer.
+    if (base === null) {
+      log.warn({ stream: id }, 'a stream is wanted at an address without TLS');
+      return;
+    }
+    const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${STREAMS_PATH}${id}`, {
+      headers: { authorization: `Bearer ${gateway.token}` },
+      perMessageDeflate: false,
+      maxPayload: MAX_FRAME_BYTES,
+      handshakeTimeout: DIALS_WITHIN_MS,
+      // Masks keep a browser's page from fooling old proxies; this is no browser, and they would cost time.
+      generateMask: (mask) => mask.fill(0),
+    });
+    this.#sockets.add(ws);
+    ws.once('close', () => this.#sockets.delete(ws));
+    const stream: Stream = new StreamSocket<GatewayControl, AgentControl>(ws, gatewayControl);
+    stream.on('error', (error) => log.debug({ stream: id, message: error.message }, 'a stream broke off'));
+    stream.once('control', (message: GatewayControl) => {
+      if (message.type === 'open') void this.#serve(id, stream, message.instance, message.target);
+      else stream.destroy();
+    });
+  }
+
+  async #serve(id: string, stream: Stream, instanceId: string, target: StreamTarget): Promise<void> {
+    const { log } = this.#deps;
+    const open = this.#open.get(instanceId) ?? 0;
+    this.#open.set(instanceId, open + 1);
+    try {
+      if (open >= MAX_STREAMS_PER_INSTANCE) throw new Refused('busy', 'too many streams of this instance are open');
+      const seen = this.#deps.seen(instanceId);
+      const isThere = target.kind === 'logs' ? seen !== null : seen?.running;
+      if (!isThere) throw new Refused('not_running', `${instanceId} is not running`);
+      log.debug({ stream: id, instance: instanceId, kind: target.kind }, 'a stream begins');
+      if (target.kind === 'exec') await this.#exec(stream, instanceId, target);
+      else if (target.kind === 'port') await this.#port(stream, instanceId, target.port);
+      else await this.#logs(stream, instanceId, target);
+    } catch (error) {
+      if (!stream.destroyed) stream.say({ type: 'refused', ...refusalOf(error as Error) });
+      else log.debug({ stream: id, message: (error as Error).message }, 'a stream failed');
+    } finally {
+      const left = (this.#open.get(instanceId) ?? 1) - 1;
+      if (left > 0) this.#open.set(instanceId, left);
+      else this.#open.delete(instanceId);
+    }
+  }
+
+  async #exec(stream: Stream, instanceId: string, target: ExecTarget): Promise<void> {
+    const { terminal, env, command, argv } = target;
+    const exec = await this.#deps.engine.exec(instanceId, { argv: argv ?? inShell(command), env, terminal });
+    stream.on('control', (message: GatewayControl) => {
+      if (message.type === 'resize' && terminal !== null) void resizeSoon(exec, message);
+      else if (message.type === 'signal') void signalTo(exec, message.name);
+    });
+    const gone = new Promise<'gone'>((resolve) => {
+      if (stream.destroyed) resolve('gone');
+      stream.once('close', () => resolve('gone'));
+    });
+    stream.say({ type: 'opened' });
+    exec.stdin.on('error', () => {});
+    const output = exec.output(stream, stream.stderr).then(() => 'done' as const);
+    // Before anything is typed: what is typed may ask for it.
+    if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
+    stream.pipe(exec.stdin);
+    const outcome = await Promise.race([output, gone]);
+    if (outcome === 'gone') {
+      // As a terminal that is closed: what ignores it goes on.
+      await signalTo(exec, 'HUP');
+      exec.detach();
+      return;
+    }
+    const code = await exitCodeOf(exec);
+    exec.detach();
+    stream.say({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
+    await gone;
+  }
+
+  async #port(stream: Stream, instanceId: string, port: number): Promise<void> {
+    const socket: Socket = await this.#ports.connect(instanceId, port);
+    if (stream.destroyed) return void socket.destroy();
+    stream.say({ type: 'opened' });
+    socket.on('error', () => stream.destroy());
+    socket.once('close', () => stream.end());
+    stream.once('close', () => socket.destroy());
+    stream.pipe(socket).pipe(stream);
+    await new Promise((resolve) => stream.once('close', resolve));
+  }
+
+  async #logs(stream: Stream, instanceId: string, { tail, since, follow }: LogsTarget): Promise<void> {
+    const ending = new AbortController();
+    stream.once('close', () => ending.abort());
+    if (stream.destroyed) return;
+    const logs = await this.#deps.engine.logs(instanceId, { tail, since, follow }, ending.signal);
+    stream.say({ type: 'opened' });
+    stream.resume();
+    await logs.output(stream, stream.stderr).catch((error) => {
+      if (!ending.signal.aborted) stream.destroy(error as Error);
+    });
+    stream.end();
+    await new Promise<void>((resolve) => (stream.destroyed ? resolve() : void stream.once('close', resolve)));
+  }
+}
+
+function refusalOf(error: Error): Pick<AgentControl & { type: 'refused' }, 'reason' | 'message'> {
+  const message = error.message.slice(0, MAX_WORDS);
+  if (error instanceof Refused) return { reason: error.reason, message };
+  if (error instanceof NoListener) return { reason: 'no_listener', message };
+  if (error instanceof EngineFault && (error.kind === 'missing' || error.kind === 'conflict'))
+    return { reason: 'not_running', message };
+  return { reason: 'failed', message };
+}
+
+/** The engine refuses it until the command has begun. */
+async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows: number }): Promise<void> {
+  for (let tries = 0; tries < RESIZE_TRIES; tries += 1) {
+    try {
+      return await exec.resize(columns, rows);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, RESIZE_AGAIN_MS));
+    }
+  }
+}
+
+/** To the command's whole process group, which it leads. */
+async function signalTo(exec: Exec, name: StreamSignal): Promise<void> {
+  try {
+    const { pid } = await exec.state();
+    if (pid !== null && pid > 1) process.kill(-pid, `SIG${name}`);
+  } catch {
+    // It has ended, or this host does not show its processes.
+  }
+}
+
+/** The engine may know that the output has ended before it knows of the process. */
+async function exitCodeOf(exec: Exec): Promise<number | null> {
+  for (let tries = 0; tries < EXIT_TRIES; tries += 1) {
+    try {
+      const { running, exitCode } = await exec.state();
+      if (!running) return exitCode;
+    } catch {
+      return null;
+    }
+    await new Promise((resolve) => setTimeout(resolve, EXIT_AGAIN_MS));
+  }
+  return null;
+}
+
+function isSafe(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
+}

@@ -1,0 +1,202 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import { EXIT, Failure } from './failure.js';
+import { askGraphql } from './graphql.js';
+import { openSession } from './session.js';
+import type { Settings } from './settings.js';
+import { type Column, table, text } from './table.js';
+import { done, harmless, printLines, printText, remark } from './terminal.js';
+
+interface SshKey {
+  id: string;
+  type: string;
+  fingerprint: string;
+  comment: string;
+  createdAt: string;
+}
+
+interface Address {
+  user: string;
+  host: string;
+  port: number;
+  hostKey: string;
+}
+
+const KEY_FIELDS = 'id type fingerprint comment createdAt';
+const LIST = `query { sshKeys { ${KEY_FIELDS} } }`;
+const ADD = `mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { ${KEY_FIELDS} } }`;
+const REMOVE = `mutation ($id: ID!) { removeSshKey(id: $id) { ${KEY_FIELDS} } }`;
+const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host port hostKey } } sshKeys { id } }`;
+/** As ssh looks for them. */
+const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
+/** What an address of a remote file begins with. */
+const REMOTE = /^(i-[0-9a-f]{8}):(.*)$/;
+/** They go into arguments of ssh and into a file of it. */
+const HOST = /^[a-z0-9.-]{1,253}$/;
+const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
+
+const COLUMNS: readonly Column<SshKey>[] = [
+  text('ID', ({ id }) => id, { style: () => 'cyan' }),
+  text('TYPE', ({ type }) => type),
+  text('FINGERPRINT', ({ fingerprint }) => fingerprint),
+  text('COMMENT', ({ comment }) => harmless(comment), { spare: 1 }),
+  text('ADDED', ({ createdAt }) => createdAt, { spare: 2 }),
+];
+
+interface SshOptions {
+  identity?: string;
+}
+
+export function addSshCommands(program: Command): void {
+  program
+    .command('ssh <id> [command...]')
+    .description("a shell in an instance, or a command there: gpu ssh ID -- nvidia-smi; runs the system's ssh")
+    .option('-i, --identity <file>', 'private key to log in with, instead of those that ssh tries')
+    .option('-L, --forward <port:host:port>', 'a port here that leads to one in the instance, as of ssh', collect, [])
+    .action((id: string, command: string[], options: SshOptions & { forward: string[] }, itself: Command) =>
+      sshInto(openSession(itself, { needsKey: true }).settings, id, command, options),
+    );
+  program
+    .command('cp <from> <to>')
+    .description("copy files: gpu cp data.csv ID:/workspace/, gpu cp -r ID:out .; runs the system's scp")
+    .option('-r, --recursive', 'folders with what is in them')
+    .option('-i, --identity <file>', 'private key to log in with, instead of those that ssh tries')
+    .action(copy);
+  const keys = program.command('ssh-key').description('the public keys that open your instances by SSH');
+  keys
+    .command('add [file]')
+    .description('add a public key (default: ~/.ssh/id_ed25519.pub, or id_ecdsa.pub, or id_rsa.pub)')
+    .action(async (file: string | undefined, _options: object, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const publicKey = readPublicKey(file);
+      const { addSshKey: key } = await askGraphql<{ addSshKey: SshKey }>(settings, ADD, { publicKey });
+      printLines([done(`${key.id} ${key.fingerprint} ${harmless(key.comment)} opens your instances`)]);
+    });
+  keys
+    .command('list')
+    .description('your public keys, newest first')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const { sshKeys } = await askGraphql<{ sshKeys: SshKey[] }>(settings, LIST);
+      if (json) return printText(JSON.stringify(sshKeys));
+      if (sshKeys.length > 0) return printLines(table(sshKeys, COLUMNS));
+      remark('No SSH keys. `gpu ssh-key add` adds yours.');
+    });
+  keys
+    .command('remove <key>')
+    .description('remove a public key, and end what it has opened')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const { removeSshKey: key } = await askGraphql<{ removeSshKey: SshKey }>(settings, REMOVE, { id });
+      printLines([done(`${key.id} ${key.fingerprint} opens nothing more`)]);
+    });
+}
+
+/** Runs the system's ssh, and ends as it ends. */
+export async function sshInto(
+  settings: Settings,
+  id: string,
+  command: readonly string[] = [],
+  { identity, forward = [] }: SshOptions & { forward?: string[] } = {},
+): Promise<void> {
+  const address = await addressOf(settings, id);
+  const forwards = forward.flatMap((to) => ['-L', to]);
+  const to = `${address.user}@${address.host}`;
+  const args = [...optionsOf(settings, address, identity), ...forwards, '-p', String(address.port), to];
+  await runProgram('ssh', [...args, ...command]);
+}
+
+async function copy(from: string, to: string, options: SshOptions & { recursive?: boolean }, command: Command) {
+  const { settings } = openSession(command, { needsKey: true });
+  const ids = [from, to].map((path) => REMOTE.exec(path)?.[1]).filter((id) => id !== undefined);
+  if (ids.length !== 1) {
+    throw new Failure(EXIT.usage, 'one of the two must be in an instance: gpu cp data.csv i-31f72534:/workspace/');
+  }
+  const address = await addressOf(settings, ids[0]!);
+  // A name here may look like a host's, or like an option.
+  const place = (path: string) => {
+    const remote = REMOTE.exec(path);
+    if (remote !== null) return `${address.user}@${address.host}:${remote[2]}`;
+    return path.startsWith('/') ? path : `./${path}`;
+  };
+  const recursive = options.recursive ? ['-r'] : [];
+  const args = [...optionsOf(settings, address, options.identity), ...recursive, '-P', String(address.port)];
+  await runProgram('scp', [...args, '--', place(from), place(to)]);
+}
+
+async function addressOf(settings: Settings, id: string): Promise<Address> {
+  type Answer = { instance: { status: string; ssh: Address | null } | null; sshKeys: { id: string }[] };
+  const { instance, sshKeys } = await askGraphql<Answer>(settings, ADDRESS, { id });
+  if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${harmless(id)}`);
+  const { ssh, status } = instance;
+  if (ssh === null) throw new Failure(EXIT.refused, 'this service offers no SSH');
+  if (status !== 'RUNNING') throw new Failure(EXIT.refused, `${id} is ${status.toLowerCase()}`);
+  if (sshKeys.length === 0) throw new Failure(EXIT.refused, 'no SSH key of yours is known: `gpu ssh-key add`');
+  if (!HOST.test(ssh.host) || !HOST_KEY.test(ssh.hostKey) || !/^i-[0-9a-f]{8}$/.test(ssh.user)) {
+    throw new Failure(EXIT.noConnection, 'the service tells no address that makes sense');
+  }
+  return ssh;
+}
+
+/** The host's key was told by the service, over TLS: nobody has to be asked whether it is the right one. */
+function optionsOf(settings: Settings, { host, port, hostKey }: Address, identity: string | undefined): string[] {
+  const file = join(dirname(settings.file), 'known_hosts');
+  const name = `gpu-${host}-${port}`;
+  keepHostKey(file, name, hostKey);
+  // Few resolvers know the names below it.
+  const here = host === 'localhost' || host.endsWith('.localhost') ? ['-o', 'HostName=127.0.0.1'] : [];
+  return [
+    ...['-o', `UserKnownHostsFile="${file}"`, '-o', 'GlobalKnownHostsFile=none', '-o', `HostKeyAlias=${name}`],
+    ...['-o', 'StrictHostKeyChecking=yes', '-o', 'UpdateHostKeys=no', '-o', 'CheckHostIP=no'],
+    ...here,
+    ...(identity === undefined ? [] : ['-i', identity, '-o', 'IdentitiesOnly=yes']),
+  ];
+}
+
+function keepHostKey(file: string, name: string, hostKey: string): void {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  const kept = lines.filter((line) => line !== '' && !line.startsWith(`${name} `));
+  const next = `${[...kept, `${name} ${hostKey}`].join('\n')}\n`;
+  if (next === `${lines.join('\n')}`) return;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, next, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+function readPublicKey(file: string | undefined): string {
+  const usual = USUAL_KEYS.map((name) => join(homedir(), '.ssh', name));
+  const path = file ?? usual.find((known) => existsSync(known));
+  if (path === undefined) throw new Failure(EXIT.usage, 'no key in ~/.ssh: make one with `ssh-keygen -t ed25519`');
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Failure(EXIT.usage, `${path} can't be read: ${(error as Error).message}`);
+  }
+}
+
+/** The command ends as the program does. */
+async function runProgram(name: string, args: readonly string[]): Promise<void> {
+  // Ctrl-C is for the program.
+  const ignore = () => {};
+  process.on('SIGINT', ignore);
+  try {
+    process.exitCode = await new Promise<number>((resolve, reject) => {
+      const child = spawn(name, args, { stdio: 'inherit' });
+      child.once('error', ({ code, message }: NodeJS.ErrnoException) =>
+        reject(new Failure(EXIT.usage, code === 'ENOENT' ? `${name} is not installed (OpenSSH's client)` : message)),
+      );
+      child.once('exit', (code) => resolve(code ?? EXIT.interrupted));
+    });
+  } finally {
+    process.off('SIGINT', ignore);
+  }
+}
+
+function collect(value: string, before: string[]): string[] {
+  return [...before, value];
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { type Command, InvalidArgumentError } from 'commander';
+import { askGraphql, followGraphql } from './graphql.js';
+import { openSession } from './session.js';
+import { printLines, remark } from './terminal.js';
+
+const LINK = `mutation ($id: ID!, $port: Int, $path: String) { webLink(id: $id, port: $port, path: $path) { url } }`;
+const LINE = 'time stream text';
+const LOGS = `query ($id: ID!, $tail: Int!) { instanceLogs(id: $id, tail: $tail) { ${LINE} } }`;
+const FOLLOW = `subscription ($id: ID!, $tail: Int!) { instanceLogged(id: $id, tail: $tail) { ${LINE} } }`;
+const DEFAULT_TAIL = 100;
+const MAX_TAIL = 1_000;
+/** What opens an address in a browser, where there is a desktop. */
+const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...args: string[]]>> = {
+  linux: ['xdg-open'],
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+interface Line {
+  time: string;
+  stream: 'STDOUT' | 'STDERR';
+  text: string;
+}
+
+export function addWebCommands(program: Command): void {
+  program
+    .command('open <id>')
+    .description('open a web port of an instance in the browser, or print a link that lets one in')
+    .option('--port <port>', 'another port than the first', whole(1, 65_535))
+    .option('--path <path>', 'where it leads (default: /)')
+    .option('--no-browser', 'print the link only')
+    .action(open);
+  program
+    .command('logs <id>')
+    .description('what the container of an instance wrote, also of a stopped one')
+    .option('-f, --follow', 'go on with each line as it is written')
+    .option('--tail <lines>', `how many of the last lines (default: ${DEFAULT_TAIL})`, whole(0, MAX_TAIL))
+    .option('-t, --timestamps', 'begin each line with its time')
+    .action(logs);
+}
+
+async function open(
+  id: string,
+  { port, path, browser }: { port?: number; path?: string; browser: boolean },
+  command: Command,
+): Promise<void> {
+  const { settings } = openSession(command, { needsKey: true });
+  const { webLink } = await askGraphql<{ webLink: { url: string } }>(settings, LINK, { id, port, path });
+  printLines([webLink.url]);
+  remark('Good for one browser, once, within a minute.');
+  if (browser && process.stdout.isTTY) openBrowser(webLink.url);
+}
+
+/** Without a word where there is no desktop: the link is printed in any case. */
+function openBrowser(url: string): void {
+  const { DISPLAY, WAYLAND_DISPLAY } = process.env;
+  const [program, ...args] = OPENERS[process.platform] ?? [];
+  if (program === undefined || (process.platform === 'linux' && !DISPLAY && !WAYLAND_DISPLAY)) return;
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}
+
+async function logs(
+  id: string,
+  { follow, tail = DEFAULT_TAIL, timestamps = false }: { follow?: boolean; tail?: number; timestamps?: boolean },
+  command: Command,
+): Promise<void> {
+  const { settings } = openSession(command, { needsKey: true });
+  const variables = { id, tail };
+  if (!follow) {
+    const { instanceLogs } = await askGraphql<{ instanceLogs: Line[] }>(settings, LOGS, variables);
+    return print(instanceLogs, timestamps);
+  }
+  const events = followGraphql<{ instanceLogged: Line[] }>(settings, FOLLOW, variables);
+  for await (const { instanceLogged } of events) print(instanceLogged, timestamps);
+}
+
+/** Each to the stream that it was written to. */
+function print(lines: readonly Line[], timestamps: boolean): void {
+  for (const { time, stream, text } of lines) {
+    const to = stream === 'STDERR' ? process.stderr : process.stdout;
+    to.write(`${timestamps ? `${time} ` : ''}${to.isTTY ? coloursOnly(text) : text}\n`);
+  }
+}
+
+/** Of what a terminal would obey, colours and tabs are left. */
+function coloursOnly(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/\u001b(?!\[[\d;]*m)|[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f-\u009f]/g, '?');
+}
+
+function whole(min: number, max: number) {
+  return (text: string): number => {
+    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It has to be a whole number from ${min} to ${max}.`);
+  };
+}

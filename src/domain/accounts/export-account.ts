@@ -1,0 +1,99 @@
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { formatInstant } from '../rules/time.js';
+import { noAccount } from './accounts.js';
+
+/** A table that holds something of an account, and which of its rows. */
+interface Source {
+  table: string;
+  /** SQL, on the table under its own name; `$1` is the account's id. */
+  rows: string;
+}
+
+interface Reference {
+  child: string;
+  parent: string;
+  /** SQL that is true where a row of `child` refers to one of `parent`. */
+  refers: string;
+}
+
+const ROWS_AT_ONCE = 1_000;
+const LIMIT_MS = 600_000;
+
+/** References between tables, as the database itself knows them. */
+const REFERENCES = `
+  select child.relname as child, parent.relname as parent,
+    string_agg(format('%I.%I = %I.%I', child.relname, of_child.attname, parent.relname, of_parent.attname), ' and ') as refers
+  from pg_constraint as constraint_
+  join pg_class as child on child.oid = constraint_.conrelid
+  join pg_class as parent on parent.oid = constraint_.confrelid
+  cross join lateral unnest(constraint_.conkey, constraint_.confkey) as columns(of_child, of_parent)
+  join pg_attribute as of_child on of_child.attrelid = child.oid and of_child.attnum = columns.of_child
+  join pg_attribute as of_parent on of_parent.attrelid = parent.oid and of_parent.attnum = columns.of_parent
+  where constraint_.contype = 'f' and child.relnamespace = current_schema()::regnamespace
+  group by constraint_.oid, child.relname, parent.relname
+  order by child.relname, parent.relname`;
+
+/**
+ * Writes all that is stored about an account as one JSON object: an array of rows for each table that refers to the account,
+ * also by way of other tables, on one snapshot of the database. Left out are hashes of secrets.
+ * Throws `not_found`.
+ */
+export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
+  return inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('set transaction isolation level repeatable read, read only');
+    await transaction.query(`set local statement_timeout = ${LIMIT_MS}`);
+    await transaction.query(`set local idle_in_transaction_session_timeout = ${LIMIT_MS}`);
+    const { rowCount } = await transaction.query('select from account where id = $1', [accountId]);
+    if (rowCount === 0) throw noAccount(accountId);
+    const { rows: references } = await transaction.query<Reference>(REFERENCES);
+    const secret = await columnsOfBytes(transaction);
+    await write(`{"exported_at":${JSON.stringify(formatInstant(deps.clock.now()))}`);
+    for (const source of sourcesOf(references)) {
+      await write(`,\n${JSON.stringify(source.table)}:[`);
+      await writeRows(transaction, source, accountId, secret.get(source.table) ?? [], write);
+      await write(']');
+    }
+    await write('}\n');
+  });
+}
+
+/** The account's own row, and everything that refers to what is found, nearest first; each table once. */
+function sourcesOf(references: readonly Reference[]): Source[] {
+  const sources: Source[] = [{ table: 'account', rows: 'account.id = $1' }];
+  for (const { table, rows } of sources) {
+    for (const { child, parent, refers } of references) {
+      if (parent !== table || sources.some((known) => known.table === child)) continue;
+      sources.push({ table: child, rows: `exists (select from "${parent}" where ${refers} and ${rows})` });
+    }
+  }
+  return sources;
+}
+
+async function columnsOfBytes(transaction: Transaction): Promise<Map<string, string[]>> {
+  const { rows } = await transaction.query<{ name: string; columns: string[] }>(
+    `select table_name as name, array_agg(column_name::text) as columns from information_schema.columns
+     where table_schema = current_schema() and data_type = 'bytea' and column_name like '%hash' group by table_name`,
+  );
+  return new Map(rows.map(({ name, columns }) => [name, columns]));
+}
+
+/** As the database writes them: numbers keep all their digits. */
+async function writeRows(
+  transaction: Transaction,
+  { table, rows: which }: Source,
+  accountId: string,
+  secret: readonly string[],
+  write: (text: string) => Promise<void>,
+): Promise<void> {
+  await transaction.query(
+    `declare source cursor for select (to_jsonb("${table}") - $2::text[])::text as json from "${table}" where ${which}`,
+    [accountId, secret],
+  );
+  for (let separator = '\n'; ; separator = ',\n') {
+    const { rows } = await transaction.query<{ json: string }>(`fetch ${ROWS_AT_ONCE} from source`);
+    if (rows.length > 0) await write(separator + rows.map(({ json }) => json).join(',\n'));
+    if (rows.length < ROWS_AT_ONCE) break;
+  }
+  await transaction.query('close source');
+}

@@ -1,0 +1,22 @@
+import type { Deps } from '../deps.js';
+import { formatInstant } from '../rules/time.js';
+
+/**
+ * A secret that all gateways of a database share. The first one that needs it makes it; whoever loses that race takes
+ * the winner's. Never shown and never logged; who reads the database or a copy of it has it.
+ */
+export async function gatewaySecret(deps: Deps, name: string, make: () => string): Promise<string> {
+  const read = async () => {
+    const { rows } = await deps.db.pool.query<{ value: string }>('select value from gateway_secret where name = $1', [
+      name,
+    ]);
+    return rows[0]?.value;
+  };
+  const known = await read();
+  if (known !== undefined) return known;
+  await deps.db.pool.query(
+    'insert into gateway_secret (name, value, created_at) values ($1, $2, $3::timestamptz) on conflict do nothing',
+    [name, make(), formatInstant(deps.clock.now())],
+  );
+  return (await read())!;
+}

@@ -1,0 +1,76 @@
+import { settled } from '../billing/settlement.js';
+import type { Deps } from '../deps.js';
+import type { ContainerPhase } from '../rules/fleet.js';
+import { formatInstant } from '../rules/time.js';
+
+/** Who reaches into an instance: its account, by one of its keys, or by none (a port that was opened to everybody). */
+export interface Opener {
+  accountId: string;
+  apiKeyId: string | null;
+  /** Hash of the token of the console session that the API key came by. */
+  session?: Buffer | undefined;
+  sshKeyId: string | null;
+}
+
+/**
+ * `unknown`: the account has no such instance, the key is revoked or the account suspended. `stopped`: nothing runs, what
+ * it logged may be read. `starting`: rented, its container is not up. `unreachable`: its machine is not heard from.
+ */
+export type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
+
+export interface Reach {
+  state: ReachState;
+  /** Null when `unknown`, and where no agent runs it. */
+  machineId: string | null;
+}
+
+const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
+const NOTHING: Reach = { state: 'unknown', machineId: null };
+
+/** Whether the opener may reach the instance now, with what is due settled first. */
+export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+  if (!INSTANCE_ID.test(instanceId)) return NOTHING;
+  await settled(deps, opener.accountId);
+  return readReach(deps, opener, instanceId);
+}
+
+interface Row {
+  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  machineId: string | null;
+  phase: ContainerPhase | null;
+  isOfLastStart: boolean;
+  reachable: boolean;
+}
+
+/** As `reachOf`, of what is written. */
+export async function readReach({ db, clock }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+  const { rows } = await db.pool.query<Row>({
+    name: 'reach',
+    text: REACH_SQL,
+    values: [instanceId, opener.accountId, opener.apiKeyId, opener.sshKeyId, opener.session ?? null, formatInstant(clock.now())],
+  });
+  const row = rows[0];
+  if (row === undefined) return NOTHING;
+  return { state: stateOf(row), machineId: row.machineId };
+}
+
+function stateOf({ status, machineId, phase, isOfLastStart, reachable }: Row): ReachState {
+  if (status === 'DESTROYED') return 'destroyed';
+  if (status === 'STOPPED') return 'stopped';
+  if (machineId === null) return 'starting';
+  if (!reachable) return 'unreachable';
+  return phase === 'RUNNING' && isOfLastStart ? 'running' : 'starting';
+}
+
+const REACH_SQL = `
+  select instance.status, container.machine_id as "machineId", container.phase,
+    coalesce(container.start = gpu_intervals, false) as "isOfLastStart", coalesce(reachable, false) as reachable
+  from instance join account on account.id = account_id
+    left join container on container.instance_id = instance.id
+    left join machine_heartbeat heartbeat on heartbeat.machine_id = instance.machine_id
+  where instance.id = $1 and account_id = $2 and suspended_at is null
+    and ($3::text is null or exists
+      (select 1 from api_key where api_key.id = $3 and api_key.account_id = $2 and revoked_at is null))
+    and ($4::text is null or exists (select 1 from ssh_key where ssh_key.id = $4 and ssh_key.account_id = $2))
+    and ($5::bytea is null or exists
+      (select 1 from console_session where token_hash = $5 and key_id = $3 and expires_at > $6))`;

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { DomainError } from './errors.js';
+
+/** SSH keys an account may hold. */
+export const MAX_SSH_KEYS = 50;
+/** Below it, RSA keys are refused. */
+export const MIN_RSA_BITS = 3_072;
+const MAX_RSA_BITS = 16_384;
+/** A line of a key file: RSA with 16,384 bits takes about 2,800 characters. */
+export const MAX_SSH_KEY_LENGTH = 8_192;
+const MAX_COMMENT = 200;
+const ED25519_BYTES = 32;
+/** Bytes of an uncompressed point, by curve. */
+const CURVES: Readonly<Record<string, { curve: string; bytes: number }>> = {
+  'ecdsa-sha2-nistp256': { curve: 'nistp256', bytes: 65 },
+  'ecdsa-sha2-nistp384': { curve: 'nistp384', bytes: 97 },
+  'ecdsa-sha2-nistp521': { curve: 'nistp521', bytes: 133 },
+};
+export const SSH_KEY_TYPES = ['ssh-ed25519', ...Object.keys(CURVES), 'ssh-rsa'];
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const UNCOMPRESSED_POINT = 4;
+
+/** A public key as it is kept. */
+export interface SshPublicKey {
+  type: string;
+  /** As SSH sends it. */
+  blob: Buffer;
+  /** `SHA256:` and the hash of the blob in base64, as ssh-keygen -l shows it. */
+  fingerprint: string;
+  comment: string;
+}
+
+/**
+ * Reads a line such as `ssh-ed25519 AAAA… name@host`, as in id_ed25519.pub. Refuses with invalid_request what is no public
+ * key, unknown types and RSA of fewer than 3,072 bits.
+ */
+export function parseSshKey(line: string): SshPublicKey {
+  const text = line.trim();
+  if (/PRIVATE KEY/.test(text)) throw refusal('it is a private key: keep that to yourself and give the .pub file');
+  const [, type, base64, comment = ''] = /^(\S+)[ \t]+(\S+)(?:[ \t]+([^\r\n]*))?$/.exec(text) ?? [];
+  if (type === undefined || base64 === undefined) throw refusal('must be one line of a .pub file: TYPE KEY COMMENT');
+  if (!SSH_KEY_TYPES.includes(type)) throw refusal(`must be of the type ${SSH_KEY_TYPES.join(', ')}`);
+  const blob = BASE64.test(base64) ? Buffer.from(base64, 'base64') : Buffer.alloc(0);
+  checkBlob(type, blob);
+  return { type, blob, fingerprint: fingerprintOf(blob), comment: printable(comment) };
+}
+
+export function fingerprintOf(blob: Buffer): string {
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+}
+
+/** As a line of a key file. */
+export function formatSshKey({ type, blob, comment }: Pick<SshPublicKey, 'type' | 'blob' | 'comment'>): string {
+  return `${type} ${Buffer.from(blob).toString('base64')}${comment === '' ? '' : ` ${comment}`}`;
+}
+
+function checkBlob(type: string, blob: Buffer): void {
+  const [named, ...parts] = partsOf(blob);
+  if (named?.toString('latin1') !== type) throw refusal('is not a whole public key');
+  const curve = CURVES[type];
+  if (type === 'ssh-ed25519') {
+    if (parts.length !== 1 || parts[0]!.length !== ED25519_BYTES) throw refusal('is not a whole public key');
+  } else if (curve !== undefined) {
+    const [name, point] = parts;
+    const isWhole = parts.length === 2 && name!.toString('latin1') === curve.curve && point!.length === curve.bytes;
+    if (!isWhole || point![0] !== UNCOMPRESSED_POINT) throw refusal('is not a whole public key');
+  } else {
+    const bits = parts.length === 2 ? bitsOf(parts[1]!) : 0;
+    if (bits === 0 || bits > MAX_RSA_BITS) throw refusal('is not a whole public key');
+    if (bits < MIN_RSA_BITS)
+      throw refusal(`is an RSA key of ${bits} bits: ${MIN_RSA_BITS} are the fewest; ed25519 is best`);
+  }
+}
+
+/** The fields of a blob, each after its length in four bytes; none when it is not made of such. */
+function partsOf(blob: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  let at = 0;
+  while (at < blob.length) {
+    if (at + 4 > blob.length) return [];
+    const length = blob.readUInt32BE(at);
+    if (at + 4 + length > blob.length) return [];
+    parts.push(blob.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return parts;
+}
+
+/** Of a positive number; 0 for any other. */
+function bitsOf(number: Buffer): number {
+  if (number.length === 0 || number[0]! >= 0x80) return 0;
+  const digits = number[0] === 0 ? number.subarray(1) : number;
+  return digits.length === 0 ? 0 : digits.length * 8 - Math.clz32(digits[0]!) + 24;
+}
+
+function printable(comment: string): string {
+  return comment
+    .replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, '')
+    .trim()
+    .slice(0, MAX_COMMENT);
+}
+
+function refusal(why: string): DomainError {
+  return new DomainError('invalid_request', `publicKey ${why}`, { field: 'publicKey' });
+}

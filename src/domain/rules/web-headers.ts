@@ -1,0 +1,137 @@
+import type { WebSite } from './web-site.js';
+
+/** Headers as Node gives and takes them: name, value, name, value … */
+export type RawHeaders = readonly string[];
+
+/** The cookie that lets a browser in. Behind TLS its name binds it to one host: no neighbour can set one like it. */
+export const WEB_COOKIE = 'gpu_web';
+export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
+/** Passes that are looked up of one request at most. */
+const MAX_PASSES = 4;
+
+/** The gateway's own cookies: of web links and of the console. */
+const OWN_COOKIE = /^(__Host-|__Secure-)?gpu_(web|session)$/i;
+/** The gateway's own secrets, wherever they stand in a header. */
+const OWN_SECRET = /gpu_(live|host|join)_[0-9a-f]{40}/i;
+/** Of one connection (RFC 9110, 7.6.1), and what the proxy writes anew. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+/** What only a proxy may say of a visitor. */
+const SAID_BY_PROXIES =
+  /^(x-forwarded(-.*)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
+/** What would reach beyond the host that sends it: cookies of the whole domain, and the address of the gateway. */
+const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
+
+export interface VisitorRequest {
+  /** The header Host, as the visitor sent it. */
+  host: string;
+  /** The visitor's address, then those of the proxies up to the nearest, as far as they are believed; never empty. */
+  addresses: readonly string[];
+  isTls: boolean;
+}
+
+/** The visitor's headers as a container gets them, without those that frame the message. */
+export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }: VisitorRequest): string[] {
+  const passed = filtered(raw, (name, value) => {
+    if (name === 'host' || SAID_BY_PROXIES.test(name) || holdsSecret(value)) return null;
+    return name === 'cookie' ? withoutOwnCookies(value) : value;
+  });
+  const said = ['X-Forwarded-For', addresses.join(', '), 'X-Forwarded-Proto', isTls ? 'https' : 'http'];
+  return ['Host', host, ...passed, ...said, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
+}
+
+/** A container's headers as a visitor gets them, without those that frame the message. */
+export function headersForVisitor(raw: RawHeaders): string[] {
+  return filtered(raw, (name, value) => {
+    if (BEYOND_ITS_HOST.has(name)) return null;
+    return name === 'set-cookie' ? ownHostOnly(value) : value;
+  });
+}
+
+/** The passes that a request brings, in the order of its cookies. */
+export function passesOf(cookie: string | undefined): string[] {
+  const pairs = (cookie ?? '').split(';').map((pair) => splitAt(pair, '='));
+  const passes = pairs.filter(([name]) => name === WEB_COOKIE || name === WEB_COOKIE_TLS).map(([, value]) => value);
+  return passes.slice(0, MAX_PASSES);
+}
+
+export interface Provenance {
+  method: string;
+  origin: string | undefined;
+  fetchSite: string | undefined;
+  fetchMode: string | undefined;
+  fetchDest: string | undefined;
+}
+
+/**
+ * Whether a request may use its sender's pass. Browsers count all instances as one site, so SameSite alone would let the
+ * page of one instance act on another with the visitor's cookie. Pages of the same instance may, and what the visitor
+ * opens in a tab; `siteOf` reads an origin's host.
+ */
+export function mayUsePass(
+  { method, origin, fetchSite, fetchMode, fetchDest }: Provenance,
+  instanceId: string,
+  siteOf: (host: string) => WebSite | null | undefined,
+): boolean {
+  if (origin !== undefined) return siteOf(origin.replace(/^[a-z]+:\/\//i, ''))?.instanceId === instanceId;
+  if (fetchSite === undefined || fetchSite === 'same-origin' || fetchSite === 'none') return true;
+  return fetchMode === 'navigate' && fetchDest === 'document' && (method === 'GET' || method === 'HEAD');
+}
+
+/** Leaves out headers of one connection, and those that `pass` gives null for. */
+function filtered(raw: RawHeaders, pass: (name: string, value: string) => string | null): string[] {
+  const named = namedByConnection(raw);
+  const passed: string[] = [];
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]!.toLowerCase();
+    if (HOP_BY_HOP.has(name) || named.has(name)) continue;
+    const value = pass(name, raw[index + 1]!);
+    if (value !== null) passed.push(raw[index]!, value);
+  }
+  return passed;
+}
+
+/** A sender may make any header one of this connection alone. */
+function namedByConnection(raw: RawHeaders): Set<string> {
+  const names = new Set<string>();
+  for (let index = 0; index < raw.length; index += 2) {
+    if (raw[index]!.toLowerCase() !== 'connection') continue;
+    for (const name of raw[index + 1]!.split(',')) names.add(name.trim().toLowerCase());
+  }
+  return names;
+}
+
+function holdsSecret(value: string): boolean {
+  if (OWN_SECRET.test(value)) return true;
+  const basic = /^basic +([a-z0-9+/=_-]+) *$/i.exec(value)?.[1];
+  return basic !== undefined && OWN_SECRET.test(Buffer.from(basic, 'base64').toString('latin1'));
+}
+
+function withoutOwnCookies(cookie: string): string | null {
+  const kept = cookie.split(';').filter((pair) => !OWN_COOKIE.test(splitAt(pair, '=')[0]));
+  return kept.length === 0 ? null : kept.join(';').trim();
+}
+
+/** A cookie without a domain is that of the host that set it. Null for one that would be taken for the gateway's. */
+function ownHostOnly(setCookie: string): string | null {
+  const [pair, ...attributes] = setCookie.split(';');
+  if (OWN_COOKIE.test(splitAt(pair!, '=')[0])) return null;
+  return [pair, ...attributes.filter((attribute) => splitAt(attribute, '=')[0].toLowerCase() !== 'domain')].join(';');
+}
+
+function splitAt(text: string, separator: string): [name: string, value: string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text.trim(), ''] : [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+}

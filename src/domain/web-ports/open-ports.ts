@@ -1,0 +1,46 @@
+import { inTransaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { check, fields } from '../fields.js';
+import type { InstanceRow } from '../instances/instance-row.js';
+import { findInstance } from '../instances/instances.js';
+import { DomainError } from '../rules/errors.js';
+import { formatInstant } from '../rules/time.js';
+import { MAX_OPEN_PORTS } from '../rules/web-pass.js';
+
+/** The account's instance while it is not destroyed; else refuses with not_found or action_failed. */
+export async function liveInstance(deps: Deps, accountId: string, id: string): Promise<InstanceRow> {
+  const instance = await findInstance(deps, accountId, id);
+  if (instance === null) throw new DomainError('not_found', 'no such instance');
+  if (instance.status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
+  return instance;
+}
+
+/** Lets anybody visit the port. Opening it again changes nothing; refuses more than 20 open ports. */
+export async function openPort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
+  const port = check('port', fields.port, given);
+  const instance = await liveInstance(deps, accountId, id);
+  const openedAt = formatInstant(deps.clock.now());
+  const opened = await inTransaction(deps.db.pool, async (transaction) => {
+    // The instance's row is locked before the count, so two at once can't both be the twentieth.
+    await transaction.query('select 1 from instance where id = $1 for no key update', [id]);
+    const { rowCount } = await transaction.query(
+      `insert into open_port (instance_id, port, opened_at) select $1, $2, $3::timestamptz
+       where (select count(*) from open_port where instance_id = $1 and port <> $2) < $4
+       on conflict (instance_id, port) do update set port = excluded.port`,
+      [id, port, openedAt, MAX_OPEN_PORTS],
+    );
+    return rowCount === 1;
+  });
+  if (!opened) throw new DomainError('action_failed', `an instance has at most ${MAX_OPEN_PORTS} open ports`);
+  deps.db.notices.publish([{ table: 'open_port', id }]);
+  return instance;
+}
+
+/** Makes the port private again and ends what visitors without a pass have open. Closing it again changes nothing. */
+export async function closePort(deps: Deps, accountId: string, id: string, given: number): Promise<InstanceRow> {
+  const port = check('port', fields.port, given);
+  const instance = await liveInstance(deps, accountId, id);
+  await deps.db.pool.query('delete from open_port where instance_id = $1 and port = $2', [id, port]);
+  deps.db.notices.publish([{ table: 'open_port', id }]);
+  return instance;
+}

@@ -1,0 +1,73 @@
+import { webHostOf } from '../rules/web-site.js';
+
+/** The part of the settings that addresses are made of. */
+interface Settings {
+  publicUrl: string;
+  serviceDomain: string;
+}
+
+/** What a container's row says of its ports. */
+export interface PortsRow {
+  /** Of its template, the first is the web port. */
+  ports: number[];
+  /** Of its image, ascending. */
+  imagePorts: number[];
+}
+
+/** Where a port is reached. */
+export interface InstancePort {
+  port: number;
+  url: string;
+  /** Anybody may visit it. */
+  isOpen: boolean;
+}
+
+/** What `<id>.<domain>` leads to: the template's first port, or else the image's; null when neither names one. */
+export function firstPortOf({ ports, imagePorts }: PortsRow): number | null {
+  return ports[0] ?? imagePorts[0] ?? null;
+}
+
+/** Of the template (or else the image) in its order, then the open ones. */
+export function portsOf(settings: Settings, id: string, row: PortsRow, open: readonly number[]): InstancePort[] {
+  const first = firstPortOf(row);
+  const named = row.ports.length > 0 ? row.ports : row.imagePorts;
+  return [...new Set([...named, ...open])].map((port) => ({
+    port,
+    url: webUrlOf(settings, id, port === first ? null : port),
+    isOpen: open.includes(port),
+  }));
+}
+
+/** The address of an instance's port, without a slash at the end: with the protocol and port of PUBLIC_URL. */
+export function webUrlOf({ publicUrl, serviceDomain }: Settings, id: string, port: number | null): string {
+  const { protocol, port: gatewayPort } = new URL(publicUrl);
+  return `${protocol}//${webHostOf(id, port, serviceDomain)}${gatewayPort === '' ? '' : `:${gatewayPort}`}`;
+}
+
+/** Columns that the following read. */
+export const PORTS_SELECT = {
+  id: true,
+  container: { select: { ports: true, imagePorts: true } },
+  openPorts: { select: { port: true }, orderBy: { port: 'asc' } },
+} as const;
+
+interface InstanceWithPorts {
+  id: string;
+  container: PortsRow | null;
+  openPorts: { port: number }[];
+}
+
+/** Empty for an instance that exists as a record only: no agent runs it. */
+export function portsOfInstance(settings: Settings, { id, container, openPorts }: InstanceWithPorts): InstancePort[] {
+  if (container === null) return [];
+  return portsOf(
+    settings,
+    id,
+    container,
+    openPorts.map(({ port }) => port),
+  );
+}
+
+export function webUrlOfInstance(settings: Settings, { id, container }: InstanceWithPorts): string | null {
+  return container === null || firstPortOf(container) === null ? null : webUrlOf(settings, id, null);
+}

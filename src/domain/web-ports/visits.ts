@@ -1,0 +1,154 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../../database/database.js';
+import type { Notice } from '../../database/notices.js';
+import type { Clock, Instant } from '../rules/time.js';
+import { hashWebPass } from '../rules/web-pass.js';
+import type { WebSite } from '../rules/web-site.js';
+import { firstPortOf, type PortsRow } from './ports.js';
+
+/** Instances and cookies remembered at most. */
+const REMEMBERED = 20_000;
+
+/** A visitor who may come in. */
+export interface Visit {
+  accountId: string;
+  instanceId: string;
+  port: number;
+  isRunning: boolean;
+  /** Whose cookie lets in; null when anybody may. */
+  keyId: string | null;
+  /** Until when; null for as long as the port is open. */
+  expiresAt: Instant | null;
+}
+
+interface InstanceFacts extends PortsRow {
+  accountId: string;
+  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  openPorts: number[];
+}
+
+interface Pass {
+  instanceId: string;
+  accountId: string;
+  port: number;
+  keyId: string;
+  expiresAt: Instant;
+}
+
+/**
+ * Says who may visit which port. What it reads is remembered for as long as change notices come in: a visit costs no
+ * statement then.
+ */
+export class Visits {
+  readonly #db: Database;
+  readonly #clock: Clock;
+  readonly #instances = new LRUCache<string, { facts: InstanceFacts | null }>({ max: REMEMBERED });
+  readonly #passes = new LRUCache<string, Pass>({ max: REMEMBERED });
+  #changes = 0;
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+    db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
+  }
+
+  /** Counts what was forgotten: what was read before it may be old. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /**
+   * Null for a visitor who may not come in, whether or not there is such an instance: nothing else is told. `passes` are
+   * the cookies that may be used.
+   */
+  async admit(site: WebSite, passes: readonly string[]): Promise<Visit | null> {
+    const facts = await this.#factsOf(site.instanceId);
+    if (facts === null || facts.status === 'DESTROYED') return null;
+    const port = site.port ?? firstPortOf(facts);
+    if (port === null) return null;
+    const { accountId, status } = facts;
+    const visit = { accountId, instanceId: site.instanceId, port, isRunning: status === 'RUNNING' };
+    if (facts.openPorts.includes(port)) return { ...visit, keyId: null, expiresAt: null };
+    for (const text of passes) {
+      const pass = await this.#pass(text);
+      const fits = pass?.instanceId === site.instanceId && pass.port === port && pass.accountId === accountId;
+      if (fits && pass.expiresAt > this.#clock.now()) return { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
+    }
+    return null;
+  }
+
+  /** The port that a site leads to, whoever asks; null when there is none. */
+  async portOf({ instanceId, port }: WebSite): Promise<number | null> {
+    if (port !== null) return port;
+    const facts = await this.#factsOf(instanceId);
+    return facts === null ? null : firstPortOf(facts);
+  }
+
+  async #factsOf(instanceId: string): Promise<InstanceFacts | null> {
+    const { notices } = this.#db;
+    const known = this.#instances.get(instanceId);
+    if (known !== undefined && notices.isListening) return known.facts;
+    return this.#read(
+      async () => {
+        const query = { name: 'web-facts', text: FACTS, values: [instanceId] };
+        const { rows } = await this.#db.pool.query<InstanceFacts>(query);
+        return rows[0] ?? null;
+      },
+      (facts) => this.#instances.set(instanceId, { facts }),
+    );
+  }
+
+  async #pass(text: string): Promise<Pass | null> {
+    const hash = hashWebPass(text);
+    if (hash === null) return null;
+    const name = hash.toString('latin1');
+    const known = this.#passes.get(name);
+    if (known !== undefined && this.#db.notices.isListening) return known;
+    return this.#read(
+      async () => {
+        const { rows } = await this.#db.pool.query<Pass>({ name: 'web-pass', text: PASS, values: [hash] });
+        return rows[0] ?? null;
+      },
+      // Nothing is remembered of what is no pass: anybody may send as many as they like.
+      (pass) => void (pass === null || this.#passes.set(name, pass)),
+    );
+  }
+
+  /** Keeps what was read unless a change may have come in between. */
+  async #read<T>(read: () => Promise<T>, keep: (value: T) => void): Promise<T> {
+    const { notices } = this.#db;
+    const [seen, wasListening] = [this.#changes, notices.isListening];
+    const value = await read();
+    if (wasListening && notices.isListening && seen === this.#changes) keep(value);
+    return value;
+  }
+
+  #note(notice: Notice): void {
+    const { table } = notice;
+    if (table === 'instance' || table === 'container' || table === 'open_port') {
+      this.#changes += 1;
+      this.#instances.delete(notice.id);
+    } else if (table === 'api_key' || table === 'account') {
+      this.#changes += 1;
+      const whose = table === 'api_key' ? 'keyId' : 'accountId';
+      for (const [name, pass] of this.#passes.entries()) if (pass[whose] === notice.id) this.#passes.delete(name);
+    }
+  }
+
+  #forgetAll(): void {
+    this.#changes += 1;
+    this.#instances.clear();
+    this.#passes.clear();
+  }
+}
+
+const FACTS = `
+  select account_id as "accountId", status, ports, image_ports as "imagePorts",
+    array(select port from open_port where open_port.instance_id = instance.id) as "openPorts"
+  from instance join container on container.instance_id = instance.id where instance.id = $1`;
+
+const PASS = `
+  select web_pass.instance_id as "instanceId", web_pass.port, key_id as "keyId", account_id as "accountId",
+    web_pass.expires_at as "expiresAt"
+  from web_pass join api_key on api_key.id = key_id join account on account.id = account_id
+  where web_pass.hash = $1 and not is_link and revoked_at is null and suspended_at is null`;

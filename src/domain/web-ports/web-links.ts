@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import type { Deps } from '../deps.js';
+import { check, fields } from '../fields.js';
+import { DomainError } from '../rules/errors.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import {
+  COOKIE_SECONDS,
+  hashWebPass,
+  LINK_SECONDS,
+  MAX_PASSES_OF_INSTANCE,
+  WEB_PASS_BYTES,
+} from '../rules/web-pass.js';
+import { liveInstance } from './open-ports.js';
+import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
+
+/** Where a link leads at an instance's host; the gateway answers there itself. */
+export const LINK_PATH = '/.gpu/open';
+
+export interface WebLink {
+  url: string;
+  expiresAt: Instant;
+}
+
+export interface WebLinkInput {
+  id: string;
+  /** Null: the instance's first port. */
+  port?: number | null | undefined;
+  /** Where it leads within the page that it opens. */
+  path?: string | null | undefined;
+}
+
+/**
+ * A link that lets one browser in to a private port: used once, within a minute. It is worth what the key is worth: with the
+ * key it ends, and so does the cookie it is exchanged for.
+ */
+export async function createWebLink(
+  deps: Deps,
+  caller: { accountId: string; keyId: string },
+  input: WebLinkInput,
+): Promise<WebLink> {
+  const path = check('path', fields.webPath, input.path ?? '/');
+  const given = input.port == null ? null : check('port', fields.port, input.port);
+  const { id } = await liveInstance(deps, caller.accountId, input.id);
+  const { rows } = await deps.db.pool.query<PortsRow>({
+    name: 'ports-of-container',
+    text: 'select ports, image_ports as "imagePorts" from container where instance_id = $1',
+    values: [id],
+  });
+  if (rows[0] === undefined) throw new DomainError('action_failed', 'nothing runs for this instance: it has no ports');
+  const port = given ?? firstPortOf(rows[0]);
+  if (port === null) {
+    throw new DomainError('action_failed', 'neither template nor image names a port: say which', { field: 'port' });
+  }
+  const pass = newPass();
+  const now = deps.clock.now();
+  await deps.db.pool.query({
+    name: 'insert-web-link',
+    text: INSERT_LINK,
+    values: [hashWebPass(pass), id, port, caller.keyId, formatInstant(now), formatInstant(now + LINK_SECONDS)],
+  });
+  const query = new URLSearchParams({ pass, ...(path !== '/' && { path }) });
+  const url = `${webUrlOf(deps.settings, id, port === firstPortOf(rows[0]) ? null : port)}${LINK_PATH}?${query}`;
+  return { url, expiresAt: now + LINK_SECONDS };
+}
+
+/** The cookie's text for a link that is followed at the host it is for; null for any other, and the second time. */
+export async function exchangeWebLink(
+  deps: Deps,
+  link: string,
+  instanceId: string,
+  port: number,
+): Promise<string | null> {
+  const hash = hashWebPass(link);
+  if (hash === null) return null;
+  const cookie = newPass();
+  const now = deps.clock.now();
+  const { rowCount } = await deps.db.pool.query({
+    name: 'exchange-web-link',
+    text: EXCHANGE_LINK,
+    values: [hash, hashWebPass(cookie), instanceId, port, formatInstant(now), formatInstant(now + COOKIE_SECONDS)],
+  });
+  return rowCount === 1 ? cookie : null;
+}
+
+function newPass(): string {
+  return randomBytes(WEB_PASS_BYTES).toString('base64url');
+}
+
+/** What has expired goes, of any instance, and of this one what would be too many. */
+const INSERT_LINK = `
+  with expired as (
+    delete from web_pass where hash in (
+      select hash from web_pass where expires_at <= $5::timestamptz limit 1000 for update skip locked)
+  ), oldest as (
+    delete from web_pass where hash in (
+      select hash from web_pass where instance_id = $2 and expires_at > $5::timestamptz
+      order by created_at desc, hash offset ${MAX_PASSES_OF_INSTANCE - 1} for update skip locked)
+  )
+  insert into web_pass (hash, is_link, instance_id, port, key_id, created_at, expires_at)
+  values ($1, true, $2, $3, $4, $5::timestamptz, $6::timestamptz)`;
+
+const EXCHANGE_LINK = `
+  with link as (
+    delete from web_pass where hash = $1 and is_link and instance_id = $3 and port = $4 and expires_at > $5::timestamptz
+    returning key_id
+  )
+  insert into web_pass (hash, is_link, instance_id, port, key_id, created_at, expires_at)
+  select $2, false, $3, $4, key_id, $5::timestamptz, $6::timestamptz
+  from link join api_key on api_key.id = key_id join account on account.id = account_id
+  where revoked_at is null and suspended_at is null`;

@@ -1,0 +1,85 @@
+import { addSshKey, listSshKeys, removeSshKey } from '../domain/accounts/ssh-keys.js';
+import { fields } from '../domain/fields.js';
+import { formatSshKey } from '../domain/rules/ssh-key.js';
+import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { accountOf } from './context.js';
+import { InstanceType } from './instances.js';
+
+const SshKeyType = builder.prismaObject('SshKey', {
+  description: "A public key that opens the account's instances by SSH.",
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'SSH key id.' }),
+    type: t.exposeString('type', { description: 'Type, such as ssh-ed25519.' }),
+    fingerprint: t.exposeString('fingerprint', { description: 'As `ssh-keygen -l` shows it: `SHA256:` and base64.' }),
+    comment: t.exposeString('comment', { description: 'What follows the key in its file, mostly a name.' }),
+    publicKey: t.string({
+      description: 'The whole line, as in a .pub file.',
+      select: { type: true, blob: true, comment: true },
+      resolve: ({ type, blob, comment }) => formatSshKey({ type, blob: Buffer.from(blob), comment }),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
+  }),
+});
+
+export interface SshAddress {
+  user: string;
+  host: string;
+  port: number;
+  hostKey: string;
+}
+
+const SshAddressType = builder.objectRef<SshAddress>('SshAddress').implement({
+  description: 'Where SSH into an instance leads.',
+  fields: (t) => ({
+    command: t.string({
+      description: 'What to type.',
+      resolve: ({ user, host, port }) => `ssh -p ${port} ${user}@${host}`,
+    }),
+    user: t.exposeString('user', { description: 'User name: the id of the instance.' }),
+    host: t.exposeString('host', { description: 'Host name.' }),
+    port: t.exposeInt('port', { description: 'Port.' }),
+    hostKey: t.exposeString('hostKey', {
+      description:
+        "The host's public key, as known_hosts holds it after the host's name. It is the same for all instances.",
+    }),
+  }),
+});
+
+builder.prismaObjectField(InstanceType, 'ssh', (t) =>
+  t.field({
+    type: SshAddressType,
+    nullable: true,
+    description: "Where SSH leads into it, with one of the account's SSH keys; null where the service offers no SSH.",
+    select: { id: true },
+    resolve: ({ id }, _args, { deps }) => (deps.settings.ssh === null ? null : { user: id, ...deps.settings.ssh }),
+  }),
+);
+
+builder.queryFields((t) => ({
+  sshKeys: t.prismaField({
+    type: [SshKeyType],
+    ...NEEDS_KEY,
+    nullable: true,
+    description: "The public keys that open the account's instances by SSH, newest first. Needs an API key.",
+    resolve: (query, _root, _args, context) => listSshKeys(context.deps, accountOf(context), query),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  addSshKey: t.field({
+    type: SshKeyType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description: 'Adds a public key. One that the account has already is answered as it is. At most 50.',
+    args: { publicKey: t.arg.string({ required: true, ...fromField(fields.sshPublicKey) }) },
+    resolve: (_root, { publicKey }, context) => addSshKey(context.deps, accountOf(context), publicKey),
+  }),
+  removeSshKey: t.field({
+    type: SshKeyType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description: 'Removes a public key and ends the connections that it opened.',
+    args: { id: t.arg.id({ required: true, description: 'SSH key id.' }) },
+    resolve: (_root, { id }, context) => removeSshKey(context.deps, accountOf(context), id),
+  }),
+}));

@@ -1,0 +1,419 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import ssh2, { type Client, type ClientChannel } from 'ssh2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { whyNot } from '../agent/support/engines.js';
+import { until } from '../agent/support/until.js';
+import { freePort, RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { type Env, folder, type GatewayProcess, startProcess } from '../support/process.js';
+import { addKey, KeyPair, outcome, SshClient, whyNoSsh } from './support/ssh.js';
+
+const why = whyNot('podman') ?? whyNoSsh();
+/** An image with a server for SFTP of its own. */
+const FULL = 'full';
+
+/** The agent asks the first gateway; what is tested goes through the second unless it says so. */
+describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH', () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let stranger: RealRenter;
+  let second: GatewayProcess;
+  let secondEnv: Env;
+  let key: KeyPair;
+  let strangersKey: KeyPair;
+  let ports: number[];
+  let hostKey: string;
+  let id: string;
+  let ssh: SshClient;
+
+  const client = (gateway: number, with_: KeyPair | null) => new SshClient(ports[gateway]!, with_, hostKey);
+
+  beforeAll(async () => {
+    const [port, ...free] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+    ports = [free[0]!, free[1]!];
+    fleet = await RealFleet.open({
+      PORT: String(port),
+      SSH_PORT: String(ports[0]),
+      STREAMS_URL: `http://127.0.0.1:${port}`,
+    });
+    secondEnv = {
+      ...fleet.env,
+      PORT: String(free[2]),
+      SSH_PORT: String(ports[1]),
+      STREAMS_URL: `http://127.0.0.1:${free[2]}`,
+    };
+    second = await startProcess(secondEnv);
+    const programs = ['/bin/bash', '/usr/bin/rsync', '/usr/lib/openssh/sftp-server'];
+    await fleet.registry.push(FULL, { programs });
+    await fleet.engine.pull(`${fleet.registry.at}/${FULL}:latest`);
+    await fleet.template(FULL, `${fleet.registry.at}/${FULL}`);
+    host = await fleet.host();
+    renter = await fleet.renter();
+    stranger = await fleet.renter();
+    [key, strangersKey] = [new KeyPair(), new KeyPair()];
+    await addKey(renter, key);
+    await addKey(stranger, strangersKey);
+    ({ id } = await renter.deploy(host.machineId));
+    await renter.phase(id, 'RUNNING');
+    const { body } = await renter.api.graphql(`{ instance(id: "${id}") { ssh { hostKey port user command } } }`);
+    hostKey = body.data.instance.ssh.hostKey;
+    ssh = client(1, key);
+  });
+
+  afterAll(async () => {
+    await second?.end();
+    await fleet?.close();
+  });
+
+  it('runs a command with its output, its errors, its input and its exit code', async () => {
+    const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
+    child.stdin.end('some input');
+    expect(await outcome(child)).toEqual({ code: 7, stdout: 'some input', stderr: 'to stderr\n' });
+  });
+
+  it('gives a shell with a terminal of the size that it is told, and of the next one', async () => {
+    const connection = await connect();
+    const shell = await new Promise<ClientChannel>((resolve, reject) =>
+      connection.shell({ cols: 123, rows: 45, term: 'vt100' }, (error, channel) =>
+        error ? reject(error) : resolve(channel),
+      ),
+    );
+    const said = reading(shell);
+    shell.write('stty size; tty; echo $TERM\n');
+    await soon('the size is told', async () => /45 123\r\n\/dev\/pts\/\d+\r\nvt100/.test(said()));
+    shell.setWindow(50, 150, 0, 0);
+    await soon('the new size is told', async () => {
+      shell.write('stty size\n');
+      await sleep(100);
+      return /50 150\r\n/.test(said());
+    });
+    const code = new Promise((resolve) => shell.once('exit', resolve));
+    shell.end('exit 3\n');
+    expect(await code).toBe(3);
+    connection.end();
+  });
+
+  it('passes signals on', async () => {
+    const connection = await connect();
+    const channel = await execOn(
+      connection,
+      'trap "echo got it; exit 9" TERM; echo ready; while :; do sleep 0.1; done',
+    );
+    const said = reading(channel);
+    await soon('it is ready', async () => said().includes('ready'));
+    const code = new Promise((resolve) => channel.once('exit', resolve));
+    channel.signal('TERM');
+    expect(await code).toBe(9);
+    expect(said()).toContain('got it');
+    connection.end();
+  });
+
+  it('ends what a client leaves behind', async () => {
+    const child = ssh.spawn(id, [], 'echo begun; exec sleep 4321');
+    const ended = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    child.kill('SIGKILL');
+    await ended;
+    const left = () => execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes('sleep 4321');
+    await soon('the command has ended', async () => !left());
+  });
+
+  /** Files whose names and sizes are hard on a server. */
+  const someFiles = () => {
+    const from = join(folder(), 'tree');
+    mkdirSync(join(from, 'sub folder'), { recursive: true });
+    writeFileSync(join(from, 'empty'), '');
+    writeFileSync(join(from, 'it\'s $HOME; `x` \\ "q"'), 'quoted');
+    writeFileSync(join(from, '-n'), 'dash');
+    writeFileSync(join(from, 'sub folder', 'small.bin'), randomBytes(70_001));
+    writeFileSync(join(from, 'large.bin'), randomBytes(5_000_003), { mode: 0o640 });
+    return from;
+  };
+  const digest = (path: string): [string, string][] =>
+    readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .sort()
+      .filter((name) => statSync(join(path, name)).isFile())
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(path, name)))
+          .digest('hex'),
+      ]);
+
+  const copiesFiles = async () => {
+    const from = someFiles();
+    const at = `${id}@127.0.0.1:/workspace`;
+    const [back, more] = [folder(), folder()];
+    expect(await ssh.scp(from, `${at}/`, '-r', '-p')).toMatchObject({ code: 0, stderr: '' });
+    expect(await ssh.scp(`${at}/tree`, `${back}/`, '-r', '-p')).toMatchObject({ code: 0, stderr: '' });
+    expect(digest(join(back, 'tree'))).toEqual(digest(from));
+    expect(statSync(join(back, 'tree/large.bin')).mode & 0o777).toBe(0o640);
+    expect(Math.floor(statSync(join(back, 'tree/large.bin')).mtimeMs / 1_000)).toBe(
+      Math.floor(statSync(join(from, 'large.bin')).mtimeMs / 1_000),
+    );
+    const listed = await ssh.sftp(
+      id,
+      'cd /workspace/tree',
+      'rename empty renamed',
+      'mkdir more',
+      'ln -s large.bin link',
+      'ls -1',
+      `get link ${more}/link`,
+      'rm renamed',
+      'rmdir more',
+      '-get nothing-there',
+      '-rename large.bin -n',
+      'ls -l',
+    );
+    expect(listed.code).toBe(0);
+    expect(listed.stdout).toMatch(/^-rw-r----- .* 5000003 .*large\.bin$/m);
+    expect(listed.stdout.split('\n')).toEqual(expect.arrayContaining(['link', 'more', 'renamed', 'sub folder']));
+    expect(listed.stderr).toMatch(/nothing-there/);
+    expect(readFileSync(join(more, 'link'))).toEqual(readFileSync(join(from, 'large.bin')));
+    // Half a file is gone on with, from its middle.
+    writeFileSync(join(more, 'half'), readFileSync(join(from, 'large.bin')).subarray(0, 2_000_000));
+    expect(await ssh.sftp(id, `get -a /workspace/tree/large.bin ${more}/half`)).toMatchObject({ code: 0 });
+    expect(readFileSync(join(more, 'half'))).toEqual(readFileSync(join(from, 'large.bin')));
+    expect(
+      await ssh.sftp(id, `put ${more}/link /workspace/tree/put`, `put -a ${more}/link /workspace/tree/put`),
+    ).toMatchObject({ code: 0 });
+    const sums = await ssh.ssh(id, 'md5sum < /workspace/tree/put; md5sum < /workspace/tree/large.bin');
+    const [one, other] = sums.stdout.trim().split('\n');
+    expect(one).toBe(other);
+  };
+
+  it('copies files both ways in an image without a server for SFTP', copiesFiles);
+
+  it('forwards connections to ports of its loopback, 100 at once, and to nowhere else', async () => {
+    expect(await ssh.ssh(id, 'nc -lk -s 127.0.0.1 -p 7000 -e cat >/dev/null 2>&1 </dev/null &')).toMatchObject({
+      code: 0,
+    });
+    const connection = await connect();
+    const forward = (host: string, port: number) =>
+      new Promise<ClientChannel>((resolve, reject) =>
+        connection.forwardOut('127.0.0.1', 1, host, port, (error, channel) =>
+          error ? reject(error) : resolve(channel),
+        ),
+      );
+    const channels = await Promise.all(Array.from({ length: 100 }, () => forward('localhost', 7_000)));
+    const answers = await Promise.all(
+      channels.map(async (channel, index) => {
+        const said = reading(channel);
+        channel.write(`hello ${index}`);
+        await soon('it is echoed', async () => said() === `hello ${index}`);
+        return said();
+      }),
+    );
+    expect(new Set(answers).size).toBe(100);
+    for (const channel of channels) channel.end();
+    await expect(forward('localhost', 7_001)).rejects.toThrow();
+    for (const elsewhere of ['127.0.0.2', '169.254.169.254', 'example.com', '10.0.0.1']) {
+      await expect(forward(elsewhere, 80)).rejects.toThrow();
+    }
+    connection.end();
+  });
+
+  it('is not held up by a reader that stalls, nor by clients that never log in', async () => {
+    const before = rss(second.pid);
+    // From another address: those of one address share its bound.
+    const silent = Array.from({ length: 150 }, () =>
+      createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: '127.0.0.2' }).on('error', () => {}),
+    );
+    const stalled = ssh.spawn(id, [], 'cat /dev/zero');
+    const ended = outcomeOfExit(stalled);
+    stalled.stdout.pause();
+    expect(await ssh.ssh(id, 'head -c 20000000 /dev/zero')).toMatchObject({ code: 0, stdout: '\0'.repeat(20_000_000) });
+    await sleep(1_000);
+    const grown = rss(second.pid) - before;
+    expect(grown).toBeLessThan(60_000);
+    stalled.kill('SIGKILL');
+    await ended;
+    // Before they have been patient for 20 seconds they are still there, but for those above the bound of an address.
+    await soon(
+      'too many strangers are dropped',
+      async () => silent.filter(({ destroyed }) => destroyed).length >= 150 - 128,
+    );
+    for (const socket of silent) socket.destroy();
+  });
+
+  it('carries 64 MB each way unharmed', async () => {
+    const file = join(folder(), 'large');
+    writeFileSync(file, randomBytes(64_000_000));
+    const sum = createHash('md5').update(readFileSync(file)).digest('hex');
+    const before = rss(second.pid);
+    const up = ssh.spawn(id, [], 'tee /workspace/large | md5sum');
+    createReadStream(file).pipe(up.stdin);
+    expect((await outcome(up)).stdout).toContain(sum);
+    const down = ssh.spawn(id, [], 'cat /workspace/large');
+    const hash = createHash('md5');
+    let peak = 0;
+    for await (const chunk of down.stdout) {
+      hash.update(chunk as Buffer);
+      peak = Math.max(peak, rss(second.pid));
+    }
+    expect(hash.digest('hex')).toBe(sum);
+    expect(peak - before).toBeLessThan(50_000);
+  });
+
+  it('lets nobody in but the account, through either gateway', async () => {
+    const attempts: [what: string, user: string, key: KeyPair | null][] = [
+      ['a stranger’s key', id, strangersKey],
+      ['a key of nobody', id, new KeyPair()],
+      ['no key', id, null],
+      ['an instance that is not there', 'i-00000000', key],
+      ['another kind of name', 'root', key],
+      ['a name of SQL', "i-'or 1=1", key],
+    ];
+    for (const gateway of [0, 1]) {
+      const done = await Promise.all(attempts.map(([, user, with_]) => client(gateway, with_).ssh(user, 'echo in')));
+      for (const [index, { code, stdout, stderr }] of done.entries()) {
+        expect([attempts[index]![0], code, stdout]).toEqual([attempts[index]![0], 255, '']);
+        expect(stderr).toContain('Permission denied (publickey)');
+      }
+      expect(await client(gateway, key).ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
+    }
+  });
+
+  it('knows RSA keys by their newer signatures, and ECDSA ones', async () => {
+    for (const other of [new KeyPair('rsa', 3_072), new KeyPair('ecdsa', 384)]) {
+      await addKey(renter, other);
+      expect(await client(1, other).ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
+    }
+  });
+
+  it('cuts off a client that offers a thousand keys, or none', async () => {
+    let offered = 0;
+    const keys = Array.from({ length: 30 }, () => ssh2.utils.generateKeyPairSync('ed25519').private);
+    const ended = await attempt((left, _partial, next) => {
+      offered += 1;
+      next({ type: 'publickey', username: id, key: keys[offered % keys.length]! });
+      return left;
+    });
+    expect(ended).toBe('ended');
+    expect(offered).toBeLessThanOrEqual(25);
+    let none = 0;
+    await attempt((left, _partial, next) => {
+      none += 1;
+      next({ type: 'none', username: id });
+      return left;
+    });
+    expect(none).toBeLessThanOrEqual(25);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
+  });
+
+  it('ends what a removed key has opened, within two seconds, and opens nothing more for it', async () => {
+    const gone = new KeyPair();
+    const keyId = await addKey(renter, gone);
+    const children = [0, 1].map((gateway) => client(gateway, gone).spawn(id, [], 'echo begun; cat'));
+    const done = children.map(outcome);
+    await Promise.all(children.map((child) => new Promise((resolve) => child.stdout.once('data', resolve))));
+    const began = performance.now();
+    await renter.api.graphql(`mutation { removeSshKey(id: "${keyId}") { id } }`);
+    for (const { code } of await Promise.all(done)) expect(code).toBe(255);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect((await client(1, gone).ssh(id, 'echo in')).stderr).toContain('Permission denied');
+  });
+
+  it('ends a stream with its agent, and opens the next one with the next', async () => {
+    const child = ssh.spawn(id, [], 'echo begun; cat');
+    const done = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    await host.end('SIGKILL');
+    expect((await done).code).toBe(255);
+    host.start();
+    await soon('the next one works', async () => (await ssh.ssh(id, 'echo again')).stdout === 'again\n', 40_000);
+  });
+
+  it('ends at once when the instance stops, and says why there is no next one', async () => {
+    const child = ssh.spawn(id, [], 'echo begun; cat');
+    const done = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    await renter.act(id, 'stop');
+    const stopped = performance.now();
+    expect((await done).code).toBe(255);
+    expect(performance.now() - stopped).toBeLessThan(2_000);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({
+      code: 255,
+      stdout: '',
+      stderr: expect.stringContaining(`${id} is stopped`),
+    });
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED');
+  });
+
+  it('copies files by the image’s own server for SFTP, and by rsync', async () => {
+    ({ id } = await renter.deploy(host.machineId, { template: FULL }));
+    await renter.phase(id, 'RUNNING');
+    expect(await ssh.ssh(id, 'echo $0')).toMatchObject({ stdout: expect.stringContaining('bash') });
+    await copiesFiles();
+    const from = someFiles();
+    const back = folder();
+    const at = `${id}@127.0.0.1:/workspace/synced/`;
+    expect(await ssh.rsync(`${from}/`, at)).toMatchObject({ code: 0, stderr: '' });
+    expect(await ssh.rsync(at, `${back}/`)).toMatchObject({ code: 0, stderr: '' });
+    expect(digest(back)).toEqual(digest(from));
+  });
+
+  it('keeps its host key when a gateway is started again; a gateway that ends takes its connections along', async () => {
+    const child = ssh.spawn(id, [], 'echo begun; cat');
+    const done = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    expect((await second.end()).code).toBe(0);
+    expect((await done).code).toBe(255);
+    second = await startProcess(secondEnv);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
+  });
+
+  function connect(): Promise<Client> {
+    const connection = new ssh2.Client();
+    return new Promise((resolve, reject) => {
+      connection.once('ready', () => resolve(connection)).once('error', reject);
+      connection.connect({ host: '127.0.0.1', port: ports[1]!, username: id, privateKey: readFileSync(key.path) });
+    });
+  }
+
+  /** How a login ends that goes on as long as it may. */
+  function attempt(
+    authHandler: (left: unknown, partial: unknown, next: (method: object) => void) => unknown,
+  ): Promise<'in' | 'ended'> {
+    const connection = new ssh2.Client();
+    return new Promise((resolve) => {
+      connection.once('ready', () => resolve('in'));
+      connection.once('close', () => resolve('ended'));
+      connection.on('error', () => {});
+      const to = { host: '127.0.0.1', port: ports[1]!, username: id, authHandler };
+      connection.connect(to as ssh2.ConnectConfig);
+    });
+  }
+});
+
+/** For as long as a busy machine may take. */
+const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) => until(what, look, withinMs);
+
+function execOn(connection: Client, command: string): Promise<ClientChannel> {
+  return new Promise((resolve, reject) =>
+    connection.exec(command, (error, channel) => (error ? reject(error) : resolve(channel))),
+  );
+}
+
+function reading(channel: ClientChannel): () => string {
+  let said = '';
+  channel.on('data', (chunk: Buffer) => {
+    said += chunk;
+  });
+  return () => said;
+}
+
+/** Resident memory in kB. */
+function rss(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
+}
+
+function outcomeOfExit(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.once('exit', () => resolve()));
+}

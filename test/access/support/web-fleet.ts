@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { pino } from 'pino';
+import { type Gateway, openGateway } from '../../../src/compose.js';
+import { readConfig } from '../../../src/config.js';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { systemClock } from '../../../src/system-clock.js';
+import { freePort, RealFleet, type RealHost } from '../../fleet/support/real-fleet.js';
+import { client, createRenter, type Renter } from '../../support/gateway.js';
+
+export const WEB = 'web';
+export const DOMAIN = 'gpu.localhost';
+const SERVER = join(import.meta.dirname, 'web-server.mjs');
+
+/** Two gateways on one database, a host whose agent asks the first, and an instance that serves on ports 8080 to 8082. */
+export class WebFleet {
+  private constructor(
+    readonly fleet: RealFleet,
+    readonly host: RealHost,
+    /** In this process. */
+    readonly second: Gateway,
+    readonly renter: Renter,
+    readonly stranger: Renter,
+    readonly instanceId: string,
+  ) {}
+
+  static async open(): Promise<WebFleet> {
+    const fleet = await RealFleet.open();
+    await fleet.registry.push(WEB, {
+      command: ['/app/node', '/app/server.mjs'],
+      glibc: true,
+      files: nodeFiles(),
+      ports: [8081, 8080],
+    });
+    await fleet.engine.pull(`${fleet.registry.at}/${WEB}:latest`);
+    await fleet.template(WEB, `${fleet.registry.at}/${WEB}`, { ports: [8080, 8081] });
+    const [host, second] = await Promise.all([fleet.host(), secondGateway(fleet)]);
+    const [renter, stranger] = await Promise.all([1, 2].map(() => createRenter(second.deps, fleet.address)));
+    const web = new WebFleet(fleet, host, second, renter!, stranger!, await deployWeb(renter!, host));
+    await web.running();
+    return web;
+  }
+
+  /** One address for each gateway. */
+  get gateways(): string[] {
+    return [this.fleet.address, this.second.address];
+  }
+
+  hostOf(port?: number): string {
+    return `${this.instanceId}${port === undefined ? '' : `-${port}`}.${DOMAIN}`;
+  }
+
+  async running(): Promise<void> {
+    const deadline = Date.now() + 30_000;
+    for (;;) {
+      const answer = await this.ask(`{ instance(id: "${this.instanceId}") { runtime { phase message } } }`);
+      if (answer.instance.runtime.phase === 'RUNNING') return;
+      if (Date.now() > deadline) throw new Error(`does not run: ${JSON.stringify(answer)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  /** What GraphQL answers the renter; throws what it refuses. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  async ask(query: string, renter: Renter = this.renter): Promise<any> {
+    const { body } = await renter.graphql(query);
+    if (body.errors) throw new Error(body.errors[0].message);
+    return body.data;
+  }
+
+  /** Another key of the renter's account. */
+  async anotherKey(): Promise<{ id: string; renter: Renter }> {
+    const { createApiKey } = await this.ask('mutation { createApiKey { apiKey { id } secret } }');
+    const { secret, apiKey } = createApiKey;
+    return { id: apiKey.id, renter: client(this.fleet.address, secret, this.renter.accountId) };
+  }
+
+  async link(renter: Renter = this.renter, port?: number, path?: string): Promise<URL> {
+    const args = `${port === undefined ? '' : `, port: ${port}`}${path === undefined ? '' : `, path: "${path}"`}`;
+    return new URL(
+      (await this.ask(`mutation { webLink(id: "${this.instanceId}"${args}) { url } }`, renter)).webLink.url,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.second.close();
+    await this.fleet.close();
+  }
+}
+
+async function secondGateway({ env }: RealFleet): Promise<Gateway> {
+  const port = await freePort();
+  const { DATABASE_URL } = env;
+  const config = readConfig({ ...env, DATABASE_URL, PORT: String(port), STREAMS_URL: `http://127.0.0.1:${port}` });
+  return openGateway({ ...config, seed: 'none' }, systemClock, pino({ level: 'silent' }));
+}
+
+async function deployWeb(renter: Renter, host: RealHost): Promise<string> {
+  const body = { machine_id: host.machineId, template: WEB, disk_gb: 5 };
+  const answer = await renter.rest('POST', '/instances', body);
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body.id;
+}
+
+/** Node as it is here, its libraries, and what the server imports. */
+function nodeFiles(): Record<string, string> {
+  const files: Record<string, string> = {
+    'app/node': process.execPath,
+    'app/server.mjs': SERVER,
+    'app/ws': join(PACKAGE_ROOT, 'node_modules/ws'),
+  };
+  const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' });
+  for (const [, path] of libraries.matchAll(/ (\/\S+) \(/g))
+    files[`${dirname(path!).slice(1)}/${path!.split('/').at(-1)}`] = path!;
+  return files;
+}
