@@ -251,6 +251,14 @@ export const OneInstance = graphql(
         ramGb
         demo
       }
+      ssh {
+        command
+      }
+      ports {
+        port
+        open
+        url
+      }
       canStart {
         allowed
         preempts
@@ -265,6 +273,22 @@ export const OneInstance = graphql(
 `,
   [InstanceFields],
 );
+
+export const WebLink = graphql(`
+  mutation WebLink($id: ID!, $port: Int) {
+    webLink(id: $id, port: $port) {
+      url
+    }
+  }
+`);
+
+export const InstanceLogs = graphql(`
+  query InstanceLogs($id: ID!) {
+    instanceLogs(id: $id, tail: 200) {
+      text
+    }
+  }
+`);
 
 export const InstanceHistory = graphql(
   `
@@ -446,6 +470,34 @@ export const CreateApiKey = graphql(`
 export const RevokeApiKey = graphql(`
   mutation RevokeApiKey($id: ID!) {
     revokeApiKey(id: $id) {
+      id
+    }
+  }
+`);
+
+export const SshKeys = graphql(`
+  query SshKeys {
+    sshKeys {
+      id
+      type
+      fingerprint
+      comment
+      createdAt
+    }
+  }
+`);
+
+export const AddSshKey = graphql(`
+  mutation AddSshKey($publicKey: String!) {
+    addSshKey(publicKey: $publicKey) {
+      id
+    }
+  }
+`);
+
+export const RemoveSshKey = graphql(`
+  mutation RemoveSshKey($id: ID!) {
+    removeSshKey(id: $id) {
       id
     }
   }

@@ -4,7 +4,6 @@ import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { OneInstance } from '../graph/documents.js';
 import { Actions } from '../parts/actions.js';
-import { Copy } from '../parts/copy.js';
 import { Facts } from '../parts/facts.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
@@ -13,6 +12,8 @@ import { accountChanges, costNow, rateOf, secondsSince, settled } from '../state
 import { modelName, readSheet, regionName, sheet } from '../state/market.js';
 import { modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
+import { Connect } from './connect.js';
+import { Logs } from './logs.js';
 
 /** One rental: its state as it is, what it costs, and how to reach it. */
 export function InstanceScreen({ id }: { id: string }) {
@@ -95,7 +96,10 @@ export function InstanceScreen({ id }: { id: string }) {
         />
       </section>
       <div class="columns">
-        <Connect hostname={instance.hostname} isRecord={runtime === null} isOver={status === 'DESTROYED'} />
+        <div class="stack">
+          <Connect instance={instance} ssh={read?.ssh ?? null} ports={read?.ports ?? []} />
+          {runtime !== null && <Logs id={id} />}
+        </div>
         <section class="panel padded stack-tight" aria-labelledby="machine">
           <h2 id="machine">Machine</h2>
           <Facts
@@ -121,25 +125,4 @@ function useFocusWhenGone(status: string | undefined): void {
       document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
     last.current = status;
   }, [status]);
-}
-
-function Connect({ hostname, isRecord, isOver }: { hostname: string; isRecord: boolean; isOver: boolean }) {
-  return (
-    <section class="panel padded stack-tight" aria-labelledby="connect">
-      <h2 id="connect">How to connect</h2>
-      {isOver ? (
-        <p class="quiet">It is destroyed; there is nothing to connect to.</p>
-      ) : (
-        <>
-          <code class="secret">{hostname}</code>
-          <Copy text={hostname} label="Copy the host name" />
-          {isRecord && (
-            <p class="quiet small">
-              No host agent runs on this machine: the rental is a record, and no container answers here.
-            </p>
-          )}
-        </>
-      )}
-    </section>
-  );
 }

@@ -10,6 +10,7 @@ import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
+import { SshKeys } from './ssh-keys.js';
 
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
@@ -86,6 +87,7 @@ export function Keys() {
           </p>
         )}
       </section>
+      <SshKeys />
       {revoking.value !== null && (
         <Revoke
           apiKey={revoking.value}
