@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
@@ -156,6 +157,13 @@ async function deployed(owner: Renter, model: string): Promise<string> {
 async function cheapest(model: string): Promise<string> {
   const { body } = await (await renter('0')).rest('GET', `/offers?gpu=${model}&limit=1`);
   return body.data[0].machine_id;
+}
+
+/** The line of a .pub file. */
+function newSshKey(comment: string): string {
+  const raw = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+  const parts = [Buffer.from('ssh-ed25519'), raw].flatMap((part) => [Buffer.from([0, 0, 0, part.length]), part]);
+  return `ssh-ed25519 ${Buffer.concat(parts).toString('base64')} ${comment}`;
 }
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
@@ -572,6 +580,22 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipNote}`, () => {
         await page.getByText('you are signed out with it').waitFor();
         await page.getByRole('button', { name: 'Revoke', exact: true }).click();
         await heading(page, 'Sign in').waitFor();
+      });
+    });
+
+    it('adds and removes SSH keys, and says what is wrong with one', async () => {
+      const owner = await renter();
+      await withPage('/keys', owner, async ({ page }) => {
+        await page.getByRole('heading', { name: 'No SSH key yet' }).waitFor();
+        const field = page.getByLabel('Public key, the line of a .pub file');
+        await field.fill('ssh-ed25519 AAAA');
+        await page.getByRole('button', { name: 'Add the SSH key' }).click();
+        await page.getByRole('alert').waitFor();
+        await field.fill(newSshKey('laptop'));
+        await page.getByRole('button', { name: 'Add the SSH key' }).click();
+        await page.getByRole('row', { name: /laptop ssh-ed25519 SHA256:/ }).waitFor();
+        await page.getByRole('button', { name: 'Remove the SSH key laptop' }).click();
+        await page.getByRole('heading', { name: 'No SSH key yet' }).waitFor();
       });
     });
 
