@@ -168,7 +168,7 @@ describe('pages of another origin', () => {
         const { status, body } = await graphql(here, headers, query);
         expect([origin, status, body.errors[0].extensions.code]).toEqual([origin, 401, 'unauthorized']);
       }
-      expect((await follow(here, headers)).status).toBe(401);
+      expect(await (await follow(here, headers)).next()).toMatchObject({ code: 'unauthorized' });
       for (const [method, body] of [
         ['POST', { key }],
         ['DELETE', undefined],

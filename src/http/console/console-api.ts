@@ -41,7 +41,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
   const signIns = createAttempts('attempts to sign in', SIGN_INS);
   const signUps = createAttempts('new accounts', SIGN_UPS);
   const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
-  const addressOf = (request: IncomingMessage) => proxyAddr(request, isTrusted) ?? '';
+  const addressOf = (request: IncomingMessage): string | undefined => proxyAddr(request, isTrusted);
 
   const fromOwnPage: RequestHandler = (request, _response, next) => {
     if (!isOwn(request))

@@ -1,0 +1,24 @@
+import { isIPv6 } from 'node:net';
+
+const UNKNOWN = 'unknown';
+/** Groups of 16 bits in the network that a provider gives to one customer: a /64. */
+const NETWORK_GROUPS = 4;
+
+/**
+ * Stands for one customer of a provider: an IPv4 address, or the network of an IPv6 address, who has 2^64 of them. Undefined
+ * when the connection was lost already.
+ */
+export function customerOf(address: string | undefined): string {
+  if (address === undefined) return UNKNOWN;
+  const [ip] = address.split('%');
+  if (!isIPv6(ip!)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip!);
+  if (mapped !== null) return mapped[1]!;
+  const [front, back] = ip!.split('::').map((half) => (half === '' ? [] : half.split(':')));
+  const filled =
+    back === undefined ? front! : [...front!, ...Array<string>(8 - front!.length - back.length).fill('0'), ...back];
+  return `${filled
+    .slice(0, NETWORK_GROUPS)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}
