@@ -7,7 +7,7 @@ import { Keys } from './screens/keys.js';
 import { Machines } from './screens/machines.js';
 import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
-import { path } from './state/location.js';
+import { go, path, query } from './state/location.js';
 import { session } from './state/session.js';
 
 export function App() {
@@ -29,7 +29,7 @@ export function App() {
 function Screen() {
   const [, first = '', second] = path.value.split('/');
   if (first === '') return <Machines />;
-  if (first === 'sign-in') return session.value === 'in' ? <Instances /> : <SignIn />;
+  if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
   const Private = { instances: second ? InstanceScreen : Instances, money: Money, keys: Keys }[first];
   if (Private === undefined)
     return (
@@ -43,6 +43,15 @@ function Screen() {
   if (session.value === 'unknown') return <p class="quiet">One moment …</p>;
   if (session.value === 'out') return <SignIn reason="This screen shows what is yours." />;
   return <Private key={second} id={second ?? ''} />;
+}
+
+/** Signed in: on to where the sign-in was asked for, which is never another origin. */
+function GoOn() {
+  useEffect(() => {
+    const asked = new URL(query.value.get('then') ?? '/instances', location.origin);
+    go(asked.origin === location.origin ? asked.pathname + asked.search : '/instances', { replace: true });
+  }, []);
+  return null;
 }
 
 /** A new screen is announced by the focus on its heading, as a loaded page would be by its title. */
