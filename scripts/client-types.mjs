@@ -1,6 +1,6 @@
 // Writes the client's types from the OpenAPI document that the built code makes; with --check it only checks that the
-// file is up to date. It leaves out what the client does not use: headers, and the bodies of refusals, which all have
-// the same shape.
+// file is up to date. It leaves out what the client does not use: headers, examples, and the bodies of refusals, which all
+// have the same shape.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import openapiTypes, { astToString } from 'openapi-typescript';
@@ -18,7 +18,7 @@ const HEAD = `// Made by \`npm run schema\` from the OpenAPI document of src/res
 `;
 
 function successesOnly(operation) {
-  const responses = Object.entries(operation.responses).filter(([status]) => Number(status) < 400);
+  const responses = Object.entries(operation.responses).filter(([status]) => Number(status) < 300);
   return {
     ...operation,
     responses: Object.fromEntries(responses.map(([status, { headers: _, ...response }]) => [status, response])),
@@ -26,13 +26,23 @@ function successesOnly(operation) {
 }
 
 async function printTypes() {
-  const document = openApi(prepareRoutes(buildSchema()), { serverUrl: '/v1', refusals: STATUS_OF });
+  const document = openApi(prepareRoutes(buildSchema()), {
+    serverUrl: '/v1',
+    contactUrl: '/',
+    refusals: STATUS_OF,
+    offered: null,
+  });
+  const { headers: _, ...components } = document.components;
+  for (const schema of Object.values(components.schemas)) delete schema.examples;
   const paths = Object.entries(document.paths).map(([path, item]) => [
     path,
     Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, successesOnly(operation)])),
   ]);
   // A request may still omit a field that has a default.
-  const types = await openapiTypes({ ...document, paths: Object.fromEntries(paths) }, { defaultNonNullable: false });
+  const types = await openapiTypes(
+    { ...document, components, paths: Object.fromEntries(paths) },
+    { defaultNonNullable: false },
+  );
   return HEAD + astToString(types);
 }
 

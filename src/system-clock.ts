@@ -1,4 +1,4 @@
 import { type Clock, instantOf } from './domain/rules/time.js';
 
-/** The machine's clock, cut to the second. */
-export const systemClock: Clock = { now: () => instantOf(new Date()) };
+/** The machine's clock. */
+export const systemClock: Clock = { now: () => instantOf(new Date()), nowMs: () => Date.now() };

@@ -8,6 +8,7 @@ import { createClient, type GpuClient } from '../src/client/index.js';
 import { PACKAGE_ROOT } from '../src/package-root.js';
 import { buildSchema } from '../src/schema/index.js';
 import { startGateway, type TestGateway } from './support/gateway.js';
+import { dereferenced } from './support/openapi.js';
 
 const run = promisify(execFile);
 const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');
@@ -89,7 +90,7 @@ const operations: {
 
 beforeAll(async () => {
   gateway = await startGateway();
-  document = await (await fetch(`${gateway.address}/v1/openapi.json`)).json();
+  document = dereferenced(await (await fetch(`${gateway.address}/v1/openapi.json`)).json());
   for (const [path, methods] of Object.entries<Json>(document.paths)) {
     for (const [method, operation] of Object.entries<Json>(methods)) {
       const parameters: Json[] = operation.parameters ?? [];

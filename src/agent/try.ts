@@ -69,7 +69,7 @@ function howToDeploy({ machineId, gateway, gpu }: JoinedMachine): string {
   return [
     '',
     `This computer is machine ${machineId} with pretended GPUs (${gpu}). Deploy to it from another terminal:`,
-    `  GPU_API_KEY=$KEY npx gpu deploy ${machineId} --base-url ${gateway}`,
+    `  GPU_API_KEY=$KEY npx gpu-rental deploy ${machineId} --base-url ${gateway}`,
     'or',
     `  curl -X POST -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`,
     `    -d '{"machine_id":"${machineId}"}' ${gateway}/v1/instances`,

@@ -12,6 +12,8 @@ interface CommandSpec {
 }
 
 const INSTANCES = 'gpu instances --quiet 2>/dev/null';
+/** Of the service that the line names. */
+const INSTANCES_IN_BASH = `$(${INSTANCES.replace('gpu', 'gpu "${base[@]}"')})`;
 const SHELLS = { bash, zsh, fish } as const;
 
 export function addCompletionCommand(program: Command): void {
@@ -27,7 +29,12 @@ Where it goes:
   zsh   echo 'eval "$(gpu completion zsh)"' >> ~/.zshrc      (after compinit)
   fish  gpu completion fish > ~/.config/fish/completions/gpu.fish`,
     )
-    .action((shell: keyof typeof SHELLS) => printLines(SHELLS[shell](program.commands.map(specOf))));
+    .action((shell: keyof typeof SHELLS) => printLines(SHELLS[shell](specsOf(program))));
+}
+
+function specsOf({ commands }: Command): CommandSpec[] {
+  const words = commands.map((command) => command.name());
+  return [...commands.map(specOf), { name: 'help', description: 'print help for a command', options: [], words }];
 }
 
 function specOf(command: Command): CommandSpec {
@@ -46,21 +53,28 @@ function bash(commands: readonly CommandSpec[]): string[] {
   return [
     '# gpu completion for bash',
     '_gpu() {',
-    '  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= words= i',
-    '  for ((i = 1; i < COMP_CWORD; i++)); do',
-    '    case ${COMP_WORDS[i]} in',
-    '      --base-url) ((i++)) ;;',
+    // Not COMP_WORDS: there an address is split at its colons.
+    '  local words= command= base=() line i last cur prev typed=${COMP_LINE:0:COMP_POINT}',
+    '  read -ra line <<< "$typed"',
+    '  [[ $typed == *[[:space:]] ]] && line+=("")',
+    '  last=$((${#line[@]} - 1))',
+    '  cur=${line[last]} prev=${line[last-1]}',
+    '  for ((i = 1; i < last; i++)); do',
+    '    case ${line[i]} in',
+    '      --base-url) base=(--base-url "${line[i+1]}"); ((i++)) ;;',
+    '      --base-url=*) base=("${line[i]}") ;;',
     '      -*) ;;',
-    '      *) command=${COMP_WORDS[i]}; break ;;',
+    '      *) command=${line[i]}; break ;;',
     '    esac',
     '  done',
     '  case $prev in',
     ...choices.map(({ long, argChoices }) => `    ${long}) words='${argChoices!.join(' ')}' ;;`),
+    '    --base-url) ;;',
     '    *) case $command in',
-    `      '') words='${commands.map(({ name }) => name).join(' ')} help --base-url --help --version' ;;`,
+    `      '') words='${commands.map(({ name }) => name).join(' ')} --base-url --help --version' ;;`,
     ...commands.map(({ name, options, words }) => {
       const flags = [...options.map(({ long }) => long), '--help'].join(' ');
-      const rest = words === null ? `$(${INSTANCES})` : words.join(' ');
+      const rest = words === null ? INSTANCES_IN_BASH : words.join(' ');
       return `      ${name}) if [[ $cur == -* ]]; then words='${flags}'; else words="${rest}"; fi ;;`;
     }),
     '    esac ;;',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeployRequest, GpuClient, Instance, InstanceList, Runtime } from '../client/index.js';
 import { EXIT, Failure } from './failure.js';
@@ -100,7 +101,9 @@ export function addRentalCommands(program: Command): void {
       session,
       options,
       async (client) => {
-        const instance = await client.instances.deploy(requestOf(machine, options), keyOf(options));
+        const instance = await underKey(options, (write) =>
+          client.instances.deploy(requestOf(machine, options), write),
+        );
         id = instance.id;
         return instance;
       },
@@ -118,7 +121,7 @@ export function addRentalCommands(program: Command): void {
         show(
           openSession(command, { needsKey: true }),
           options,
-          (client) => client.instances.action(id, action, keyOf(options)),
+          (client) => underKey(options, (write) => client.instances.action(id, action, write)),
           ONE,
         ),
     );
@@ -168,7 +171,7 @@ async function destroy(id: string, options: WriteOptions & { yes?: boolean }, co
     lines: (body: { id: string }) => [done(`${body.id} is destroyed`)],
     ids: (body: { id: string }) => [body.id],
   };
-  await show(session, options, (client) => client.instances.destroy(id, keyOf(options)), view);
+  await show(session, options, (client) => underKey(options, (write) => client.instances.destroy(id, write)), view);
 }
 
 function withOutput(command: Command): Command {
@@ -191,8 +194,22 @@ function visibleAscii(key: string): string {
   return key;
 }
 
-function keyOf({ idempotencyKey }: WriteOptions): { idempotencyKey?: string } {
-  return idempotencyKey === undefined ? {} : { idempotencyKey };
+/** Sends a write under a key that is known before: who interrupts it is told how to learn what became of it. */
+async function underKey<Body>(
+  { idempotencyKey = randomUUID() }: WriteOptions,
+  send: (write: { idempotencyKey: string; signal: AbortSignal }) => Promise<Body>,
+): Promise<Body> {
+  const controller = new AbortController();
+  const interrupt = () => {
+    const how = `\`gpu instances\` lists what you have; the same command with --idempotency-key ${idempotencyKey} gets its answer, or does it now`;
+    controller.abort(new Failure(EXIT.interrupted, `interrupted; the service may have done it: ${how}`));
+  };
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  try {
+    return await send({ idempotencyKey, signal: controller.signal });
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
 }
 
 function requestOf(machineId: string, { template, diskGb, type }: DeployOptions): DeployRequest {

@@ -41,10 +41,13 @@ export function connect(settings: Settings, apiKey: string | undefined, json = f
     onAnswer: (answer) => {
       last = answer;
     },
-    onRetry: ({ attempt, maxAttempts, delayMs, error }) =>
-      retrying(
-        `${error.code.replaceAll('_', ' ')}; trying again in ${Math.max(1, Math.round(delayMs / 1_000))} s (${attempt + 1} of ${maxAttempts})`,
-      ),
+    onRetry: ({ attempt, maxAttempts, delayMs, error }) => {
+      const seconds = Math.max(1, Math.round(delayMs / 1_000));
+      const text = `${error.code.replaceAll('_', ' ')}; trying again in ${seconds} s (${attempt + 1} of ${maxAttempts})`;
+      if (process.stderr.isTTY) retrying(text);
+      // A wait that the service asks for may be a minute: a log has to tell why nothing happens.
+      else if (error.retryAfter !== null) process.stderr.write(`gpu: ${text}\n`);
+    },
   });
   return {
     settings,

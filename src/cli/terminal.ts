@@ -102,7 +102,9 @@ export function showProgress(text: string): Progress {
   let words = text;
   let turning: ReturnType<typeof spinner> | null = null;
   const timer = setTimeout(() => {
-    turning = spinner({ text: words, stream: process.stderr }).start();
+    // A command that listens to Ctrl-C itself ends the spinner as well.
+    const handleSignals = process.listenerCount('SIGINT') === 0;
+    turning = spinner({ text: words, stream: process.stderr, handleSignals }).start();
   }, SPINNER_AFTER_MS);
   return {
     say: (more) => {

@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The public price sheet. */
+        /**
+         * The public price sheet.
+         * @description One entry for each GPU model, with its price in each mode and the GPUs that are free now. Needs no key.
+         */
         get: operations["getPricing"];
         put?: never;
         post?: never;
@@ -28,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Machines that can be deployed now, cheapest first. */
+        /**
+         * Machines that can be deployed now, cheapest first.
+         * @description Ordered by on-demand price of the whole machine, then higher reliability, then machine id. An unknown model or region gives an empty list. Needs no key.
+         */
         get: operations["listOffers"];
         put?: never;
         post?: never;
@@ -45,7 +51,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Credit left and spend of this month, right to the second. */
+        /**
+         * Credit left and spend of this month, right to the second.
+         * @description Settled at each read: every second until now is charged. The month is the UTC month.
+         */
         get: operations["getBalance"];
         put?: never;
         post?: never;
@@ -62,10 +71,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The active instances of the account, newest first. */
+        /**
+         * The active instances of the account, newest first.
+         * @description Running and stopped instances. A destroyed one is still found by its id.
+         */
         get: operations["listInstances"];
         put?: never;
-        /** Rents a machine; the hourly rate is locked for the life of the instance. */
+        /**
+         * Rents a machine; the hourly rate is locked for the life of the instance.
+         * @description The machine must be free, or held by an interruptible instance alone if the new one is not interruptible. The balance must cover one hour of everything that the account would then be paying.
+         */
         post: operations["deployInstance"];
         delete?: never;
         options?: never;
@@ -80,11 +95,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One instance of the account, also a destroyed one. */
+        /**
+         * One instance of the account, also a destroyed one.
+         * @description State, locked price, hostname and times. An instance of another account is answered like one that does not exist.
+         */
         get: operations["getInstance"];
         put?: never;
         post?: never;
-        /** Destroys an instance: the same as the action destroy. */
+        /**
+         * Destroys an instance: the same as the action destroy.
+         * @description Allowed while the instance is running or stopped. Ends all billing and erases the disk. Leaving a reserved term early returns its discount.
+         */
         delete: operations["destroyInstance"];
         options?: never;
         head?: never;
@@ -100,7 +121,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Starts, stops or destroys an instance. */
+        /**
+         * Starts, stops or destroys an instance.
+         * @description `stop` ends GPU billing; the disk is billed until the instance is destroyed. `start` takes the same machine back if it is free and the balance covers it. `destroy` erases the disk.
+         */
         post: operations["actOnInstance"];
         delete?: never;
         options?: never;
@@ -112,12 +136,202 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        ActionRequest: {
+            /**
+             * @description What to do to the instance.
+             * @enum {string}
+             */
+            action: "start" | "stop" | "destroy";
+        };
+        /** @description The account's credit and spend, accurate to the second. */
+        Balance: {
+            /** @constant */
+            object: "balance";
+            /** @description Always USD. */
+            currency: string;
+            /** @description Credit left. Only the disks of stopped instances can take it below zero. */
+            balance: number;
+            /** @description Spend since the first of the UTC month. */
+            month_spend: number;
+        };
+        DeployRequest: {
+            /** @description The id of the machine to rent, from the offers. */
+            machine_id: string;
+            /** @description A template slug or an OCI image reference. It is recorded, not pulled. */
+            template?: string | null;
+            /** @description Disk size in GB, from 1 to the machine's free disk (the offer's disk). */
+            disk_gb?: number | null;
+            /** @description How the instance is priced. */
+            type?: ("od" | "interruptible" | "res") | null;
+        };
+        /** @description One rental of a machine. */
+        DestroyedInstance: {
+            /** @constant */
+            object: "instance";
+            /** @description `i-` and 8 hex characters. */
+            id: string;
+            /**
+             * @description State.
+             * @enum {string}
+             */
+            status: "running" | "stopped" | "destroyed";
+        };
         Error: {
             error: {
                 /** @enum {string} */
                 code: "invalid_json" | "unauthorized" | "not_found" | "no_route" | "method_not_allowed" | "deploy_failed" | "action_failed" | "idempotency_in_progress" | "payload_too_large" | "invalid_request" | "missing_machine" | "bad_action" | "idempotency_mismatch" | "rate_limited" | "internal" | "unavailable";
                 message: string;
             };
+        };
+        /** @description The price of one GPU model. */
+        GpuPrice: {
+            /** @description Slug of the model. */
+            slug: string;
+            /** @description Display name of the model. */
+            name: string;
+            /** @description Video memory of one GPU in GB. */
+            vram_gb: number;
+            /**
+             * @description Class of the model.
+             * @enum {string}
+             */
+            tier: "flagship" | "datacenter" | "consumer-flagship" | "consumer";
+            /** @description USD per GPU-hour. */
+            price_per_gpu_hour: components["schemas"]["ModePrices"];
+            /** @description Market median in USD per GPU-hour at the snapshot date; null with fewer than 5 listings. */
+            market_median: number | null;
+            /** @description GPUs in the model's offers now. */
+            available_gpus: number;
+            /** @description Address of the model's offers. */
+            url: string;
+        };
+        /** @description One rental of a machine. */
+        Instance: {
+            /** @constant */
+            object: "instance";
+            /** @description `i-` and 8 hex characters. */
+            id: string;
+            /**
+             * @description State.
+             * @enum {string}
+             */
+            status: "running" | "stopped" | "destroyed";
+            /** @description Slug of the GPU model. */
+            gpu: string;
+            /** @description GPUs of the machine. */
+            num_gpus: number;
+            /** @description Region code. */
+            region: string;
+            /** @description Template slug or OCI image reference. */
+            template: string;
+            /** @description Disk size in GB. */
+            disk_gb: number;
+            /**
+             * @description How it is priced.
+             * @enum {string}
+             */
+            type: "od" | "spot" | "res";
+            /** @description Locked rate of the whole machine in USD per hour, without disk. */
+            price_hr: number;
+            /** @description The hostname of the instance. */
+            hostname: string;
+            /**
+             * Format: date-time
+             * @description First second billed.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.
+             */
+            stopped_at: string | null;
+        };
+        InstanceList: {
+            /** @constant */
+            object: "instances";
+            data: components["schemas"]["Instance"][];
+        };
+        /** @description USD per GPU-hour in each mode, billed per second. */
+        ModePrices: {
+            /** @description On demand. */
+            on_demand: number;
+            /** @description Interruptible. */
+            interruptible: number;
+            /** @description Reserved for 3 months. */
+            reserved: number;
+        };
+        /** @description Network bandwidth in megabits per second. */
+        NetMbps: {
+            /** @description To the machine. */
+            down: number;
+            /** @description From the machine. */
+            up: number;
+        };
+        /** @description A machine that can be deployed now, with its price. */
+        Offer: {
+            /** @description The machine id that deploy takes. */
+            machine_id: string;
+            /** @description Slug of the GPU model. */
+            gpu: string;
+            /** @description GPUs in the machine, 1 to 8. It is rented whole. */
+            num_gpus: number;
+            /** @description Region code. */
+            region: string;
+            /** @description CPU model. */
+            cpu: string;
+            /** @description Virtual CPUs. */
+            vcpus: number;
+            /** @description Memory in GB. */
+            ram_gb: number;
+            /** @description Disk in GB that is free for a new instance. */
+            disk_gb: number;
+            /** @description Network bandwidth. */
+            net_mbps: components["schemas"]["NetMbps"];
+            /** @description Number of ports that can be opened to the internet. */
+            ports: number;
+            /** @description PCIe generation. */
+            pcie: number;
+            /** @description Whether the GPUs are linked by NVLink. */
+            nvlink: boolean;
+            /** @description Highest CUDA version its driver runs; empty for AMD. */
+            cuda_max: string;
+            /** @description Share of time the machine was up, 0 to 1. */
+            reliability: number;
+            /** @description Price of the whole machine. */
+            price_per_hour: components["schemas"]["OfferPrices"];
+        };
+        OfferList: {
+            /** @constant */
+            object: "offers";
+            count: number;
+            data: components["schemas"]["Offer"][];
+        };
+        /** @description USD per hour for the whole machine. */
+        OfferPrices: {
+            /** @description On demand. */
+            on_demand: number;
+            /** @description Interruptible. */
+            interruptible: number;
+        };
+        /** @description The public price sheet. */
+        PriceSheet: {
+            /** @constant */
+            object: "gpu_pricing";
+            /** @description Always USD. */
+            currency: string;
+            /** @description Always per_second. */
+            billing: string;
+            /** @description The pricing rule as text. */
+            price_rule: string;
+            /**
+             * Format: date
+             * @description The date the prices refer to.
+             */
+            market_snapshot: string;
+            /** @description Number of entries in data. */
+            count: number;
+            /** @description One entry per GPU model. */
+            data: components["schemas"]["GpuPrice"][];
         };
     };
     responses: never;
@@ -143,52 +357,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "gpu_pricing";
-                        /** @description Always USD. */
-                        currency: string;
-                        /** @description Always per_second. */
-                        billing: string;
-                        /** @description The pricing rule as text. */
-                        price_rule: string;
-                        /**
-                         * Format: date
-                         * @description The date the prices refer to.
-                         */
-                        market_snapshot: string;
-                        /** @description Number of entries in data. */
-                        count: number;
-                        /** @description One entry per GPU model. */
-                        data: {
-                            /** @description Slug of the model. */
-                            slug: string;
-                            /** @description Display name of the model. */
-                            name: string;
-                            /** @description Video memory of one GPU in GB. */
-                            vram_gb: number;
-                            /**
-                             * @description Class of the model.
-                             * @enum {string}
-                             */
-                            tier: "flagship" | "datacenter" | "consumer-flagship" | "consumer";
-                            /** @description USD per GPU-hour. */
-                            price_per_gpu_hour: {
-                                /** @description On demand. */
-                                on_demand: number;
-                                /** @description Interruptible. */
-                                interruptible: number;
-                                /** @description Reserved for 3 months. */
-                                reserved: number;
-                            };
-                            /** @description Market median in USD per GPU-hour at the snapshot date; null with fewer than 5 listings. */
-                            market_median: number | null;
-                            /** @description GPUs in the model's offers now. */
-                            available_gpus: number;
-                            /** @description Address of the model's offers. */
-                            url: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["PriceSheet"];
                 };
             };
         };
@@ -219,53 +388,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "offers";
-                        count: number;
-                        data: {
-                            /** @description The machine id that deploy takes. */
-                            machine_id: string;
-                            /** @description Slug of the GPU model. */
-                            gpu: string;
-                            /** @description GPUs in the machine, 1 to 8. It is rented whole. */
-                            num_gpus: number;
-                            /** @description Region code. */
-                            region: string;
-                            /** @description CPU model. */
-                            cpu: string;
-                            /** @description Virtual CPUs. */
-                            vcpus: number;
-                            /** @description Memory in GB. */
-                            ram_gb: number;
-                            /** @description Disk in GB that is free for a new instance. */
-                            disk_gb: number;
-                            /** @description Network bandwidth. */
-                            net_mbps: {
-                                /** @description To the machine. */
-                                down: number;
-                                /** @description From the machine. */
-                                up: number;
-                            };
-                            /** @description Number of ports that can be opened to the internet. */
-                            ports: number;
-                            /** @description PCIe generation. */
-                            pcie: number;
-                            /** @description Whether the GPUs are linked by NVLink. */
-                            nvlink: boolean;
-                            /** @description Highest CUDA version its driver runs; empty for AMD. */
-                            cuda_max: string;
-                            /** @description Share of time the machine was up, 0 to 1. */
-                            reliability: number;
-                            /** @description Price of the whole machine. */
-                            price_per_hour: {
-                                /** @description On demand. */
-                                on_demand: number;
-                                /** @description Interruptible. */
-                                interruptible: number;
-                            };
-                        }[];
-                    };
+                    "application/json": components["schemas"]["OfferList"];
                 };
             };
         };
@@ -285,16 +408,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "balance";
-                        /** @description Always USD. */
-                        currency: string;
-                        /** @description Credit left. Only the disks of stopped instances can take it below zero. */
-                        balance: number;
-                        /** @description Spend since the first of the UTC month. */
-                        month_spend: number;
-                    };
+                    "application/json": components["schemas"]["Balance"];
                 };
             };
         };
@@ -314,50 +428,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "instances";
-                        data: {
-                            /** @constant */
-                            object: "instance";
-                            /** @description `i-` and 8 hex characters. */
-                            id: string;
-                            /**
-                             * @description State.
-                             * @enum {string}
-                             */
-                            status: "running" | "stopped" | "destroyed";
-                            /** @description Slug of the GPU model. */
-                            gpu: string;
-                            /** @description GPUs of the machine. */
-                            num_gpus: number;
-                            /** @description Region code. */
-                            region: string;
-                            /** @description Template slug or OCI image reference. */
-                            template: string;
-                            /** @description Disk size in GB. */
-                            disk_gb: number;
-                            /**
-                             * @description How it is priced.
-                             * @enum {string}
-                             */
-                            type: "od" | "spot" | "res";
-                            /** @description Locked rate of the whole machine in USD per hour, without disk. */
-                            price_hr: number;
-                            /** @description The hostname of the instance. */
-                            hostname: string;
-                            /**
-                             * Format: date-time
-                             * @description First second billed.
-                             */
-                            created_at: string;
-                            /**
-                             * Format: date-time
-                             * @description Null while it runs.
-                             */
-                            stopped_at: string | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["InstanceList"];
                 };
             };
         };
@@ -374,16 +445,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description The id of the machine to rent, from the offers. */
-                    machine_id: string;
-                    /** @description A template slug or an OCI image reference. It is recorded, not pulled. */
-                    template?: string | null;
-                    /** @description Disk size in GB, from 1 to the machine's free disk (the offer's disk). */
-                    disk_gb?: number | null;
-                    /** @description How the instance is priced. */
-                    type?: ("od" | "interruptible" | "res") | null;
-                };
+                "application/json": components["schemas"]["DeployRequest"];
             };
         };
         responses: {
@@ -393,46 +455,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "instance";
-                        /** @description `i-` and 8 hex characters. */
-                        id: string;
-                        /**
-                         * @description State.
-                         * @enum {string}
-                         */
-                        status: "running" | "stopped" | "destroyed";
-                        /** @description Slug of the GPU model. */
-                        gpu: string;
-                        /** @description GPUs of the machine. */
-                        num_gpus: number;
-                        /** @description Region code. */
-                        region: string;
-                        /** @description Template slug or OCI image reference. */
-                        template: string;
-                        /** @description Disk size in GB. */
-                        disk_gb: number;
-                        /**
-                         * @description How it is priced.
-                         * @enum {string}
-                         */
-                        type: "od" | "spot" | "res";
-                        /** @description Locked rate of the whole machine in USD per hour, without disk. */
-                        price_hr: number;
-                        /** @description The hostname of the instance. */
-                        hostname: string;
-                        /**
-                         * Format: date-time
-                         * @description First second billed.
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description Null while it runs.
-                         */
-                        stopped_at: string | null;
-                    };
+                    "application/json": components["schemas"]["Instance"];
                 };
             };
         };
@@ -455,46 +478,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "instance";
-                        /** @description `i-` and 8 hex characters. */
-                        id: string;
-                        /**
-                         * @description State.
-                         * @enum {string}
-                         */
-                        status: "running" | "stopped" | "destroyed";
-                        /** @description Slug of the GPU model. */
-                        gpu: string;
-                        /** @description GPUs of the machine. */
-                        num_gpus: number;
-                        /** @description Region code. */
-                        region: string;
-                        /** @description Template slug or OCI image reference. */
-                        template: string;
-                        /** @description Disk size in GB. */
-                        disk_gb: number;
-                        /**
-                         * @description How it is priced.
-                         * @enum {string}
-                         */
-                        type: "od" | "spot" | "res";
-                        /** @description Locked rate of the whole machine in USD per hour, without disk. */
-                        price_hr: number;
-                        /** @description The hostname of the instance. */
-                        hostname: string;
-                        /**
-                         * Format: date-time
-                         * @description First second billed.
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description Null while it runs.
-                         */
-                        stopped_at: string | null;
-                    };
+                    "application/json": components["schemas"]["Instance"];
                 };
             };
         };
@@ -520,17 +504,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "instance";
-                        /** @description `i-` and 8 hex characters. */
-                        id: string;
-                        /**
-                         * @description State.
-                         * @enum {string}
-                         */
-                        status: "running" | "stopped" | "destroyed";
-                    };
+                    "application/json": components["schemas"]["DestroyedInstance"];
                 };
             };
         };
@@ -550,13 +524,12 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description What to do to the instance.
-                     * @enum {string}
-                     */
-                    action: "start" | "stop" | "destroy";
-                };
+                /**
+                 * @example {
+                 *       "action": "stop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ActionRequest"];
             };
         };
         responses: {
@@ -566,46 +539,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        object: "instance";
-                        /** @description `i-` and 8 hex characters. */
-                        id: string;
-                        /**
-                         * @description State.
-                         * @enum {string}
-                         */
-                        status: "running" | "stopped" | "destroyed";
-                        /** @description Slug of the GPU model. */
-                        gpu: string;
-                        /** @description GPUs of the machine. */
-                        num_gpus: number;
-                        /** @description Region code. */
-                        region: string;
-                        /** @description Template slug or OCI image reference. */
-                        template: string;
-                        /** @description Disk size in GB. */
-                        disk_gb: number;
-                        /**
-                         * @description How it is priced.
-                         * @enum {string}
-                         */
-                        type: "od" | "spot" | "res";
-                        /** @description Locked rate of the whole machine in USD per hour, without disk. */
-                        price_hr: number;
-                        /** @description The hostname of the instance. */
-                        hostname: string;
-                        /**
-                         * Format: date-time
-                         * @description First second billed.
-                         */
-                        created_at: string;
-                        /**
-                         * Format: date-time
-                         * @description Null while it runs.
-                         */
-                        stopped_at: string | null;
-                    };
+                    "application/json": components["schemas"]["Instance"];
                 };
             };
         };

@@ -47,7 +47,8 @@ const MAX_UNSENT = 1_000;
  * breaks it is reopened; until then `isListening` is false.
  *
  * A process that notifies `after` its transactions may die between the two. The others see that its connection is gone
- * and read everything again.
+ * and read everything again. So it tells them of its connection before it counts as listening, and until then its
+ * transactions notify.
  */
 export class Notices {
   readonly #connectionString: string;
@@ -62,7 +63,10 @@ export class Notices {
   #probe: Promise<void> | null = null;
   /** One query at a time. */
   #last: Promise<unknown> = Promise.resolve();
-  #peerPids: number[] = [];
+  /** The notice connections of other gateways, as far as is known. */
+  #peers = new Set<string>();
+  /** A peer was gone at the last probe: what it was committing then may have come after what was read since. */
+  #isLossFresh = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -131,13 +135,16 @@ export class Notices {
     const onDisconnect = () => this.#onDisconnect(client);
     client.on('error', onDisconnect).on('end', onDisconnect);
     client.on('notification', ({ payload }) => {
-      const { sender, ...notice } = JSON.parse(payload!) as Notice & { sender?: string };
-      if (sender !== this.#sender) this.#deliver(notice as Notice, false);
+      const { sender, ...news } = JSON.parse(payload!) as (Notice | Announcement) & { sender?: string };
+      if (sender === this.#sender) return;
+      if ('connection' in news) this.#peers.add(news.connection);
+      else this.#deliver(news as Notice, false);
     });
     try {
       await client.connect();
       await client.query(`listen ${CHANNEL}`);
-      this.#peerPids = await peersOf(client);
+      await client.query(ANNOUNCE, [this.#sender, CHANNEL]);
+      for (const peer of await peersOf(client)) this.#peers.add(peer);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
@@ -179,10 +186,14 @@ export class Notices {
     if (client === null || this.#probe !== null) return;
     const probe = async () => {
       await this.#last.catch(() => {});
-      const peers = await peersOf(client);
-      const gone = this.#peerPids.some((pid) => !peers.includes(pid));
-      this.#peerPids = peers;
-      if (gone) this.#reportLoss();
+      const known = [...this.#peers];
+      const peers = new Set(await peersOf(client));
+      const gone = known.filter((peer) => !peers.has(peer));
+      // One that is announced meanwhile may be missing among them: the next probe looks for it.
+      for (const peer of gone) this.#peers.delete(peer);
+      for (const peer of peers) this.#peers.add(peer);
+      if (gone.length > 0 || this.#isLossFresh) this.#reportLoss();
+      this.#isLossFresh = gone.length > 0;
     };
     this.#last = probe();
     this.#probe = this.#last
@@ -214,13 +225,25 @@ export class Notices {
   }
 }
 
-/** The server processes behind the notice connections of other gateways. */
-async function peersOf(client: pg.Client): Promise<number[]> {
-  const { rows } = await client.query<{ pid: number }>({
+/** Told to the others when a connection for notices opens. */
+interface Announcement {
+  connection: string;
+}
+
+/** Names the server process behind a connection: a process id alone is soon another's. */
+const CONNECTION = `pid || ' ' || extract(epoch from backend_start)`;
+
+const ANNOUNCE = `
+  select pg_notify($2, json_build_object('sender', $1::text, 'connection', ${CONNECTION})::text)
+  from pg_stat_activity where pid = pg_backend_pid()`;
+
+/** The notice connections of other gateways. */
+async function peersOf(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ connection: string }>({
     name: 'peers',
-    text: `select pid from pg_stat_activity
+    text: `select ${CONNECTION} as connection from pg_stat_activity
            where application_name = $1 and datname = current_database() and pid <> pg_backend_pid()`,
     values: [APPLICATION_NAME],
   });
-  return rows.map(({ pid }) => pid);
+  return rows.map(({ connection }) => connection);
 }

@@ -3,10 +3,9 @@ import express, { type Express } from 'express';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import type { Deps } from '../domain/deps.js';
-import { DomainError, STATUS_OF } from '../domain/rules/errors.js';
+import { DomainError } from '../domain/rules/errors.js';
 import type { PaymentEvent } from '../domain/topups/book-payments.js';
 import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
-import { openApi } from '../rest/openapi.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
 import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
@@ -20,6 +19,7 @@ import { GRAPHQL_PATH, isGraphql } from './graphql/read-request.js';
 import { createReadiness, type HealthOptions, liveness } from './health.js';
 import type { KeyUses } from './key-uses.js';
 import { inheritFromExpress, type Messages } from './messages.js';
+import { createOpenApi } from './openapi.js';
 import { createPaymentCallback } from './payments/callback.js';
 import { CALLBACK_PATH } from './payments/callback-path.js';
 import { createPipeline, type WebPorts } from './pipeline.js';
@@ -98,7 +98,7 @@ function createExpressApp(
 ): Express {
   const { deps, schema } = options;
   const routes = prepareRoutes(schema);
-  const document = openApi(routes, { serverUrl: `${deps.settings.publicUrl}/v1`, refusals: STATUS_OF });
+  const describe = createOpenApi(deps, routes);
 
   const app = express();
   inheritFromExpress(options.messages, app);
@@ -112,7 +112,7 @@ function createExpressApp(
   for (const path of ['/', '/healthz', '/readyz', '/v1/openapi.json']) app.all(path, named(path));
   app.get('/healthz', liveness);
   app.get('/readyz', createReadiness(options));
-  app.get('/v1/openapi.json', (_request, response) => void response.json(document));
+  app.get('/v1/openapi.json', async (_request, response) => sendJson(response, 200, JSON_TYPE, await describe()));
   app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseOtherMethods('GET, HEAD, OPTIONS'));
   app.use('/v1', createRest(schema, routes, restHooks(options, identify, answers)));
   if (deps.payments !== null) {

@@ -1,16 +1,16 @@
-import { type GraphQLOutputType, getNamedType, isObjectType } from 'graphql';
-import { z } from 'zod';
+import { bodySchema, inputSchema, type Json, objectSchema, Schemas } from './openapi-schemas.js';
 import type { PreparedInput, PreparedRoute } from './prepare.js';
-import { SPELLING } from './routes.js';
-import { elementOf, type Selected, unwrapNonNull } from './selection.js';
-
-type Json = Record<string, unknown>;
+import { TAGS } from './routes.js';
 
 /** What the routes do not say. */
 export interface OpenApiFacts {
   serverUrl: string;
+  /** Where people are told about the service. */
+  contactUrl: string;
   /** The status of each error code. */
   refusals: Readonly<Record<string, number>>;
+  /** A machine that is free now, for examples that work when they are sent; null for none. */
+  offered: { machineId: string; gpu: string; region: string } | null;
 }
 
 /** The refusals each kind of route can give (docs/behaviour.md). */
@@ -38,146 +38,140 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const REPLAYED = header('true on the kept answer of an earlier, same request.', 'string');
+/** Headers by name; operations refer to them. */
+const HEADERS: Readonly<Record<string, Json>> = {
+  'X-Request-Id': header('Names this request in the log.', 'string'),
+  'RateLimit-Limit': header('Requests in any 60 s.'),
+  'RateLimit-Remaining': header('Requests left now.'),
+  'RateLimit-Reset': header('Seconds until the whole limit is left again.'),
+  'Retry-After': header('Seconds to wait before sending the request again.'),
+  'WWW-Authenticate': header('`Bearer`.', 'string'),
+  Allow: header('The methods of this path.', 'string'),
+  'Idempotent-Replayed': header('`true` on the kept answer of an earlier, same request.', 'string'),
+  ETag: header('Names these bytes, for `If-None-Match`.', 'string'),
+  'Cache-Control': header('A shared cache may keep the answer for a second; everybody else asks again.', 'string'),
+};
+
+const COUNTED = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+const CACHED = ['ETag', 'Cache-Control'];
 
 /** Headers that particular refusals add. */
-const HEADERS_OF_REFUSALS: Readonly<Record<string, Json>> = {
-  unauthorized: { 'WWW-Authenticate': header('Bearer.', 'string') },
-  method_not_allowed: { Allow: header('The methods of this path.', 'string') },
-  rate_limited: { 'Retry-After': header('Seconds until this request would pass.') },
-  idempotency_in_progress: { 'Retry-After': header('Seconds to wait before trying again.') },
-  unavailable: { 'Retry-After': header('Seconds to wait before trying again.') },
+const HEADERS_OF_REFUSALS: Readonly<Record<string, string>> = {
+  unauthorized: 'WWW-Authenticate',
+  method_not_allowed: 'Allow',
+  rate_limited: 'Retry-After',
+  idempotency_in_progress: 'Retry-After',
+  unavailable: 'Retry-After',
 };
 const BEFORE_RATE_LIMIT = ['unauthorized', 'method_not_allowed'];
 
-const SCALARS: Readonly<Record<string, Json>> = {
-  ID: { type: 'string' },
-  String: { type: 'string' },
-  Int: { type: 'integer' },
-  Float: { type: 'number' },
-  Boolean: { type: 'boolean' },
-  USD: { type: 'number', description: 'US dollars, exact to 6 decimals.' },
-  DateTime: { type: 'string', format: 'date-time' },
-  Date: { type: 'string', format: 'date' },
-};
+const DESCRIPTION = `Rents GPU machines by the hour, billed per second. Prices and offers are public; the rest needs a key.
+
+Send an \`Idempotency-Key\` of your own with every deploy, action and destroy: when an answer is lost, the same request with the
+same key is answered with what was done, and nothing is done twice.
+
+Every refusal has the same body: \`{"error": {"code", "message"}}\`. An optional field may be null, and unknown ones are ignored.`;
 
 /** OpenAPI 3.1 of the routes, made from the definitions that validate requests and from what the documents select. */
 export function openApi(routes: readonly PreparedRoute[], facts: OpenApiFacts): Json {
+  const schemas = new Schemas();
+  const error = schemas.put('Error', errorSchema(Object.keys(facts.refusals)));
   const paths: Record<string, Json> = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, facts) };
+    const described = operation(route, facts, schemas, error);
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: described };
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'GPU rental service',
       version: '1.0.0',
-      description:
-        'Rents GPU machines by the hour, billed per second. Prices and offers are public; the rest needs a key.',
+      description: DESCRIPTION,
+      contact: { name: 'The operator of this service', url: facts.contactUrl },
+      license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
     servers: [{ url: facts.serverUrl }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: gpu_live_ and 40 hex characters.' },
       },
-      schemas: { Error: errorSchema(Object.keys(facts.refusals)) },
+      headers: HEADERS,
+      schemas: schemas.all,
     },
   };
 }
 
-function operation(route: PreparedRoute, facts: OpenApiFacts): Json {
-  const parameters = route.inputs.filter((input) => input.in !== 'body').map(parameter);
+function operation(route: PreparedRoute, facts: OpenApiFacts, schemas: Schemas, error: Json): Json {
+  const parameters = route.inputs.filter((input) => input.in !== 'body').map((input) => parameter(input, facts));
   const body = route.inputs.filter((input) => input.in === 'body');
   return {
     operationId: route.operationId,
+    tags: [route.tag],
     summary: route.summary,
+    description: route.description,
     security: route.needsKey ? [{ apiKey: [] }] : [],
     ...(parameters.length > 0 && { parameters }),
-    ...(body.length > 0 && { requestBody: requestBody(body) }),
-    responses: { [route.status]: success(route), ...refusals(route, facts) },
+    ...(route.requestSchema !== undefined && { requestBody: requestBody(body, route.requestSchema, facts, schemas) }),
+    responses: {
+      [route.status]: success(route, schemas),
+      ...(!route.needsKey && { 304: notModified() }),
+      ...refusals(route, facts, error),
+    },
   };
 }
 
-function parameter(input: PreparedInput): Json {
+function parameter(input: PreparedInput, facts: OpenApiFacts): Json {
+  const example = exampleValues(facts)[input.name];
   return {
     name: input.name,
     in: input.in,
     required: input.in === 'path',
     description: input.field.description,
     schema: inputSchema(input),
+    ...(example !== undefined && { example }),
   };
 }
 
-function requestBody(inputs: readonly PreparedInput[]): Json {
-  const required = inputs.filter((input) => input.required).map(({ name }) => name);
-  const properties = Object.fromEntries(
-    inputs.map((input) => [
-      input.name,
-      { ...nullable(input, inputSchema(input)), description: input.field.description },
-    ]),
-  );
-  return { required: true, content: { 'application/json': { schema: { type: 'object', required, properties } } } };
+function requestBody(inputs: readonly PreparedInput[], name: string, facts: OpenApiFacts, schemas: Schemas): Json {
+  const schema = schemas.put(name, bodySchema(inputs));
+  const values = exampleValues(facts);
+  const example = Object.fromEntries(inputs.map((input) => [input.name, values[input.name]]));
+  const isWhole = !Object.values(example).includes(undefined);
+  return { required: true, content: { 'application/json': { schema, ...(isWhole && { example }) } } };
 }
 
-/** An optional body field may be null, which counts as absent. */
-function nullable(input: PreparedInput, schema: Json): Json {
-  return input.required ? schema : { anyOf: [schema, { type: 'null' }] };
+/** By the name of an input: what works when it is sent as it stands. An id or a key has no such value. */
+function exampleValues({ offered }: OpenApiFacts): Json {
+  return {
+    gpu: offered?.gpu,
+    region: offered?.region,
+    machine_id: offered?.machineId,
+    template: 'pytorch',
+    disk_gb: 50,
+    type: 'od',
+    action: 'stop',
+  };
 }
 
-function inputSchema({ field, values }: PreparedInput): Json {
-  if (values !== undefined) {
-    const spelled = Object.keys(values).find((name) => values[name] === field.default);
-    return { type: 'string', enum: Object.keys(values), ...(spelled !== undefined && { default: spelled }) };
-  }
-  const { $schema: _, ...schema } = z.toJSONSchema(field.schema) as Json;
-  return { ...schema, ...(field.default !== undefined && { default: field.default }) };
-}
-
-function success(route: PreparedRoute): Json {
+function success(route: PreparedRoute, schemas: Schemas): Json {
+  const own = [...(isRepeatable(route) ? ['Idempotent-Replayed'] : []), ...(route.needsKey ? [] : CACHED)];
   return {
     description: route.status === 201 ? 'Created.' : 'Done.',
-    headers: { ...answerHeaders(route.needsKey), ...(isRepeatable(route) && { 'Idempotent-Replayed': REPLAYED }) },
-    content: { 'application/json': { schema: answerSchema(route) } },
+    headers: headersNamed([...answerHeaders(route.needsKey), ...own]),
+    content: { 'application/json': { schema: schemas.answer(route) } },
   };
 }
 
-function answerSchema({ envelope, root }: PreparedRoute): Json {
-  const object = { type: 'string', const: envelope.object };
-  if (envelope.kind === 'item') return objectSchema({ object, ...childSchemas(root.children) });
-  const item = {
-    ...(envelope.itemObject && { object: { type: 'string', const: envelope.itemObject } }),
-    ...childSchemas(root.children),
+function notModified(): Json {
+  return {
+    description: 'Not modified: `If-None-Match` names the present answer.',
+    headers: headersNamed([...answerHeaders(false), ...CACHED]),
   };
-  const data = { type: 'array', items: objectSchema(item) };
-  return objectSchema(envelope.count ? { object, count: { type: 'integer' }, data } : { object, data });
 }
 
-function childSchemas(children: readonly Selected[]): Json {
-  return Object.fromEntries(children.map((child) => [child.key, valueSchema(child, child.type)]));
-}
-
-function valueSchema(selected: Selected, type: GraphQLOutputType): Json {
-  const { nullable: mayBeNull, inner } = unwrapNonNull(type);
-  const element = elementOf(inner);
-  const schema: Json =
-    element === null ? namedSchema(selected, inner) : { type: 'array', items: valueSchema(selected, element) };
-  const described = { ...schema, description: selected.definition.description };
-  return mayBeNull ? { ...described, type: [schema.type, 'null'] } : described;
-}
-
-function namedSchema(selected: Selected, type: GraphQLOutputType): Json {
-  const named = getNamedType(type);
-  if (isObjectType(named)) return objectSchema(childSchemas(selected.children));
-  const spelling = SPELLING[named.name];
-  return spelling === undefined ? SCALARS[named.name]! : { type: 'string', enum: Object.values(spelling) };
-}
-
-function objectSchema(properties: Json): Json {
-  return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false };
-}
-
-function refusals(route: PreparedRoute, facts: OpenApiFacts): Json {
+function refusals(route: PreparedRoute, facts: OpenApiFacts, error: Json): Json {
   const hasBody = route.inputs.some((input) => input.in === 'body');
   const codes = [
     ...(route.needsKey ? WITH_KEY : []),
@@ -189,7 +183,7 @@ function refusals(route: PreparedRoute, facts: OpenApiFacts): Json {
   return Object.fromEntries(
     [...statuses].map((status) => {
       const meant = codes.filter((code) => facts.refusals[code] === status);
-      const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+      const content = { 'application/json': { schema: error } };
       return [status, { description: meant.join(', '), headers: refusalHeaders(route, meant), content }];
     }),
   );
@@ -197,7 +191,8 @@ function refusals(route: PreparedRoute, facts: OpenApiFacts): Json {
 
 function refusalHeaders(route: PreparedRoute, codes: readonly string[]): Json {
   const counted = route.needsKey && !codes.every((code) => BEFORE_RATE_LIMIT.includes(code));
-  return Object.assign(answerHeaders(counted), ...codes.map((code) => HEADERS_OF_REFUSALS[code]));
+  const own = codes.flatMap((code) => HEADERS_OF_REFUSALS[code] ?? []);
+  return headersNamed([...answerHeaders(counted), ...own]);
 }
 
 function isRepeatable(route: PreparedRoute): boolean {
@@ -208,15 +203,12 @@ function header(description: string, type = 'integer'): Json {
   return { description, schema: { type } };
 }
 
-function answerHeaders(needsKey: boolean): Json {
-  return {
-    'X-Request-Id': header('Names this request in the log.', 'string'),
-    ...(needsKey && {
-      'RateLimit-Limit': header('Requests in any 60 s.'),
-      'RateLimit-Remaining': header('Requests left now.'),
-      'RateLimit-Reset': header('Seconds until the whole limit is left again.'),
-    }),
-  };
+function answerHeaders(counted: boolean): string[] {
+  return ['X-Request-Id', ...(counted ? COUNTED : [])];
+}
+
+function headersNamed(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function errorSchema(codes: string[]): Json {

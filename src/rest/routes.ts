@@ -6,13 +6,29 @@ export interface Route {
   /** Below `/v1`; `{name}` is a path parameter. */
   path: string;
   operationId: string;
+  /** Groups the operations as the clients do. */
+  tag: Tag;
   summary: string;
+  /** Markdown: what a caller has to know beside the summary. */
+  description: string;
   /** Has one root field, aliased `result`. Aliases give the contract's names. */
   document: string;
   inputs: readonly Input[];
   status: 200 | 201;
   envelope: Envelope;
+  /** The OpenAPI names of the body that is sent, and of the answer. What is below them has the names of GraphQL. */
+  requestSchema?: string;
+  answerSchema: string;
 }
+
+export type Tag = keyof typeof TAGS;
+
+export const TAGS = {
+  Balance: 'Credit and spend of the account.',
+  GPUs: 'The price sheet. Public.',
+  Instances: 'Rentals of the account: deploy, list, start, stop, destroy.',
+  Offers: 'Machines that can be deployed now. Public.',
+} as const;
 
 /** A variable of the document. Bounds, default and description are those of the argument that takes it. */
 export interface Input {
@@ -46,7 +62,10 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/gpus/pricing',
     operationId: 'getPricing',
+    tag: 'GPUs',
     summary: 'The public price sheet.',
+    description:
+      'One entry for each GPU model, with its price in each mode and the GPUs that are free now. Needs no key.',
     document: `query getPricing { result: pricing { currency billing price_rule: priceRule market_snapshot: marketSnapshot count
       data { slug name vram_gb: vramGb tier
         price_per_gpu_hour: pricePerGpuHour { on_demand: onDemand interruptible reserved }
@@ -54,12 +73,16 @@ export const routes: readonly Route[] = [
     inputs: [],
     status: 200,
     envelope: { kind: 'item', object: 'gpu_pricing' },
+    answerSchema: 'PriceSheet',
   },
   {
     method: 'GET',
     path: '/offers',
     operationId: 'listOffers',
+    tag: 'Offers',
     summary: 'Machines that can be deployed now, cheapest first.',
+    description:
+      'Ordered by on-demand price of the whole machine, then higher reliability, then machine id. An unknown model or region gives an empty list. Needs no key.',
     document: `query listOffers($gpu: String, $region: String, $numMin: Int, $priceMax: Float, $limit: Int) {
       result: offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit) {
         machine_id: machineId gpu num_gpus: numGpus region cpu vcpus ram_gb: ramGb disk_gb: diskGb
@@ -74,32 +97,42 @@ export const routes: readonly Route[] = [
     ],
     status: 200,
     envelope: { kind: 'list', object: 'offers', count: true },
+    answerSchema: 'OfferList',
   },
   {
     method: 'GET',
     path: '/balance',
     operationId: 'getBalance',
+    tag: 'Balance',
     summary: 'Credit left and spend of this month, right to the second.',
+    description: 'Settled at each read: every second until now is charged. The month is the UTC month.',
     document: 'query getBalance { result: balance { currency balance month_spend: monthSpend } }',
     inputs: [],
     status: 200,
     envelope: { kind: 'item', object: 'balance' },
+    answerSchema: 'Balance',
   },
   {
     method: 'GET',
     path: '/instances',
     operationId: 'listInstances',
+    tag: 'Instances',
     summary: 'The active instances of the account, newest first.',
+    description: 'Running and stopped instances. A destroyed one is still found by its id.',
     document: `query listInstances { result: instances { ${INSTANCE} } }`,
     inputs: [],
     status: 200,
     envelope: { kind: 'list', object: 'instances', count: false, itemObject: 'instance' },
+    answerSchema: 'InstanceList',
   },
   {
     method: 'POST',
     path: '/instances',
     operationId: 'deployInstance',
+    tag: 'Instances',
     summary: 'Rents a machine; the hourly rate is locked for the life of the instance.',
+    description:
+      'The machine must be free, or held by an interruptible instance alone if the new one is not interruptible. The balance must cover one hour of everything that the account would then be paying.',
     document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String) {
       result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey }) {
         ${INSTANCE} } }`,
@@ -117,33 +150,46 @@ export const routes: readonly Route[] = [
     ],
     status: 201,
     envelope: { kind: 'item', object: 'instance' },
+    requestSchema: 'DeployRequest',
+    answerSchema: 'Instance',
   },
   {
     method: 'GET',
     path: '/instances/{id}',
     operationId: 'getInstance',
+    tag: 'Instances',
     summary: 'One instance of the account, also a destroyed one.',
+    description:
+      'State, locked price, hostname and times. An instance of another account is answered like one that does not exist.',
     document: `query getInstance($id: ID!) { result: instance(id: $id) { ${INSTANCE} } }`,
     inputs: [INSTANCE_ID],
     status: 200,
     envelope: { kind: 'item', object: 'instance' },
+    answerSchema: 'Instance',
   },
   {
     method: 'DELETE',
     path: '/instances/{id}',
     operationId: 'destroyInstance',
+    tag: 'Instances',
     summary: 'Destroys an instance: the same as the action destroy.',
+    description:
+      'Allowed while the instance is running or stopped. Ends all billing and erases the disk. Leaving a reserved term early returns its discount.',
     document: `mutation destroyInstance($id: ID!, $idempotencyKey: String) {
       result: action(id: $id, action: DESTROY, idempotencyKey: $idempotencyKey) { id status } }`,
     inputs: [INSTANCE_ID, IDEMPOTENCY_KEY],
     status: 200,
     envelope: { kind: 'item', object: 'instance' },
+    answerSchema: 'DestroyedInstance',
   },
   {
     method: 'POST',
     path: '/instances/{id}/actions',
     operationId: 'actOnInstance',
+    tag: 'Instances',
     summary: 'Starts, stops or destroys an instance.',
+    description:
+      '`stop` ends GPU billing; the disk is billed until the instance is destroyed. `start` takes the same machine back if it is free and the balance covers it. `destroy` erases the disk.',
     document: `mutation actOnInstance($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {
       result: action(id: $id, action: $action, idempotencyKey: $idempotencyKey) { ${INSTANCE} } }`,
     inputs: [
@@ -153,5 +199,7 @@ export const routes: readonly Route[] = [
     ],
     status: 200,
     envelope: { kind: 'item', object: 'instance' },
+    requestSchema: 'ActionRequest',
+    answerSchema: 'Instance',
   },
 ];

@@ -15,7 +15,8 @@ import {
   type Usage,
   usageOf,
 } from '../domain/instances/instances.js';
-import type { Instant } from '../domain/rules/time.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
+import { type Instant, secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
@@ -39,8 +40,8 @@ const InstanceActionKind = builder.enumType('InstanceActionKind', {
   description: 'What can be done to an instance.',
   values: {
     START: { description: 'From STOPPED. Starts it on its machine, if that is free and the balance covers it.' },
-    STOP: { description: 'From RUNNING. GPU billing ends that second.' },
-    DESTROY: { description: 'From RUNNING or STOPPED. All billing ends that second and the disk is erased.' },
+    STOP: { description: 'From RUNNING. GPU billing ends with that second.' },
+    DESTROY: { description: 'From RUNNING or STOPPED. All billing ends with that second and the disk is erased.' },
   },
 });
 
@@ -82,6 +83,10 @@ const UsageType = builder.objectRef<Usage>('InstanceUsage').implement({
     gpuCost: t.expose('gpuCost', { type: 'USD', description: 'Cost of the GPU seconds.' }),
     diskCost: t.expose('diskCost', { type: 'USD', description: 'Cost of the disk seconds.' }),
     earlyExitCost: t.expose('earlyExit', { type: 'USD', description: 'The charge for leaving a reserved term early.' }),
+    preemptionMinimum: t.expose('preemptionMinimum', {
+      type: 'USD',
+      description: `What was left of the first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds when starts that sent another instance away ended.`,
+    }),
     total: t.expose('total', { type: 'USD', description: 'The sum of all parts.' }),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which it is counted.' }),
   }),
@@ -114,7 +119,7 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
 /** Rows are made for one answer: all its figures are of the second in which the first of them was asked for. */
 const seconds = new WeakMap<object, Instant>();
 
-function secondOf(instance: InstanceRow, { clock }: Deps): Instant {
+function asOf(instance: InstanceRow, { clock }: Deps): Instant {
   const known = seconds.get(instance);
   if (known !== undefined) return known;
   const second = asOfNow(instance, clock.now());
@@ -144,7 +149,16 @@ export const InstanceType = builder.prismaObject('Instance', {
       resolve: ({ id }, _args, { deps }) => `${id}.${deps.settings.serviceDomain}`,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First second billed.' }),
-    stoppedAt: t.expose('stoppedAt', { type: 'DateTime', nullable: true, description: 'Null while it runs.' }),
+    stoppedAt: t.expose('stoppedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The end of the second it stopped in, the last that was billed for GPUs. Null while it runs.',
+    }),
+    minimumUntil: t.expose('minimumUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: `While it runs after it sent an interruptible instance away: its first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, up to this instant, are billed however early it ends. Null otherwise.`,
+    }),
     destroyedAt: t.expose('destroyedAt', { type: 'DateTime', nullable: true, description: 'Null until destroyed.' }),
     stopReason: t.expose('stopReason', { type: StopReason, nullable: true, description: 'Null while it runs.' }),
     reservedUntil: t.field({
@@ -152,22 +166,23 @@ export const InstanceType = builder.prismaObject('Instance', {
       nullable: true,
       description:
         'End of the reserved term; it moves later by every second that the instance is stopped. Null in other modes.',
-      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, secondOf(instance, deps)),
+      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, asOf(instance, deps)),
     }),
     earlyExitCost: t.field({
       type: 'USD',
       description: 'What destroying it now would cost on top of usage.',
-      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(instance, deps)),
+      // Up to the end of this second, which a destroy would take.
+      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
     }),
     usage: t.field({
       type: UsageType,
       description: 'Usage and charges so far, to this second.',
-      resolve: (instance, _args, { deps }) => usageOf(instance, secondOf(instance, deps)),
+      resolve: (instance, _args, { deps }) => usageOf(instance, asOf(instance, deps)),
     }),
     asOf: t.field({
       type: 'DateTime',
       description: 'The second that usage, earlyExitCost and reservedUntil are of.',
-      resolve: (instance, _args, { deps }) => secondOf(instance, deps),
+      resolve: (instance, _args, { deps }) => asOf(instance, deps),
     }),
     canStart: t.field({
       type: StartCheckType,

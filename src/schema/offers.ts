@@ -1,6 +1,7 @@
 import { fields } from '../domain/fields.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
 import { findOffer, findOffers, type Offer } from '../domain/inventory/offers.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { offerChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField } from './builder.js';
@@ -42,7 +43,7 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
     reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
     pricePerHour: t.expose('pricePerHour', { type: OfferPrices, description: 'Price of the whole machine.' }),
     preemptible: t.exposeBoolean('preemptible', {
-      description: 'True when an on-demand or reserved deploy would stop an interruptible instance.',
+      description: `True when an on-demand or reserved deploy would stop an interruptible instance. Such a deploy is billed for ${PREEMPTION_MINIMUM_SECONDS} seconds of GPU at least, however early it ends; renting what is free has no minimum.`,
     }),
     demo: t.exposeBoolean('demo', {
       description: 'True for a generated machine of the demonstration inventory, which does not exist.',
@@ -70,7 +71,8 @@ const offerArgs = builder.args((t) => ({
   limit: t.int(fromField(fields.limit)),
   includePreemptible: t.boolean({
     defaultValue: false,
-    description: 'Also machines that are held only by an interruptible instance.',
+    description:
+      'Also machines that are held only by an interruptible instance, which would have to leave: see `preemptible`.',
   }),
 }));
 

@@ -1,4 +1,5 @@
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
@@ -11,6 +12,9 @@ const StatementLineKind = builder.enumType('StatementLineKind', {
     GPU: { description: 'Seconds that the machine ran.' },
     DISK: { description: 'Seconds that the disk existed.' },
     EARLY_EXIT: { description: 'The discount returned for leaving a reserved term early.' },
+    PREEMPTION_MINIMUM: {
+      description: `What was left of ${PREEMPTION_MINIMUM_SECONDS} GPU seconds when a start that sent another instance away ended.`,
+    },
   },
 });
 
@@ -72,7 +76,7 @@ const StatementType = builder.objectRef<Statement>('Statement').implement({
       type: [Movement],
       description: 'Credits and adjustments in chronological order.',
     }),
-    lines: t.expose('lines', { type: [Line], description: 'Charges, by instance: GPU, disk, early exit.' }),
+    lines: t.expose('lines', { type: [Line], description: 'Charges, by instance: GPU, disk, early exit, minimum.' }),
   }),
 });
 

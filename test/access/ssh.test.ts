@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
+import { text as streamText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -167,21 +168,21 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
       'rm renamed',
       'rmdir more',
       '-get nothing-there',
-      '-rename large.bin -n',
+      '-rename -l large.bin -n',
       'ls -l',
     );
     expect(listed.code).toBe(0);
     expect(listed.stdout).toMatch(/^-rw-r----- .* 5000003 .*large\.bin$/m);
     expect(listed.stdout.split('\n')).toEqual(expect.arrayContaining(['link', 'more', 'renamed', 'sub folder']));
     expect(listed.stderr).toMatch(/nothing-there/);
-    expect(readFileSync(join(more, 'link'))).toEqual(readFileSync(join(from, 'large.bin')));
+    expect(readFileSync(join(more, 'link')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
     // Half a file is gone on with, from its middle.
     writeFileSync(join(more, 'half'), readFileSync(join(from, 'large.bin')).subarray(0, 2_000_000));
     expect(await ssh.sftp(id, `get -a /workspace/tree/large.bin ${more}/half`)).toMatchObject({ code: 0 });
-    expect(readFileSync(join(more, 'half'))).toEqual(readFileSync(join(from, 'large.bin')));
-    expect(
-      await ssh.sftp(id, `put ${more}/link /workspace/tree/put`, `put -a ${more}/link /workspace/tree/put`),
-    ).toMatchObject({ code: 0 });
+    expect(readFileSync(join(more, 'half')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
+    writeFileSync(join(more, 'first'), readFileSync(join(from, 'large.bin')).subarray(0, 2_000_000));
+    const lines = [`put ${more}/first /workspace/tree/put`, `put -a ${more}/link /workspace/tree/put`];
+    expect(await ssh.sftp(id, ...lines)).toMatchObject({ code: 0 });
     const sums = await ssh.ssh(id, 'md5sum < /workspace/tree/put; md5sum < /workspace/tree/large.bin');
     const [one, other] = sums.stdout.trim().split('\n');
     expect(one).toBe(other);
@@ -190,7 +191,7 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   it('copies files both ways in an image without a server for SFTP', copiesFiles);
 
   it('forwards connections to ports of its loopback, 100 at once, and to nowhere else', async () => {
-    expect(await ssh.ssh(id, 'nc -lk -s 127.0.0.1 -p 7000 -e cat >/dev/null 2>&1 </dev/null &')).toMatchObject({
+    expect(await ssh.ssh(id, 'echo hello > /workspace/hello; httpd -p 127.0.0.1:7000 -h /workspace')).toMatchObject({
       code: 0,
     });
     const connection = await connect();
@@ -202,15 +203,13 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
       );
     const channels = await Promise.all(Array.from({ length: 100 }, () => forward('localhost', 7_000)));
     const answers = await Promise.all(
-      channels.map(async (channel, index) => {
-        const said = reading(channel);
-        channel.write(`hello ${index}`);
-        await soon('it is echoed', async () => said() === `hello ${index}`);
-        return said();
+      channels.map(async (channel) => {
+        const answer = streamText(channel);
+        channel.write('GET /hello HTTP/1.0\r\n\r\n');
+        return answer;
       }),
     );
-    expect(new Set(answers).size).toBe(100);
-    for (const channel of channels) channel.end();
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.\d 200 OK[\s\S]*hello\n$/);
     await expect(forward('localhost', 7_001)).rejects.toThrow();
     for (const elsewhere of ['127.0.0.2', '169.254.169.254', 'example.com', '10.0.0.1']) {
       await expect(forward(elsewhere, 80)).rejects.toThrow();
@@ -267,7 +266,7 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
       ['no key', id, null],
       ['an instance that is not there', 'i-00000000', key],
       ['another kind of name', 'root', key],
-      ['a name of SQL', "i-'or 1=1", key],
+      ['almost an id', 'I-00000000', key],
     ];
     for (const gateway of [0, 1]) {
       const done = await Promise.all(attempts.map(([, user, with_]) => client(gateway, with_).ssh(user, 'echo in')));
@@ -289,18 +288,16 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   it('cuts off a client that offers a thousand keys, or none', async () => {
     let offered = 0;
     const keys = Array.from({ length: 30 }, () => ssh2.utils.generateKeyPairSync('ed25519').private);
-    const ended = await attempt((left, _partial, next) => {
+    const ended = await attempt((_left, _partial, next) => {
       offered += 1;
       next({ type: 'publickey', username: id, key: keys[offered % keys.length]! });
-      return left;
     });
     expect(ended).toBe('ended');
     expect(offered).toBeLessThanOrEqual(25);
     let none = 0;
-    await attempt((left, _partial, next) => {
+    await attempt((_left, _partial, next) => {
       none += 1;
       next({ type: 'none', username: id });
-      return left;
     });
     expect(none).toBeLessThanOrEqual(25);
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });

@@ -36,6 +36,8 @@ const CHARGED = 'every closed interval is charged once';
 const GPU_ORDER = 'GPU intervals follow each other';
 const AGREE = 'instances agree with their intervals';
 const EARLY_EXIT = 'early exits are charged';
+const SOLD_ONCE = 'no second of a machine is sold twice';
+const MINIMUM = 'whoever sent another instance away';
 
 describe('finds', () => {
   // Each by the check that is there for it: another that finds it too might not, the next time.
@@ -176,27 +178,127 @@ describe('finds', () => {
       `update account set exhausted_at = settled_at, disk_delete_at = settled_at, due_at = settled_at where not demo`,
     ],
   ])('%s', async (_name, check, sql) => {
-    const client = await domain.db.pool.connect();
-    try {
-      // The fault is planted past the triggers, seen by an audit of the same transaction, and taken back.
-      await client.query('begin');
-      await client.query('alter table ledger_entry disable trigger user');
-      await client.query(sql);
-      const query = client.query.bind(client);
-      const connection = Object.assign(Object.create(client), {
-        query: (text: string, values?: unknown[]) =>
-          /^(BEGIN|COMMIT|ROLLBACK|set transaction)/i.test(text) ? Promise.resolve() : query(text, values),
-        release: () => {},
-      });
-      const pool = Object.assign(Object.create(domain.db.pool), { connect: async () => connection });
-      const { findings } = await audit({ ...domain, db: { ...domain.db, pool } });
-      expect(findings.filter((finding) => finding.check.startsWith(check))).not.toEqual([]);
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
+    expect(await checksThatFind(domain, sql)).toContainEqual(expect.stringMatching(new RegExp(`^${check}`)));
   });
 });
+
+describe('finds, of a machine that changed hands within a second', () => {
+  let handed: TestDomain;
+  beforeAll(async () => {
+    handed = await openTestDomain();
+    const [ann, bob] = [await handed.account(), await handed.account()];
+    const machineId = await handed.machine();
+    const rent = async (who: string, mode: 'ON_DEMAND' | 'INTERRUPTIBLE') =>
+      (await deploy(handed, who, { machineId, mode, diskGb: 1 })).instance.id;
+    const anns = await rent(ann, 'INTERRUPTIBLE');
+    handed.clock.advance(10.5);
+    // Takes it from Ann for 25 seconds, and another time for good.
+    const bobs = await rent(bob, 'ON_DEMAND');
+    handed.clock.advance(25);
+    await act(handed, bob, { id: bobs, action: 'STOP' });
+    await act(handed, ann, { id: anns, action: 'START' });
+    handed.clock.advance(4);
+    await act(handed, bob, { id: bobs, action: 'START' });
+    handed.clock.advance(1);
+  });
+  afterAll(() => handed.close());
+
+  test('nothing that is not there', async () => {
+    expect((await audit(handed)).findings).toEqual([]);
+  });
+
+  const FIRST = `resource = 'GPU' and ordinal = 1 and instance_id = (select id from instance where mode = 'ON_DEMAND')`;
+  const SECOND = `resource = 'GPU' and ordinal = 2 and instance_id = (select id from instance where mode = 'ON_DEMAND')`;
+  test.each([
+    [
+      'a second sold twice',
+      SOLD_ONCE,
+      `update usage_interval set started_at = started_at - interval '1 second' where ${FIRST}`,
+    ],
+    [
+      'a second sold twice, to the one that runs now',
+      SOLD_ONCE,
+      `update usage_interval set started_at = started_at - interval '1 second' where ${SECOND}`,
+    ],
+    [
+      'a second sold twice, to one that was there meanwhile',
+      SOLD_ONCE,
+      `update usage_interval set ended_at = ended_at + interval '20 seconds'
+       where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
+    ],
+    [
+      'a start that was not billed from the end of the second that was sold',
+      GPU_ORDER,
+      `update usage_interval set started_at = started_at + interval '1 second' where ${FIRST}`,
+    ],
+    ['a minimum that was lost', MINIMUM, `delete from ledger_entry where kind = 'PREEMPTION_MINIMUM'`],
+    [
+      'a minimum of another amount',
+      MINIMUM,
+      `update ledger_entry set units = units + 1 where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum at another time than the end',
+      MINIMUM,
+      `update ledger_entry set at = at + interval '1 second' where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum that was charged twice',
+      MINIMUM,
+      `insert into ledger_entry select id || '/2', account_id, kind, units, at, instance_id from ledger_entry where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum that counts in no total',
+      TOTALS,
+      `update ledger_entry set kind = 'DISK_USAGE' where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum where nobody was sent away',
+      MINIMUM,
+      `update usage_interval set minimum_until = started_at + interval '60 seconds'
+       where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
+    ],
+    [
+      'a minimum of another length',
+      MINIMUM,
+      `update usage_interval set minimum_until = minimum_until - interval '1 second' where ${SECOND}`,
+    ],
+    [
+      'a minimum that the instance tells wrong',
+      AGREE,
+      `update instance set minimum_until = minimum_until + interval '1 second' where mode = 'ON_DEMAND'`,
+    ],
+    [
+      'a charged minimum that the instance tells wrong',
+      AGREE,
+      `update instance set minimum_units = minimum_units + 1 where mode = 'ON_DEMAND'`,
+    ],
+  ])('%s', async (_name, check, sql) => {
+    expect(await checksThatFind(handed, sql)).toContainEqual(expect.stringMatching(new RegExp(`^${check}`)));
+  });
+});
+
+/** Names of the checks that find a fault: it is planted past the triggers, seen by an audit of the same transaction, and taken back. */
+async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]> {
+  const client = await domain.db.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('alter table ledger_entry disable trigger user');
+    await client.query(sql);
+    const query = client.query.bind(client);
+    const connection = Object.assign(Object.create(client), {
+      query: (text: string, values?: unknown[]) =>
+        /^(BEGIN|COMMIT|ROLLBACK|set transaction)/i.test(text) ? Promise.resolve() : query(text, values),
+      release: () => {},
+    });
+    const pool = Object.assign(Object.create(domain.db.pool), { connect: async () => connection });
+    const { findings } = await audit({ ...domain, db: { ...domain.db, pool } });
+    return findings.map(({ check }) => check);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}
 
 test('running totals can be rebuilt from the ledger', async () => {
   const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });

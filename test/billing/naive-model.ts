@@ -6,6 +6,19 @@ import type { Clock, Instant } from '../../src/domain/rules/time.js';
  */
 type Mode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
 
+/** What happens in it: begins at `at`, ends at `end`. */
+interface Second {
+  at: Instant;
+  end: Instant;
+}
+
+interface Run {
+  from: Instant;
+  to: Instant | null;
+  /** Seconds that are paid for in any case. */
+  least: bigint;
+}
+
 export interface Rental {
   account: Renter;
   machine: string;
@@ -14,9 +27,10 @@ export interface Rental {
   diskRate: bigint;
   discount: bigint;
   from: Instant;
-  runs: { from: Instant; to: Instant | null }[];
+  runs: Run[];
   to: Instant | null;
-  exit: bigint;
+  /** What was charged at once: an early exit, the rests of minimums. */
+  charges: { at: Instant; units: bigint }[];
   why: string | null;
 }
 
@@ -31,6 +45,8 @@ interface Renter {
 }
 
 const HOUR = 3_600n;
+/** Of GPU, for sending another instance away. */
+const LEAST = 60n;
 const SHARE: Record<Mode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n, RESERVED: 65n };
 
 export class NaiveModel {
@@ -56,8 +72,8 @@ export class NaiveModel {
 
   spend(renter: Renter, at: Instant): bigint {
     return renter.rentals.reduce((sum, rental) => {
-      const exit = rental.to !== null && rental.to <= at ? rental.exit : 0n;
-      return sum + rental.gpuRate * gpuSeconds(rental, at) + rental.diskRate * overlap(rental, at) + exit;
+      const charged = rental.charges.reduce((units, charge) => units + (charge.at <= at ? charge.units : 0n), 0n);
+      return sum + rental.gpuRate * gpuSeconds(rental, at) + rental.diskRate * overlap(rental, at) + charged;
     }, 0n);
   }
 
@@ -65,30 +81,47 @@ export class NaiveModel {
     return renter.credits.reduce((sum, { units }) => sum + units, 0n);
   }
 
-  /** Lets happen what fell due before the second that accounts are looked at in; returns that second. */
+  /** Lets happen what fell due before the second of the clock; returns what the renters are seen at. */
   look(...renters: Renter[]): Instant {
-    const now = renters.reduce((latest, { written }) => (written > latest ? written : latest), this.#clock.now());
-    for (const renter of renters) this.#settle(renter, now);
-    return now;
+    return max(this.#second(renters).at, ...renters.map(({ written }) => written));
+  }
+
+  /**
+   * The second in which something is done, and its end: what begins takes the second, what ends takes the rest of it.
+   * It is never before what was written for those concerned, or sold of the machine, but for the second it ended.
+   */
+  #second(renters: readonly Renter[], machine?: string): Second {
+    const ms = BigInt(this.#clock.nowMs());
+    const known = max(this.#sold(machine), ...renters.map(({ written }) => written)) - 1n;
+    const clock = { at: ms / 1_000n, end: (ms + 999n) / 1_000n };
+    const second = clock.at < known ? { at: known, end: known + 1n } : clock;
+    for (const renter of renters) this.#settle(renter, second.at);
+    return second;
+  }
+
+  /** The end of the last second that was sold of the machine. */
+  #sold(machine: string | undefined): Instant {
+    const rentals = this.renters.flatMap((renter) => renter.rentals).filter((rental) => rental.machine === machine);
+    return max(0n, ...rentals.flatMap(({ runs }) => runs.map(({ to }) => to ?? 0n)));
   }
 
   #settle(renter: Renter, now: Instant): void {
     if (renter.exhaustedAt === null) {
       const at = this.#exhaustion(renter, now);
       if (at === null) return;
-      for (const rental of live(renter)) if (isRunning(rental)) this.#halt(rental, at, 'BALANCE_EXHAUSTED');
+      const then = { at, end: at };
+      for (const rental of live(renter)) if (isRunning(rental)) this.#halt(rental, then, 'BALANCE_EXHAUSTED');
       renter.exhaustedAt = at;
-      renter.written = at;
+      renter.written = max(renter.written, at);
     }
     const end = renter.exhaustedAt + this.#grace;
     if (end >= now || live(renter).length === 0) return;
-    for (const rental of live(renter)) this.#end(rental, end, 'BALANCE_EXHAUSTED');
-    renter.written = end;
+    for (const rental of live(renter)) this.#end(rental, { at: end, end }, 'BALANCE_EXHAUSTED');
   }
 
   /** The first second before `now`, from the last write on, whose balance is zero or less. */
   #exhaustion(renter: Renter, now: Instant): Instant | null {
-    const isDry = (at: Instant) => this.credit(renter) - this.spend(renter, at) <= 0n;
+    const isDry = (at: Instant) => this.#isDry(renter, at);
     if (live(renter).length === 0 || renter.written >= now || !isDry(now - 1n)) return null;
     let [wet, dry] = [renter.written - 1n, now - 1n];
     while (dry - wet > 1n) {
@@ -99,14 +132,18 @@ export class NaiveModel {
     return dry;
   }
 
+  #isDry(renter: Renter, at: Instant): boolean {
+    return this.credit(renter) - this.spend(renter, at) <= 0n;
+  }
+
   deploy(renter: Renter, machine: string, onDemandRate: bigint, mode: Mode, diskRate: bigint): boolean {
     const holder = this.holder(machine);
-    const at = this.look(...new Set([renter, ...(holder ? [holder.account] : [])]));
+    const second = this.#second([...new Set([renter, ...(holder ? [holder.account] : [])])], machine);
     const gpuRate = (onDemandRate * SHARE[mode]) / 100n;
-    const preempted = this.#claim(renter, machine, mode, gpuRate + diskRate, at);
+    const preempted = this.#claim(renter, machine, mode, gpuRate + diskRate, second.at);
     if (preempted === false) return false;
-    if (preempted) this.#halt(preempted, at, 'PREEMPTED');
-    const runs = [{ from: at, to: null }];
+    if (preempted) this.#halt(preempted, second, 'PREEMPTED');
+    const run = this.#run(machine, second, preempted !== null);
     const discount = onDemandRate - gpuRate;
     const made = {
       account: renter,
@@ -115,51 +152,58 @@ export class NaiveModel {
       gpuRate,
       diskRate,
       discount,
-      from: at,
-      runs,
+      from: second.at,
+      runs: [run],
       to: null,
-      exit: 0n,
+      charges: [],
       why: null,
     };
     renter.rentals.push(made);
-    renter.written = at;
+    renter.written = max(renter.written, run.from);
     return true;
+  }
+
+  /** A second that is sold is not sold again: the run begins after it. */
+  #run(machine: string, { at }: Second, preempts: boolean): Run {
+    return { from: max(at, this.#sold(machine)), to: null, least: preempts ? LEAST : 0n };
   }
 
   start(rental: Rental): boolean {
     const renter = rental.account;
     const holder = this.holder(rental.machine);
-    const at = this.look(...new Set([renter, ...(holder ? [holder.account] : [])]));
+    const second = this.#second([...new Set([renter, ...(holder ? [holder.account] : [])])], rental.machine);
     if (rental.to !== null || isRunning(rental)) return false;
-    const preempted = this.#claim(renter, rental.machine, rental.mode, rental.gpuRate, at);
+    const preempted = this.#claim(renter, rental.machine, rental.mode, rental.gpuRate, second.at);
     if (preempted === false) return false;
-    if (preempted) this.#halt(preempted, at, 'PREEMPTED');
-    rental.runs.push({ from: at, to: null });
+    if (preempted) this.#halt(preempted, second, 'PREEMPTED');
+    const run = this.#run(rental.machine, second, preempted !== null);
+    rental.runs.push(run);
     rental.why = null;
-    renter.written = at;
+    renter.written = max(renter.written, run.from);
     return true;
   }
 
   stop(rental: Rental): boolean {
-    const at = this.look(rental.account);
+    const second = this.#second([rental.account]);
     if (!isRunning(rental)) return false;
-    this.#halt(rental, at, 'USER');
+    this.#halt(rental, second, 'USER');
     return true;
   }
 
   /** The container could not be started. */
   fail(rental: Rental): void {
-    const at = this.look(rental.account);
-    if (isRunning(rental)) this.#halt(rental, at, 'START_FAILED');
+    const second = this.#second([rental.account]);
+    if (isRunning(rental)) this.#halt(rental, second, 'START_FAILED');
   }
 
   destroy(rental: Rental): boolean {
     const renter = rental.account;
-    const at = this.look(renter);
+    const second = this.#second([renter]);
     if (rental.to !== null) return false;
-    const cost = exitCost(rental, at);
-    if (cost > 0n && this.credit(renter) - this.spend(renter, at) < cost) return false;
-    this.#end(rental, at, 'USER');
+    const end = this.#endOf(rental, second);
+    const cost = exitCost(rental, end);
+    if (cost > 0n && this.credit(renter) - this.spend(renter, max(end, renter.written)) < cost) return false;
+    this.#end(rental, second, 'USER');
     return true;
   }
 
@@ -174,10 +218,10 @@ export class NaiveModel {
   }
 
   pay(renter: Renter, units: bigint): void {
-    const at = this.look(renter);
+    const { at } = this.#second([renter]);
     renter.credits.push({ at, units });
-    renter.written = at;
-    if (this.credit(renter) > this.spend(renter, at)) renter.exhaustedAt = null;
+    renter.written = max(renter.written, at);
+    if (this.credit(renter) > this.spend(renter, renter.written)) renter.exhaustedAt = null;
   }
 
   holder(machine: string): Rental | undefined {
@@ -192,21 +236,38 @@ export class NaiveModel {
       .filter((rental) => rental !== holder)
       .reduce((sum, rental) => sum + rental.diskRate + (isRunning(rental) ? rental.gpuRate : 0n), 0n);
     const kept = holder?.account === renter ? holder.diskRate : 0n;
-    if (this.credit(renter) - this.spend(renter, at) < (paying + kept + added) * HOUR) return false;
+    if (this.credit(renter) - this.spend(renter, max(at, renter.written)) < (paying + kept + added) * HOUR)
+      return false;
     return holder;
   }
 
-  #halt(rental: Rental, at: Instant, why: string): void {
-    rental.runs.at(-1)!.to = at;
-    rental.why = why;
-    rental.account.written = at;
+  /** The end of the second, but not after credit, or the grace, ran out in it. */
+  #endOf({ account, from, runs }: Rental, { at, end }: Second): Instant {
+    const last = runs.at(-1)!;
+    const isOver =
+      account.exhaustedAt === null
+        ? account.written <= at && this.#isDry(account, at)
+        : account.exhaustedAt + this.#grace === at;
+    return max(isOver ? at : end, from, last.to ?? last.from);
   }
 
-  #end(rental: Rental, at: Instant, why: string): void {
-    rental.exit = exitCost(rental, at);
-    if (isRunning(rental)) this.#halt(rental, at, why);
-    rental.to = at;
-    rental.account.written = at;
+  #halt(rental: Rental, second: Second, why: string): void {
+    const run = rental.runs.at(-1)!;
+    const to = this.#endOf(rental, second);
+    run.to = to;
+    const left = run.least - (to - run.from);
+    if (left > 0n) rental.charges.push({ at: to, units: left * rental.gpuRate });
+    rental.why = why;
+    rental.account.written = max(rental.account.written, to);
+  }
+
+  #end(rental: Rental, second: Second, why: string): void {
+    const to = this.#endOf(rental, second);
+    const units = exitCost(rental, to);
+    if (isRunning(rental)) this.#halt(rental, second, why);
+    if (units > 0n) rental.charges.push({ at: to, units });
+    rental.to = to;
+    rental.account.written = max(rental.account.written, to);
   }
 }
 
@@ -239,4 +300,8 @@ function live(renter: Renter): Rental[] {
 function overlap({ from, to }: { from: Instant; to: Instant | null }, at: Instant): bigint {
   const end = to === null || to > at ? at : to;
   return end > from ? end - from : 0n;
+}
+
+function max(first: bigint, ...others: bigint[]): bigint {
+  return others.reduce((one, other) => (other > one ? other : one), first);
 }

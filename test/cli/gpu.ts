@@ -5,7 +5,7 @@ import { type Env, type Exit, type Program, run } from '../support/process.js';
 export const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');
 const ESCAPE = '\u001b';
 /** From the cursor's leaving to its return, and the clearing of the line. */
-const SPINNER = new RegExp(`${ESCAPE}\\[\\?25l.*?${ESCAPE}\\[\\?25h(${ESCAPE}\\[1G|${ESCAPE}\\[0?K)*`, 'gs');
+export const SPINNER = new RegExp(`${ESCAPE}\\[\\?25l.*?${ESCAPE}\\[\\?25h(${ESCAPE}\\[1G|${ESCAPE}\\[0?K)*`, 'gs');
 const STYLES: Record<string, string> = {
   1: '<bold>',
   2: '<dim>',

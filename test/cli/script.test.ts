@@ -1,12 +1,14 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openWire, refusal, type Wire } from '../client/wire.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, run } from '../support/process.js';
 import { type Service, startService } from '../support/service.js';
 import { GPU, gpu, readable } from './gpu.js';
 
+const WITHOUT_SCRIPT = !String(spawnSync('script', ['--version']).stdout).includes('util-linux');
 const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
 
 let service: Service;
@@ -119,6 +121,43 @@ describe('in a script', () => {
     expect(await service.sql('select id from instance where machine_id = $1', [machine])).toEqual([
       { id: stdout.trim() },
     ]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'a deploy ended by %s tells its key, which tells what became of it',
+    async (signal) => {
+      const machine = await service.machine();
+      wire.next('lose answer', 'hang');
+      const program = run([GPU, 'deploy', machine], { ...env, GPU_BASE_URL: wire.baseUrl });
+      await expect.poll(() => wire.seen.length, { timeout: 20_000 }).toBe(2);
+      program.signal(signal);
+      const { code, stdout, stderr } = await program.ended;
+      expect([code, stdout]).toEqual([130, '']);
+      expect(stderr).toMatch(/^gpu: interrupted; the service may have done it: `gpu instances` lists [^\n]+\n$/);
+      const key = /--idempotency-key (\S+)/.exec(stderr)![1]!;
+      expect(wire.seen.map(({ headers }) => headers['idempotency-key'])).toEqual([key, key]);
+      const id = await idOf(['deploy', machine, '--idempotency-key', key]);
+      expect(await service.sql('select id from instance where machine_id = $1', [machine])).toEqual([{ id }]);
+    },
+  );
+
+  it.each([
+    ['stop', ['stop', 'i-00000000', '--idempotency-key', 'evening-1']],
+    ['destroy', ['destroy', 'i-00000000', '--yes', '--idempotency-key', 'evening-1']],
+  ])('a %s that is interrupted tells the key it was given', async (_, args) => {
+    wire.next('hang');
+    const program = run([GPU, ...args], { ...env, GPU_BASE_URL: wire.baseUrl });
+    await expect.poll(() => wire.seen.length, { timeout: 20_000 }).toBe(1);
+    program.signal('SIGINT');
+    const { code, stderr } = await program.ended;
+    expect([code, stderr]).toEqual([130, expect.stringContaining('--idempotency-key evening-1 ')]);
+  });
+
+  it('a wait that the service asks for is told, and a short one is not', async () => {
+    wire.next('lose request', refusal(429, 'rate_limited', '1'));
+    const { code, stdout, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect([code, stderr]).toEqual([0, 'gpu: rate limited; trying again in 1 s (3 of 5)\n']);
+    expect(stdout).toMatch(/^Balance /);
   });
 
   it('a deploy under a key of one’s own is done once', async () => {
@@ -288,7 +327,7 @@ describe('completion', () => {
     const bin = folder();
     writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });
     const complete = async (...words: string[]) => {
-      const script = `eval "$(gpu completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpu; echo "\${COMPREPLY[@]}"`;
+      const script = `eval "$(gpu completion bash)"; COMP_LINE="$*" COMP_POINT=\${#COMP_LINE}; _gpu; echo "\${COMPREPLY[@]}"`;
       const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
       // The prefix stands before node; bash takes that as a word it ignores.
       const prefix = ['env', `PATH=${path}`, 'bash', '--norc', '-c', `shift; ${script}`, 'bash'];
@@ -301,6 +340,32 @@ describe('completion', () => {
     expect(await complete('gpu', 'deploy', 'm-1', '--type', '')).toBe('od interruptible res');
     expect(await complete('gpu', 'completion', '')).toBe('bash zsh fish');
     expect((await complete('gpu', '--base-url', env.GPU_BASE_URL!, 'stop', 'i-')).split(' ')).toContain(id);
+    expect(await complete('gpu', `--base-url=${env.GPU_BASE_URL}`, 'help', 'des')).toBe('destroy');
+    expect(await complete('gpu', '--base-url', '')).toBe('');
+  });
+
+  // Bash splits the line itself here, at colons too.
+  it.skipIf(WITHOUT_SCRIPT)('of bash, at a prompt, behind an address and after help', async () => {
+    const { key, rest } = await service.renter('1000');
+    const { id } = (await rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    const bin = folder();
+    writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });
+    const nowhere = { ...env, GPU_API_KEY: key, GPU_BASE_URL: 'http://127.0.0.1:1/v1', TERM: 'dumb', PS1: 'ready> ' };
+    const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
+    const command = 'exec script -qefc "stty cols 200; exec bash --norc --noprofile -i" /dev/null';
+    const bash = run([], nowhere, { prefix: ['env', `PATH=${path}`, 'sh', '-c', command] });
+    onTestFinished(() => bash.signal('SIGKILL'));
+    await bash.says(/ready> /);
+    bash.stdin.write('eval "$(gpu completion bash)" && echo load"ed"\n');
+    await bash.says(/^loaded/m);
+    bash.stdin.write(`gpu --base-url ${env.GPU_BASE_URL} show i-\t\n`);
+    await bash.says(new RegExp(`^Instance +${id}`, 'm'));
+    bash.stdin.write(`gpu --base-url=${env.GPU_BASE_URL} pri\t --quiet\n`);
+    await bash.says(/^h100-sxm/m);
+    bash.stdin.write('gpu help dep\t\n');
+    await bash.says(/^Usage: gpu deploy/m);
+    bash.stdin.write('exit\n');
+    expect((await bash.ended).code).toBe(0);
   });
 
   it('of zsh and fish names every command', async () => {

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openWire, refusal, type Wire } from '../client/wire.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder } from '../support/process.js';
 import { type Service, startService } from '../support/service.js';
-import { gpuInTerminal, readable } from './gpu.js';
+import { gpuInTerminal, readable, SPINNER } from './gpu.js';
 
 const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
 const ESCAPE = '\u001b';
@@ -60,7 +60,10 @@ describe.skipIf(!says('util-linux', 'script', '--version'))('in a terminal (scri
     await expect([...lines.slice(0, 8), '…', ...lines.slice(-3)].join('\n')).toMatchFileSnapshot(
       join(SNAPSHOTS, 'pricing.terminal.txt'),
     );
-    for (const line of stdout.replaceAll(new RegExp(`${ESCAPE}\\[[\\d;?]*[a-zA-Z]`, 'g'), '').split('\r\n')) {
+    for (const line of stdout
+      .replace(SPINNER, '')
+      .replaceAll(new RegExp(`${ESCAPE}\\[[\\d;?]*[a-zA-Z]`, 'g'), '')
+      .split('\r\n')) {
       expect(line.length).toBeLessThanOrEqual(100);
     }
   });
@@ -163,6 +166,20 @@ describe.skipIf(!says('util-linux', 'script', '--version'))('in a terminal (scri
     expect(stdout).toContain('unavailable; trying again in');
     expect(stdout).toContain(`${ESCAPE}[?25h`);
     expect(readable(stdout)).toMatch(/^<dim>Balance /);
+  });
+
+  it('Ctrl-C during a deploy tells its key, and leaves no spinner behind', async () => {
+    wire.next('hang');
+    const program = gpuInTerminal(['deploy', await service.machine()], { ...env, GPU_BASE_URL: wire.baseUrl });
+    onTestFinished(() => program.signal('SIGKILL'));
+    await program.says(/Asking the service/);
+    program.stdin.write('\u0003');
+    const { code, stdout } = await program.ended;
+    expect([code, readable(stdout)]).toEqual([
+      130,
+      expect.stringMatching(/^(\^C)?<red>gpu:<\/> interrupted; .* --idempotency-key [0-9a-f-]{36} .*\n$/),
+    ]);
+    expect(stdout.lastIndexOf(`${ESCAPE}[?25h`)).toBeGreaterThan(stdout.lastIndexOf(HIDE_CURSOR));
   });
 
   it('--json on a terminal ends its line', async () => {

@@ -246,7 +246,7 @@ describe('what can not be sent is the caller’s mistake', () => {
 
 describe('the package', () => {
   it('exports the client, which needs nothing else of it', async () => {
-    const script = `const { createClient } = await import('gpu-rental-gateway/client');
+    const script = `const { createClient } = await import('gpu-rental/client');
       const sheet = await createClient({ baseUrl: '${baseUrl}' }).gpus.pricing();
       process.stdout.write(String(sheet.count));`;
     const args = ['--input-type=module', '-e', script];

@@ -1,28 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STATUS_OF } from '../../src/domain/rules/errors.js';
-import { type Operation, operationsOf, pointerOf } from '../support/openapi.js';
+import { dereferenced, type OpenApiDocument, type Operation, operationsOf, pointerOf } from '../support/openapi.js';
 import { type Service, startService } from '../support/service.js';
 import * as tables from './tables.js';
 
 let service: Service;
+/** The document, with what its references name in their place. */
+let whole: OpenApiDocument;
 let operations: Map<string, Operation>;
 
 beforeAll(async () => {
   service = await startService({ rateLimitPerMinute: 30, publicUrl: 'https://gpu.example.com' });
-  operations = new Map(
-    operationsOf(service.api.document).map((entry) => [entry.operation.operationId, entry.operation]),
-  );
+  whole = dereferenced(service.api.document);
+  operations = new Map(operationsOf(whole).map((entry) => [entry.operation.operationId, entry.operation]));
 });
 afterAll(() => service.close());
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON schemas are looked into
 type Schema = any;
+type Json = Schema;
 
 /** Every schema object within a value, with where it is. */
 function schemasIn(value: unknown, path = ''): [path: string, schema: Schema][] {
   if (typeof value !== 'object' || value === null) return [];
   const here: [string, Schema][] = 'type' in value && typeof value.type !== 'object' ? [[path, value]] : [];
-  return [...here, ...Object.entries(value).flatMap(([name, member]) => schemasIn(member, `${path}/${name}`))];
+  const members = Object.entries(value).filter(([name]) => name !== 'example' && name !== 'examples');
+  return [...here, ...members.flatMap(([name, member]) => schemasIn(member, `${path}/${name}`))];
 }
 
 function parametersOf(operationId: string): Record<string, Schema> {
@@ -68,12 +71,14 @@ describe('the document', () => {
   });
 
   it('has nothing in it that its structure does not allow', () => {
-    const { document } = service.api;
-    const allowed = ['openapi', 'info', 'servers', 'paths', 'components'];
-    expect(Object.keys(document).filter((name) => !allowed.includes(name))).toEqual([]);
-    for (const { path, operation } of operationsOf(document)) {
-      const { operationId, summary, security, parameters = [], requestBody, responses, ...rest } = operation;
+    const allowed = ['openapi', 'info', 'servers', 'tags', 'paths', 'components'];
+    expect(Object.keys(whole).filter((name) => !allowed.includes(name))).toEqual([]);
+    for (const { path, operation } of operationsOf(whole)) {
+      const { operationId, tags, summary, description, security, ...sent } = operation;
+      const { parameters = [], requestBody, responses, ...rest } = sent;
       expect(rest).toEqual({});
+      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers)$/)]);
+      expect(description.length).toBeGreaterThan(summary.length);
       expect(operationId).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
       expect(summary.length).toBeGreaterThan(10);
       expect(security).toEqual(security.length === 0 ? [] : [{ apiKey: [] }]);
@@ -88,7 +93,7 @@ describe('the document', () => {
       for (const [status, response] of Object.entries(responses)) {
         expect(status).toMatch(/^[2-5]\d\d$/);
         expect(response.description).toMatch(/^\w/);
-        expect(Object.keys(response.content)).toEqual(['application/json']);
+        expect(Object.keys(response.content ?? {})).toEqual(status === '304' ? [] : ['application/json']);
         expect(response.headers).toHaveProperty('X-Request-Id');
       }
     }
@@ -97,9 +102,16 @@ describe('the document', () => {
   it('resolves every reference and compiles every schema', () => {
     const { document } = service.api;
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference!);
-    expect(new Set(references)).toEqual(new Set(['#/components/schemas/Error']));
+    const { schemas, headers } = document.components as Schema;
+    expect([...new Set(references)].sort()).toEqual(
+      [
+        ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
+        ...Object.keys(headers).map((name) => `#/components/headers/${name}`),
+      ].sort(),
+    );
     for (const { path, method, operation } of operationsOf(document)) {
-      for (const status of Object.keys(operation.responses)) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        if (content === undefined) continue;
         const at = ['paths', path, method, 'responses', status, 'content', 'application/json', 'schema'];
         expect(service.api.validator(pointerOf(at))).toBeTypeOf('function');
       }
@@ -107,7 +119,7 @@ describe('the document', () => {
   });
 
   it('describes every parameter and body field', () => {
-    for (const { operation } of operationsOf(service.api.document)) {
+    for (const { operation } of operationsOf(whole)) {
       for (const { name, description } of operation.parameters ?? []) {
         expect([operation.operationId, name, typeof description]).toEqual([operation.operationId, name, 'string']);
         expect(description.length).toBeGreaterThan(5);
@@ -189,7 +201,10 @@ describe('the document', () => {
     const headersOf = (id: string, status: number) => Object.keys(operations.get(id)!.responses[status]!.headers!);
     expect(headersOf('getBalance', 429)).toEqual(expect.arrayContaining(['Retry-After', 'RateLimit-Limit']));
     expect(headersOf('getBalance', 401)).toContain('WWW-Authenticate');
-    expect(headersOf('listOffers', 200)).toEqual(['X-Request-Id']);
+    expect(headersOf('listOffers', 200)).toEqual(['X-Request-Id', 'ETag', 'Cache-Control']);
+    expect(headersOf('listOffers', 422)).toEqual(['X-Request-Id']);
+    const notModified = [...operations].filter(([, { responses }]) => '304' in responses).map(([id]) => id);
+    expect(notModified).toEqual(['getPricing', 'listOffers']);
   });
 
   it('knows every error code, with the body that the contract gives them', () => {
@@ -206,7 +221,7 @@ describe('the document', () => {
   });
 
   it('has the fields of the contract in their order, each required and no others', () => {
-    const named = (id: string, status: number) => operations.get(id)!.responses[status]!.content['application/json']!;
+    const named = (id: string, status: number) => operations.get(id)!.responses[status]!.content!['application/json']!;
     const expected: [id: string, status: number, table: tables.FieldTable][] = [
       ['getPricing', 200, tables.PRICE_SHEET],
       ['listOffers', 200, tables.OFFERS],
@@ -235,19 +250,41 @@ describe('the document', () => {
   }
 
   it('gives enums and formats to what has them', () => {
-    const instance = (operations.get('getInstance')!.responses[200]!.content['application/json']!.schema as Schema)
+    const instance = (operations.get('getInstance')!.responses[200]!.content!['application/json']!.schema as Schema)
       .properties;
     expect(instance.status.enum).toEqual(['running', 'stopped', 'destroyed']);
     expect(instance.type.enum).toEqual(['od', 'spot', 'res']);
     expect([instance.created_at.format, instance.stopped_at.format]).toEqual(['date-time', 'date-time']);
-    const sheet = (operations.get('getPricing')!.responses[200]!.content['application/json']!.schema as Schema)
+    const sheet = (operations.get('getPricing')!.responses[200]!.content!['application/json']!.schema as Schema)
       .properties;
     expect(sheet.market_snapshot.format).toBe('date');
     expect(sheet.data.items.properties.tier.enum).toEqual(['flagship', 'datacenter', 'consumer-flagship', 'consumer']);
   });
 
+  it('names the objects, each once', () => {
+    const { schemas } = service.api.document.components;
+    expect(Object.keys(schemas)).toEqual([
+      'ActionRequest',
+      'Balance',
+      'DeployRequest',
+      'DestroyedInstance',
+      'Error',
+      'GpuPrice',
+      'Instance',
+      'InstanceList',
+      'ModePrices',
+      'NetMbps',
+      'Offer',
+      'OfferList',
+      'OfferPrices',
+      'PriceSheet',
+    ]);
+    // No operation has a copy of its own.
+    expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
+  });
+
   it('has schemas of known types alone', () => {
-    const types = new Set(schemasIn(service.api.document.paths).flatMap(([, { type }]) => type));
+    const types = new Set(schemasIn(whole.paths).flatMap(([, { type }]) => type));
     const known = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'];
     expect([...types].filter((type) => !known.includes(type))).toEqual([]);
   });
@@ -262,6 +299,11 @@ describe('answers', () => {
     await anyone.rest('GET', '/gpus/pricing');
     await anyone.rest('GET', '/offers?limit=100');
     await anyone.rest('GET', '/offers?limit=0');
+    for (const path of ['/gpus/pricing', '/offers']) {
+      const etag = (await anyone.rest('GET', path)).headers.get('etag')!;
+      // Without a Cache-Control of its own, fetch adds one that asks for the whole answer.
+      await anyone.rest('GET', path, undefined, { 'if-none-match': etag, 'cache-control': 'max-age=0' });
+    }
     await renter.rest('GET', '/balance');
     const key = { 'idempotency-key': 'one' };
     const { body } = await renter.rest('POST', '/instances', { machine_id }, key);
@@ -298,7 +340,9 @@ describe('answers', () => {
     await poor.rest('POST', '/instances', { machine_id });
     const expected = [
       'getPricing 200',
+      'getPricing 304',
       'listOffers 200',
+      'listOffers 304',
       'listOffers 422',
       'getBalance 200',
       'getBalance 401',
@@ -369,6 +413,56 @@ describe('answers', () => {
       const body = { machine_id: await service.machine(), ...extra };
       const { status } = await renter.rest('POST', '/instances', body);
       expect([extra, status]).toEqual([extra, validate(body) ? 201 : 422]);
+    }
+  });
+});
+
+describe('examples', () => {
+  /** As somebody pastes it: the path with the examples of the query, and the body. */
+  async function requestOf(operationId: string): Promise<[path: string, body: Json]> {
+    const document: OpenApiDocument = await (await fetch(`${service.address}/v1/openapi.json`)).json();
+    const { path, operation } = operationsOf(document).find((entry) => entry.operation.operationId === operationId)!;
+    const given = (operation.parameters ?? []).filter((parameter) => parameter.example !== undefined);
+    const query = new URLSearchParams(given.map(({ name, example }) => [name, String(example)]));
+    return [`${path}?${query}`, operation.requestBody?.content['application/json']?.example as Json];
+  }
+
+  it('of a search finds something, and of a deploy rents it, again and again', async () => {
+    const renter = await service.renter('1000');
+    const machines: string[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const [search] = await requestOf('listOffers');
+      expect(search).toMatch(/gpu=.+&region=.+/);
+      const [first] = (await service.anyone.rest('GET', search)).body.data;
+      const [path, body] = await requestOf('deployInstance');
+      const { status, body: instance } = await renter.rest('POST', path, body);
+      expect([status, instance.gpu, instance.region]).toEqual([201, first.gpu, first.region]);
+      machines.push(body.machine_id);
+      const [, action] = await requestOf('actOnInstance');
+      expect((await renter.rest('POST', `/instances/${instance.id}/actions`, action)).body.status).toBe('stopped');
+      await service.sql(`update machine set state = 'DRAINED' where id = $1`, [body.machine_id]);
+    }
+    expect(new Set(machines).size).toBe(3);
+  });
+
+  it('name no machine when none is free, and no id or idempotency key ever', async () => {
+    const empty = await startService();
+    await empty.sql(`update machine set state = 'DRAINED'`);
+    const document: OpenApiDocument = await (await fetch(`${empty.address}/v1/openapi.json`)).json();
+    await empty.close();
+    const bodies = operationsOf(document).map(({ operation }) => operation.requestBody?.content['application/json']);
+    expect(bodies.filter((body) => body?.example !== undefined)).toHaveLength(1);
+    const parameters = operationsOf(service.api.document).flatMap(({ operation }) => operation.parameters ?? []);
+    const examples = parameters.filter(({ example }) => example !== undefined).map(({ name }) => name);
+    expect(examples).toEqual(['gpu', 'region']);
+  });
+
+  it('of answers fit their schemas', () => {
+    const { schemas } = service.api.document.components;
+    for (const [name, { examples }] of Object.entries(schemas)) {
+      if (name.endsWith('Request')) continue;
+      const validate = service.api.validator(`/components/schemas/${name}`);
+      for (const example of examples as unknown[]) expect([name, validate(example)]).toEqual([name, true]);
     }
   });
 });

@@ -46,6 +46,7 @@ const step = fc.oneof(
       do: fc.constant('leap' as const),
       seconds: fc.oneof(
         fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 2_500 }).map((ms) => ms / 1_000),
         fc.integer({ min: 28, max: 34 }),
         fc.integer({ min: 590, max: 610 }),
         fc.integer({ min: 600, max: 20_000 }),

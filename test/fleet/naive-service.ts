@@ -66,9 +66,10 @@ export class NaiveService {
         .filter((at): at is bigint => at !== undefined && at !== null)
         .reduce((a, b) => (a < b ? a : b));
       const waited: Seconds[] = [];
-      if (runningAt === undefined && run.to !== null && this.#failed.has(key))
-        waited.push({ from: run.from, to: run.to });
-      else if (runningAt !== undefined || run.to !== null) waited.push({ from: run.from, to: until });
+      // Whoever sent another away pays for that much in any case.
+      const from = run.from + run.least;
+      if (runningAt === undefined && run.to !== null && this.#failed.has(key)) waited.push({ from, to: run.to });
+      else if (runningAt !== undefined || run.to !== null) waited.push({ from, to: until });
       units += rental.gpuRate * secondsOf([...silences, ...waited]) + rental.diskRate * secondsOf(silences);
     }
     const owed = units - (this.#given.get(rental) ?? 0n);

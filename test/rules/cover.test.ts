@@ -58,6 +58,15 @@ describe('the balance that a deploy or start needs', () => {
     expect(cover(account('0'), USD('2'), { coverSeconds: 0n })).not.toThrow();
   });
 
+  it('is at least the minimum of a start that sends another away', () => {
+    const preempted = { accountId: 'acc-2', gpuRate: USD('1') };
+    expect(cover(account('0.033334'), USD('2'), { preempted, coverSeconds: 0n })).not.toThrow();
+    expect(cover(account('0.033333'), USD('2'), { preempted, coverSeconds: 0n })).toThrow(
+      'balance too small: 0.033333 USD does not cover 60 s of all instances, 0.033334 USD',
+    );
+    expect(cover(account('1.99'), USD('2'), { preempted })).toThrow('does not cover 1 h of all instances, 2.00 USD');
+  });
+
   it('is refused with the code of the caller', () => {
     const check = () =>
       checkCover(account('0'), AT, { addedRate: 1n, preempted: null, coverSeconds: 1n }, 'action_failed');

@@ -94,7 +94,7 @@ describe('without', () => {
 });
 
 describe('undeliveredOfStart', () => {
-  const start = { from: 1_000n, to: null, runningAt: null, failedAt: null };
+  const start = { from: 1_000n, to: null, runningAt: null, failedAt: null, minimumUntil: null };
   it('is not known while nothing ran and nothing ended', () => {
     expect(undeliveredOfStart(start)).toBeNull();
     expect(undeliveredOfStart({ ...start, failedAt: 1_005n })).toBeNull();
@@ -120,6 +120,16 @@ describe('undeliveredOfStart', () => {
       reason: 'START',
       stretch: { from: 1_000n, to: 1_010n },
     });
+  });
+
+  it('leaves out the minimum of a start that sent another instance away', () => {
+    const preempting = { ...start, minimumUntil: 1_060n };
+    const stretch = (changes: object) => undeliveredOfStart({ ...preempting, ...changes })?.stretch;
+    expect(stretch({ runningAt: 1_100n })).toEqual({ from: 1_060n, to: 1_100n });
+    expect(stretch({ to: 5_000n, failedAt: 4_999n })).toEqual({ from: 1_060n, to: 5_000n });
+    // Nothing: it ends before it begins.
+    expect(without(stretch({ runningAt: 1_030n })!, [])).toEqual([]);
+    expect(without(stretch({ to: 1_020n, failedAt: 1_019n })!, [])).toEqual([]);
   });
 });
 

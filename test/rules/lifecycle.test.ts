@@ -30,10 +30,12 @@ function account(): Account {
 }
 
 function rented(mode: 'ON_DEMAND' | 'RESERVED' = 'ON_DEMAND') {
-  const step = { account: account(), at: 10n, changes: noChanges() };
+  const step = { account: account(), at: 10n, end: 10n, changes: noChanges() };
   const machine = { id: 'm-1', gpu: 'a', numGpus: 2, region: 'x', state: 'LISTED', diskGb: 1_000 };
   const rates = { gpuRate: 100n, diskRate: 7n, onDemandRate: 150n };
-  const instance = deploy(step, { id: 'i-00000001', machine, template: 'pytorch', diskGb: 50, mode, ...rates });
+  const takeover = { soldUntil: null, preempts: false };
+  const terms = { template: 'pytorch', diskGb: 50, mode, ...rates };
+  const instance = deploy(step, { id: 'i-00000001', machine, takeover, ...terms });
   return { step, instance };
 }
 
@@ -83,6 +85,8 @@ describe('a deploy', () => {
       gpuIntervals: 1,
       reservedUntil: null,
       earlyExitUnits: 0n,
+      minimumUntil: null,
+      minimumUnits: 0n,
     });
     expect(step.account).toMatchObject({ liveInstances: 1, deployedInstances: 5, burnRate: 107n });
     expect([...step.changes.created]).toEqual([instance]);
@@ -102,26 +106,26 @@ describe('a deploy', () => {
 describe('suspending an account', () => {
   it('stops what runs in that second, once, and resuming starts nothing', () => {
     const { step, instance } = rented();
-    const later = { ...step, at: 70n };
+    const later = { ...step, at: 70n, end: 70n };
     suspend(later, [instance]);
     expect(later.account).toMatchObject({ suspendedAt: 70n, burnRate: 7n });
     expect(instance).toMatchObject({ status: 'STOPPED', stopReason: 'ACCOUNT_SUSPENDED', stoppedAt: 70n });
-    suspend({ ...step, at: 80n }, [instance]);
+    suspend({ ...step, at: 80n, end: 80n }, [instance]);
     expect(later.account.suspendedAt).toBe(70n);
-    resume({ ...step, at: 90n });
+    resume({ ...step, at: 90n, end: 90n });
     expect(later.account.suspendedAt).toBeNull();
     expect(instance.status).toBe('STOPPED');
   });
 
   it('leaves what was stopped before as it was', () => {
     const { step, instance } = rented();
-    stop({ ...step, at: 20n }, instance, 'USER');
-    suspend({ ...step, at: 70n }, [instance]);
+    stop({ ...step, at: 20n, end: 20n }, instance, 'USER');
+    suspend({ ...step, at: 70n, end: 70n }, [instance]);
     expect(instance).toMatchObject({ stoppedAt: 20n, stopReason: 'USER' });
   });
 
   it('is noted among the changes, also when nothing runs', () => {
-    const step = { account: account(), at: 5n, changes: noChanges() };
+    const step = { account: account(), at: 5n, end: 5n, changes: noChanges() };
     suspend(step, []);
     expect([...step.changes.accounts]).toEqual([step.account]);
   });
@@ -145,7 +149,7 @@ describe('the usage of an instance', () => {
   it('never goes back before its last change when a clock does', () => {
     expect(usageAt(rented().instance, 0n)).toMatchObject({ gpuSeconds: 0n, diskSeconds: 0n, total: 0n });
     const { step, instance } = rented();
-    stop({ ...step, at: 20n }, instance, 'USER');
+    stop({ ...step, at: 20n, end: 20n }, instance, 'USER');
     expect(usageAt(instance, 15n)).toMatchObject({ gpuSeconds: 10n, diskSeconds: 10n });
   });
 });

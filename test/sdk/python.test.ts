@@ -12,7 +12,7 @@ import { startGateway, type TestGateway } from '../support/gateway.js';
 const SDK = join(PACKAGE_ROOT, 'sdk/python');
 const OLDEST = [3, 9] as const;
 const LIMIT = 2;
-const MAX_RUN_MS = 60_000;
+const MAX_RUN_MS = 120_000;
 
 const python = findPython();
 

@@ -1,26 +1,30 @@
 import { domainSettings, readConfig } from '../../src/config.js';
 import type { Settings } from '../../src/domain/deps.js';
-import { type Clock, type Instant, instantOf } from '../../src/domain/rules/time.js';
+import type { Clock, Instant } from '../../src/domain/rules/time.js';
 
 /** A clock that stands still until it is told otherwise. */
 export class TestClock implements Clock {
-  #now: Instant;
+  #ms: number;
 
   constructor(start = '2026-11-20T12:00:00Z') {
-    this.#now = instantOf(new Date(start));
+    this.#ms = new Date(start).getTime();
   }
 
   now(): Instant {
-    return this.#now;
+    return BigInt(Math.floor(this.#ms / 1_000));
   }
 
-  /** Backwards too. */
+  nowMs(): number {
+    return this.#ms;
+  }
+
+  /** Backwards too, and by parts of a second, to the millisecond. */
   advance(seconds: bigint | number): void {
-    this.#now += BigInt(seconds);
+    this.#ms += Math.round(Number(seconds) * 1_000);
   }
 
   set(instant: Instant | string): void {
-    this.#now = typeof instant === 'string' ? instantOf(new Date(instant)) : instant;
+    this.#ms = typeof instant === 'string' ? new Date(instant).getTime() : Number(instant) * 1_000;
   }
 }
 

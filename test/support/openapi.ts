@@ -13,11 +13,14 @@ export interface OpenApiDocument {
 
 export interface Operation {
   operationId: string;
+  tags: string[];
   summary: string;
+  description: string;
   security: Json[];
-  parameters?: { name: string; in: string; required: boolean; description: string; schema: Json }[];
-  requestBody?: { required: boolean; content: Record<string, { schema: Json }> };
-  responses: Record<string, { description: string; headers?: Json; content: Record<string, { schema: Json }> }>;
+  parameters?: { name: string; in: string; required: boolean; description: string; schema: Json; example?: unknown }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: Json; example?: unknown }> };
+  /** 304 has no content. */
+  responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json }> }>;
 }
 
 /** What the service says of itself, and a judge of whether it keeps to it. */
@@ -66,7 +69,8 @@ export async function loadOpenApi(address: string): Promise<OpenApi> {
     if (response === undefined) throw new Error(`${name}: the document has no such answer of ${operation.operationId}`);
     seen.add(`${operation.operationId} ${answer.status}`);
     const at = ['paths', template!, method.toLowerCase(), 'responses', answer.status, 'content', 'application/json'];
-    judge(name, `${pointerOf(at)}/schema`, answer.body);
+    if (response.content !== undefined) judge(name, `${pointerOf(at)}/schema`, answer.body);
+    else if (answer.body !== null) throw new Error(`${name}: has a body`);
     checkRefusal(name, response.description, answer);
     checkHeaders(name, response.headers ?? {}, answer);
   };
@@ -105,7 +109,14 @@ function checkRefusal(name: string, description: string, { status, body }: Answe
 /** Headers that a client acts on are documented where they are sent. */
 function checkHeaders(name: string, documented: Json, { headers }: Answer): void {
   const told = new Set(Object.keys(documented).map((header) => header.toLowerCase()));
-  const relevant = ['x-request-id', 'retry-after', 'www-authenticate', 'idempotent-replayed', 'ratelimit-limit'];
+  const relevant = [
+    'x-request-id',
+    'retry-after',
+    'www-authenticate',
+    'idempotent-replayed',
+    'ratelimit-limit',
+    'etag',
+  ];
   for (const header of relevant) {
     if (headers.has(header) && !told.has(header)) throw new Error(`${name}: ${header} is sent but not documented`);
   }
@@ -126,6 +137,23 @@ export function operationsOf(document: OpenApiDocument): { path: string; method:
       .filter(([method]) => METHODS_OF_OPENAPI.has(method.toUpperCase()))
       .map(([method, operation]) => ({ path, method, operation })),
   );
+}
+
+/** The document with what its references name in their place. */
+export function dereferenced<T>(document: T): T {
+  const within = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(within);
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...rest } = value as Json;
+    const own = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, within(member)]));
+    return typeof $ref === 'string' ? { ...(within(named(document, $ref)) as Json), ...own } : own;
+  };
+  return within(document) as T;
+}
+
+function named(document: unknown, reference: string): unknown {
+  const segments = reference.replace(/^#\//, '').split('/');
+  return segments.reduce((value, segment) => (value as Json | undefined)?.[segment], document);
 }
 
 export function pointerOf(segments: readonly (string | number)[]): string {

@@ -14,7 +14,12 @@ import { useRead } from '../state/read.js';
 
 type Stated = NonNullable<ResultOf<typeof StatementDocument>['statement']>;
 
-const KINDS = { GPU: 'GPUs', DISK: 'disk', EARLY_EXIT: 'early exit' } as const;
+const KINDS = {
+  GPU: 'GPUs',
+  DISK: 'disk',
+  EARLY_EXIT: 'early exit',
+  PREEMPTION_MINIMUM: 'minimum of the start that preempted',
+} as const;
 const MOVEMENTS = { CREDIT: 'credit', ADJUSTMENT: 'adjustment', SERVICE_CREDIT: 'given back' } as const;
 const MONTHS = 12;
 /** Rows shown; the download holds all. */

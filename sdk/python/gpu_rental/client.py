@@ -14,7 +14,7 @@ class Client:
     """A client of the GPU rental gateway. Threads may share one.
 
     :param api_key: ``gpu_live_`` and 40 hex characters. Prices and offers need none, and are asked without it.
-    :param base_url: the address of the service with ``/v1``.
+    :param base_url: the address of the service with its path prefix; one without a path gets ``/v1``.
     :param timeout: seconds for one attempt: connecting, sending, and the whole answer.
     :param max_retries: how often a request is sent again after no answer, 429, 502, 503, 504 or
         ``idempotency_in_progress``; 0 for never.

@@ -40,7 +40,7 @@ log = logging.getLogger("gpu_rental")
 
 
 class Transport:
-    """Sends requests below `base_url`. Holds no state between them: threads may share it."""
+    """Sends requests below `base_url`, and below its ``/v1`` when it has no path. Holds no state between them: threads may share it."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Transport:
         self._api_key = api_key
         self._host = address.netloc
         self._endpoint = (address.hostname, address.port or (443 if address.scheme == "https" else 80))
-        self._prefix = address.path.rstrip("/")
+        self._prefix = address.path.rstrip("/") or "/v1"
         self._timeout = timeout
         self._max_retries = max_retries
         self._total_timeout = total_timeout

@@ -201,10 +201,12 @@ class TheContract(unittest.TestCase):
 
         connection = http.client.HTTPConnection(urlsplit(GATEWAY_URL).netloc, timeout=10)
         connection.request("GET", "/v1/openapi.json")
-        paths = json.loads(connection.getresponse().read())["paths"]
+        document = json.loads(connection.getresponse().read())
+        paths = document["paths"]
         connection.close()
 
-        def compare(kind: Any, schema: Any) -> None:
+        def compare(kind: Any, named: Any) -> None:
+            schema = document["components"]["schemas"][named["$ref"].rsplit("/", 1)[1]]
             fields = _fields(kind)
             self.assertEqual(set(fields), set(schema["properties"]), kind.__name__)
             for name, (field_kind, _) in fields.items():
@@ -232,8 +234,11 @@ class TheContract(unittest.TestCase):
             compare(kind, operation["responses"][status]["content"]["application/json"]["schema"])
         self.assertEqual([path for path, left in paths.items() if left], [], "routes without a method here")
 
-    def test_a_base_url_without_v1_is_told(self) -> None:
+    def test_a_base_url_without_a_path_is_completed_and_another_path_is_not(self) -> None:
         from gpu_rental import NoRoute
 
+        bare = GATEWAY_URL[: -len("/v1")]
+        for url in (bare, bare + "/"):
+            self.assertEqual(renter().via(url).balance.get().object, "balance")
         with self.assertRaises(NoRoute):
-            renter().via(GATEWAY_URL[: -len("/v1")]).balance.get()
+            renter().via(bare + "/v2").balance.get()

@@ -1,10 +1,13 @@
 """The package itself: what it needs, and what it runs on."""
 
 import ast
+import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
+import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,3 +47,19 @@ class ThePackage(unittest.TestCase):
         run = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertEqual(run.stdout, "Client(base_url='http://127.0.0.1:4000/v1') 1.0.0\n")
+
+    @unittest.skipUnless(importlib.util.find_spec("ensurepip"), "needs ensurepip: on Debian, python3-venv")
+    def test_installs_with_what_venv_brings_and_no_index(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            venv.create(directory, with_pip=True)
+            python = Path(directory, "Scripts" if os.name == "nt" else "bin", "python")
+            pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--no-index", "--quiet"]
+            script = "import gpu_rental, importlib.metadata as m; print(gpu_rental.__file__, m.version('gpu-rental-client'))"
+            subprocess.run([*pip, str(ROOT)], check=True, cwd=directory, capture_output=True)
+            run = subprocess.run([str(python), "-c", script], cwd=directory, capture_output=True, text=True)
+            self.assertEqual(run.stderr, "")
+            path, version = run.stdout.split()
+            self.assertIn("site-packages", path)
+            self.assertEqual(version, "1.0.0")
+            installed = {entry.name for entry in Path(path).parent.glob("*.*")}
+            self.assertEqual(installed, {entry.name for entry in PACKAGE.glob("*.*")})

@@ -6,6 +6,7 @@ import { type AgentStream, StreamRefused, type Streams } from '../streams.js';
 
 /** Of ssh itself: there was no command to end with a code. */
 const NO_COMMAND = 255;
+const READS_WITHIN_MS = 1_000;
 
 /** A connection that has logged in. */
 export interface Connected {
@@ -43,7 +44,11 @@ export async function withStream(
       channel.stderr.write(`${isKnown ? error.message : `the connection to ${instanceId} was cut off`}\r\n`);
     }
     finish(channel, NO_COMMAND);
-    if (isKnown && (error.reason === 'unknown' || error.reason === 'ending' || error.reason === 'stopped')) onCut();
+    if (isKnown && (error.reason === 'unknown' || error.reason === 'ending' || error.reason === 'stopped')) {
+      // A client that is told at once that the connection ends does not show why.
+      channel.once('close', onCut);
+      setTimeout(onCut, READS_WITHIN_MS).unref();
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
 import type { ServerChannel } from 'ssh2';
 import type { AgentStream } from '../streams.js';
+import { firstEvent } from './first-event.js';
 
 /** Encrypted bytes that wait for a client to read them: above it nothing more is sent to the client. */
 const MAX_UNSENT_BYTES = 1_048_576;
@@ -16,9 +17,12 @@ function sinkOf(channel: ServerChannel, socket: Socket, toStderr: boolean): Writ
   const target: Writable = toStderr ? channel.stderr : channel;
   return new Writable({
     write: (chunk, _encoding, done) => {
+      // Its packets go out together.
+      socket.cork();
+      process.nextTick(() => socket.uncork());
       target.write(chunk, () => {
         if (socket.writableLength < MAX_UNSENT_BYTES || socket.destroyed) done();
-        else socket.once('drain', done);
+        else void firstEvent(socket, 'drain', 'close').then(() => done());
       });
     },
   });

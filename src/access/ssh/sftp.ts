@@ -3,6 +3,7 @@ import type { ServerChannel } from 'ssh2';
 import type { ExecTarget } from '../../agent/stream-protocol.js';
 import type { AgentStream } from '../streams.js';
 import { type Connected, withStream } from './command.js';
+import { firstEvent } from './first-event.js';
 import { guard, joinCommand } from './join.js';
 import {
   type Attributes,
@@ -40,7 +41,7 @@ export async function serveSftp(channel: ServerChannel, connected: Connected): P
       await server.end();
       stream.end('exit 0\n');
     }
-    await new Promise<void>((resolve) => (stream.destroyed ? resolve() : void stream.once('close', resolve)));
+    if (!stream.destroyed) await firstEvent(stream, 'close');
   });
 }
 
@@ -54,11 +55,7 @@ async function firstLine(stream: AgentStream): Promise<[line: string, rest: Buff
     const chunk = stream.read() as Buffer | null;
     if (chunk !== null) read = Buffer.concat([read, chunk]);
     else if (stream.readableEnded || stream.destroyed) throw new Error('no shell');
-    else
-      await new Promise((resolve) => {
-        stream.once('readable', resolve);
-        stream.once('close', resolve);
-      });
+    else await firstEvent(stream, 'readable', 'close');
   }
   const end = read.indexOf(10);
   return [read.subarray(0, end).toString('latin1'), read.subarray(end + 1)];
@@ -98,8 +95,9 @@ class SftpServer {
   async serve(channel: ServerChannel): Promise<void> {
     this.#home = (await this.#shell.run('pwd')).toString('utf8').trim();
     let pending: Buffer = Buffer.alloc(0);
-    for await (const chunk of channel as AsyncIterable<Buffer>) {
-      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    // The channel is still to be told how it ended.
+    for await (const chunk of channel.iterator({ destroyOnReturn: false })) {
+      pending = pending.length === 0 ? (chunk as Buffer) : Buffer.concat([pending, chunk as Buffer]);
       while (pending.length >= 4) {
         const length = pending.readUInt32BE(0);
         if (length > MAX_PACKET_BYTES + 1_024 || length === 0) throw new SftpFault(STATUS.badMessage, 'no SFTP packet');
@@ -130,12 +128,7 @@ class SftpServer {
         resolve();
       });
     });
-    if (socket.writableNeedDrain && !socket.destroyed) {
-      await new Promise<void>((resolve) => {
-        socket.once('drain', resolve);
-        socket.once('close', resolve);
-      });
-    }
+    if (socket.writableNeedDrain && !socket.destroyed) await firstEvent(socket, 'drain', 'close');
   }
 
   async #answer(packet: Packet): Promise<Buffer> {
@@ -296,6 +289,7 @@ class SftpServer {
         offset === 0n ? `exec cat -- ${quote(file.path)}` : `exec tail -c +${offset + 1n} -- ${quote(file.path)}`;
       const stream = await this.#stream(from);
       stream.stderr.resume();
+      stream.on('error', () => {});
       file.reader = { stream, at: offset, left: Buffer.alloc(0) };
     }
     const bytes = await take(file.reader, length);
@@ -320,10 +314,7 @@ class SftpServer {
     writer.at += BigInt(bytes.length);
     if (writer.stream.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? 'it can’t be written');
     if (writer.stream.write(Buffer.from(bytes))) return;
-    await new Promise<void>((resolve) => {
-      writer.stream.once('drain', resolve);
-      writer.stream.once('close', resolve);
-    });
+    await firstEvent(writer.stream, 'drain', 'close');
   }
 
   /** What was written so far is in the file. */
@@ -384,18 +375,12 @@ function failureOf(stream: AgentStream): Promise<string | null> {
 /** So many bytes, fewer only at the end. */
 async function take(reader: { stream: AgentStream; left: Buffer }, length: number): Promise<Buffer> {
   const { stream } = reader;
-  stream.on('error', () => {});
   while (reader.left.length < length) {
     const chunk = stream.read() as Buffer | null;
     if (chunk !== null) reader.left = reader.left.length === 0 ? chunk : Buffer.concat([reader.left, chunk]);
     else if (stream.readableEnded) break;
     else if (stream.destroyed) throw new SftpFault(STATUS.failure, 'the connection was cut off');
-    else
-      await new Promise((resolve) => {
-        stream.once('readable', resolve);
-        stream.once('end', resolve);
-        stream.once('close', resolve);
-      });
+    else await firstEvent(stream, 'readable', 'end', 'close');
   }
   const bytes = reader.left.subarray(0, length);
   reader.left = reader.left.subarray(bytes.length);

@@ -1,5 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { DUE_AT, recomputed } from './recompute.js';
 
 /** One violation of a check. */
@@ -88,13 +89,50 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
     'GPU intervals follow each other without gap in number or overlap in time, at the locked rate',
     `select account_id, instance_id || '/gpu/' || ordinal as subject, 'does not follow the interval before it, or its rate' as detail
      from (
-       select usage_interval.*, account_id, gpu_rate, created_at,
+       select usage_interval.*, account_id, gpu_rate, created_at, machine_id,
          row_number() over each as position, lag(ended_at) over each as before, lag(ordinal) over each is null as is_first
        from usage_interval join instance on instance.id = instance_id where resource = 'GPU'
        window each as (partition by instance_id order by ordinal)
      ) numbered
-     where ordinal <> position or rate <> gpu_rate or (is_first and started_at <> created_at)
-       or (not is_first and (before is null or before > started_at))`,
+     where ordinal <> position or rate <> gpu_rate or (not is_first and (before is null or before > started_at))
+       -- Later than its creation only where the second it was made in was sold to the machine's last renter.
+       or (is_first and started_at <> created_at and (started_at < created_at or not exists (
+         select from instance other join usage_interval sold on sold.instance_id = other.id
+         where other.machine_id = numbered.machine_id and other.id <> numbered.instance_id and sold.resource = 'GPU'
+           and sold.ended_at = numbered.started_at)))`,
+  ],
+  [
+    'no second of a machine is sold twice',
+    `select account_id, instance_id || '/gpu/' || ordinal as subject, 'begins before ' || sold_until || ', when machine ' || machine_id || ' is free' as detail
+     from (
+       select usage_interval.*, account_id, machine_id, max(coalesce(ended_at, 'infinity')) over (
+         partition by machine_id order by started_at, ended_at rows between unbounded preceding and 1 preceding) as sold_until
+       from usage_interval join instance on instance.id = instance_id
+       where resource = 'GPU' and ended_at is distinct from started_at
+     ) sold where sold_until > started_at`,
+  ],
+  [
+    'whoever sent another instance away is charged the rest of the minimum, once',
+    `select coalesce(minimum.account_id, entry.account_id) as account_id, coalesce(minimum.charge_id, entry.id) as subject,
+       'minimum of ' || coalesce(minimum.units, 0) || ' units, charged ' || coalesce(-entry.units, 0) as detail
+     from (
+       select instance.id, account_id, instance.id || '/gpu/' || ordinal || '/minimum' as charge_id, ended_at,
+         rate * extract(epoch from used.minimum_until - ended_at)::bigint as units
+       from usage_interval used join instance on instance.id = instance_id
+       where ended_at < used.minimum_until
+     ) minimum
+     full join (select * from ledger_entry where kind = 'PREEMPTION_MINIMUM') entry on entry.id = minimum.charge_id
+     where entry.id is null or minimum.charge_id is null or minimum.units <> -entry.units or minimum.ended_at <> entry.at
+       or entry.account_id <> minimum.account_id or entry.instance_id <> minimum.id
+     union all
+     select account_id, instance.id || '/gpu/' || ordinal, 'has a minimum though it sent nobody away, or another than 60 s'
+     from usage_interval used join instance on instance.id = instance_id
+     where used.minimum_until is not null and (resource <> 'GPU' or mode = 'INTERRUPTIBLE'
+       or used.minimum_until <> started_at + interval '${PREEMPTION_MINIMUM_SECONDS} seconds'
+       or not exists (
+         select from instance other join usage_interval before on before.instance_id = other.id
+         where other.machine_id = instance.machine_id and other.mode = 'INTERRUPTIBLE' and before.resource = 'GPU'
+           and before.ended_at = used.started_at))`,
   ],
   [
     'instances agree with their intervals',
@@ -108,13 +146,17 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
          count(*) filter (where resource = 'DISK') as disks,
          min(started_at) filter (where resource = 'DISK') as disk_from,
          max(ended_at) filter (where resource = 'DISK') as disk_to,
-         min(rate) filter (where resource = 'DISK') as disk_rate
+         min(rate) filter (where resource = 'DISK') as disk_rate,
+         max(usage_interval.minimum_until) filter (where ended_at is null) as minimum_until,
+         coalesce(sum(rate * extract(epoch from usage_interval.minimum_until - ended_at))
+           filter (where ended_at < usage_interval.minimum_until), 0)::bigint as minimum_units
        from usage_interval group by instance_id
      ) used on used.instance_id = instance.id
      where used.instance_id is null or used.gpu_intervals <> instance.gpu_intervals or used.gpu_seconds <> instance.gpu_seconds
        or used.running_since is distinct from instance.running_since or used.disks <> 1 or used.disk_from <> created_at
        or used.disk_to is distinct from destroyed_at or used.disk_rate <> instance.disk_rate
-       or (status <> 'RUNNING' and used.last_stop is distinct from stopped_at)`,
+       or (status <> 'RUNNING' and used.last_stop is distinct from stopped_at)
+       or used.minimum_until is distinct from instance.minimum_until or used.minimum_units <> instance.minimum_units`,
   ],
   [
     'rates are those of the mode',

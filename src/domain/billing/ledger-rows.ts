@@ -3,7 +3,7 @@ import { MACHINE_CONDITION } from '../machine-condition.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import type { Account, Changes, Instance, LedgerEntry, UsageInterval } from '../rules/lifecycle.js';
 import type { Rate } from '../rules/money.js';
-import { formatInstant } from '../rules/time.js';
+import { formatInstant, type Instant } from '../rules/time.js';
 import { DUE_AT, recomputed } from './recompute.js';
 
 /** SQL of the rows that the ledger locks, reads and writes; only ledger.ts executes what writes. */
@@ -34,6 +34,8 @@ const INSTANCE_UPDATES = [
   'gpuIntervals',
   'reservedUntil',
   'earlyExitUnits',
+  'minimumUntil',
+  'minimumUnits',
 ] as const satisfies (keyof Instance)[];
 const INSTANCE_FIELDS = [
   'id',
@@ -60,6 +62,7 @@ const INTERVAL_FIELDS = [
   'rate',
   'startedAt',
   'endedAt',
+  'minimumUntil',
 ] as const satisfies (keyof UsageInterval)[];
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
@@ -84,6 +87,8 @@ export interface MachineUnderLock {
   ratePerGpu: Rate | null;
   /** The undestroyed instances on it, of any account. */
   liveInstances: Instance[];
+  /** The end of the last GPU second that was sold of it, by those that have stopped; null when none was. */
+  soldUntil: Instant | null;
 }
 
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
@@ -122,11 +127,15 @@ const LIVE_INSTANCES_ON_MACHINE = instancesWhere('live-on-machine', `machine_id 
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
 
-/** The rate of the model of machine `$1` in the newest snapshot, per GPU-hour on demand. */
-const PUBLISHED_RATE: NamedStatement = {
-  name: 'published-rate',
-  text: `select on_demand_rate as rate from gpu_price where gpu = (select gpu from machine where id = $1)
-         order by snapshot_date desc limit 1`,
+/**
+ * The rate of the model of machine `$1` in the newest snapshot, per GPU-hour on demand, and until when the machine is
+ * sold: whatever ran there and stopped has committed, because its account or the machine was locked.
+ */
+const PRICE_AND_SALES: NamedStatement = {
+  name: 'price-and-sales',
+  text: `select (select on_demand_rate from gpu_price where gpu = (select gpu from machine where id = $1)
+           order by snapshot_date desc limit 1) as "ratePerGpu",
+         (select max(stopped_at) from instance where machine_id = $1) as "soldUntil"`,
 };
 
 function instancesWhere(name: string, condition: string): NamedStatement {
@@ -135,17 +144,18 @@ function instancesWhere(name: string, condition: string): NamedStatement {
 
 /** Lock a machine, then read what a decision on it needs. */
 export function machineStatements(machineId: string): PreparedStatement[] {
-  return [LOCK_MACHINE, LIVE_INSTANCES_ON_MACHINE, PUBLISHED_RATE].map((statement) => ({
+  return [LOCK_MACHINE, LIVE_INSTANCES_ON_MACHINE, PRICE_AND_SALES].map((statement) => ({
     ...statement,
     values: [machineId],
   }));
 }
 
-export function machineRows([machines, live, rates]: readonly object[][]) {
-  const machine = machines![0] as Omit<MachineUnderLock, 'liveInstances' | 'ratePerGpu'> | undefined;
-  const { rate: ratePerGpu = null } = (rates![0] ?? {}) as { rate?: Rate };
-  return { row: machine && { ...machine, ratePerGpu }, liveInstances: live as Instance[] };
+export function machineRows([machines, live, others]: readonly object[][]) {
+  const machine = machines![0] as Omit<MachineUnderLock, 'liveInstances' | keyof PriceAndSales> | undefined;
+  return { row: machine && { ...machine, ...(others![0] as PriceAndSales) }, liveInstances: live as Instance[] };
 }
+
+type PriceAndSales = Pick<MachineUnderLock, 'ratePerGpu' | 'soldUntil'>;
 
 /** The statements that write the changes: none, one for all of a few rows, or one for each of many. */
 export function writesOf({ accounts, created, updated, opened, closed, entries }: Changes): PreparedStatement[] {
@@ -255,6 +265,7 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'stoppedAt',
   'destroyedAt',
   'reservedUntil',
+  'minimumUntil',
   'startedAt',
   'endedAt',
   'at',

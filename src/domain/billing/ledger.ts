@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { runningOf } from '../rules/free-machine.js';
 import { type Account, type Instance, isDue, noChanges, type Step, settle } from '../rules/lifecycle.js';
-import { formatInstant, type Instant, latest } from '../rules/time.js';
+import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../rules/time.js';
 import {
   INSERT_ACCOUNT,
   INSTANCE_OF_ACCOUNT,
@@ -70,10 +70,9 @@ export interface Candidate {
   holderId: string | null;
 }
 
-/** A write in progress: the locked rows, settled to `at`. */
-export interface Write {
+/** A write in progress: the locked rows, settled to `at`, the second it happens in. */
+export interface Write extends Second {
   transaction: Transaction;
-  at: Instant;
   account(id: string): Account | undefined;
   instance(id: string): Instance | undefined;
   machine: MachineUnderLock | undefined;
@@ -139,7 +138,7 @@ async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Pr
   await rows.lock(scope);
   if (scope.picker !== undefined) await rows.pickMachine(scope.picker);
   // Read after the locks: a write that waited must not act in an earlier second than the one it waited for.
-  rows.at = latest(deps.clock.now(), ...rows.accounts().map((account) => account.settledAt));
+  rows.second = notBefore(rows.earliestSecond(), secondOf(deps.clock.nowMs()));
   return rows;
 }
 
@@ -152,7 +151,7 @@ async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
 
 class WriteRows implements Write {
   readonly transaction: Transaction;
-  at: Instant = 0n;
+  second: Second = { at: 0n, end: 0n };
   readonly changes = noChanges();
   /** What was written so far. */
   readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>() };
@@ -177,8 +176,22 @@ class WriteRows implements Write {
     return this.#instances.get(id);
   }
 
+  get at(): Instant {
+    return this.second.at;
+  }
+
+  get end(): Instant {
+    return this.second.end;
+  }
+
+  /** Time does not run backwards: what was settled, or sold, was so up to the end of a second that began before this one. */
+  earliestSecond(): Instant {
+    const settled = this.accounts().map(({ settledAt }) => settledAt);
+    return latest(this.machine?.soldUntil ?? 0n, ...settled) - 1n;
+  }
+
   step(account: Account): Step {
-    return { account, at: this.at, changes: this.changes };
+    return { ...this.second, account, changes: this.changes };
   }
 
   create({ id, name, demo, signedUp = false }: NewAccount, at: Instant): void {

@@ -14,8 +14,8 @@ export function recomputed(accounts: string): string {
   with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as source),
   moved as (
     select account_id, sum(units) filter (where kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')) as credit,
-      -sum(units) filter (where kind = 'EARLY_EXIT') as early_exit,
-      -sum(ledger_entry.units) filter (where kind = 'EARLY_EXIT' and at < month_start) as early_exit_before_month
+      -sum(units) filter (where kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')) as charged,
+      -sum(units) filter (where kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at < month_start) as charged_before_month
     from ledger_entry join counted on counted.id = account_id group by account_id
   ), used as (
     select account_id, sum(rate * ${secondsBefore('settled_at')}) as usage,
@@ -29,9 +29,9 @@ export function recomputed(accounts: string): string {
   )
   select counted.id, counted.settled_at, counted.exhausted_at, counted.disk_delete_at,
     coalesce(credit, 0)::bigint as credit_units,
-    (coalesce(usage, 0) + coalesce(early_exit, 0))::bigint as spend_units,
+    (coalesce(usage, 0) + coalesce(charged, 0))::bigint as spend_units,
     coalesce(burn, 0)::bigint as burn_rate,
-    (coalesce(usage_before_month, 0) + coalesce(early_exit_before_month, 0))::bigint as month_start_spend_units,
+    (coalesce(usage_before_month, 0) + coalesce(charged_before_month, 0))::bigint as month_start_spend_units,
     coalesce(live, 0)::int as live_instances, coalesce(deployed, 0)::int as deployed_instances
   from counted left join moved on moved.account_id = counted.id left join used on used.account_id = counted.id
     left join rented on rented.account_id = counted.id`;

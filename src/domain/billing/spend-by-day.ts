@@ -174,10 +174,10 @@ const SPENT_BEFORE_SQL = `
     select coalesce(sum(rate * ${secondsBefore('$2::timestamptz')}), 0)
     from usage_interval join instance on instance.id = instance_id where account_id = $1
   ) + (
-    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and kind = 'EARLY_EXIT' and at < $2::timestamptz
+    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at < $2::timestamptz
   ))::bigint as units`;
 
-/** What each instance was charged on each day, from intervals cut at midnight UTC and early exits; in a fixed order. */
+/** What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; in a fixed order. */
 const CHARGES_SQL = `
   select day::int, "instanceId", sum(units)::bigint as units from (
     select sequence, instance_id as "instanceId", day,
@@ -196,7 +196,7 @@ const CHARGES_SQL = `
     union all
     select sequence, instance.id, floor(extract(epoch from at - $2::timestamptz) / 86400)::int, -units
     from ledger_entry join instance on instance.id = instance_id
-    where ledger_entry.account_id = $1 and kind = 'EARLY_EXIT' and at >= $2::timestamptz and at < $4::timestamptz
+    where ledger_entry.account_id = $1 and kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at >= $2::timestamptz and at < $4::timestamptz
   ) as charged
   where units > 0 group by day, sequence, "instanceId" order by day, sequence limit $5`;
 

@@ -6,11 +6,14 @@ import { formatInstant, type Instant, latest } from '../rules/time.js';
 import { secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
 
-/** What one instance was charged within the period, for GPUs, disk or an early exit. */
+/** What one instance was charged within the period, for GPUs, disk, an early exit or sending others away. */
 export interface StatementLine {
   instanceId: string;
-  kind: 'GPU' | 'DISK' | 'EARLY_EXIT';
-  /** Seconds billed within the period; for an early exit, those the discount is returned for. */
+  kind: 'GPU' | 'DISK' | 'EARLY_EXIT' | 'PREEMPTION_MINIMUM';
+  /**
+   * Seconds billed within the period; for an early exit, those the discount is returned for; for the minimum of starts that
+   * sent another instance away, those that were left to it.
+   */
   seconds: bigint;
   /** Locked rate, micro-USD per hour; for an early exit, the discount. */
   rate: Rate;
@@ -140,7 +143,8 @@ const SPEND_BEFORE_SQL = `
     select coalesce(sum(rate * ${secondsBefore('$2::timestamptz')}), 0)
     from usage_interval join instance on instance.id = instance_id where account_id = $1
   ) + (
-    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and kind = 'EARLY_EXIT' and at < $2::timestamptz
+    select coalesce(-sum(units), 0) from ledger_entry
+    where account_id = $1 and kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at < $2::timestamptz
   ))::bigint as units`;
 
 const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
@@ -154,18 +158,23 @@ const MOVEMENTS_SQL = `
   where account_id = $1 and ${MOVED} and at >= $2::timestamptz and at < $3::timestamptz
   order by at, id`;
 
-/** In the order of the lines: by instance, then GPU, disk, early exit. */
+/** In the order of the lines: by instance, then GPU, disk, early exit, minimum. */
 const LINES_SQL = `
   select "instanceId", kind, seconds, rate, units from (
-    select sequence, instance_id as "instanceId", resource::text as kind, resource = 'DISK' as second, rate,
+    select sequence, instance_id as "instanceId", resource::text as kind, case resource when 'GPU' then 1 else 2 end as place, rate,
       sum(${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')})::bigint as seconds,
       sum(rate * (${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')}))::bigint as units
     from usage_interval join instance on instance.id = instance_id
     where account_id = $1 and started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true)
     group by sequence, instance_id, resource, rate
     union all
-    select sequence, instance.id, 'EARLY_EXIT', null, on_demand_rate - gpu_rate, gpu_seconds, early_exit_units
+    select sequence, instance.id, 'EARLY_EXIT', 3, on_demand_rate - gpu_rate, gpu_seconds, early_exit_units
     from instance join ledger_entry on ledger_entry.id = instance.id || '/early-exit'
     where instance.account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz
+    union all
+    select sequence, instance.id, 'PREEMPTION_MINIMUM', 4, gpu_rate, (-sum(units) / gpu_rate)::bigint, -sum(units)::bigint
+    from ledger_entry join instance on instance.id = instance_id
+    where ledger_entry.account_id = $1 and kind = 'PREEMPTION_MINIMUM' and at >= $2::timestamptz and at < $3::timestamptz
+    group by sequence, instance.id
   ) as charged
-  where units > 0 order by sequence, second nulls last limit $5`;
+  where units > 0 order by sequence, place limit $5`;

@@ -47,7 +47,14 @@ export async function readReach({ db, clock }: Deps, opener: Opener, instanceId:
   const { rows } = await db.pool.query<Row>({
     name: 'reach',
     text: REACH_SQL,
-    values: [instanceId, opener.accountId, opener.apiKeyId, opener.sshKeyId, opener.session ?? null, formatInstant(clock.now())],
+    values: [
+      instanceId,
+      opener.accountId,
+      opener.apiKeyId,
+      opener.sshKeyId,
+      opener.session ?? null,
+      formatInstant(clock.now()),
+    ],
   });
   const row = rows[0];
   if (row === undefined) return NOTHING;

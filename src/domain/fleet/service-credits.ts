@@ -18,6 +18,7 @@ interface Interval {
   rate: Rate;
   startedAt: Instant;
   endedAt: Instant | null;
+  minimumUntil: Instant | null;
 }
 
 interface Gap {
@@ -62,7 +63,8 @@ function settleStart(current: Write, service: ServiceOf, { ordinal, runningAt, f
     stop(service.step, instance, 'START_FAILED');
     to = instance.stoppedAt;
   }
-  const undelivered = undeliveredOfStart({ from: interval.startedAt, to, runningAt, failedAt });
+  const { startedAt, minimumUntil } = interval;
+  const undelivered = undeliveredOfStart({ from: startedAt, to, runningAt, failedAt, minimumUntil });
   if (undelivered === null) return;
   service.give(undelivered.reason, 'GPU', interval.rate, undelivered.stretch);
   current.transaction.later({ name: 'settle-start', text: SETTLE_START, values: [instance.id, ordinal] });
@@ -191,7 +193,9 @@ type Reading = Pick<PreparedStatement, 'name' | 'text'>;
 
 const INTERVALS: Reading = {
   name: 'intervals-of-instance',
-  text: `select resource, ordinal, rate, started_at as "startedAt", ended_at as "endedAt" from usage_interval
+  text: `select resource, ordinal, rate, started_at as "startedAt", ended_at as "endedAt",
+           minimum_until as "minimumUntil"
+         from usage_interval
          where instance_id = $1 order by resource, ordinal`,
 };
 const STARTS: Reading = {

@@ -14,11 +14,22 @@ export function beginContainerStart({ transaction }: Pick<Write, 'transaction'>,
   transaction.later({ name: 'begin-container-start', text: BEGIN_START, values: [id, gpuIntervals] });
 }
 
-/** A template that is no slug of the list is an image. */
+/**
+ * A template that is no slug of the list is an image. The renter's public keys, the newest ten, go along for images that
+ * have a server for SSH of their own.
+ */
 const BEGIN_CONTAINER = `
-  with made as (
+  with keys as (
+    select string_agg(type || ' ' || translate(encode(blob, 'base64'), E'\\n', '') || ' ' || comment, E'\\n') as lines
+    from (
+      select ssh_key.* from ssh_key join instance on instance.account_id = ssh_key.account_id where instance.id = $1
+      order by ssh_key.created_at desc, ssh_key.id limit 10
+    ) ssh_key
+  ), made as (
     insert into container (instance_id, machine_id, image, command, env, ports)
-    select $1, $2, coalesce(image, wanted.template), command, coalesce(env, '{}'), coalesce(ports, '{}')
+    select $1, $2, coalesce(image, wanted.template), command,
+      coalesce(env, '{}') || coalesce((select jsonb_build_object('SSH_PUBLIC_KEYS', lines) from keys where lines is not null), '{}'),
+      coalesce(ports, '{}')
     from (select $3::text as template) wanted left join template on slug = wanted.template
   )
   insert into container_start (instance_id, ordinal) values ($1, 1)`;

@@ -16,6 +16,7 @@ export function toRow(instance: Instance): InstanceRow {
     stoppedAt: date(instance.stoppedAt),
     destroyedAt: date(instance.destroyedAt),
     reservedUntil: date(instance.reservedUntil),
+    minimumUntil: date(instance.minimumUntil),
   };
 }
 
@@ -28,6 +29,7 @@ export function fromRow(row: InstanceRow): Instance {
     stoppedAt: instant(row.stoppedAt),
     destroyedAt: instant(row.destroyedAt),
     reservedUntil: instant(row.reservedUntil),
+    minimumUntil: instant(row.minimumUntil),
   };
 }
 
@@ -42,6 +44,8 @@ const BIGINT_FIELDS: ReadonlySet<string> = new Set([
   'gpuSeconds',
   'reservedUntil',
   'earlyExitUnits',
+  'minimumUntil',
+  'minimumUnits',
 ] satisfies (keyof Instance)[]);
 
 /** An instance as JSON to be stored: bigints as text. */
@@ -51,8 +55,11 @@ export function toJson(instance: Instance): Record<string, unknown> {
 }
 
 export function fromJson(json: unknown): Instance {
-  const entries = Object.entries(json as Record<string, unknown>);
+  const entries = Object.entries({ ...NEW_FIELDS, ...(json as Record<string, unknown>) });
   return Object.fromEntries(
     entries.map(([name, value]) => [name, BIGINT_FIELDS.has(name) && value !== null ? BigInt(String(value)) : value]),
   ) as unknown as Instance;
 }
+
+/** What answers lack that an earlier version stored. */
+const NEW_FIELDS = { minimumUntil: null, minimumUnits: '0' } satisfies Partial<Record<keyof Instance, unknown>>;

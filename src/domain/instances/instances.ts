@@ -18,15 +18,17 @@ import {
   type Account,
   checkAllowed,
   destroy,
+  destroyEndOf,
   type Instance,
   type InstanceActionKind,
   type StopReason,
   start,
   stop,
+  type Takeover,
 } from '../rules/lifecycle.js';
 import type { Micro, Rate } from '../rules/money.js';
 import type { PricingMode } from '../rules/price-rule.js';
-import type { Instant } from '../rules/time.js';
+import { type Instant, latest } from '../rules/time.js';
 import { earlyExitCostAt, seenAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
 import { beginContainer, beginContainerStart } from './containers.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
@@ -157,9 +159,9 @@ export function rent(
   checkMaxRate(machine.id, claimed.gpuRate, maxRate);
   admitAccount(account, current.at, claimed, coverSeconds);
   const { preempted, ...rates } = claimed;
-  preempt(current, preempted);
+  const takeover = takeOver(current, machine, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
-  const instance = lifecycle.deploy(current.step(account), { id, machine, template, diskGb, mode, ...rates });
+  const instance = lifecycle.deploy(current.step(account), { id, machine, takeover, template, diskGb, mode, ...rates });
   if (machine.hasHost) beginContainer(current, instance);
   return instance;
 }
@@ -205,15 +207,14 @@ function actOn(
       break;
     case 'DESTROY':
       // The operator's destroy is not refused when the balance can't pay the early exit.
-      if (reason === 'USER') checkEarlyExit(account, instance, current.at);
+      if (reason === 'USER') checkEarlyExit(account, instance, destroyEndOf(step, instance));
       destroy(step, instance, reason);
       break;
     case 'START': {
       const preempted = claim(current.machine!, instance.mode, 'action_failed');
       const { coverSeconds } = deps.settings;
       checkCover(account, current.at, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
-      preempt(current, preempted);
-      start(step, instance);
+      start(step, instance, takeOver(current, current.machine!, preempted));
       if (current.machine!.hasHost) beginContainerStart(current, instance);
     }
   }
@@ -268,10 +269,11 @@ export function renter(current: Write, accountId: string): Account {
 }
 
 /** Stops the holder in this very second. Written before the next instance: the database allows one running per machine. */
-function preempt(current: Write, holder: Instance | null): void {
-  if (holder === null) return;
+function takeOver(current: Write, { soldUntil }: MachineUnderLock, holder: Instance | null): Takeover {
+  if (holder === null) return { soldUntil, preempts: false };
   stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
   current.flush();
+  return { soldUntil: latest(holder.stoppedAt!, soldUntil ?? 0n), preempts: true };
 }
 
 export async function writeOnce(

@@ -57,7 +57,27 @@ export function exhaustionOf(accrual: Accrual): Instant | null {
   return at > LAST_INSTANT ? null : at;
 }
 
-/** Moves the origin of the line to `at`, so that the burn rate can change there. Never moves it back. */
+/**
+ * The burn rate changes by `difference` at `from`. What lies between `from` and the line's origin, which never moves
+ * back, is added at once: an end rounded up to its second may have moved it up to a second ahead of the clock.
+ */
+export function changeRate(accrual: Accrual, difference: Rate, from: Instant): void {
+  advance(accrual, from);
+  const { settledAt } = accrual;
+  const monthStart = monthStartOf(settledAt);
+  accrual.spendUnits += unitsOfUsage(difference, settledAt - from);
+  if (from < monthStart) accrual.monthStartSpendUnits += unitsOfUsage(difference, monthStart - from);
+  accrual.burnRate += difference;
+}
+
+/** A charge at one instant, beside what grows by the second. */
+export function addCharge(accrual: Accrual, units: Units, at: Instant): void {
+  advance(accrual, at);
+  accrual.spendUnits += units;
+  if (at < monthStartOf(accrual.settledAt)) accrual.monthStartSpendUnits += units;
+}
+
+/** Moves the origin of the line to `at`. Never moves it back. */
 export function advance(accrual: Accrual, at: Instant): void {
   if (at <= accrual.settledAt) return;
   accrual.monthStartSpendUnits = monthStartSpendUnitsAt(accrual, at);

@@ -1,6 +1,7 @@
 import { type Accrual, balanceAt, balanceUnitsAt } from './accrual.js';
 import { DomainError, type ErrorCode } from './errors.js';
 import { formatUsd, type Rate, shownCost, type Units, unitsOfUsage } from './money.js';
+import { PREEMPTION_MINIMUM_SECONDS } from './preemption.js';
 import { type Instant, SECONDS_PER_HOUR } from './time.js';
 
 export interface AddedRates {
@@ -11,11 +12,14 @@ export interface AddedRates {
 }
 
 /** What the balance must hold: `coverSeconds` of every rate that the account would then be paying. */
-export function coverNeeded(
-  account: Pick<Accrual, 'burnRate'> & { id: string },
-  { addedRate, preempted, coverSeconds }: AddedRates,
-): Units {
-  return unitsOfUsage(burnAfter(account, { addedRate, preempted }), coverSeconds);
+export function coverNeeded(account: Pick<Accrual, 'burnRate'> & { id: string }, added: AddedRates): Units {
+  return unitsOfUsage(burnAfter(account, added), secondsNeeded(added));
+}
+
+/** Whoever sends another instance away must at least be able to pay its minimum. */
+function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {
+  const isMinimum = preempted !== null && coverSeconds < PREEMPTION_MINIMUM_SECONDS;
+  return isMinimum ? PREEMPTION_MINIMUM_SECONDS : coverSeconds;
 }
 
 /** The sum of the rates of now and `addedRate`, less the rate of an instance of its own that yields. */
@@ -33,7 +37,9 @@ export function burnAfter(
 export function checkCover(account: Accrual & { id: string }, at: Instant, added: AddedRates, code: ErrorCode): void {
   const needed = coverNeeded(account, added);
   if (balanceUnitsAt(account, at) >= needed) return;
-  const hours = Number(added.coverSeconds) / Number(SECONDS_PER_HOUR);
+  const seconds = secondsNeeded(added);
+  const isHours = seconds === added.coverSeconds;
+  const span = isHours ? `${Number(seconds) / Number(SECONDS_PER_HOUR)} h` : `${seconds} s`;
   const [has, needs] = [balanceAt(account, at), shownCost(needed)].map(formatUsd);
-  throw new DomainError(code, `balance too small: ${has} USD does not cover ${hours} h of all instances, ${needs} USD`);
+  throw new DomainError(code, `balance too small: ${has} USD does not cover ${span} of all instances, ${needs} USD`);
 }

@@ -93,17 +93,23 @@ export interface ObservedStart {
   to: Instant | null;
   runningAt: Instant | null;
   failedAt: Instant | null;
+  /** It sent another instance away: what is before is paid for in any case. */
+  minimumUntil: Instant | null;
 }
 
-/** Seconds of a start in which nothing was delivered, and why; null while that is not yet known. */
-export function undeliveredOfStart({ from, to, runningAt, failedAt }: ObservedStart): {
+/**
+ * Seconds of a start that are given back because nothing was delivered in them, and why; null while that is not yet known.
+ * The minimum is kept: an image that can't be pulled would otherwise send others away for nothing.
+ */
+export function undeliveredOfStart({ from, to, runningAt, failedAt, minimumUntil }: ObservedStart): {
   reason: 'START' | 'START_FAILED';
   stretch: Stretch;
 } | null {
   if (runningAt === null && to === null) return null;
-  if (runningAt === null && failedAt !== null) return { reason: 'START_FAILED', stretch: { from, to: to! } };
+  const begin = minimumUntil ?? from;
+  if (runningAt === null && failedAt !== null) return { reason: 'START_FAILED', stretch: { from: begin, to: to! } };
   const ends = [from + START_CREDIT_SECONDS, runningAt, to].filter((end) => end !== null);
-  return { reason: 'START', stretch: { from, to: ends.reduce((a, b) => (b < a ? b : a)) } };
+  return { reason: 'START', stretch: { from: begin, to: ends.reduce((a, b) => (b < a ? b : a)) } };
 }
 
 /** Where a report stands beside the newest one that is known. */

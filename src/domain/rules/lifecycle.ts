@@ -1,9 +1,10 @@
-import { type Accrual, advance, exhaustionOf } from './accrual.js';
+import { type Accrual, addCharge, advance, changeRate, exhaustionOf } from './accrual.js';
 import { DomainError } from './errors.js';
 import { type Rate, type Units, unitsOfUsage } from './money.js';
+import { minimumUnitsAt, minimumUntilOf } from './preemption.js';
 import type { LockedRates, PricingMode } from './price-rule.js';
 import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilFrom } from './reserved.js';
-import type { Instant } from './time.js';
+import { type Instant, latest, type Second } from './time.js';
 
 /**
  * The life of an instance and of the account that pays for it. Unlike all other rules, these steps change the rows they
@@ -13,7 +14,14 @@ import type { Instant } from './time.js';
 export type InstanceStatus = 'RUNNING' | 'STOPPED' | 'DESTROYED';
 export type InstanceActionKind = 'START' | 'STOP' | 'DESTROY';
 export type StopReason = 'USER' | 'PREEMPTED' | 'BALANCE_EXHAUSTED' | 'ACCOUNT_SUSPENDED' | 'OPERATOR' | 'START_FAILED';
-export type LedgerKind = 'CREDIT' | 'ADJUSTMENT' | 'GPU_USAGE' | 'DISK_USAGE' | 'EARLY_EXIT' | 'SERVICE_CREDIT';
+export type LedgerKind =
+  | 'CREDIT'
+  | 'ADJUSTMENT'
+  | 'GPU_USAGE'
+  | 'DISK_USAGE'
+  | 'EARLY_EXIT'
+  | 'PREEMPTION_MINIMUM'
+  | 'SERVICE_CREDIT';
 
 export interface Account extends Accrual {
   id: string;
@@ -44,7 +52,9 @@ export interface Instance {
   diskRate: Rate;
   onDemandRate: Rate;
   createdAt: Instant;
+  /** Up to a second ahead of the clock: a start within a second that is sold begins after it. */
   runningSince: Instant | null;
+  /** The end of the second it stopped in. */
   stoppedAt: Instant | null;
   destroyedAt: Instant | null;
   stopReason: StopReason | null;
@@ -52,6 +62,10 @@ export interface Instance {
   gpuIntervals: number;
   reservedUntil: Instant | null;
   earlyExitUnits: Units;
+  /** While it runs after it sent another instance away: its GPU seconds are paid for until then, whatever ends it. */
+  minimumUntil: Instant | null;
+  /** What the rests of such minimums came to. */
+  minimumUnits: Units;
 }
 
 /** Seconds [startedAt, endedAt) of one instance's GPUs or disk at a locked rate; endedAt is null while it is open. */
@@ -63,6 +77,8 @@ export interface UsageInterval {
   rate: Rate;
   startedAt: Instant;
   endedAt: Instant | null;
+  /** The instance's, when the interval began. */
+  minimumUntil: Instant | null;
 }
 
 /** An immutable money movement: credits are positive, charges negative. */
@@ -91,11 +107,21 @@ export function noChanges(): Changes {
   return { accounts: new Set(), created: new Set(), updated: new Set(), opened: [], closed: [], entries: [] };
 }
 
-/** What a step needs: the account, the second it happens in, and where it notes its changes. */
-export interface Step {
+/**
+ * What a step needs: the account, the second it happens in, and where it notes its changes. What begins takes the second
+ * from `at`; what ends does so at `end`.
+ */
+export interface Step extends Second {
   account: Account;
-  at: Instant;
   changes: Changes;
+}
+
+/** What a start takes over of its machine. */
+export interface Takeover {
+  /** The end of the last second that was sold of the machine; null when none was. */
+  soldUntil: Instant | null;
+  /** An interruptible instance had to leave. */
+  preempts: boolean;
 }
 
 /** The states each action is allowed in; every other pair is refused. */
@@ -138,10 +164,11 @@ export function diskDeleteAtOf(
 export interface NewInstance extends LockedRates, Pick<Instance, 'template' | 'diskGb' | 'mode'> {
   id: string;
   machine: Pick<Instance, 'gpu' | 'numGpus' | 'region'> & { id: string };
+  takeover: Takeover;
 }
 
 /** A new instance begins: running, its GPU and disk intervals open. */
-export function deploy(step: Step, { id, machine, template, diskGb, mode, ...rates }: NewInstance): Instance {
+export function deploy(step: Step, { id, machine, takeover, template, diskGb, mode, ...rates }: NewInstance): Instance {
   const instance: Instance = {
     id,
     accountId: step.account.id,
@@ -158,79 +185,74 @@ export function deploy(step: Step, { id, machine, template, diskGb, mode, ...rat
     diskRate: rates.diskRate,
     onDemandRate: rates.onDemandRate,
     createdAt: step.at,
-    runningSince: step.at,
+    runningSince: null,
     stoppedAt: null,
     destroyedAt: null,
     stopReason: null,
     gpuSeconds: 0n,
-    gpuIntervals: 1,
+    gpuIntervals: 0,
     reservedUntil: null,
     earlyExitUnits: 0n,
+    minimumUntil: null,
+    minimumUnits: 0n,
   };
-  begin(step, instance);
+  begin(step, instance, takeover);
   return instance;
 }
 
-function begin(step: Step, instance: Instance): void {
+function begin(step: Step, instance: Instance, takeover: Takeover): void {
   const { account, at, changes } = step;
-  advance(account, at);
   account.liveInstances += 1;
   account.deployedInstances += 1;
-  instance.reservedUntil = reservedUntilFrom(instance, at);
   changes.created.add(instance);
-  changes.opened.push(diskInterval(instance, null), gpuInterval(instance, at, null));
-  changeBurn(step, instance.gpuRate + instance.diskRate);
+  changes.opened.push(diskInterval(instance, null));
+  changeBurn(step, instance.diskRate, at);
+  openGpu(step, instance, takeover);
 }
 
-export function start(step: Step, instance: Instance): void {
-  const { account, at, changes } = step;
-  advance(account, at);
+export function start(step: Step, instance: Instance, takeover: Takeover): void {
   instance.status = 'RUNNING';
   instance.stopReason = null;
   instance.stoppedAt = null;
-  instance.gpuIntervals += 1;
-  instance.reservedUntil = reservedUntilFrom(instance, at);
-  instance.runningSince = at;
-  changes.updated.add(instance);
-  changes.opened.push(gpuInterval(instance, at, null));
-  changeBurn(step, instance.gpuRate);
+  step.changes.updated.add(instance);
+  openGpu(step, instance, takeover);
 }
 
 export function stop(step: Step, instance: Instance, reason: StopReason): void {
-  advance(step.account, step.at);
-  closeGpu(step, instance);
+  const end = closeGpu(step, instance);
   instance.status = 'STOPPED';
-  instance.stoppedAt = step.at;
+  instance.stoppedAt = end;
   instance.stopReason = reason;
   step.changes.updated.add(instance);
-  changeBurn(step, -instance.gpuRate);
 }
 
 /** Closes both intervals and charges an early exit where the reserved term is not over. `reason` is why a running one stops. */
 export function destroy(step: Step, instance: Instance, reason: StopReason): void {
-  const { account, at, changes } = step;
-  advance(account, at);
-  const earlyExit = earlyExitUnitsAt(instance, at);
-  const wasRunning = instance.status === 'RUNNING';
-  if (wasRunning) {
-    closeGpu(step, instance);
-    instance.stoppedAt = at;
+  const { account, changes } = step;
+  const end = destroyEndOf(step, instance);
+  const earlyExit = earlyExitUnitsAt(instance, end);
+  if (instance.status === 'RUNNING') {
+    instance.stoppedAt = closeGpu(step, instance);
     instance.stopReason = reason;
   }
-  const disk = diskInterval(instance, at);
+  const disk = diskInterval(instance, end);
   changes.closed.push(disk);
-  charge(step, instance, `${instance.id}/disk/1`, 'DISK_USAGE', unitsOfUsage(disk.rate, at - disk.startedAt));
+  charge(step, instance, `${instance.id}/disk/1`, 'DISK_USAGE', unitsOfUsage(disk.rate, end - disk.startedAt), end);
   if (earlyExit > 0n) {
-    charge(step, instance, `${instance.id}/early-exit`, 'EARLY_EXIT', earlyExit);
-    // Spend grows by the second for usage; an early exit is the one charge that is added at once.
-    account.spendUnits += earlyExit;
+    charge(step, instance, `${instance.id}/early-exit`, 'EARLY_EXIT', earlyExit, end);
+    addCharge(account, earlyExit, end);
     instance.earlyExitUnits = earlyExit;
   }
   instance.status = 'DESTROYED';
-  instance.destroyedAt = at;
+  instance.destroyedAt = end;
   account.liveInstances -= 1;
   changes.updated.add(instance);
-  changeBurn(step, -(wasRunning ? instance.gpuRate + instance.diskRate : instance.diskRate));
+  changeBurn(step, -instance.diskRate, end);
+}
+
+/** The instant at which a destroy in this second ends the instance. */
+export function destroyEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
+  return endOf(step, instance.runningSince ?? instance.stoppedAt ?? instance.createdAt);
 }
 
 /** A credit (positive) or an adjustment (either sign). A balance lifted above zero ends the grace period. */
@@ -243,7 +265,7 @@ export function credit(step: Step, entry: LedgerEntry): void {
     account.diskDeleteAt = null;
   }
   changes.entries.push(entry);
-  changeBurn(step, 0n);
+  changeBurn(step, 0n, at);
 }
 
 /** Refuses the account's keys and stops what it runs. `live` are its undestroyed instances. Once is enough. */
@@ -273,22 +295,21 @@ export function settle(
   changes: Changes,
 ): void {
   while (isDue(account, now)) {
-    const step: Step = { account, at: account.dueAt!, changes };
+    const step: Step = { account, at: account.dueAt!, end: account.dueAt!, changes };
     if (account.exhaustedAt === null) {
       for (const instance of live) if (instance.status === 'RUNNING') stop(step, instance, 'BALANCE_EXHAUSTED');
-      advance(account, step.at);
       account.exhaustedAt = step.at;
       account.diskDeleteAt = step.at + grace;
     } else {
       for (const instance of live) if (instance.status !== 'DESTROYED') destroy(step, instance, 'BALANCE_EXHAUSTED');
     }
-    changeBurn(step, 0n);
+    changeBurn(step, 0n, step.at);
   }
 }
 
-/** Every step ends here: a change of burn, credit or state changes what is due next. */
-function changeBurn({ account, changes }: Step, difference: Rate): void {
-  account.burnRate += difference;
+/** A change of burn, credit or state changes what is due next. */
+function changeBurn({ account, changes }: Pick<Step, 'account' | 'changes'>, difference: Rate, from: Instant): void {
+  changeRate(account, difference, from);
   account.dueAt = nextDue(account);
   changes.accounts.add(account);
 }
@@ -298,28 +319,67 @@ function nextDue(account: Account): Instant | null {
   return account.exhaustedAt === null ? exhaustionOf(account) : account.diskDeleteAt;
 }
 
-function closeGpu(step: Step, instance: Instance): void {
-  const interval = gpuInterval(instance, instance.runningSince!, step.at);
-  instance.gpuSeconds = gpuSecondsAt(instance, step.at);
+/** Of a second that is sold, to this instance too, nothing is sold again: the interval begins after it. */
+function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeover): void {
+  const from = latest(step.at, soldUntil ?? step.at);
+  instance.gpuIntervals += 1;
+  instance.reservedUntil = reservedUntilFrom(instance, from);
+  instance.runningSince = from;
+  instance.minimumUntil = minimumUntilOf(from, preempts);
+  step.changes.opened.push(gpuInterval(instance, from, null));
+  changeBurn(step, instance.gpuRate, from);
+}
+
+/** Returns the instant at which the interval ends. */
+function closeGpu(step: Step, instance: Instance): Instant {
+  const end = endOf(step, instance.runningSince!);
+  const interval = gpuInterval(instance, instance.runningSince!, end);
+  instance.gpuSeconds = gpuSecondsAt(instance, end);
   instance.runningSince = null;
   step.changes.closed.push(interval);
-  const units = unitsOfUsage(interval.rate, step.at - interval.startedAt);
-  charge(step, instance, `${instance.id}/gpu/${interval.ordinal}`, 'GPU_USAGE', units);
+  const id = `${instance.id}/gpu/${interval.ordinal}`;
+  charge(step, instance, id, 'GPU_USAGE', unitsOfUsage(interval.rate, end - interval.startedAt), end);
+  const minimum = minimumUnitsAt(instance, end);
+  if (minimum > 0n) {
+    charge(step, instance, `${id}/minimum`, 'PREEMPTION_MINIMUM', minimum, end);
+    addCharge(step.account, minimum, end);
+    instance.minimumUnits += minimum;
+  }
+  instance.minimumUntil = null;
+  changeBurn(step, -instance.gpuRate, end);
+  return end;
+}
+
+/**
+ * Where a step ends what began at `from`: with its second, but never later than what is due in that second, so that
+ * nothing is charged after credit ran out.
+ */
+function endOf({ account: { dueAt }, end }: Pick<Step, 'account' | 'end'>, from: Instant): Instant {
+  return latest(from, dueAt !== null && dueAt < end ? dueAt : end);
 }
 
 /** The id is derived from what is charged, so that nothing is charged twice. */
-function charge({ account, at, changes }: Step, instance: Instance, id: string, kind: LedgerKind, units: Units): void {
+function charge(
+  { account, changes }: Step,
+  instance: Instance,
+  id: string,
+  kind: LedgerKind,
+  units: Units,
+  at: Instant,
+): void {
   const { id: instanceId } = instance;
   changes.entries.push({ id, accountId: account.id, kind, units: -units, at, instanceId, reference: null, note: null });
 }
 
 function gpuInterval(instance: Instance, startedAt: Instant, endedAt: Instant | null): UsageInterval {
-  const { id, gpuIntervals, gpuRate } = instance;
-  return { instanceId: id, resource: 'GPU', ordinal: gpuIntervals, rate: gpuRate, startedAt, endedAt };
+  const { id, gpuIntervals, gpuRate, minimumUntil } = instance;
+  const ordinal = gpuIntervals;
+  return { instanceId: id, resource: 'GPU', ordinal, rate: gpuRate, startedAt, endedAt, minimumUntil };
 }
 
 /** A disk has one interval, from creation to destruction. */
 function diskInterval(instance: Instance, endedAt: Instant | null): UsageInterval {
   const { id, diskRate, createdAt } = instance;
-  return { instanceId: id, resource: 'DISK', ordinal: 1, rate: diskRate, startedAt: createdAt, endedAt };
+  const [ordinal, startedAt] = [1, createdAt];
+  return { instanceId: id, resource: 'DISK', ordinal, rate: diskRate, startedAt, endedAt, minimumUntil: null };
 }

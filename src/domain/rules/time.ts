@@ -4,6 +4,8 @@ export type Instant = bigint;
 /** The only source of time in the application; the composition root holds it. */
 export interface Clock {
   now(): Instant;
+  /** The same time in milliseconds: billing rounds it down for what begins and up for what ends. */
+  nowMs(): number;
 }
 
 export const SECONDS_PER_HOUR = 3_600n;
@@ -39,6 +41,25 @@ export function isDay(text: string): boolean {
 /** Midnight UTC of a calendar day written YYYY-MM-DD. */
 export function dateOfDay(day: string): Date {
   return new Date(`${day}T00:00:00Z`);
+}
+
+/**
+ * The second [at, end) in which something happens. Exactly on a second's beginning nothing of it has been used: what
+ * begins there takes the second, what ends there ends with the one before, so `end` is `at`.
+ */
+export interface Second {
+  at: Instant;
+  end: Instant;
+}
+
+/** `ms`: milliseconds since 1970. */
+export function secondOf(ms: number): Second {
+  return { at: BigInt(Math.floor(ms / 1_000)), end: BigInt(Math.ceil(ms / 1_000)) };
+}
+
+/** For a clock that stepped back: the second, or `first` where that is later. */
+export function notBefore(first: Instant, second: Second): Second {
+  return second.at < first ? { at: first, end: first + 1n } : second;
 }
 
 export function latest(first: Instant, ...others: Instant[]): Instant {

@@ -10,6 +10,8 @@ export interface Usage {
   gpuCost: Micro;
   diskCost: Micro;
   earlyExit: Micro;
+  /** The rests of the minimums of starts that sent another instance away. */
+  preemptionMinimum: Micro;
   total: Micro;
   asOf: Instant;
 }
@@ -23,8 +25,18 @@ export function usageAt(instance: Instance, now: Instant): Usage {
   const usageUnits = gpuUnits + unitsOfUsage(instance.diskRate, diskSeconds);
   const gpuCost = shownSpend(gpuUnits);
   const usage = shownSpend(usageUnits);
-  const total = shownSpend(usageUnits + instance.earlyExitUnits);
-  return { gpuSeconds, diskSeconds, gpuCost, diskCost: usage - gpuCost, earlyExit: total - usage, total, asOf: at };
+  const beforeMinimum = shownSpend(usageUnits + instance.earlyExitUnits);
+  const total = shownSpend(usageUnits + instance.earlyExitUnits + instance.minimumUnits);
+  return {
+    gpuSeconds,
+    diskSeconds,
+    gpuCost,
+    diskCost: usage - gpuCost,
+    earlyExit: beforeMinimum - usage,
+    preemptionMinimum: total - beforeMinimum,
+    total,
+    asOf: at,
+  };
 }
 
 /** The end of the reserved term as it stands now; null for other modes. */

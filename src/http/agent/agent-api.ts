@@ -39,11 +39,12 @@ type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSe
 /** What host agents ask, under `/agent/v1`. */
 export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
+  const { publicUrl } = deps.settings;
   /** A report every ten seconds and on change, a request for news after every answer. */
   const reports = createBuckets({ size: 60, perSecond: 4 });
   /** Each stream that is wanted answers one, unless several come together: agents leave 20 ms between two. */
   const asks = createBuckets({ size: 120, perSecond: 50 });
-  const document = JSON.stringify(agentOpenApi(`${deps.settings.publicUrl}${AGENT_PATH}`));
+  const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
   let joining = 0;
 
   const machineOf = async (request: IncomingMessage): Promise<string> => {

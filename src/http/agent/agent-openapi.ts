@@ -20,10 +20,11 @@ const SHAPES = {
   Error: z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 } as const;
 
+const TAG = 'Host agents';
 const BEARER = [{ hostToken: [] }];
 
 /** Describes what host agents ask, from the shapes that are checked; `serverUrl` ends in `/agent/v1`. */
-export function agentOpenApi(serverUrl: string): object {
+export function agentOpenApi(serverUrl: string, contactUrl: string): object {
   const schemas = Object.entries(SHAPES).map(([name, shape]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });
     return [name, schema];
@@ -34,12 +35,17 @@ export function agentOpenApi(serverUrl: string): object {
       title: 'GPU rental gateway: host agents',
       version: `${AGENT_PROTOCOL}`,
       description: 'What a host agent asks of the gateway. It only ever asks; the gateway never connects to a host.',
+      contact: { name: 'The operator of this service', url: contactUrl },
+      license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
     servers: [{ url: serverUrl }],
+    tags: [{ name: TAG, description: 'A machine joins once; then its agent asks and reports.' }],
     paths: {
       '/join': {
         post: {
           operationId: 'join',
+          tags: [TAG],
+          security: [],
           summary: 'Join with a code of the operator',
           description: 'A code is good for one hour and one agent. The token is shown this once.',
           requestBody: json('JoinRequest'),
@@ -53,6 +59,7 @@ export function agentOpenApi(serverUrl: string): object {
       '/desired': {
         get: {
           operationId: 'desired',
+          tags: [TAG],
           summary: 'What ought to be on the machine',
           description: 'Waits until the document has another number than `after`. A newer request ends an older one.',
           security: BEARER,
@@ -70,6 +77,7 @@ export function agentOpenApi(serverUrl: string): object {
       '/report': {
         post: {
           operationId: 'report',
+          tags: [TAG],
           summary: 'A heartbeat, and what is on the machine',
           description: `At once on change, and every ${HEARTBEAT_SECONDS} s. A late report is answered and changes nothing.`,
           security: BEARER,

@@ -69,7 +69,14 @@ export async function startRegistry(): Promise<TestRegistry> {
     slowAt: '',
     bytesPerSecond: 6_000_000,
     async push(name, options = {}) {
-      const { command = RUNS_UNTIL_TERM, extraBytes = 0, glibc = false, programs = [], files = {}, ports = [] } = options;
+      const {
+        command = RUNS_UNTIL_TERM,
+        extraBytes = 0,
+        glibc = false,
+        programs = [],
+        files = {},
+        ports = [],
+      } = options;
       const layers = [
         busybox,
         ...(glibc ? [glibcLayer(dir)] : []),
@@ -172,6 +179,9 @@ function programsLayer(dir: string, programs: readonly string[]): Buffer {
     mkdirSync(dirname(join(dir, 'programs', path)), { recursive: true });
     copyFileSync(path, join(dir, 'programs', path));
   }
+  // Servers for SFTP want to know who they are.
+  mkdirSync(join(dir, 'programs/etc'), { recursive: true });
+  writeFileSync(join(dir, 'programs/etc/passwd'), 'root:x:0:0:root:/:/bin/bash\n');
   return tar(dir, 'programs');
 }
 
@@ -208,7 +218,7 @@ async function pushImage(
       os: 'linux',
       config: {
         Cmd: command,
-        Env: ['PATH=/bin'],
+        Env: ['PATH=/bin:/usr/bin'],
         WorkingDir: '/',
         ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
       },

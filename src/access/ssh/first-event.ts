@@ -1,0 +1,12 @@
+import type { EventEmitter } from 'node:events';
+
+/** Resolves at the first of these events, and listens to none of them any more. */
+export function firstEvent(emitter: EventEmitter, ...events: string[]): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      for (const event of events) emitter.off(event, end);
+      resolve();
+    };
+    for (const event of events) emitter.on(event, end);
+  });
+}

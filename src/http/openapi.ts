@@ -1,0 +1,24 @@
+import type { Deps } from '../domain/deps.js';
+import { findOffers } from '../domain/inventory/offers.js';
+import { STATUS_OF } from '../domain/rules/errors.js';
+import { openApi } from '../rest/openapi.js';
+import type { PreparedRoute } from '../rest/prepare.js';
+
+/**
+ * Gives the OpenAPI document of REST as JSON. Its examples name the cheapest machine that is free, so that they work when
+ * they are sent; without the database, or when none is free, they name none.
+ */
+export function createOpenApi(deps: Deps, routes: readonly PreparedRoute[]): () => Promise<string> {
+  const { publicUrl } = deps.settings;
+  const facts = { serverUrl: `${publicUrl}/v1`, contactUrl: publicUrl, refusals: STATUS_OF };
+  /** Made anew when another machine is the cheapest. */
+  let made: { machineId: string | undefined; text: string } | null = null;
+  return async () => {
+    const [offered = null] = await findOffers(deps, { limit: 1 }).catch(() => []);
+    const machineId = offered?.machineId;
+    if (made === null || made.machineId !== machineId) {
+      made = { machineId, text: JSON.stringify(openApi(routes, { ...facts, offered })) };
+    }
+    return made.text;
+  };
+}

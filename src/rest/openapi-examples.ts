@@ -1,0 +1,74 @@
+/** One answer for each schema, taken from a new gateway. Requests have examples of their own, made of what is free. */
+
+const MODE_PRICES = { on_demand: 0.44, interruptible: 0.22, reserved: 0.286 };
+const OFFER_PRICES = { on_demand: 0.44, interruptible: 0.22 };
+const NET_MBPS = { down: 6063, up: 4161 };
+
+const GPU_PRICE = {
+  slug: 'rtx-4090',
+  name: 'NVIDIA GeForce RTX 4090',
+  vram_gb: 24,
+  tier: 'consumer-flagship',
+  price_per_gpu_hour: MODE_PRICES,
+  market_median: 0.64,
+  available_gpus: 93,
+  url: 'https://gpu.example.com/v1/offers?gpu=rtx-4090',
+};
+
+const OFFER = {
+  machine_id: 'm-5e6d4e9d',
+  gpu: 'rtx-4090',
+  num_gpus: 1,
+  region: 'us-mo',
+  cpu: 'AMD EPYC 7J13',
+  vcpus: 32,
+  ram_gb: 32,
+  disk_gb: 332,
+  net_mbps: NET_MBPS,
+  ports: 250,
+  pcie: 4,
+  nvlink: false,
+  cuda_max: '12.6',
+  reliability: 0.9971,
+  price_per_hour: OFFER_PRICES,
+};
+
+const INSTANCE = {
+  object: 'instance',
+  id: 'i-b74ef499',
+  status: 'running',
+  gpu: 'rtx-4090',
+  num_gpus: 1,
+  region: 'us-mo',
+  template: 'pytorch',
+  disk_gb: 100,
+  type: 'od',
+  price_hr: 0.44,
+  hostname: 'i-b74ef499.gpu.example.com',
+  created_at: '2026-11-22T03:28:04Z',
+  stopped_at: null,
+};
+
+/** By the name of the schema. */
+export const EXAMPLES: Readonly<Record<string, object>> = {
+  ModePrices: MODE_PRICES,
+  GpuPrice: GPU_PRICE,
+  PriceSheet: {
+    object: 'gpu_pricing',
+    currency: 'USD',
+    billing: 'per_second',
+    price_rule: 'public marketplace median for the model x 0.70, rounded down',
+    market_snapshot: '2026-09-26',
+    count: 1,
+    data: [GPU_PRICE],
+  },
+  NetMbps: NET_MBPS,
+  OfferPrices: OFFER_PRICES,
+  Offer: OFFER,
+  OfferList: { object: 'offers', count: 1, data: [OFFER] },
+  Balance: { object: 'balance', currency: 'USD', balance: 99.992308, month_spend: 0.007692 },
+  Instance: INSTANCE,
+  InstanceList: { object: 'instances', data: [INSTANCE] },
+  DestroyedInstance: { object: 'instance', id: 'i-b74ef499', status: 'destroyed' },
+  Error: { error: { code: 'not_found', message: 'no such instance' } },
+};

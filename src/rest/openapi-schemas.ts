@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type GraphQLOutputType, getNamedType, isObjectType } from 'graphql';
+import { z } from 'zod';
+import { EXAMPLES } from './openapi-examples.js';
+import type { PreparedInput, PreparedRoute } from './prepare.js';
+import { SPELLING } from './routes.js';
+import { elementOf, type Selected, unwrapNonNull } from './selection.js';
+
+export type Json = Record<string, unknown>;
+
+const SCALARS: Readonly<Record<string, Json>> = {
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Int: { type: 'integer' },
+  Float: { type: 'number' },
+  Boolean: { type: 'boolean' },
+  USD: { type: 'number', description: 'US dollars, exact to 6 decimals.' },
+  DateTime: { type: 'string', format: 'date-time' },
+  Date: { type: 'string', format: 'date' },
+};
+
+/** The named schemas of a document, collected while its operations are described: each stands there once. */
+export class Schemas {
+  readonly #byName = new Map<string, Json>();
+
+  /** By name, in alphabetical order. */
+  get all(): Json {
+    return Object.fromEntries([...this.#byName].sort(([one], [other]) => (one < other ? -1 : 1)));
+  }
+
+  /** Throws for a name that stands for something else already. */
+  put(name: string, schema: Json): Json {
+    const example = EXAMPLES[name];
+    const named = example === undefined ? schema : { ...schema, examples: [example] };
+    const known = this.#byName.get(name);
+    if (known !== undefined && !isDeepStrictEqual(known, named)) throw new Error(`two schemas are named ${name}`);
+    this.#byName.set(name, named);
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  /** The body of a route's answer. */
+  answer({ envelope, answerSchema, root }: PreparedRoute): Json {
+    const object = { type: 'string', const: envelope.object };
+    const { description } = getNamedType(root.type);
+    const fields = this.#members(root.children);
+    if (envelope.kind === 'item') {
+      return this.put(answerSchema, { description, ...objectSchema({ object, ...fields }) });
+    }
+    const { itemObject, count } = envelope;
+    const item = itemObject === undefined ? fields : { object: { type: 'string', const: itemObject }, ...fields };
+    const items = this.put(getNamedType(root.type).name, { description, ...objectSchema(item) });
+    const data = { type: 'array', items };
+    return this.put(
+      answerSchema,
+      objectSchema(count ? { object, count: { type: 'integer' }, data } : { object, data }),
+    );
+  }
+
+  #members(children: readonly Selected[]): Json {
+    return Object.fromEntries(children.map((child) => [child.key, this.#value(child, child.type)]));
+  }
+
+  #value(selected: Selected, type: GraphQLOutputType): Json {
+    const { nullable: mayBeNull, inner } = unwrapNonNull(type);
+    const element = elementOf(inner);
+    const schema: Json =
+      element === null ? this.#one(selected, inner) : { type: 'array', items: this.#value(selected, element) };
+    const described = { ...schema, description: selected.definition.description };
+    return mayBeNull ? { ...described, type: [schema.type, 'null'] } : described;
+  }
+
+  #one(selected: Selected, type: GraphQLOutputType): Json {
+    const named = getNamedType(type);
+    if (isObjectType(named)) {
+      const { name, description } = named;
+      return this.put(name, { description, ...objectSchema(this.#members(selected.children)) });
+    }
+    const spelling = SPELLING[named.name];
+    return spelling === undefined ? SCALARS[named.name]! : { type: 'string', enum: Object.values(spelling) };
+  }
+}
+
+/** Of an answer: all members are there, and no others. */
+export function objectSchema(properties: Json): Json {
+  return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false };
+}
+
+/** A JSON body that is sent. An optional field may be null, which counts as absent. */
+export function bodySchema(inputs: readonly PreparedInput[]): Json {
+  const required = inputs.filter((input) => input.required).map(({ name }) => name);
+  const properties = Object.fromEntries(
+    inputs.map((input) => [
+      input.name,
+      { ...nullable(input, inputSchema(input)), description: input.field.description },
+    ]),
+  );
+  return { type: 'object', required, properties };
+}
+
+function nullable(input: PreparedInput, schema: Json): Json {
+  return input.required ? schema : { anyOf: [schema, { type: 'null' }] };
+}
+
+export function inputSchema({ field, values }: PreparedInput): Json {
+  if (values !== undefined) {
+    const spelled = Object.keys(values).find((name) => values[name] === field.default);
+    return { type: 'string', enum: Object.keys(values), ...(spelled !== undefined && { default: spelled }) };
+  }
+  const { $schema: _, ...schema } = z.toJSONSchema(field.schema) as Json;
+  return { ...schema, ...(field.default !== undefined && { default: field.default }) };
+}

@@ -1,0 +1,82 @@
+import ssh2 from 'ssh2';
+import { describe, expect, it } from 'vitest';
+import { DomainError } from '../../src/domain/rules/errors.js';
+import { formatSshKey, parseSshKey } from '../../src/domain/rules/ssh-key.js';
+
+const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbWDl7yCIpUyWpfP6f3fLUJXGMTi0B+FO0rHVx+WQ2P someone@somewhere';
+
+/** A line with an RSA key whose modulus has so many bits. */
+function rsa(bits: number): string {
+  const digits = ((1n << BigInt(bits - 1)) + 1n).toString(16);
+  const modulus = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
+  const part = (bytes: Buffer) => {
+    const padded = bytes[0]! >= 0x80 ? Buffer.concat([Buffer.alloc(1), bytes]) : bytes;
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(padded.length);
+    return Buffer.concat([length, padded]);
+  };
+  const parts = [Buffer.from('ssh-rsa'), Buffer.from([1, 0, 1]), modulus];
+  return `ssh-rsa ${Buffer.concat(parts.map(part)).toString('base64')} renter`;
+}
+
+describe('a public key of SSH', () => {
+  it('is read with its type, comment and fingerprint', () => {
+    const key = parseSshKey(`${ED25519}\n`);
+    expect(key).toMatchObject({ type: 'ssh-ed25519', comment: 'someone@somewhere' });
+    expect(key.fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+    expect(formatSshKey(key)).toBe(ED25519);
+  });
+
+  it('may be ECDSA, and RSA of 3,072 bits or more', () => {
+    for (const [bits, type] of [
+      [256, 'ecdsa-sha2-nistp256'],
+      [384, 'ecdsa-sha2-nistp384'],
+      [521, 'ecdsa-sha2-nistp521'],
+    ] as const) {
+      const { public: line } = ssh2.utils.generateKeyPairSync('ecdsa', { bits });
+      expect(parseSshKey(line)).toMatchObject({ type, comment: '' });
+    }
+    expect(parseSshKey(rsa(3_072))).toMatchObject({ type: 'ssh-rsa' });
+    expect(() => parseSshKey(rsa(3_071))).toThrow('is an RSA key of 3071 bits: 3072 are the fewest');
+    expect(() => parseSshKey(rsa(2_048))).toThrow('2048 bits');
+  });
+
+  it('has a comment of one short line that a terminal can be shown', () => {
+    const [type, blob] = ED25519.split(' ');
+    expect(parseSshKey(`${type} ${blob}`).comment).toBe('');
+    expect(parseSshKey(`${type} ${blob} \u001b[31mred ${'x'.repeat(300)}`).comment).toBe(
+      `[31mred ${'x'.repeat(300)}`.slice(0, 200),
+    );
+  });
+
+  it('is refused where it is none, is half of one, or of a type that is not taken', () => {
+    const [type, blob] = ED25519.split(' ');
+    const refused = [
+      '',
+      'hello',
+      'ssh-ed25519',
+      `${type} !!!`,
+      `${type} ${blob!.slice(0, 40)}`,
+      `${type} ${Buffer.concat([Buffer.from(blob!, 'base64'), Buffer.alloc(4)]).toString('base64')}`,
+      `ssh-rsa ${blob}`,
+      `ecdsa-sha2-nistp256 ${blob}`,
+      `ssh-dss ${blob}`,
+      `sk-ssh-ed25519@openssh.com ${blob}`,
+      `ssh-ed25519-cert-v01@openssh.com ${blob}`,
+      `command="id" ${ED25519}`,
+      `${ED25519}\n${ED25519}`,
+      '-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blbn\n-----END OPENSSH PRIVATE KEY-----',
+    ];
+    for (const line of refused) {
+      let error: unknown;
+      try {
+        parseSshKey(line);
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(error, line).toBeInstanceOf(DomainError);
+      expect(error).toMatchObject({ code: 'invalid_request', field: 'publicKey' });
+    }
+    expect(() => parseSshKey(refused.at(-1)!)).toThrow('private key');
+  });
+});
