@@ -103,6 +103,30 @@ module.exports = {
       'the host agent reaches the gateway by HTTP alone',
     ),
     {
+      name: 'console-knows-the-protocol',
+      comment: 'the console goes through GraphQL as everybody: nothing of the server is in the page',
+      severity: 'error',
+      from: { path: '^web/' },
+      to: { path: '^(src|prisma|test|bench|scripts)/' },
+    },
+    {
+      name: 'console-is-small',
+      comment: 'each package that the page loads is named here; gql.tada gives types alone',
+      severity: 'error',
+      from: { path: '^web/', pathNot: '^web/vite' },
+      to: {
+        dependencyTypesNot: ['local', 'type-only'],
+        pathNot: 'node_modules/(preact|@preact/signals|uqr)/|gql-tada|generated/schema',
+      },
+    },
+    {
+      name: 'server-knows-no-page',
+      comment: 'the server serves the built page as files',
+      severity: 'error',
+      from: { path: '^(src|prisma)/' },
+      to: { path: '^web/' },
+    },
+    {
       name: 'prisma-client-has-two-users',
       comment: 'only database and domain touch the Prisma client (Pothos reads through it)',
       severity: 'error',
@@ -131,7 +155,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],
-      extensions: ['.ts', '.js'],
+      extensions: ['.ts', '.tsx', '.js'],
     },
   },
 };

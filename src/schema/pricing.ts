@@ -3,6 +3,7 @@ import { type GpuPrice, type PastPrice, type PriceSheet, priceHistory, priceShee
 import { type RecheckTimes, recheckTimes } from '../domain/market/recheck.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { PRICE_RULE } from '../domain/rules/price-rule.js';
+import { priceSheetChanges } from '../domain/updates/change-streams.js';
 import { builder } from './builder.js';
 import { GpuModelType, GpuTier } from './catalogue.js';
 
@@ -135,5 +136,15 @@ builder.queryFields((t) => ({
     type: PriceSheetType,
     description: 'The price sheet: every GPU model with its price and availability. Public.',
     resolve: (_root, _args, { deps }) => priceSheet(deps),
+  }),
+}));
+
+builder.subscriptionFields((t) => ({
+  pricingChanged: t.field({
+    type: PriceSheetType,
+    description:
+      'The price sheet now, and again each time a price or what is offered changes, at most once a second. Public.',
+    subscribe: (_root, _args, { deps, caller, untilGone }) => priceSheetChanges(deps, caller, untilGone()),
+    resolve: (sheet) => sheet,
   }),
 }));

@@ -139,6 +139,7 @@ describe('the schema', () => {
       ['instanceChanged', 'Instance!', true],
       ['instanceLogged', '[LogLine!]!', true],
       ['offersChanged', '[Offer!]!', false],
+      ['pricingChanged', 'PriceSheet!', false],
       ['topUpChanged', 'TopUp!', true],
     ]);
   });

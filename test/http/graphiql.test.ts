@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,24 +7,13 @@ import { promisify } from 'node:util';
 import express, { type RequestHandler } from 'express';
 import { getOperationAST, getVariableValues, parse, validate } from 'graphql';
 import { createYoga } from 'graphql-yoga';
-import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql/examples.js';
 import { createGraphiql } from '../../src/http/graphiql/graphiql.js';
 import { buildSchema } from '../../src/schema/index.js';
+import { hasChromium, openChromium, skipNote } from '../support/chromium.js';
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-const CHROMIUM_ARGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
-];
 const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8';
 const BUILD_SCRIPT = join(import.meta.dirname, '../../scripts/build-graphiql.mjs');
 /** After an edit GraphiQL reads the operation's name and stores its state with a delay. */
@@ -153,14 +141,11 @@ describe('GraphiQL over HTTP', () => {
   });
 });
 
-const hasChromium = existsSync(CHROMIUM);
-const skipNote = hasChromium ? '' : ` (skipped: no Chromium at ${CHROMIUM}; install it or set CHROMIUM_PATH)`;
-
 describe.skipIf(!hasChromium)(`GraphiQL in Chromium${skipNote}`, () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
+    browser = await openChromium();
   });
 
   afterAll(async () => {
@@ -226,7 +211,7 @@ describe.skipIf(!hasChromium)(`GraphiQL in Chromium${skipNote}`, () => {
 
       await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
       await page.getByRole('link', { name: 'Query', exact: true }).click();
-      await page.getByText('Reads. Prices, offers and the catalogue are public').waitFor();
+      await page.getByText('Reads. Prices, offers, quotes and the catalogue are public').waitFor();
       await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
 
       await openTab(page, 'Deploy');

@@ -10,6 +10,7 @@ import { runtimeOf } from '../fleet/runtime.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
 import { findOffers, type Offer, type OfferFilter } from '../inventory/offers.js';
+import { type PriceSheet, priceSheet } from '../market/pricing.js';
 import { balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import type { Account } from '../rules/lifecycle.js';
@@ -205,6 +206,21 @@ export function offerChanges(
     if (lastSent !== null && !sharedOffers.differ(key, lastSent, offers)) return [];
     lastSent = offers;
     return [offers];
+  });
+}
+
+/** The price sheet now, and again whenever a price or what is offered has changed, be it a machine for another of its model. */
+export function priceSheetChanges(
+  deps: Deps,
+  subscriber: Subscriber | null,
+  signal: AbortSignal,
+): Promise<AsyncIterableIterator<PriceSheet>> {
+  let lastSent: number | null = null;
+  return watch(deps, 'offers', subscriber, signal, async () => {
+    const sheet = await priceSheet(deps);
+    if (lastSent === deps.inventory.version) return [];
+    lastSent = deps.inventory.version;
+    return [sheet];
   });
 }
 

@@ -1,0 +1,95 @@
+// npm run console:pictures      writes the pictures of docs/console.md, from a gateway of its own with made-up rentals
+// Needs Chromium (CHROMIUM_PATH, or /usr/bin/chromium). Files stay small: few colours, no more than a screen each.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { withFreshGateway } from './fresh-gateway.mjs';
+
+const FOLDER = fileURLToPath(new URL('../docs/images', import.meta.url));
+const RENTALS = [
+  { gpus: ['h100-sxm'], template: 'pytorch', mode: 'ON_DEMAND' },
+  { gpus: ['rtx-4090'], template: 'ghcr.io/acme/train:1.2', mode: 'RESERVED' },
+  { gpus: ['rtx-4090'], template: 'comfyui', mode: 'INTERRUPTIBLE' },
+];
+/** Something has been spent, and a figure that ticks has ticked. */
+const SPENDING_MS = 15_000;
+
+/** Each screen wide and light; some narrow or dark too. */
+const pictures = (id) => [
+  { name: 'console-machines', path: '/?gpu=rtx-4090', signedIn: false },
+  { name: 'console-machines-dark', path: '/?region=us-tx', dark: true },
+  { name: 'console-machines-narrow', path: '/?gpu=rtx-4090', narrow: true },
+  { name: 'console-deploy', path: '/?gpu=rtx-4090&deploy=best&mode=RESERVED' },
+  { name: 'console-deploy-narrow', path: '/?gpu=rtx-4090&deploy=best', narrow: true, dark: true },
+  { name: 'console-instances', path: '/instances' },
+  { name: 'console-instances-narrow', path: '/instances', narrow: true },
+  { name: 'console-instance', path: `/instances/${id}`, dark: true },
+  { name: 'console-instance-narrow', path: `/instances/${id}`, narrow: true },
+  { name: 'console-money', path: '/money' },
+  { name: 'console-money-narrow', path: '/money', narrow: true, dark: true },
+  { name: 'console-keys', path: '/keys' },
+  { name: 'console-keys-narrow', path: '/keys', narrow: true },
+  { name: 'console-sign-in', path: '/sign-in', signedIn: false },
+];
+
+async function graphql({ address, key }, query, variables = {}) {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+  const answer = await fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ query, variables }),
+  });
+  const { data, errors } = await answer.json();
+  if (errors) throw new Error(errors[0].message);
+  return data;
+}
+
+async function rentSome(gateway) {
+  const ids = [];
+  for (const input of RENTALS) {
+    const { deployBest } = await graphql(
+      gateway,
+      'mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }',
+      {
+        input,
+      },
+    );
+    ids.push(deployBest.id);
+  }
+  await new Promise((resolve) => setTimeout(resolve, SPENDING_MS));
+  await graphql(gateway, 'mutation ($id: ID!) { action(id: $id, action: STOP) { id } }', { id: ids.at(-1) });
+  return ids[0];
+}
+
+async function take(browser, { address, key }, { name, path, signedIn = true, dark = false, narrow = false }) {
+  const context = await browser.newContext({
+    viewport: narrow ? { width: 320, height: 640 } : { width: 1400, height: 860 },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+    timezoneId: 'Europe/Berlin',
+  });
+  if (signedIn)
+    await context.request.post(`${address}/console/session`, { headers: { origin: address }, data: { key } });
+  const page = await context.newPage();
+  await page.goto(address + path);
+  await page
+    .getByText('Live', { exact: true })
+    .or(page.getByRole('heading', { name: 'Sign in' }))
+    .first()
+    .waitFor();
+  await page.waitForLoadState('load');
+  await page.waitForTimeout(1_500);
+  await writeFile(`${FOLDER}/${name}.png`, await page.screenshot());
+  await context.close();
+}
+
+await mkdir(FOLDER, { recursive: true });
+await withFreshGateway(async (gateway) => {
+  const id = await rentSome(gateway);
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu'],
+  });
+  for (const picture of pictures(id)) await take(browser, gateway, picture);
+  await browser.close();
+});

@@ -1,0 +1,67 @@
+import { useEffect } from 'preact/hooks';
+import { Head } from './parts/head.js';
+import { StatusLine } from './parts/status-line.js';
+import { InstanceScreen } from './screens/instance.js';
+import { Instances } from './screens/instances.js';
+import { Keys } from './screens/keys.js';
+import { Machines } from './screens/machines.js';
+import { Money } from './screens/money.js';
+import { SignIn } from './screens/sign-in.js';
+import { go, path, query } from './state/location.js';
+import { session } from './state/session.js';
+
+export function App() {
+  useFocusOnNewScreen();
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Head />
+      <main id="main" tabIndex={-1}>
+        <Screen />
+      </main>
+      <StatusLine />
+    </>
+  );
+}
+
+function Screen() {
+  const [, first = '', second] = path.value.split('/');
+  if (first === '') return <Machines />;
+  if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
+  const Private = { instances: second ? InstanceScreen : Instances, money: Money, keys: Keys }[first];
+  if (Private === undefined)
+    return (
+      <div class="stack">
+        <h1 tabIndex={-1}>There is nothing here</h1>
+        <p>
+          <a href="/">See the machines</a>
+        </p>
+      </div>
+    );
+  if (session.value === 'unknown') return <p class="quiet">One moment …</p>;
+  if (session.value === 'out') return <SignIn reason="This screen shows what is yours." />;
+  return <Private key={second} id={second ?? ''} />;
+}
+
+/** Signed in: on to where the sign-in was asked for, which is never another origin. */
+function GoOn() {
+  useEffect(() => {
+    const asked = new URL(query.value.get('then') ?? '/instances', location.origin);
+    go(asked.origin === location.origin ? asked.pathname + asked.search : '/instances', { replace: true });
+  }, []);
+  return null;
+}
+
+/** A new screen is announced by the focus on its heading, as a loaded page would be by its title. */
+function useFocusOnNewScreen(): void {
+  useEffect(() => {
+    let last = path.value;
+    return path.subscribe((next) => {
+      if (next === last) return;
+      last = next;
+      setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));
+    });
+  }, []);
+}

@@ -1,0 +1,30 @@
+/** Money in the page, as in the service: whole micro-USD. Rounded only where it is shown, and down. */
+export type Micro = bigint;
+
+const SECONDS_PER_HOUR = 3_600n;
+
+/** From the API's JSON number, which is exact to six decimals. */
+export function micro(usd: number): Micro {
+  return BigInt(Math.round(usd * 1e6));
+}
+
+/** What a rate per hour comes to in so many seconds, rounded down. */
+export function accrued(ratePerHour: Micro, seconds: number): Micro {
+  return (ratePerHour * BigInt(seconds)) / SECONDS_PER_HOUR;
+}
+
+/** With so many decimals, rounded towards minus infinity: a balance is never shown larger than it is. */
+export function usd(amount: Micro, decimals = 2): string {
+  const unit = 10n ** BigInt(6 - decimals);
+  const units = amount / unit - (amount % unit < 0n ? 1n : 0n);
+  const [sign, size] = units < 0n ? ['−', -units] : ['', units];
+  const whole = (size / 10n ** BigInt(decimals)).toString().replace(/\B(?=(\d{3})+$)/g, ',');
+  const part = (size % 10n ** BigInt(decimals)).toString().padStart(decimals, '0');
+  return decimals === 0 ? sign + whole : `${sign}${whole}.${part}`;
+}
+
+/** A rate: two decimals, and as many more as it has, so that half a cent is seen. */
+export function rate(amount: Micro): string {
+  const text = usd(amount, 6);
+  return text.replace(/(\.\d\d\d*?)0+$/, '$1');
+}

@@ -1,0 +1,59 @@
+const SECOND = 1;
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+
+/** Seconds since 1970 of an API instant. */
+export const secondsOf = (instant: string): number => Math.floor(Date.parse(instant) / 1_000);
+
+const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const clockUtc = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+const dateUtc = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** Local: "today 14:05", "Tuesday 14:05" within six days of now, else "3 Dec 2026, 14:05". */
+export function localTime(at: number, now: number): string {
+  const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
+  const time = clock.format(then);
+  if (then.toDateString() === today.toDateString()) return `today ${time}`;
+  return Math.abs(at - now) < 6 * DAY ? `${day.format(then)} ${time}` : `${date.format(then)}, ${time}`;
+}
+
+/** The same instant in UTC, with its date where that is another than the local one. */
+export function utcTime(at: number): string {
+  const then = new Date(at * 1_000);
+  const isSameDay = then.getUTCDate() === then.getDate();
+  return `${isSameDay ? '' : `${dateUtc.format(then)} `}${clockUtc.format(then)} UTC`;
+}
+
+export const isUtcHere = (at: number): boolean => new Date(at * 1_000).getTimezoneOffset() === 0;
+
+/** The two largest units: "4 d 3 h", "12 min 5 s". */
+export function duration(seconds: number): string {
+  const units = [
+    [DAY, 'd'],
+    [HOUR, 'h'],
+    [MINUTE, 'min'],
+    [SECOND, 's'],
+  ] as const;
+  const first = Math.max(
+    0,
+    units.findIndex(([size]) => seconds >= size),
+  );
+  if (seconds < 1) return '0 s';
+  let rest = seconds;
+  return units
+    .slice(first, first + 2)
+    .map(([size, unit]) => {
+      const count = Math.floor(rest / size);
+      rest -= count * size;
+      return count === 0 ? '' : `${count} ${unit}`;
+    })
+    .filter((text) => text !== '')
+    .join(' ');
+}
+
+export function bytes(count: number): string {
+  return count < 1e9 ? `${(count / 1e6).toFixed(0)} MB` : `${(count / 1e9).toFixed(2)} GB`;
+}

@@ -1,0 +1,504 @@
+import { graphql } from './graphql.js';
+
+export const PriceSheet = graphql(`
+  query PriceSheet {
+    pricing {
+      marketSnapshot
+      diskPricePerGbHour
+      data {
+        slug
+        name
+        vramGb
+        tier
+        pricePerGpuHour {
+          onDemand
+          interruptible
+          reserved
+        }
+        marketMedian
+        listings
+        availableGpus
+      }
+    }
+    regions {
+      code
+      name
+      country
+    }
+  }
+`);
+
+/** What of the sheet changes from hour to hour. */
+export const PricingChanged = graphql(`
+  subscription PricingChanged {
+    pricingChanged {
+      marketSnapshot
+      data {
+        slug
+        availableGpus
+      }
+    }
+  }
+`);
+
+export const PriceHistory = graphql(`
+  query PriceHistory($slug: ID!) {
+    gpuModel(slug: $slug) {
+      slug
+      priceHistory {
+        snapshot
+        onDemand
+        listings
+      }
+    }
+  }
+`);
+
+export const OfferSearch = graphql(`
+  query OfferSearch($filter: OfferFilterInput, $sort: OfferSort, $first: Int) {
+    offerSearch(filter: $filter, sort: $sort, first: $first) {
+      totalCount
+      pageInfo {
+        hasNextPage
+      }
+      edges {
+        node {
+          machineId
+          gpu
+          numGpus
+          region
+          cpu
+          vcpus
+          ramGb
+          diskGb
+          netMbps {
+            down
+            up
+          }
+          nvlink
+          reliability
+          demo
+          preemptible
+          pricePerHour {
+            onDemand
+            interruptible
+            reserved
+          }
+        }
+      }
+    }
+  }
+`);
+
+/** Whether a machine is still to be had. */
+export const OfferOf = graphql(`
+  query OfferOf($machineId: ID!) {
+    offer(machineId: $machineId) {
+      pricePerHour {
+        onDemand
+        interruptible
+        reserved
+      }
+    }
+  }
+`);
+
+export const Templates = graphql(`
+  query Templates {
+    templates {
+      slug
+      description
+    }
+  }
+`);
+
+export const Quote = graphql(`
+  query Quote($input: QuoteInput!) {
+    quote(input: $input) {
+      machineId
+      machine {
+        gpu
+        numGpus
+        region
+        demo
+      }
+      mode
+      diskGb
+      freeDiskGb
+      priceHr
+      diskPriceHr
+      totalPriceHr
+      coverNeeded
+      preempts
+      minimumGpuSeconds
+      minimumCost
+      reserved {
+        until
+        onDemandPriceHr
+        discountHr
+      }
+      refusal {
+        code
+        message
+      }
+      account {
+        balance
+        burnPerHour
+        coverNeeded
+        hoursLeft
+        exhaustsAt
+      }
+      asOf
+    }
+  }
+`);
+
+const InstanceFields = graphql(`
+  fragment InstanceFields on Instance {
+    id
+    status
+    gpu
+    numGpus
+    region
+    template
+    mode
+    diskGb
+    priceHr
+    diskPriceHr
+    hostname
+    createdAt
+    stoppedAt
+    destroyedAt
+    stopReason
+    reservedUntil
+    earlyExitCost
+    asOf
+    usage {
+      gpuSeconds
+      diskSeconds
+      gpuCost
+      diskCost
+      earlyExitCost
+      total
+    }
+    runtime {
+      phase
+      pulledBytes
+      totalBytes
+      message
+      exitCode
+      restarts
+      reachable
+    }
+  }
+`);
+
+const AccountFields = graphql(`
+  fragment AccountFields on Account {
+    asOf
+    balance
+    burnPerHour
+    monthSpend
+    exhaustsAt
+    diskDeleteAt
+  }
+`);
+
+/** All figures of money that the page goes on from. */
+export const Settle = graphql(
+  `
+  query Settle {
+    account {
+      ...AccountFields
+    }
+    instances {
+      ...InstanceFields
+    }
+  }
+`,
+  [AccountFields, InstanceFields],
+);
+
+/** All that the page follows of an account, in one stream. */
+export const AccountChanged = graphql(
+  `
+  subscription AccountChanged {
+    accountChanged {
+      account {
+        ...AccountFields
+      }
+      instances {
+        ...InstanceFields
+      }
+      topUps {
+        id
+      }
+    }
+  }
+`,
+  [AccountFields, InstanceFields],
+);
+
+export const OneInstance = graphql(
+  `
+  query OneInstance($id: ID!) {
+    instance(id: $id) {
+      ...InstanceFields
+      machine {
+        id
+        cpu
+        vcpus
+        ramGb
+        demo
+      }
+      ssh {
+        command
+      }
+      ports {
+        port
+        open
+        url
+      }
+      canStart {
+        allowed
+        preempts
+        minimumGpuSeconds
+        coverNeeded
+        refusal {
+          message
+        }
+      }
+    }
+  }
+`,
+  [InstanceFields],
+);
+
+export const WebLink = graphql(`
+  mutation WebLink($id: ID!, $port: Int) {
+    webLink(id: $id, port: $port) {
+      url
+    }
+  }
+`);
+
+export const InstanceLogs = graphql(`
+  query InstanceLogs($id: ID!) {
+    instanceLogs(id: $id, tail: 200) {
+      text
+    }
+  }
+`);
+
+export const InstanceHistory = graphql(
+  `
+  query InstanceHistory($first: Int, $after: String) {
+    instanceHistory(first: $first, after: $after) {
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+      edges {
+        node {
+          ...InstanceFields
+        }
+      }
+    }
+  }
+`,
+  [InstanceFields],
+);
+
+export const Deploy = graphql(
+  `
+  mutation Deploy($input: DeployInput!) {
+    deploy(input: $input) {
+      ...InstanceFields
+    }
+  }
+`,
+  [InstanceFields],
+);
+
+export const DeployBest = graphql(
+  `
+  mutation DeployBest($input: DeployBestInput!) {
+    deployBest(input: $input) {
+      ...InstanceFields
+    }
+  }
+`,
+  [InstanceFields],
+);
+
+export const Act = graphql(
+  `
+  mutation Act($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {
+    action(id: $id, action: $action, idempotencyKey: $idempotencyKey) {
+      ...InstanceFields
+    }
+  }
+`,
+  [InstanceFields],
+);
+
+export const SpendByDay = graphql(`
+  query SpendByDay($from: Date!, $to: Date, $limit: Int) {
+    spendByDay(from: $from, to: $to, limit: $limit) {
+      from
+      to
+      total
+      days {
+        date
+        total
+        instances {
+          instanceId
+          amount
+        }
+        others
+      }
+      instances {
+        instanceId
+        gpu
+        numGpus
+        status
+        amount
+      }
+      others
+      asOf
+    }
+  }
+`);
+
+export const Statement = graphql(`
+  query Statement($from: DateTime!, $to: DateTime) {
+    statement(from: $from, to: $to) {
+      from
+      to
+      openingBalance
+      closingBalance
+      lines {
+        instanceId
+        kind
+        ratePerHour
+        seconds
+        amount
+        units
+      }
+      movements {
+        at
+        kind
+        amount
+        note
+        reference
+        instanceId
+      }
+    }
+  }
+`);
+
+const TopUpFields = graphql(`
+  fragment TopUpFields on TopUp {
+    id
+    state
+    coin
+    network
+    amount
+    address
+    uri
+    usd
+    credited
+    createdAt
+    expiresAt
+    confirmations
+    confirmationsNeeded
+  }
+`);
+
+export const TopUps = graphql(
+  `
+  query TopUps {
+    topUpAssets {
+      code
+      coin
+      network
+      minimum
+      confirmations
+    }
+    topUps(limit: 10) {
+      ...TopUpFields
+    }
+  }
+`,
+  [TopUpFields],
+);
+
+export const CreateTopUp = graphql(
+  `
+  mutation CreateTopUp($input: CreateTopUpInput!) {
+    createTopUp(input: $input) {
+      ...TopUpFields
+    }
+  }
+`,
+  [TopUpFields],
+);
+
+export const ApiKeys = graphql(`
+  query ApiKeys {
+    apiKeys {
+      id
+      name
+      prefix
+      lastFour
+      createdAt
+      lastUsedAt
+      revokedAt
+      isCurrent
+    }
+  }
+`);
+
+export const CreateApiKey = graphql(`
+  mutation CreateApiKey($name: String, $idempotencyKey: String) {
+    createApiKey(name: $name, idempotencyKey: $idempotencyKey) {
+      secret
+    }
+  }
+`);
+
+export const RevokeApiKey = graphql(`
+  mutation RevokeApiKey($id: ID!) {
+    revokeApiKey(id: $id) {
+      id
+    }
+  }
+`);
+
+export const SshKeys = graphql(`
+  query SshKeys {
+    sshKeys {
+      id
+      type
+      fingerprint
+      comment
+      createdAt
+    }
+  }
+`);
+
+export const AddSshKey = graphql(`
+  mutation AddSshKey($publicKey: String!) {
+    addSshKey(publicKey: $publicKey) {
+      id
+    }
+  }
+`);
+
+export const RemoveSshKey = graphql(`
+  mutation RemoveSshKey($id: ID!) {
+    removeSshKey(id: $id) {
+      id
+    }
+  }
+`);

@@ -1,0 +1,62 @@
+import type { TadaDocumentNode } from 'gql.tada';
+
+/** The service understood the request and says no. */
+export class Refusal extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** No usable answer came: the network, the gateway or its database is away. Nothing is known of what was asked. */
+export class Unreachable extends Error {}
+
+interface Body<Data> {
+  data?: Data | null;
+  errors?: readonly { message: string; extensions?: { code?: string } }[];
+}
+
+export const GRAPHQL_PATH = '/graphql';
+const ANSWERS_WITHIN_MS = 20_000;
+
+/** Sends one operation. Throws a Refusal for the first error in the answer, whatever else the answer holds. */
+export async function send<Data, Variables>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables,
+): Promise<Data> {
+  const response = await ask(GRAPHQL_PATH, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ query: document, variables }),
+  });
+  return dataOf(await bodyOf<Body<Data>>(response));
+}
+
+export function dataOf<Data>({ data, errors }: Body<Data>): Data {
+  const error = errors?.[0];
+  if (error !== undefined) throw new Refusal(error.extensions?.code ?? 'invalid_request', error.message);
+  if (data === undefined || data === null) throw new Unreachable('the answer is empty');
+  return data;
+}
+
+/** As fetch, with a bound on the time. Throws Unreachable without an answer, and for those of a proxy before a gateway that is away. */
+export async function ask(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });
+  } catch (error) {
+    throw new Unreachable(String(error));
+  }
+  if (response.status >= 502) throw new Unreachable(`the answer is ${response.status}`);
+  return response;
+}
+
+export async function bodyOf<Body>(response: Response): Promise<Body> {
+  try {
+    return (await response.json()) as Body;
+  } catch (error) {
+    throw new Unreachable(String(error));
+  }
+}

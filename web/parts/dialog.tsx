@@ -1,0 +1,48 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+interface Props {
+  title: string;
+  isNarrow?: boolean;
+  onClose(): void;
+  children: ComponentChildren;
+}
+
+/** The browser's own dialog: it keeps the focus, ends with Escape, and gives the focus back to what opened it. */
+export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const opener = document.activeElement;
+    dialog.current?.showModal();
+    dialog.current?.querySelector<HTMLElement>('[data-focus]')?.focus();
+    return () => {
+      // What opened it may be gone with what was done in it.
+      setTimeout(() => {
+        const isThere = opener instanceof HTMLElement && opener.isConnected;
+        (isThere ? opener : document.querySelector<HTMLElement>('main h1'))?.focus();
+      });
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={isNarrow ? 'narrow' : ''}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <div class="dialog-head">
+        <h2 id={heading} tabIndex={-1} data-focus>
+          {title}
+        </h2>
+        <button type="button" class="plain" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      {children}
+    </dialog>
+  );
+}

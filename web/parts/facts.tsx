@@ -1,0 +1,18 @@
+import type { ComponentChildren } from 'preact';
+
+/** Names and what they stand for: pairs that are null are left out. */
+export function Facts({ of: pairs }: { of: readonly (readonly [string, ComponentChildren] | null)[] }) {
+  return (
+    <dl class="facts">
+      {pairs.map(
+        (pair) =>
+          pair !== null && (
+            <div key={pair[0]}>
+              <dt>{pair[0]}</dt>
+              <dd>{pair[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}

@@ -1,0 +1,35 @@
+import { duration } from '../figures/time.js';
+import { clockAhead } from '../state/clock.js';
+import { connection } from '../state/stream.js';
+
+const WORDS = {
+  waiting: 'Connecting …',
+  live: 'Live',
+  restarting: 'The service is restarting. The page goes on by itself; what runs goes on running.',
+  lost: 'No connection to the service. Figures go on from the last answer; the page connects again by itself.',
+} as const;
+
+/** What the figures on this page rest on, and what is wrong with that. */
+export function StatusLine() {
+  const state = connection.value;
+  const isTrouble = state === 'restarting' || state === 'lost';
+  const ahead = clockAhead.value;
+  return (
+    <footer class={`status-line${isTrouble || ahead !== 0 ? ' trouble' : ''}`}>
+      <span role="status">
+        <span class={`dot${state === 'live' ? ' good' : ''}`} aria-hidden="true" />
+        {WORDS[state]}
+      </span>
+      {ahead !== 0 && (
+        <span>
+          The clock of this computer is {duration(Math.abs(ahead))} {ahead > 0 ? 'fast' : 'slow'}. Figures follow the
+          service's clock.
+        </span>
+      )}
+      <span class="row">
+        <a href="/graphql">GraphQL</a>
+        <a href="/v1/openapi.json">REST</a>
+      </span>
+    </footer>
+  );
+}

@@ -1,0 +1,55 @@
+import { bytes } from '../figures/time.js';
+import type { Instance } from '../state/account.js';
+
+const STATUS = { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' } as const;
+
+const REASONS: Record<NonNullable<Instance['stopReason']>, string> = {
+  USER: 'by you',
+  PREEMPTED: 'its machine was rented on demand or reserved',
+  BALANCE_EXHAUSTED: 'credit ran out',
+  OPERATOR: 'by the operator',
+  ACCOUNT_SUSPENDED: 'the account is suspended',
+  START_FAILED: 'its container could not be started; those seconds were given back',
+};
+
+const PHASES: Record<NonNullable<Instance['runtime']>['phase'], string> = {
+  WAITING: 'waiting for its machine',
+  PULLING: 'pulling the image',
+  STARTING: 'starting',
+  RUNNING: 'container runs',
+  STOPPING: 'stopping',
+  STOPPED: 'container stopped',
+  FAILED: 'container failed',
+  UNREACHABLE: 'machine not heard from',
+  ERASED: 'erased',
+};
+
+/** The rental's state, in words and colour. */
+export function Status({ instance }: { instance: Instance }) {
+  const { status } = instance;
+  const tone = status === 'RUNNING' ? 'good' : status === 'STOPPED' ? 'warn' : '';
+  return (
+    <span class={`badge ${tone}`}>
+      <span class="dot" aria-hidden="true" />
+      {STATUS[status]}
+    </span>
+  );
+}
+
+export const stopReason = ({ stopReason }: Instance): string | null => stopReason && REASONS[stopReason];
+
+/** What the container does, where the machine tells of it. */
+export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
+  if (runtime === null) return null;
+  const { phase, pulledBytes, totalBytes, reachable } = runtime;
+  const isKnown = phase === 'PULLING' && pulledBytes !== null && totalBytes !== null && totalBytes > 0;
+  return (
+    <span class="stack-tight">
+      <span class={`small ${phase === 'FAILED' || !reachable ? 'bad' : 'quiet'}`}>
+        {PHASES[phase]}
+        {isKnown && `: ${bytes(pulledBytes)} of ${bytes(totalBytes)}`}
+      </span>
+      {isKnown && <progress max={totalBytes} value={pulledBytes} aria-label="Image pulled" />}
+    </span>
+  );
+}

@@ -1,0 +1,128 @@
+import { useComputed } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { micro, rate, usd } from '../figures/money.js';
+import { duration, secondsOf } from '../figures/time.js';
+import { OneInstance } from '../graph/documents.js';
+import { Actions } from '../parts/actions.js';
+import { Facts } from '../parts/facts.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { Runtime, Status, stopReason } from '../parts/status.js';
+import { Time } from '../parts/time.js';
+import { accountChanges, costNow, rateOf, secondsSince, settled } from '../state/account.js';
+import { modelName, readSheet, regionName, sheet } from '../state/market.js';
+import { modeOf } from '../state/modes.js';
+import { useRead } from '../state/read.js';
+import { Connect } from './connect.js';
+import { Logs } from './logs.js';
+
+/** One rental: its state as it is, what it costs, and how to reach it. */
+export function InstanceScreen({ id }: { id: string }) {
+  useEffect(() => {
+    if (sheet.value === null) void readSheet();
+  }, []);
+  const { data, error } = useRead(OneInstance, { id }, accountChanges);
+  const followed = useComputed(() => settled.value?.instances.find((instance) => instance.id === id));
+  const read = data.value?.instance ?? null;
+  // What is followed is the newest; a destroyed one is no longer among it.
+  const instance = followed.value ?? read;
+  useFocusWhenGone(instance?.status);
+  if (instance === null)
+    return (
+      <div class="stack">
+        <h1 tabIndex={-1}>Instance</h1>
+        <Failure error={error.value} />
+        {data.value !== null && (
+          <section class="panel">
+            <Empty title="You have no such instance">
+              <a class="button" href="/instances">
+                See your instances
+              </a>
+            </Empty>
+          </section>
+        )}
+      </div>
+    );
+  const { mode, status, createdAt, stoppedAt, destroyedAt, reservedUntil, runtime, usage } = instance;
+  const start = status === 'STOPPED' ? (read?.canStart ?? null) : null;
+  return (
+    <div class="stack">
+      <div class="row between">
+        <div>
+          <p class="small">
+            <a href="/instances">Instances</a>
+          </p>
+          <h1 tabIndex={-1}>
+            {instance.numGpus} × {modelName(instance.gpu)} <span class="mono quiet">{id}</span>
+          </h1>
+        </div>
+        <Actions instance={instance} cannotStart={start?.refusal?.message ?? null} />
+      </div>
+      <section class="panel padded stack" aria-label="State">
+        <div class="row" role="status">
+          <Status instance={instance} />
+          <span class="quiet">{stopReason(instance)}</span>
+          <Runtime runtime={runtime} />
+        </div>
+        {runtime?.message && <p class="notice mono small">{runtime.message}</p>}
+        {start?.refusal != null && (
+          <p class="notice warn">
+            It cannot be started now: {start.refusal.message}. Until then its disk costs {rate(rateOf(instance))} USD/h.
+          </p>
+        )}
+        <div class="facts">
+          <div>
+            <p class="quiet small">Cost so far</p>
+            <p class="headline figure">{usd(costNow(instance), 4)} USD</p>
+          </div>
+          <div>
+            <p class="quiet small">Costs now</p>
+            <p class="headline figure">{rate(rateOf(instance))} USD/h</p>
+          </div>
+        </div>
+        <Facts
+          of={[
+            ['Priced', `${modeOf(mode).name}, locked`],
+            ['GPUs', `${rate(micro(instance.priceHr))} USD/h while it runs`],
+            ['Disk', `${instance.diskGb} GB, ${rate(micro(instance.diskPriceHr))} USD/h until destroyed`],
+            reservedUntil === null ? null : ['Reserved until', <Time at={secondsOf(reservedUntil)} />],
+            [
+              'Ran for',
+              duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(instance.asOf)) : 0)),
+            ],
+            ['Rented', <Time at={secondsOf(createdAt)} />],
+            stoppedAt === null || destroyedAt !== null ? null : ['Stopped', <Time at={secondsOf(stoppedAt)} />],
+            destroyedAt === null ? null : ['Destroyed', <Time at={secondsOf(destroyedAt)} />],
+          ]}
+        />
+      </section>
+      <div class="columns">
+        <div class="stack">
+          <Connect instance={instance} ssh={read?.ssh ?? null} ports={read?.ports ?? []} />
+          {runtime !== null && <Logs id={id} />}
+        </div>
+        <section class="panel padded stack-tight" aria-labelledby="machine">
+          <h2 id="machine">Machine</h2>
+          <Facts
+            of={[
+              ['Template', instance.template],
+              ['Region', regionName(instance.region)],
+              read === null ? null : ['Machine', <span class="mono">{read.machine.id}</span>],
+              read === null ? null : ['CPU', `${read.machine.cpu}, ${read.machine.vcpus} vCPUs`],
+              read === null ? null : ['Memory', `${read.machine.ramGb} GB`],
+            ]}
+          />
+        </section>
+      </div>
+    </div>
+  );
+}
+
+/** What could be done to it goes with its state: a focus that was there moves to the heading. */
+function useFocusWhenGone(status: string | undefined): void {
+  const last = useRef(status);
+  useEffect(() => {
+    if (last.current !== undefined && last.current !== status && document.activeElement === document.body)
+      document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+    last.current = status;
+  }, [status]);
+}

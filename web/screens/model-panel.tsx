@@ -1,0 +1,32 @@
+import { micro, rate } from '../figures/money.js';
+import { PriceHistory } from '../graph/documents.js';
+import { HistoryChart } from '../parts/charts.js';
+import { Failure } from '../parts/notice.js';
+import { setQuery } from '../state/location.js';
+import type { Model } from '../state/market.js';
+import { useRead } from '../state/read.js';
+
+/** The price of one model over its snapshots, and how many listings each was made from. */
+export function ModelPanel({ model }: { model: Model }) {
+  const { data, error } = useRead(PriceHistory, { slug: model.slug });
+  const history = data.value?.gpuModel?.slug === model.slug ? data.value.gpuModel.priceHistory : null;
+  return (
+    <section class="panel" aria-labelledby="model-name">
+      <div class="panel-head">
+        <h2 id="model-name">{model.name}</h2>
+        <button type="button" class="plain" onClick={() => setQuery({ gpu: null })}>
+          All models
+        </button>
+      </div>
+      <div class="padded stack-tight">
+        <Failure error={error.value} />
+        {history !== null && history.length > 0 && <HistoryChart history={history} name={model.name} />}
+        <p class="small quiet">
+          {model.marketMedian === null
+            ? `Too few listings for a market median (${model.listings}; 5 are needed): the last price stays.`
+            : `Market median ${rate(micro(model.marketMedian))} USD per GPU-hour, from ${model.listings} listings; on demand is 70 % of it, rounded down.`}
+        </p>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,130 @@
+import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import { Refusal } from '../graph/send.js';
+import { Copy } from '../parts/copy.js';
+import { Failure } from '../parts/notice.js';
+import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
+
+/** Signing in with an API key, pasted once, and a new account where the operator allows it. */
+export function SignIn({ reason }: { reason?: string }) {
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const key = useRef<HTMLInputElement>(null);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy.value || key.current === null) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      await signIn(key.current.value.trim());
+    } catch (fault) {
+      error.value =
+        fault instanceof Refusal && fault.code === 'unauthorized'
+          ? new Refusal('refused', 'This key is not accepted: it is mistyped, or revoked')
+          : fault;
+      key.current?.select();
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <div class="sign-in stack">
+      {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
+      <form class="panel padded stack" onSubmit={submit}>
+        <h1 tabIndex={-1}>Sign in</h1>
+        {reason !== undefined && <p class="quiet">{reason}</p>}
+        <label class="field">
+          <span>API key</span>
+          <input
+            ref={key}
+            type="password"
+            name="key"
+            autocomplete="off"
+            spellcheck={false}
+            required
+            placeholder="gpu_live_…"
+            aria-describedby="key-use"
+          />
+        </label>
+        <p id="key-use" class="small quiet">
+          The page sends it once and forgets it. The browser holds a session of 12 hours that ends when you sign out or
+          the key is revoked.
+        </p>
+        <Failure error={error.value} />
+        <div>
+          <button type="submit" class="primary" aria-disabled={isBusy.value}>
+            {isBusy.value ? 'Signing in …' : 'Sign in'}
+          </button>
+        </div>
+      </form>
+      {signupOpen.value && <NewAccount />}
+    </div>
+  );
+}
+
+function NewAccount() {
+  const secret = useSignal<string | null>(null);
+  const isKept = useSignal(false);
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const create = async () => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      secret.value = await createAccount();
+    } catch (fault) {
+      error.value = fault;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  const begin = async () => {
+    try {
+      await signIn(secret.value!);
+      secret.value = null;
+    } catch (fault) {
+      error.value = fault;
+    }
+  };
+  return (
+    <section class="panel padded stack" aria-labelledby="new-account">
+      <h2 id="new-account">New here?</h2>
+      <p>
+        An account needs no name and no address. Its API key is all there is: whoever has it can spend the credit, and
+        without it the account is lost.
+      </p>
+      {secret.value === null ? (
+        <div>
+          <button type="button" onClick={create} aria-disabled={isBusy.value}>
+            Create an account
+          </button>
+        </div>
+      ) : (
+        <div class="stack" role="status">
+          <p>
+            <strong>This is your key. It is shown this once.</strong>
+          </p>
+          <code class="secret">{secret.value}</code>
+          <Copy text={secret.value} label="Copy the key" />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isKept.value}
+              onChange={({ currentTarget }) => {
+                isKept.value = currentTarget.checked;
+              }}
+            />
+            I have copied it to a safe place
+          </label>
+          <div>
+            <button type="button" class="primary" disabled={!isKept.value} onClick={begin}>
+              Sign in with it
+            </button>
+          </div>
+        </div>
+      )}
+      <Failure error={error.value} />
+    </section>
+  );
+}

@@ -1,0 +1,138 @@
+import type { ResultOf } from 'gql.tada';
+import { type Micro, micro, usd } from '../figures/money.js';
+import { SpendByDay } from '../graph/documents.js';
+import { Bars } from '../parts/bars.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { sumsAge } from '../state/account.js';
+import { serverDay } from '../state/clock.js';
+import { query, setQuery } from '../state/location.js';
+import { modelName } from '../state/market.js';
+import { useRead } from '../state/read.js';
+
+type Spent = NonNullable<ResultOf<typeof SpendByDay>['spendByDay']>;
+
+const PERIODS = { 7: '7 days', 30: '30 days', 90: '90 days' } as const;
+/** Instances with a colour of their own; the rest is one. */
+const NAMED = 4;
+const DAY_MS = 86_400_000;
+
+/** What was spent by UTC day and by instance: the service's own sums, which add up to the month's spend. */
+export function Spend() {
+  const asked = query.value.get('days') ?? '30';
+  const days = asked in PERIODS ? Number(asked) : 30;
+  const from = new Date(Date.parse(serverDay.value) - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const { data, error } = useRead(SpendByDay, { from, limit: NAMED }, sumsAge);
+  const spent = data.value?.spendByDay ?? null;
+  return (
+    <section class="panel" aria-labelledby="spend">
+      <div class="panel-head">
+        <h2 id="spend">Spend by day</h2>
+        <label class="row small">
+          <span class="quiet">Period</span>
+          <select value={String(days)} onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}>
+            {Object.entries(PERIODS).map(([value, text]) => (
+              <option value={value}>{text}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {error.value !== null && (
+        <div class="padded">
+          <Failure error={error.value} />
+        </div>
+      )}
+      {spent !== null && micro(spent.total) === 0n && (
+        <Empty title="Nothing was spent in these days">
+          <p>The first second of the first rental shows here.</p>
+        </Empty>
+      )}
+      {spent !== null && micro(spent.total) !== 0n && <Chart spent={spent} />}
+    </section>
+  );
+}
+
+function Chart({ spent }: { spent: Spent }) {
+  const kinds = [
+    ...spent.instances.map(({ instanceId }) => instanceId),
+    ...(micro(spent.others) === 0n ? [] : ['others']),
+  ];
+  const days = spent.days.map(({ date, total, instances, others }) => {
+    const amounts = new Map<string, Micro>(instances.map(({ instanceId, amount }) => [instanceId, micro(amount)]));
+    amounts.set('others', micro(others));
+    return { date, total: micro(total), parts: kinds.map((kind) => amounts.get(kind) ?? 0n) };
+  });
+  return (
+    <div class="padded stack">
+      <Bars
+        days={days}
+        label={`Spend by UTC day from ${spent.from} to ${spent.to}: ${usd(micro(spent.total), 4)} USD in all`}
+      />
+      <table>
+        <caption class="hidden">Spend by instance</caption>
+        <thead>
+          <tr>
+            <th scope="col">Instance</th>
+            <th scope="col" class="number">
+              USD
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {spent.instances.map(({ instanceId, gpu, numGpus, amount }, index) => (
+            <tr key={instanceId}>
+              <th scope="row">
+                <Swatch index={index} />{' '}
+                <a href={`/instances/${instanceId}`} class="mono">
+                  {instanceId}
+                </a>{' '}
+                <span class="quiet small">
+                  {numGpus} × {modelName(gpu)}
+                </span>
+              </th>
+              <td class="number">{usd(micro(amount), 4)}</td>
+            </tr>
+          ))}
+          {micro(spent.others) !== 0n && (
+            <tr>
+              <th scope="row">
+                <Swatch index={kinds.length - 1} /> all others
+              </th>
+              <td class="number">{usd(micro(spent.others), 4)}</td>
+            </tr>
+          )}
+          <tr>
+            <th scope="row">Together</th>
+            <td class="number">
+              <strong>{usd(micro(spent.total), 4)}</strong>
+            </td>
+          </tr>
+        </tbody>
+      </table>
+      <details>
+        <summary class="small">The days as figures</summary>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">UTC day</th>
+              <th scope="col" class="number">
+                USD
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {spent.days.toReversed().map(({ date, total }) => (
+              <tr key={date}>
+                <th scope="row">{date}</th>
+                <td class="number">{usd(micro(total), 6)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </div>
+  );
+}
+
+const Swatch = ({ index }: { index: number }) => (
+  <span class={`key-swatch swatch-${'abcde'[index]}`} aria-hidden="true" />
+);

@@ -1,0 +1,108 @@
+import { useSignal } from '@preact/signals';
+import { secondsOf } from '../figures/time.js';
+import { AddSshKey, RemoveSshKey, SshKeys as SshKeysDocument } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { Time } from '../parts/time.js';
+import { accountChanges } from '../state/account.js';
+import { useRead } from '../state/read.js';
+
+/** Public keys that let into the account's instances. */
+export function SshKeys() {
+  const { data, error, again } = useRead(SshKeysDocument, {}, accountChanges);
+  const fault = useSignal<unknown>(null);
+  const isBusy = useSignal(false);
+  const change = async (work: () => Promise<unknown>): Promise<boolean> => {
+    if (isBusy.value) return false;
+    isBusy.value = true;
+    fault.value = null;
+    try {
+      await work();
+      again();
+      return true;
+    } catch (thrown) {
+      fault.value = thrown;
+      return false;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  const add = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const publicKey = String(new FormData(form).get('public-key')).trim();
+    if (await change(() => send(AddSshKey, { publicKey }))) form.reset();
+  };
+  const keys = data.value?.sshKeys ?? null;
+  return (
+    <section class="panel" aria-labelledby="ssh-keys">
+      <div class="panel-head">
+        <h2 id="ssh-keys">SSH keys</h2>
+        <p class="small quiet">Whoever has the private part gets into every instance of this account.</p>
+      </div>
+      <form class="padded stack-tight" onSubmit={add}>
+        <label class="field">
+          <span>Public key, the line of a .pub file</span>
+          <textarea
+            name="public-key"
+            rows={2}
+            required
+            spellcheck={false}
+            class="mono"
+            placeholder="ssh-ed25519 AAAA… name"
+          />
+        </label>
+        <div>
+          <button type="submit" aria-disabled={isBusy.value}>
+            Add the SSH key
+          </button>
+        </div>
+        <Failure error={fault.value ?? error.value} />
+      </form>
+      {keys !== null && keys.length === 0 && (
+        <Empty title="No SSH key yet">
+          <p>Make one with ssh-keygen, and add its public part above.</p>
+        </Empty>
+      )}
+      {keys !== null && keys.length > 0 && (
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">Comment</th>
+              <th scope="col">Fingerprint</th>
+              <th scope="col">Added</th>
+              <th scope="col">
+                <span class="hidden">Remove</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {keys.map(({ id, type, fingerprint, comment, createdAt }) => (
+              <tr key={id}>
+                <th scope="row" class="wide">
+                  {comment || <span class="quiet">without a comment</span>}
+                </th>
+                <td class="wide" data-label="Fingerprint">
+                  <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
+                </td>
+                <td class="wide" data-label="Added">
+                  <Time at={secondsOf(createdAt)} />
+                </td>
+                <td class="number wide">
+                  <button
+                    type="button"
+                    class="danger"
+                    aria-label={`Remove the SSH key ${comment || fingerprint}`}
+                    onClick={() => void change(() => send(RemoveSshKey, { id }))}
+                  >
+                    Remove
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,202 @@
+import { useSignal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { csv } from '../figures/csv.js';
+import { micro, rate, usd } from '../figures/money.js';
+import { duration, secondsOf } from '../figures/time.js';
+import { Statement as StatementDocument } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { Time } from '../parts/time.js';
+import { sumsAge } from '../state/account.js';
+import { serverDay } from '../state/clock.js';
+import { query, setQuery } from '../state/location.js';
+import { useRead } from '../state/read.js';
+
+type Stated = NonNullable<ResultOf<typeof StatementDocument>['statement']>;
+
+const KINDS = {
+  GPU: 'GPUs',
+  DISK: 'disk',
+  EARLY_EXIT: 'early exit',
+  PREEMPTION_MINIMUM: 'minimum of the start that preempted',
+} as const;
+const MOVEMENTS = { CREDIT: 'credit', ADJUSTMENT: 'adjustment', SERVICE_CREDIT: 'given back' } as const;
+const MONTHS = 12;
+/** Rows shown; the download holds all. */
+const SHOWN = 200;
+
+/** What changed the balance within a UTC month, line by line. */
+export function Statement() {
+  const thisMonth = serverDay.value.slice(0, 7);
+  const months = Array.from({ length: MONTHS }, (_, back) => monthsBefore(thisMonth, back));
+  const asked = query.value.get('month') ?? '';
+  const month = months.includes(asked) ? asked : thisMonth;
+  const period = { from: `${month}-01T00:00:00Z`, to: `${monthsBefore(month, -1)}-01T00:00:00Z` };
+  const { data, error } = useRead(StatementDocument, period, sumsAge);
+  const stated = data.value?.statement ?? null;
+  return (
+    <section class="panel" aria-labelledby="statement">
+      <div class="panel-head">
+        <h2 id="statement">Statement</h2>
+        <div class="row">
+          <label class="row small">
+            <span class="quiet">UTC month</span>
+            <select value={month} onChange={({ currentTarget }) => setQuery({ month: currentTarget.value })}>
+              {months.map((value) => (
+                <option value={value}>{value}</option>
+              ))}
+            </select>
+          </label>
+          <Download period={period} month={month} />
+        </div>
+      </div>
+      {error.value !== null && (
+        <div class="padded">
+          <Failure error={error.value} />
+        </div>
+      )}
+      {stated !== null && <Lines stated={stated} />}
+    </section>
+  );
+}
+
+function Lines({ stated }: { stated: Stated }) {
+  const { openingBalance, closingBalance, lines, movements, to } = stated;
+  if (lines.length === 0 && movements.length === 0)
+    return (
+      <Empty title="Nothing changed the balance in this month">
+        <p>Credit and charges are listed here.</p>
+      </Empty>
+    );
+  return (
+    <>
+      <table class="cards">
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col">How much</th>
+            <th scope="col" class="number">
+              USD
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <Total name="Opening balance" amount={openingBalance} />
+          {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
+            <tr>
+              <th scope="row" class="wide">
+                {MOVEMENTS[kind]} {note !== null && <span class="quiet small">{note}</span>}{' '}
+                {instanceId !== null && <span class="mono small">{instanceId}</span>}
+                {reference !== null && <span class="mono small quiet">{reference}</span>}
+              </th>
+              <td class="wide">
+                <Time at={secondsOf(at)} />
+              </td>
+              <td class="number wide">{usd(micro(amount), 6)}</td>
+            </tr>
+          ))}
+          {lines.slice(0, SHOWN).map(({ instanceId, kind, ratePerHour, seconds, amount }) => (
+            <tr>
+              <th scope="row" class="wide">
+                <a class="mono" href={`/instances/${instanceId}`}>
+                  {instanceId}
+                </a>{' '}
+                {KINDS[kind]}
+              </th>
+              <td class="wide">
+                {duration(seconds)} at {rate(micro(ratePerHour))} USD/h
+              </td>
+              <td class="number wide">{usd(-micro(amount), 6)}</td>
+            </tr>
+          ))}
+          <Total name="Balance" at={to} amount={closingBalance} />
+        </tbody>
+      </table>
+      {Math.max(lines.length, movements.length) > SHOWN && (
+        <p class="padded small quiet">The first {SHOWN} of each kind; the download holds all.</p>
+      )}
+    </>
+  );
+}
+
+function Total({ name, amount, at }: { name: string; amount: number; at?: string }) {
+  return (
+    <tr>
+      <th scope="row" class="wide">
+        {name} {at !== undefined && <Time at={secondsOf(at)} />}
+      </th>
+      <td class="no-card" />
+      <td class="number wide">
+        <strong>{usd(micro(amount), 6)}</strong>
+      </td>
+    </tr>
+  );
+}
+
+function Download({ period, month }: { period: { from: string; to: string }; month: string }) {
+  const error = useSignal<unknown>(null);
+  const download = async () => {
+    error.value = null;
+    try {
+      const { statement } = await send(StatementDocument, period);
+      if (statement !== null) save(`statement-${month}.csv`, csvOf(statement));
+    } catch (fault) {
+      error.value = fault;
+    }
+  };
+  return (
+    <>
+      <button type="button" onClick={download}>
+        Download CSV
+      </button>
+      <Failure error={error.value} />
+    </>
+  );
+}
+
+function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: Stated): string {
+  return csv([
+    ['kind', 'at', 'instance', 'rate_per_hour_usd', 'seconds', 'amount_usd', 'exact_units', 'note', 'reference'],
+    ['OPENING_BALANCE', from, '', '', '', plain(openingBalance), '', '', ''],
+    ...movements.map(({ kind, at, instanceId, amount, note, reference }) => [
+      kind,
+      at,
+      instanceId ?? '',
+      '',
+      '',
+      plain(amount),
+      '',
+      note ?? '',
+      reference ?? '',
+    ]),
+    ...lines.map(({ kind, instanceId, ratePerHour, seconds, amount, units }) => [
+      kind,
+      '',
+      instanceId,
+      plain(ratePerHour),
+      String(seconds),
+      plain(-amount),
+      units,
+      '',
+      '',
+    ]),
+    ['CLOSING_BALANCE', to, '', '', '', plain(closingBalance), '', '', ''],
+  ]);
+}
+
+/** For programs: no thousands, an ordinary minus. */
+const plain = (amount: number): string => usd(micro(amount), 6).replaceAll(',', '').replace('−', '-');
+
+function save(name: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+function monthsBefore(month: string, count: number): string {
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  return new Date(Date.UTC(year, number - 1 - count, 1)).toISOString().slice(0, 7);
+}

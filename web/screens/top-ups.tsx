@@ -1,0 +1,204 @@
+import { useSignal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { useEffect, useMemo } from 'preact/hooks';
+import { micro, usd } from '../figures/money.js';
+import { secondsOf } from '../figures/time.js';
+import { CreateTopUp, TopUps as TopUpsDocument } from '../graph/documents.js';
+import { newIdempotencyKey } from '../graph/idempotency-key.js';
+import { send } from '../graph/send.js';
+import { Copy } from '../parts/copy.js';
+import { Dialog } from '../parts/dialog.js';
+import { Facts } from '../parts/facts.js';
+import { Failure } from '../parts/notice.js';
+import { Time } from '../parts/time.js';
+import { accountChanges } from '../state/account.js';
+import { query, setQuery } from '../state/location.js';
+import { useRead } from '../state/read.js';
+
+type Answer = ResultOf<typeof TopUpsDocument>;
+type Asset = NonNullable<Answer['topUpAssets']>[number];
+type TopUp = NonNullable<Answer['topUps']>[number];
+
+const STATES: Record<TopUp['state'], string> = {
+  WAITING: 'waiting for a payment',
+  SEEN: 'payment seen, not in a block yet',
+  CONFIRMING: 'payment being confirmed',
+  CREDITED: 'credited',
+  UNDERPAID: 'credited, less than asked for',
+  OVERPAID: 'credited, more than asked for',
+  LATE: 'credited, paid after its time',
+  EXPIRED: 'nothing paid in time; what comes late is credited all the same',
+  QUARANTINED: 'a payment waits for the operator’s decision',
+};
+
+/** Credit paid in cryptocurrency, where the operator takes payments. */
+export function TopUps() {
+  const { data, error, again } = useRead(TopUpsDocument, {}, accountChanges);
+  const assets = data.value?.topUpAssets ?? [];
+  const topUps = data.value?.topUps ?? [];
+  const shown = topUps.find(({ id }) => id === query.value.get('top-up'));
+  if (data.value === null || (assets.length === 0 && topUps.length === 0)) return <Failure error={error.value} />;
+  return (
+    <section class="panel" aria-labelledby="top-ups">
+      <div class="panel-head">
+        <h2 id="top-ups">Add credit</h2>
+      </div>
+      {assets.length > 0 && (
+        <NewTopUp
+          assets={assets}
+          onCreated={(id) => {
+            again();
+            setQuery({ 'top-up': id });
+          }}
+        />
+      )}
+      {topUps.length > 0 && (
+        <table class="cards">
+          <caption class="hidden">Top-ups</caption>
+          <thead>
+            <tr>
+              <th scope="col">Asked for</th>
+              <th scope="col">To pay</th>
+              <th scope="col">State</th>
+              <th scope="col" class="number">
+                Credited, USD
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {topUps.map((topUp) => (
+              <tr key={topUp.id}>
+                <th scope="row" class="wide">
+                  {usd(micro(topUp.usd))} USD, <Time at={secondsOf(topUp.createdAt)} />
+                </th>
+                <td class="wide">
+                  <button type="button" class="plain" onClick={() => setQuery({ 'top-up': topUp.id })}>
+                    {topUp.amount} {topUp.coin}
+                  </button>
+                </td>
+                <td class="wide">{STATES[topUp.state]}</td>
+                <td class="number" data-label="Credited, USD">
+                  {usd(micro(topUp.credited))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {shown !== undefined && <Pay topUp={shown} />}
+    </section>
+  );
+}
+
+function NewTopUp({ assets, onCreated }: { assets: readonly Asset[]; onCreated(id: string): void }) {
+  const asset = useSignal(assets[0]!.code);
+  const wanted = useSignal('20');
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  // Another wish is another request.
+  const idempotencyKey = useMemo(newIdempotencyKey, [asset.value, wanted.value, isBusy.value && error.value === null]);
+  const create = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy.value) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      const { createTopUp } = await send(CreateTopUp, {
+        input: { asset: asset.value, usd: Number(wanted.value), idempotencyKey },
+      });
+      if (createTopUp !== null) onCreated(createTopUp.id);
+    } catch (fault) {
+      error.value = fault;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  const chosen = assets.find(({ code }) => code === asset.value);
+  return (
+    <form class="padded row" onSubmit={create}>
+      <label class="row">
+        <span class="quiet small">USD</span>
+        <input
+          type="number"
+          name="usd"
+          min={String(chosen?.minimum ?? 5)}
+          step="0.01"
+          required
+          value={wanted}
+          onInput={({ currentTarget }) => {
+            wanted.value = currentTarget.value;
+          }}
+        />
+      </label>
+      <label class="row">
+        <span class="quiet small">in</span>
+        <select
+          value={asset.value}
+          onChange={({ currentTarget }) => {
+            asset.value = currentTarget.value;
+          }}
+        >
+          {assets.map(({ code, coin, network }) => (
+            <option value={code}>
+              {coin} on {network}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" class="primary" aria-disabled={isBusy.value}>
+        {isBusy.value ? 'Asking for an address …' : 'Get an address'}
+      </button>
+      <Failure error={error.value} />
+    </form>
+  );
+}
+
+function Pay({ topUp }: { topUp: TopUp }) {
+  const { amount, coin, network, address, uri, expiresAt, state, confirmations, confirmationsNeeded } = topUp;
+  return (
+    <Dialog title={`Pay ${amount} ${coin}`} isNarrow onClose={() => setQuery({ 'top-up': null })}>
+      <div class="dialog-body stack">
+        <p role="status">
+          <span class="badge">{STATES[state]}</span>
+          {confirmations !== null && ` ${confirmations} of ${confirmationsNeeded} confirmations`}
+        </p>
+        <Qr text={uri} />
+        <Facts
+          of={[
+            ['Exactly', <span class="mono">{`${amount} ${coin}`}</span>],
+            ['Network', <strong>{network}</strong>],
+            ['Rate promised until', <Time at={secondsOf(expiresAt)} />],
+          ]}
+        />
+        <code class="secret">{address}</code>
+        <Copy text={address} label="Copy the address" />
+        <p class="notice warn">
+          What is sent on another network may be lost. Credit follows once the payment is final.
+        </p>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Read by a wallet. The code that draws it is only fetched here. */
+function Qr({ text }: { text: string }) {
+  const path = useSignal<{ size: number; d: string } | null>(null);
+  useEffect(() => {
+    void import('uqr').then(({ encode }) => {
+      const { size, data } = encode(text, { border: 1 });
+      const dark = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')));
+      path.value = { size, d: dark.join('') };
+    });
+  }, [text]);
+  return path.value === null ? null : (
+    <svg
+      class="qr"
+      viewBox={`0 0 ${path.value.size} ${path.value.size}`}
+      role="img"
+      aria-label="QR code of the payment"
+      shape-rendering="crispEdges"
+    >
+      <path d={path.value.d} fill="#000" />
+    </svg>
+  );
+}

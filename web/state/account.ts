@@ -1,0 +1,185 @@
+import { computed, effect, signal, untracked } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { accrued, type Micro, micro } from '../figures/money.js';
+import { secondsOf } from '../figures/time.js';
+import { AccountChanged, Settle } from '../graph/documents.js';
+import { Refusal, send } from '../graph/send.js';
+import { serverNow, startClock, tellTime } from './clock.js';
+import { lookForSession, session, sessionIsOver } from './session.js';
+import { connection, keepFollowing } from './stream.js';
+
+type Answer = ResultOf<typeof Settle>;
+type Account = NonNullable<Answer['account']>;
+export type Instance = NonNullable<Answer['instances']>[number];
+
+/**
+ * The one place that all figures of money on the page come from: what the service settled at one second, and what falls due
+ * per hour from then on. Everything shown between two answers is reckoned from this and the service's clock.
+ */
+export interface Settled {
+  /** The second that the figures are of. */
+  asOf: number;
+  balance: Micro;
+  /** Per hour, of everything. */
+  burn: Micro;
+  monthSpend: Micro;
+  /** When credit runs out, reckoned by the service; null when never. */
+  exhaustsAt: number | null;
+  diskDeleteAt: number | null;
+  /** Running and stopped, newest first. */
+  instances: readonly Instance[];
+}
+
+export const settled = signal<Settled | null>(null);
+/** Counts what changed in the account: lists that are read apart are read again. */
+export const accountChanges = signal(0);
+/** Counts what makes sums of money that are read apart old: changes, and the passing of time while something is paid for. */
+export const sumsAge = signal(0);
+
+/** The second up to which is reckoned: burning ends when credit does, until the next answer says how it went on. */
+const reckonedTo = computed(() => {
+  const known = settled.value;
+  if (known === null || known.exhaustsAt === null || known.exhaustsAt <= known.asOf) return serverNow.value;
+  return Math.min(serverNow.value, known.exhaustsAt);
+});
+
+/** Seconds that are reckoned on from what an answer said. */
+export const secondsSince = (asOf: number): number => Math.max(0, reckonedTo.value - asOf);
+
+const burned = computed(() => accrued(settled.value?.burn ?? 0n, secondsSince(settled.value?.asOf ?? 0)));
+export const balanceNow = computed(() => (settled.value?.balance ?? 0n) - burned.value);
+export const monthSpendNow = computed(() => (settled.value?.monthSpend ?? 0n) + burned.value);
+
+/** What an instance costs per hour in its state. */
+export function rateOf({ status, priceHr, diskPriceHr }: Pick<Instance, 'status' | 'priceHr' | 'diskPriceHr'>): Micro {
+  if (status === 'DESTROYED') return 0n;
+  return micro(diskPriceHr) + (status === 'RUNNING' ? micro(priceHr) : 0n);
+}
+
+/** What an instance has cost up to now. */
+export function costNow(instance: Instance): Micro {
+  return micro(instance.usage.total) + accrued(rateOf(instance), secondsSince(secondsOf(instance.asOf)));
+}
+
+const SETTLE_EVERY_MS = 30_000;
+
+/** Questions asked and events heard: an answer counts only if neither came after its question. */
+let asked = 0;
+let heard = 0;
+
+/** Takes the service's figures anew. An answer that an event overtook may be older than the event: it is asked for again. */
+export async function settle(): Promise<void> {
+  if (session.value !== 'in') return;
+  asked += 1;
+  const [mine, heardBefore] = [asked, heard];
+  try {
+    const { account, instances } = await send(Settle, {});
+    if (mine !== asked || account === null || instances === null) return;
+    if (heardBefore !== heard) return await settle();
+    take(account, instances, true);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'unauthorized') sessionIsOver();
+  }
+}
+
+/** Takes what a write answered, and asks for what it did to the balance. */
+export function takeInstance(instance: Instance): void {
+  const known = settled.value;
+  if (known !== null) settled.value = { ...known, instances: merged(known.instances, [instance]) };
+  countChange();
+  void settle();
+}
+
+/** Takes an answer that holds the account, and of its instances those that changed. */
+function take(account: Account, changed: readonly Instance[], isAll = false): void {
+  const asOf = secondsOf(account.asOf);
+  const known = settled.value;
+  // A slow answer must not undo a later event.
+  if (known !== null && asOf < known.asOf) return;
+  tellTime(asOf);
+  const next: Settled = {
+    asOf,
+    balance: micro(account.balance),
+    burn: micro(account.burnPerHour),
+    monthSpend: micro(account.monthSpend),
+    exhaustsAt: account.exhaustsAt === null ? null : secondsOf(account.exhaustsAt),
+    diskDeleteAt: account.diskDeleteAt === null ? null : secondsOf(account.diskDeleteAt),
+    instances: isAll ? changed : merged(known?.instances ?? [], changed),
+  };
+  settled.value = next;
+  if (known !== null && isMoved(known, next)) countChange();
+}
+
+function merged(known: readonly Instance[], changed: readonly Instance[]): readonly Instance[] {
+  const byId = new Map(known.map((instance) => [instance.id, instance]));
+  const added = changed.filter(({ id }) => !byId.has(id)).toReversed();
+  for (const instance of changed) byId.set(instance.id, instance);
+  return [...added, ...known.map(({ id }) => byId.get(id)!)].filter(({ status }) => status !== 'DESTROYED');
+}
+
+function countChange(): void {
+  accountChanges.value += 1;
+  sumsAge.value += 1;
+}
+
+/** Whether more than time has passed: credit, burn or the state of an instance. How far an image is pulled is none of it. */
+function isMoved(before: Settled, after: Settled): boolean {
+  if (before.burn !== after.burn) return true;
+  const states = ({ instances }: Settled) => instances.map(({ id, status }) => `${id} ${status}`).join();
+  const expected = before.balance - accrued(before.burn, after.asOf - before.asOf);
+  return states(before) !== states(after) || after.balance - expected > 1n || expected - after.balance > 1n;
+}
+
+/** Looks for a session, and keeps the account's figures for as long as there is one. Called once. */
+export function startAccount(): void {
+  void keepLooking();
+  effect(() => (session.value === 'in' ? untracked(follow) : undefined));
+}
+
+function follow(): () => void {
+  const stopFollowing = keepFollowing(
+    AccountChanged,
+    {},
+    {
+      // The first event names no instances: they are read after it.
+      onOpen: () => void settle(),
+      onEvent: ({ accountChanged: { account, instances, topUps } }) => {
+        heard += 1;
+        if (settled.value !== null) take(account, instances);
+        if (topUps.length > 0) countChange();
+      },
+      onRefused: ({ code }) => {
+        if (code === 'unauthorized') sessionIsOver();
+        return code !== 'unauthorized';
+      },
+    },
+  );
+  const settleIfSeen = () => {
+    if (document.hidden) return;
+    void settle();
+    if (settled.value?.burn !== 0n) sumsAge.value += 1;
+  };
+  const stopClock = startClock(settleIfSeen);
+  const timer = setInterval(settleIfSeen, SETTLE_EVERY_MS);
+  addEventListener('focus', settleIfSeen);
+  return () => {
+    stopFollowing();
+    stopClock();
+    clearInterval(timer);
+    removeEventListener('focus', settleIfSeen);
+    settled.value = null;
+  };
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+async function keepLooking(): Promise<void> {
+  for (;;) {
+    try {
+      return await lookForSession();
+    } catch {
+      connection.value = 'lost';
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
+  }
+}

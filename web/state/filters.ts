@@ -1,0 +1,81 @@
+import { computed } from '@preact/signals';
+import type { VariablesOf } from 'gql.tada';
+import type { OfferSearch } from '../graph/documents.js';
+import { query } from './location.js';
+
+type Variables = VariablesOf<typeof OfferSearch>;
+export type OfferFilter = NonNullable<Variables['filter']>;
+export type OfferSort = NonNullable<Variables['sort']>;
+
+export const SORTS: Record<OfferSort, string> = {
+  PRICE: 'Machine price',
+  PRICE_PER_GPU: 'Price per GPU',
+  RELIABILITY: 'Reliability',
+};
+
+export const TIERS = {
+  FLAGSHIP: 'Flagship',
+  DATACENTER: 'Datacenter',
+  CONSUMER_FLAGSHIP: 'Consumer flagship',
+  CONSUMER: 'Consumer',
+} as const;
+
+/** Whole numbers of the address, with the bounds that the API has for them. */
+const WHOLE = {
+  gpus: 8,
+  vram: 10_000,
+  ram: 1_000_000,
+  disk: 1_000_000,
+  vcpus: 10_000,
+} as const;
+
+function whole(text: string | null, max: number): number | null {
+  return text !== null && /^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= max ? Number(text) : null;
+}
+
+function decimal(text: string | null): number | null {
+  return text !== null && /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : null;
+}
+
+/** What the address asks of a machine. A value that the API would refuse is as if absent. */
+export const filter = computed<OfferFilter>(() => {
+  const asked = query.value;
+  const [gpu, region, tier] = [asked.get('gpu'), asked.get('region'), asked.get('tier')];
+  const gpus = whole(asked.get('gpus'), WHOLE.gpus);
+  const reliability = decimal(asked.get('reliability'));
+  return {
+    ...(gpu !== null && { gpus: [gpu] }),
+    ...(region !== null && { regions: [region] }),
+    ...(tier !== null && tier in TIERS && { tiers: [tier as keyof typeof TIERS] }),
+    ...(gpus !== null && { numMin: gpus, ...(asked.get('exactly') === '1' && { numMax: gpus }) }),
+    pricePerGpuMax: decimal(asked.get('price')),
+    vramGbMin: whole(asked.get('vram'), WHOLE.vram),
+    ramGbMin: whole(asked.get('ram'), WHOLE.ram),
+    diskGbMin: whole(asked.get('disk'), WHOLE.disk),
+    vcpusMin: whole(asked.get('vcpus'), WHOLE.vcpus),
+    reliabilityMin: reliability === null || reliability > 100 ? null : reliability / 100,
+    ...(asked.get('nvlink') === '1' && { nvlink: true }),
+    ...(asked.get('busy') === '1' && { includePreemptible: true }),
+  };
+});
+
+export const sort = computed<OfferSort>(() => {
+  const asked = query.value.get('sort') ?? '';
+  return asked in SORTS ? (asked as OfferSort) : 'PRICE';
+});
+
+export const FILTER_NAMES = [
+  'gpu',
+  'region',
+  'tier',
+  'gpus',
+  'exactly',
+  'price',
+  'vram',
+  'ram',
+  'disk',
+  'vcpus',
+  'reliability',
+  'nvlink',
+  'busy',
+] as const;

@@ -1,0 +1,46 @@
+import { computed, signal } from '@preact/signals';
+
+/** The address is the state of what is looked at: everything in it can be shared, reloaded and gone back to. */
+const address = signal(new URL(location.href));
+addEventListener('popstate', () => {
+  address.value = new URL(location.href);
+});
+
+export const path = computed(() => address.value.pathname);
+export const query = computed(() => address.value.searchParams);
+
+/** Goes to a path of this origin; `replace` for a change that nobody wants to go back from one by one. */
+export function go(to: string, { replace = false } = {}): void {
+  const next = new URL(to, location.href);
+  if (next.href === location.href) return;
+  const isAnotherScreen = next.pathname !== location.pathname;
+  history[replace ? 'replaceState' : 'pushState'](null, '', next);
+  address.value = next;
+  if (isAnotherScreen) scrollTo(0, 0);
+}
+
+/** Sets or, with null, removes parameters of the address, and keeps the others. */
+export function setQuery(changes: Record<string, string | null>, options?: { replace?: boolean }): void {
+  go(withQuery(changes), options);
+}
+
+export function withQuery(changes: Record<string, string | null>): string {
+  const next = new URL(address.value);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === '') next.searchParams.delete(name);
+    else next.searchParams.set(name, value);
+  }
+  return next.pathname + next.search;
+}
+
+/** Links within the console are followed without loading the page again. */
+addEventListener('click', (event) => {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    return;
+  const link = (event.target as Element).closest<HTMLAnchorElement>('a[href]');
+  if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return;
+  if (link.hash !== '' && link.pathname === location.pathname) return;
+  if (/^\/(graphql|v1|healthz|readyz)\b/.test(link.pathname)) return;
+  event.preventDefault();
+  go(link.href);
+});

@@ -1,0 +1,62 @@
+import { computed, signal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { PriceSheet, PricingChanged } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { keepFollowing } from './stream.js';
+
+type Sheet = ResultOf<typeof PriceSheet>;
+export type Model = Sheet['pricing']['data'][number];
+export type Region = Sheet['regions'][number];
+
+/** The price sheet and the regions, the same for everybody. */
+export const sheet = signal<Sheet | null>(null);
+export const sheetError = signal<unknown>(null);
+/** Counts what changed in the market: searches are made again. */
+export const marketChanges = signal(0);
+
+/** GPUs that are free, by model, as last told: newer than the sheet. */
+const freeGpus = signal<ReadonlyMap<string, number>>(new Map());
+
+export const models = computed<ReadonlyMap<string, Model>>(
+  () =>
+    new Map(
+      sheet.value?.pricing.data.map((model) => {
+        const availableGpus = freeGpus.value.get(model.slug) ?? model.availableGpus;
+        return [model.slug, { ...model, availableGpus }];
+      }),
+    ),
+);
+export const regions = computed<ReadonlyMap<string, Region>>(
+  () => new Map(sheet.value?.regions.map((region) => [region.code, region])),
+);
+
+export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
+export const regionName = (code: string): string => regions.value.get(code)?.name ?? code;
+
+export async function readSheet(): Promise<void> {
+  try {
+    sheet.value = await send(PriceSheet, {});
+    sheetError.value = null;
+  } catch (error) {
+    sheetError.value = error;
+  }
+}
+
+/** Keeps the sheet as it is at the service, for as long as a screen shows it. Returns how to end it. */
+export function followMarket(): () => void {
+  let isFirst = true;
+  return keepFollowing(
+    PricingChanged,
+    {},
+    {
+      onEvent: ({ pricingChanged: { marketSnapshot, data } }) => {
+        const isNews = data.some(({ slug, availableGpus }) => models.value.get(slug)?.availableGpus !== availableGpus);
+        freeGpus.value = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
+        if (sheet.value !== null && sheet.value.pricing.marketSnapshot !== marketSnapshot) void readSheet();
+        // The first tells what the page has just read for itself.
+        if (!isFirst || (isNews && sheet.value !== null)) marketChanges.value += 1;
+        isFirst = false;
+      },
+    },
+  );
+}

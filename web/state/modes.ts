@@ -1,0 +1,38 @@
+import type { VariablesOf } from 'gql.tada';
+import type { Deploy } from '../graph/documents.js';
+
+export type PricingMode = NonNullable<VariablesOf<typeof Deploy>['input']['mode']>;
+
+export interface Mode {
+  value: PricingMode;
+  name: string;
+  /** Its field in the price of an offer. */
+  price: 'onDemand' | 'interruptible' | 'reserved';
+  /** What one agrees to. */
+  meaning: string;
+}
+
+export const MODES: readonly Mode[] = [
+  {
+    value: 'ON_DEMAND',
+    name: 'On demand',
+    price: 'onDemand',
+    meaning: 'Yours until you stop it. The price is locked for the life of the instance.',
+  },
+  {
+    value: 'INTERRUPTIBLE',
+    name: 'Interruptible',
+    price: 'interruptible',
+    meaning:
+      'Half the price. Someone who rents the machine on demand or reserved stops it at once, without notice; its disk stays and keeps costing.',
+  },
+  {
+    value: 'RESERVED',
+    name: 'Reserved',
+    price: 'reserved',
+    meaning:
+      '65 % of the price for 3 months of running; time stopped does not count. Destroying it sooner costs the discount you had until then.',
+  },
+];
+
+export const modeOf = (value: string): Mode => MODES.find((mode) => mode.value === value) ?? MODES[0]!;

@@ -1,0 +1,63 @@
+import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { TadaDocumentNode } from 'gql.tada';
+import { useEffect, useMemo } from 'preact/hooks';
+import { send } from '../graph/send.js';
+
+export interface Read<Data> {
+  data: ReadonlySignal<Data | null>;
+  error: ReadonlySignal<unknown>;
+  again(): void;
+}
+
+/**
+ * What a screen reads: at once, when its variables change, and each time `on` changes. The last answer stays while another is
+ * awaited, and only the answer to the last question counts. Null for `variables` asks nothing.
+ */
+export function useRead<Data, Variables>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables | null,
+  on?: ReadonlySignal<unknown>,
+): Read<Data> {
+  const read = useMemo(() => createRead(document), [document]);
+  const asked = JSON.stringify(variables);
+  useEffect(() => {
+    if (variables === null) return read.forget();
+    if (on === undefined) return void read.ask(variables);
+    return effect(() => {
+      on.value;
+      read.ask(variables);
+    });
+  }, [asked, on, read]);
+  return read;
+}
+
+function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>) {
+  const data: Signal<Data | null> = signal(null);
+  const error: Signal<unknown> = signal(null);
+  let last: Variables | null = null;
+  let question = 0;
+  const ask = async (variables: Variables): Promise<void> => {
+    last = variables;
+    question += 1;
+    const mine = question;
+    try {
+      const answer = await send(document, variables);
+      if (mine !== question) return;
+      data.value = answer;
+      error.value = null;
+    } catch (fault) {
+      if (mine === question) error.value = fault;
+    }
+  };
+  return {
+    data,
+    error,
+    ask,
+    again: () => void (last !== null && ask(last)),
+    forget: () => {
+      question += 1;
+      data.value = null;
+      error.value = null;
+    },
+  };
+}

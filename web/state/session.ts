@@ -1,0 +1,65 @@
+import { signal } from '@preact/signals';
+import { ask, bodyOf, Refusal } from '../graph/send.js';
+
+/** Whether the browser holds a session cookie that is accepted. The page never sees the cookie and keeps no key. */
+export type Session = 'unknown' | 'out' | 'in';
+
+export const session = signal<Session>('unknown');
+/** Why a session that the page had is over, to be said once. */
+export const endedBecause = signal<string | null>(null);
+/** Whether a new account can be made here. */
+export const signupOpen = signal(false);
+
+const SESSION_PATH = '/console/session';
+const ACCOUNT_PATH = '/console/account';
+
+interface ErrorBody {
+  error?: { code: string; message: string };
+}
+
+/** Asks whether there is a session. Throws Unreachable. */
+export async function lookForSession(): Promise<void> {
+  const response = await ask(SESSION_PATH, { method: 'GET' });
+  const body = await bodyOf<{ signedIn?: boolean; signup?: string }>(response);
+  signupOpen.value = body.signup === 'open';
+  session.value = response.ok && body.signedIn !== false ? 'in' : 'out';
+}
+
+/** Makes a session of a key. Throws a Refusal for a key that is not accepted. */
+export async function signIn(key: string): Promise<void> {
+  await write(SESSION_PATH, 'POST', { key });
+  endedBecause.value = null;
+  session.value = 'in';
+}
+
+export async function signOut(): Promise<void> {
+  await write(SESSION_PATH, 'DELETE');
+  endedBecause.value = null;
+  session.value = 'out';
+}
+
+/** A new account: its key, which is shown this once. */
+export async function createAccount(): Promise<string> {
+  const { key } = await write<{ key: string }>(ACCOUNT_PATH, 'POST', {});
+  return key;
+}
+
+/** The service no longer accepts the session: its key was revoked, the account suspended, or twelve hours are over. */
+export function sessionIsOver(): void {
+  if (session.value !== 'in') return;
+  endedBecause.value =
+    'You are signed out: the key of this session is no longer accepted, or the session is 12 hours old.';
+  session.value = 'out';
+}
+
+async function write<Body>(path: string, method: string, body?: object): Promise<Body> {
+  const response = await ask(path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (response.status === 204) return undefined as Body;
+  const answer = await bodyOf<Body & ErrorBody>(response);
+  if (!response.ok) throw new Refusal(answer.error?.code ?? 'internal', answer.error?.message ?? 'refused');
+  return answer;
+}
