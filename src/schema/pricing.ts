@@ -144,7 +144,8 @@ builder.subscriptionFields((t) => ({
     type: PriceSheetType,
     description:
       'The price sheet now, and again each time a price or what is offered changes, at most once a second. Public.',
-    subscribe: (_root, _args, { deps, caller, untilGone }) => priceSheetChanges(deps, caller, untilGone()),
+    subscribe: (_root, _args, { deps, caller, visitor, untilGone }) =>
+      priceSheetChanges(deps, caller ?? visitor(), untilGone()),
     resolve: (sheet) => sheet,
   }),
 }));

@@ -212,11 +212,11 @@ export function offerChanges(
 /** The price sheet now, and again whenever a price or what is offered has changed, be it a machine for another of its model. */
 export function priceSheetChanges(
   deps: Deps,
-  subscriber: Subscriber | null,
+  reader: Subscriber | Visitor,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<PriceSheet>> {
   let lastSent: number | null = null;
-  return watch(deps, 'offers', subscriber, signal, async () => {
+  return watch(deps, 'offers', reader, signal, async () => {
     const sheet = await priceSheet(deps);
     if (lastSent === deps.inventory.version) return [];
     lastSent = deps.inventory.version;
