@@ -50,6 +50,8 @@ export interface Gateway extends Domain {
   sshAddress: Deps['settings']['ssh'];
   /** Ways into instances. */
   streams: Streams;
+  /** False where the console is left out. */
+  hasConsole: boolean;
   /** The demo account's key, if this start created it. */
   demoKey: string | null;
 }
@@ -187,7 +189,7 @@ export async function openGateway(
       );
       await domain.close();
     };
-    return { deps, address, sshAddress: deps.settings.ssh, streams, demoKey, close };
+    return { deps, address, hasConsole: config.console, sshAddress: deps.settings.ssh, streams, demoKey, close };
   } catch (error) {
     ssh?.close();
     server.close();

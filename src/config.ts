@@ -65,8 +65,8 @@ export const SETTINGS = {
     group: 'Access',
     name: 'streamsUrl',
     takes: address(['http:', 'https:'], 'https://gateway-1.example.com', (given) => given.replace(/\/+$/, '')),
-    unset: 'the address that the agents joined at',
-    about: 'Address at which host agents reach this very gateway; needed when several gateways share one address.',
+    unset: 'where they joined',
+    about: 'Where host agents reach this very gateway, if several share one address.',
   },
   DATA_DIR: {
     group: 'Data',

@@ -56,10 +56,11 @@ function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
   }
 }
 
-function welcome({ address, sshAddress, demoKey }: Gateway): string {
+function welcome({ address, hasConsole, sshAddress, demoKey }: Gateway): string {
   const lines = [
     '',
     'GPU rental gateway',
+    ...(hasConsole ? [`  Console   ${address}/ in a browser`] : []),
     `  REST      ${address}/v1  (description: ${address}/v1/openapi.json)`,
     `  GraphQL   ${address}/graphql`,
     `  GraphiQL  ${address}/graphql in a browser`,

@@ -7,6 +7,7 @@ const CODE_OF: Partial<Record<RefusalReason, ErrorCode>> = {
   destroyed: 'action_failed',
   starting: 'action_failed',
   stopped: 'action_failed',
+  no_agent: 'action_failed',
   busy: 'rate_limited',
 };
 const RETRY_AFTER_SECONDS = 5;

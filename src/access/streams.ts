@@ -48,6 +48,7 @@ export type RefusalReason =
   | 'stopped'
   | 'destroyed'
   | 'unreachable'
+  | 'no_agent'
   | 'busy'
   | 'no_listener'
   | 'failed'
@@ -319,7 +320,8 @@ class GatewayStream extends StreamSocket<AgentControl, GatewayControl> implement
 function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: StreamTarget): string {
   if (state === 'unknown') throw new StreamRefused('unknown', 'no such instance');
   if (state === 'destroyed') throw new StreamRefused('destroyed', `${instanceId} is destroyed`);
-  if (machineId === null) throw new StreamRefused('unreachable', `the machine of ${instanceId} has no host agent`);
+  if (machineId === null)
+    throw new StreamRefused('no_agent', `nothing runs for ${instanceId}: its machine has no host agent`);
   if (state === 'running' || (kind === 'logs' && state !== 'unreachable')) return machineId;
   if (state === 'stopped') throw new StreamRefused('stopped', `${instanceId} is stopped`);
   if (state === 'starting') throw new StreamRefused('starting', `${instanceId} is not running yet`);

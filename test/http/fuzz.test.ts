@@ -14,7 +14,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import { type Answer, client, type Renter } from '../support/gateway.js';
-import { type Operation, operationsOf } from '../support/openapi.js';
+import { dereferenced, type Operation, operationsOf } from '../support/openapi.js';
 import { type Service, startService } from '../support/service.js';
 
 /** Requests of one run are sent at once. */
@@ -258,7 +258,7 @@ describe('REST', () => {
   };
 
   it('answers whatever is sent to any route as its document says', { timeout: TIMEOUT_MS }, async () => {
-    const operations = operationsOf(service.api.document);
+    const operations = operationsOf(dereferenced(service.api.document));
     expect(operations).toHaveLength(8);
     // What destroys comes last, so that there is something to act on.
     operations.sort((one, other) => Number(one.method === 'delete') - Number(other.method === 'delete'));

@@ -75,6 +75,19 @@ const VARIABLES: Record<string, Variable> = {
     message: 'must be a whole number from 0 to 65535',
   },
   HOST: { takes: [['::', { host: '::' }]], refuses: [], message: '' },
+  SSH_PORT: {
+    takes: [
+      ['0', { sshPort: 0 }],
+      ['22', { sshPort: 22 }],
+    ],
+    refuses: ['-1', '65536', 'ssh', ' 22'],
+    message: 'must be a whole number from 0 to 65535, or nothing',
+  },
+  STREAMS_URL: {
+    takes: [['https://gateway-1.example.com/', { streamsUrl: 'https://gateway-1.example.com' }]],
+    refuses: ['gateway-1.example.com', 'ssh://gateway-1.example.com'],
+    message: 'must be an address such as https://gateway-1.example.com',
+  },
   DATA_DIR: { takes: [['/srv/gateway data', { dataDir: '/srv/gateway data' }]], refuses: [], message: '' },
   DATABASE_URL: {
     takes: [
@@ -304,8 +317,9 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual(DEFAULTS);
   });
 
-  it('takes a variable set to nothing as not set', () => {
-    expect(readConfig(Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, ''])))).toEqual(DEFAULTS);
+  it('takes a variable set to nothing as not set, but for the port of SSH, which it turns off', () => {
+    const nothing = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
+    expect(readConfig(nothing)).toEqual({ ...DEFAULTS, sshPort: null });
   });
 
   it('leaves variables of others alone', () => {
@@ -389,6 +403,7 @@ describe('.env.example', () => {
       'PUBLIC_URL',
       'REDIS_URL',
       'SEED',
+      'STREAMS_URL',
     ]);
   });
 

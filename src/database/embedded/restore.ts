@@ -17,6 +17,8 @@ export class RestoreRefused extends Error {}
 const SERVER_LOG = 'postgres.log';
 /** Not in the manifest: PostgreSQL checks its log itself when it reads it. */
 const LOG_FOLDER = 'pg_wal/';
+/** Faults of the system that the file or what it names is the reason for. */
+const OF_THE_FILE: ReadonlySet<string> = new Set(['ENOENT', 'EISDIR', 'EACCES', 'EEXIST']);
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 interface Found {
@@ -79,9 +81,10 @@ async function unpack(file: string, directory: string): Promise<void> {
     await reading;
   } catch (error) {
     if (error instanceof RestoreRefused) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    const isOurs = code === undefined || /^Z_|^ENOENT|^EISDIR|^EACCES|^EEXIST/.test(code);
-    throw isOurs ? new RestoreRefused(`${file} is no whole backup: ${message}`, { cause: error }) : error;
+    const { code = '', syscall, message } = error as NodeJS.ErrnoException;
+    // Such as a full disk, which says nothing about the file.
+    if (syscall !== undefined && !OF_THE_FILE.has(code)) throw error;
+    throw new RestoreRefused(`${file} is no whole backup: ${message}`, { cause: error });
   }
   const fault = manifest === null ? 'it has no manifest' : differenceFrom(manifest, found);
   if (fault !== null) throw new RestoreRefused(`${file} is no whole backup: ${fault}`);

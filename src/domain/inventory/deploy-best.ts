@@ -50,6 +50,7 @@ export async function deployBest(deps: Deps, accountId: string, input: DeployBes
     await settleUnlocked(deps);
     // Before the transaction: a reading needs a connection, and transactions may hold all of them.
     await deps.inventory.current();
+    const { version } = deps.inventory;
     const scope = { accountIds: [accountId], picker: pickerOf(deps, best, waitFor) };
     try {
       return await writeOnce(deps, scope, request, async (current) => {
@@ -59,12 +60,14 @@ export async function deployBest(deps: Deps, accountId: string, input: DeployBes
         const locked = await firstCandidate(deps, best, async (ids) => {
           return (await fittingOf(current.transaction, best, ids))[0];
         });
-        if (locked === undefined) throw new DomainError('deploy_failed', nothingFits(wanted));
-        throw new LockedByOthers(locked);
+        if (locked !== undefined) throw new LockedByOthers(locked);
+        // Once: where machines come and go all the time, a refusal would never be certain.
+        if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
+        throw new DomainError('deploy_failed', nothingFits(wanted));
       });
     } catch (error) {
-      if (!(error instanceof LockedByOthers)) throw error;
-      waitFor = error.machineId;
+      if (error instanceof LockedByOthers) waitFor = error.machineId;
+      else if (!(error instanceof OffersChanged)) throw error;
     }
   }
   const message = 'others were quicker at every machine that fits; try again';
@@ -80,6 +83,9 @@ class LockedByOthers extends Error {
     this.machineId = machineId;
   }
 }
+
+/** Nothing fits by what was in memory, which has changed meanwhile, as by a new price. */
+class OffersChanged extends Error {}
 
 /** Picks the best machine: the offers in memory say which to try, locked rows decide. */
 function pickerOf(deps: Deps, best: BestOffer, waitFor: string | null): MachinePicker {
