@@ -60,7 +60,7 @@ async function packed(files: readonly File[]): Promise<Buffer> {
   archive.finalize();
   const chunks: Buffer[] = [];
   for await (const chunk of archive as AsyncIterable<Buffer>) chunks.push(chunk);
-  return gzipSync(Buffer.concat(chunks), { level: 1 });
+  return gzipSync(Buffer.concat(chunks), { level: 0 });
 }
 
 /** All instances that ever were, whatever became of them. */
