@@ -21,7 +21,7 @@ import { WireAgent } from '../support/wire-agent.js';
 const SOON_MS = 30_000;
 const XSS = '<img src=x onerror="window.pwned=1">';
 const DEAR = 'h100-sxm';
-const TRIES = 5;
+const TRIES = 12;
 const TICKING_MS = 60_000;
 
 let browser: Browser;
