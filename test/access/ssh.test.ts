@@ -7,6 +7,7 @@ import { text as streamText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKey } from '../../src/access/ssh/host-key.js';
 import { whyNot } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { freePort, RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
@@ -287,7 +288,7 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
 
   it('cuts off a client that offers a thousand keys, or none', async () => {
     let offered = 0;
-    const keys = Array.from({ length: 30 }, () => ssh2.utils.generateKeyPairSync('ed25519').private);
+    const keys = Array.from({ length: 30 }, newKey);
     const ended = await attempt((_left, _partial, next) => {
       offered += 1;
       next({ type: 'publickey', username: id, key: keys[offered % keys.length]! });
