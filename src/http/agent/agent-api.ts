@@ -6,11 +6,11 @@ import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
 import { takeReport } from '../../domain/fleet/observations.js';
 import { DomainError } from '../../domain/rules/errors.js';
+import { createBuckets } from '../buckets.js';
 import { JSON_TYPE, sendError } from '../error-envelope.js';
 import { describeFault } from '../errors.js';
 import { sendJson } from '../send-json.js';
 import { agentOpenApi } from './agent-openapi.js';
-import { createBuckets } from './buckets.js';
 import { readBody } from './read-body.js';
 
 /** Where the agents' routes begin. */
@@ -40,10 +40,11 @@ type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSe
 export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
+  const refusal = () => 'this machine asks too often';
   /** A report every ten seconds and on change, a request for news after every answer. */
-  const reports = createBuckets({ size: 60, perSecond: 4 });
+  const reports = createBuckets({ size: 60, everySeconds: 0.25, refusal });
   /** Each stream that is wanted answers one, unless several come together: agents leave 20 ms between two. */
-  const asks = createBuckets({ size: 120, perSecond: 50 });
+  const asks = createBuckets({ size: 120, everySeconds: 0.02, refusal });
   const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
   let joining = 0;
 

@@ -9,10 +9,11 @@ import { signUp } from '../../domain/accounts/sign-up.js';
 import type { Deps } from '../../domain/deps.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { formatInstant } from '../../domain/rules/time.js';
+import { type Buckets, createBuckets } from '../buckets.js';
+import { customerOf } from '../customer.js';
 import { createJsonReader } from '../read-json.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import type { IsTrusted } from '../trust-proxy.js';
-import { createAttempts } from './attempts.js';
 import { createOwnOrigin } from './own-origin.js';
 import { readSessionCookie, sessionCookie } from './session-cookie.js';
 
@@ -38,10 +39,10 @@ const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
 export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): ConsoleApi {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
-  const signIns = createAttempts('attempts to sign in', SIGN_INS);
-  const signUps = createAttempts('new accounts', SIGN_UPS);
+  const signIns = attemptsOf('attempts to sign in', SIGN_INS);
+  const signUps = attemptsOf('new accounts', SIGN_UPS);
   const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
-  const addressOf = (request: IncomingMessage): string | undefined => proxyAddr(request, isTrusted);
+  const senderOf = (request: IncomingMessage): string => customerOf(proxyAddr(request, isTrusted));
 
   const fromOwnPage: RequestHandler = (request, _response, next) => {
     if (!isOwn(request))
@@ -65,7 +66,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
   };
 
   const begin: RequestHandler = async (request, response) => {
-    signIns.take(addressOf(request));
+    signIns.take(senderOf(request));
     const { key } = (request.body ?? {}) as { key?: unknown };
     if (typeof key !== 'string') throw new DomainError('invalid_request', 'key must be an API key', { field: 'key' });
     const token = await beginSession(deps, key.trim());
@@ -91,7 +92,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
 
   const create: RequestHandler = async (request, response) => {
     if (signup === 'closed') throw new DomainError('no_route', `no such endpoint: POST ${ACCOUNT_PATH}`);
-    signUps.take(addressOf(request));
+    signUps.take(senderOf(request));
     const { accountId, keyId, key } = await signUp(deps);
     request.state.accountId = accountId;
     send(response, 201, { account: { id: accountId }, keyId, key });
@@ -116,6 +117,11 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
       return token === null ? null : authenticateSession(deps, token);
     },
   };
+}
+
+function attemptsOf(what: string, bounds: { size: number; everySeconds: number }): Buckets {
+  const refusal = (seconds: number) => `too many ${what} from this address; try again in ${seconds} s`;
+  return createBuckets({ ...bounds, refusal });
 }
 
 /** Browsers name no origin in a GET to their own; where they say that it is another's page that asks, it is told nothing. */

@@ -1,0 +1,38 @@
+import { performance } from 'node:perf_hooks';
+import { LRUCache } from 'lru-cache';
+import { DomainError } from '../domain/rules/errors.js';
+
+/** Callers remembered at most; one that is forgotten begins with a full bucket. */
+const REMEMBERED = 20_000;
+
+export interface BucketOptions {
+  /** So many at once. */
+  size: number;
+  /** After them, another each so many seconds. */
+  everySeconds: number;
+  refusal(retryAfterSeconds: number): string;
+}
+
+export interface Buckets {
+  /** Refuses with rate_limited. */
+  take(caller: string): void;
+}
+
+/** A bucket for each caller of a route that the accounts' rate limit does not cover. */
+export function createBuckets({ size, everySeconds, refusal }: BucketOptions): Buckets {
+  const buckets = new LRUCache<string, { left: number; atMs: number }>({ max: REMEMBERED });
+  return {
+    take: (caller) => {
+      const now = performance.now();
+      const bucket = buckets.get(caller) ?? { left: size, atMs: now };
+      bucket.left = Math.min(size, bucket.left + (now - bucket.atMs) / 1_000 / everySeconds);
+      bucket.atMs = now;
+      buckets.set(caller, bucket);
+      if (bucket.left < 1) {
+        const retryAfterSeconds = Math.ceil((1 - bucket.left) * everySeconds);
+        throw new DomainError('rate_limited', refusal(retryAfterSeconds), { retryAfterSeconds });
+      }
+      bucket.left -= 1;
+    },
+  };
+}
