@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Client, type ClientConfig, type Connection, type Submittable } from 'pg';
 import { pack } from 'tar-stream';
-import { syncDirectory } from './cluster.js';
+import { isAlive, syncDirectory } from './cluster.js';
 
 /** In a backup, PostgreSQL's own list of its files with their sizes and checksums. */
 export const MANIFEST = 'backup_manifest';
@@ -69,17 +69,8 @@ function partOf(file: string, pid: number): string {
 async function removeLeftovers(file: string): Promise<void> {
   const prefix = `${basename(file)}.part-`;
   for (const name of await readdir(dirname(file))) {
-    if (name.startsWith(prefix) && !isAlive(Number(name.slice(prefix.length)))) await rm(join(dirname(file), name));
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return true;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : 0;
+    if (Number.isSafeInteger(pid) && pid > 0 && !isAlive(pid)) await rm(join(dirname(file), name));
   }
 }
 

@@ -148,7 +148,7 @@ function worksIn(pid: number, argv: string[], directory: string): boolean {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

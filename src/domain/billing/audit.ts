@@ -1,8 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
-import { CHARGED, MOVED } from './checkpoints.js';
-import { DUE_AT, recomputed } from './recompute.js';
+import { CHARGED, DUE_AT, MOVED, recomputed } from './recompute.js';
 
 /** One violation of a check. */
 export interface Finding {

@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/transaction.js';
 import type { Account } from '../rules/lifecycle.js';
 import type { Units } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import { secondsBefore } from './recompute.js';
+import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 
 /** Instances from one checkpoint to the next. */
 const STEP = 200;
@@ -24,10 +24,6 @@ export interface Checkpoint {
   /** No instance of a higher sequence was created within the period. */
   lastSequence: number;
 }
-
-/** SQL for the ledger entries that change credit, and those that are charges beside the usage intervals. */
-export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
-export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
 
 /**
  * SQL for the instances that may have cost something within a period, by the columns of a Checkpoint: those open at it, and

@@ -3,6 +3,10 @@
  * rates. It shares no code with the rules that keep the totals, so that each checks the other.
  */
 
+/** SQL for the ledger entries that change credit, and those that are charges beside the usage intervals. */
+export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
+export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
+
 /** Seconds of `usage_interval` before the instant `until`; an open interval counts up to it. */
 export function secondsBefore(until: string): string {
   return `extract(epoch from greatest(least(coalesce(ended_at, ${until}), ${until}) - started_at, interval '0'))::bigint`;
@@ -13,9 +17,9 @@ export function recomputed(accounts: string): string {
   return `
   with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as source),
   moved as (
-    select account_id, sum(units) filter (where kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')) as credit,
-      -sum(units) filter (where kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')) as charged,
-      -sum(units) filter (where kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at < month_start) as charged_before_month
+    select account_id, sum(units) filter (where ${MOVED}) as credit,
+      -sum(units) filter (where ${CHARGED}) as charged,
+      -sum(units) filter (where ${CHARGED} and at < month_start) as charged_before_month
     from ledger_entry join counted on counted.id = account_id group by account_id
   ), used as (
     select account_id, sum(rate * ${secondsBefore('settled_at')}) as usage,

@@ -14,7 +14,7 @@ import {
   latest,
   SECONDS_PER_DAY,
 } from '../rules/time.js';
-import { secondsBefore } from './recompute.js';
+import { CHARGED, secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
 
 export const MAX_SPEND_DAYS = 92;
@@ -174,7 +174,7 @@ const SPENT_BEFORE_SQL = `
     select coalesce(sum(rate * ${secondsBefore('$2::timestamptz')}), 0)
     from usage_interval join instance on instance.id = instance_id where account_id = $1
   ) + (
-    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at < $2::timestamptz
+    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and ${CHARGED} and at < $2::timestamptz
   ))::bigint as units`;
 
 /** What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; in a fixed order. */
@@ -196,7 +196,7 @@ const CHARGES_SQL = `
     union all
     select sequence, instance.id, floor(extract(epoch from at - $2::timestamptz) / 86400)::int, -units
     from ledger_entry join instance on instance.id = instance_id
-    where ledger_entry.account_id = $1 and kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM') and at >= $2::timestamptz and at < $4::timestamptz
+    where ledger_entry.account_id = $1 and ${CHARGED} and at >= $2::timestamptz and at < $4::timestamptz
   ) as charged
   where units > 0 group by day, sequence, "instanceId" order by day, sequence limit $5`;
 

@@ -3,8 +3,8 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
 import { formatInstant, type Instant, latest } from '../rules/time.js';
-import { CHARGED, type Checkpoint, checkpointBefore, MOVED, makeCheckpoints, usedSince } from './checkpoints.js';
-import { secondsBefore } from './recompute.js';
+import { type Checkpoint, checkpointBefore, makeCheckpoints, usedSince } from './checkpoints.js';
+import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
 
 /** What one instance was charged within the period, for GPUs, disk, an early exit or sending others away. */
