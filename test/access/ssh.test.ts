@@ -10,7 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey } from '../../src/access/ssh/host-key.js';
 import { whyNot } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
-import { freePort, RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { freePort } from '../support/free-port.js';
 import { type Env, folder, type GatewayProcess, startProcess } from '../support/process.js';
 import { addKey, KeyPair, outcome, SshClient, whyNoSsh } from './support/ssh.js';
 

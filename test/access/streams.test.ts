@@ -8,7 +8,8 @@ import { type Gateway, openGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import { systemClock } from '../../src/system-clock.js';
 import { whyNot } from '../agent/support/engines.js';
-import { freePort, RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { freePort } from '../support/free-port.js';
 
 const why = whyNot('podman');
 /** Writes a line when it begins. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
+import { freePort } from '../support/free-port.js';
 import { client } from '../support/gateway.js';
 import { admin, adminJson, cleanUp, connect, query, startProcess } from '../support/process.js';
 import { WrittenChain } from './support/chain.js';
-import { freePort } from './support/programs.js';
 import { TestShkeeper } from './support/shkeeper.js';
 import { KEY, topUp } from './support/shop.js';
 

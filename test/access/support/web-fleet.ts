@@ -4,7 +4,8 @@ import { type Gateway, openGateway } from '../../../src/compose.js';
 import { readConfig } from '../../../src/config.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { systemClock } from '../../../src/system-clock.js';
-import { freePort, RealFleet, type RealHost } from '../../fleet/support/real-fleet.js';
+import { RealFleet, type RealHost } from '../../fleet/support/real-fleet.js';
+import { freePort } from '../../support/free-port.js';
 import { client, createRenter, type Renter } from '../../support/gateway.js';
 
 export const WEB = 'web';

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { MachineFile } from '../../../src/agent/machine-file.js';
 import { runAgent } from '../../agent/support/agent-process.js';
@@ -8,6 +7,7 @@ import { mountsBelow, startEngine, type TestEngine } from '../../agent/support/e
 import { startRegistry, type TestRegistry } from '../../agent/support/registry.js';
 import { until } from '../../agent/support/until.js';
 import { createTestDatabase } from '../../support/database.js';
+import { freePort } from '../../support/free-port.js';
 import { client, type Renter } from '../../support/gateway.js';
 import {
   admin,
@@ -252,12 +252,4 @@ export class RealRenter {
     if (status !== expected) throw new Error(`${status}: ${JSON.stringify(body)}`);
     return body;
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

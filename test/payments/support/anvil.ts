@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { freePort } from '../../support/free-port.js';
 import type { Chain, Received } from './chain.js';
-import { freePort, programOrNull, rpc, start, untilReady } from './programs.js';
+import { programOrNull, rpc, start, untilReady } from './programs.js';
 
 export const anvil = programOrNull('anvil');
 

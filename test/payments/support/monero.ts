@@ -1,5 +1,6 @@
+import { freePort } from '../../support/free-port.js';
 import type { Chain, Received } from './chain.js';
-import { freePort, programOrNull, rpc, start, untilReady } from './programs.js';
+import { programOrNull, rpc, start, untilReady } from './programs.js';
 
 export const monerod = programOrNull('monerod');
 export const moneroWalletRpc = programOrNull('monero-wallet-rpc');
