@@ -7,6 +7,7 @@ import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
 import { NotSupported, readyBytesCases } from './cases/ready-bytes.mjs';
 import { rentalsCases } from './cases/rentals.mjs';
+import { streamsCases } from './cases/streams.mjs';
 import { createDefaultData } from './support/default-data.mjs';
 import { fillMachines, settleTables } from './support/fill.mjs';
 import { MACHINES } from './support/large-data.mjs';
@@ -18,7 +19,15 @@ import { CONNECTIONS, settings } from './support/settings.mjs';
 
 /** Above this share of its core the load generator itself may limit a fast peer. */
 const GENERATOR_LIMIT = 0.9;
-const all = [...readyBytesCases, ...logCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
+const all = [
+  ...readyBytesCases,
+  ...logCases,
+  ...offersCases,
+  ...accountsCases,
+  ...rentalsCases,
+  ...streamsCases,
+  ...memoryCases,
+];
 
 async function main() {
   const { values } = parseArgs({ options: { case: { type: 'string', multiple: true } } });

@@ -72,7 +72,7 @@ function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boo
     }
   };
   return (
-    <div class="stack-tight">
+    <div class="stack-tight port">
       <p class="row between">
         <span>
           Port {port}, {isOpen ? 'open to everybody' : 'private'}: <span class="mono">{url}</span>
