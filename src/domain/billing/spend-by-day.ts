@@ -193,7 +193,7 @@ const CHARGES_SQL = `
       and day_start < day_end
     union all
     select sequence, instance.id, floor(extract(epoch from at - $2::timestamptz) / 86400)::int, -units
-    from ledger_entry join instance on instance.id = instance_id
+    from ledger_entry cross join lateral (select id, sequence from instance where id = instance_id offset 0) instance
     where ledger_entry.account_id = $1 and ${CHARGED} and at >= $2::timestamptz and at < $4::timestamptz
   ) as charged
   where units > 0 group by day, sequence, "instanceId" order by day, sequence limit $5`;
