@@ -90,7 +90,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     gateway.wish([running(ID)]);
     await gateway.phase(ID, 'RUNNING');
     // Most of it at once: writing it all takes ten seconds.
-    expect((await engine.exec(ID, 'fallocate', '-l', '800M', '/workspace/most')).code).toBe(0);
+    expect((await engine.exec(ID, '/bin/busybox', 'fallocate', '-l', '800M', '/workspace/most')).code).toBe(0);
     const filled = await engine.exec(ID, 'dd', 'if=/dev/zero', 'of=/workspace/rest', 'bs=1M', 'count=300');
     expect(filled.code).not.toBe(0);
     expect(filled.text).toContain('No space left on device');
