@@ -58,7 +58,7 @@ describe.skipIf(why !== null)('an instance in a real container, in the console',
       const tab = await opened;
       tab.setDefaultTimeout(SOON_MS);
       await tab.getByRole('heading', { name: 'from inside' }).waitFor();
-      expect(new URL(tab.url()).hostname).toBe(web.hostOf(8080));
+      expect(new URL(tab.url()).hostname).toBe(web.hostOf());
       expect(new URL(tab.url()).search).toBe('');
       expect(await tab.evaluate(() => window.opener)).toBeNull();
       // What is served inside is sent no cookie of the console.

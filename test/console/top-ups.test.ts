@@ -49,11 +49,11 @@ describe.skipIf(!hasChromium || litecoind === null)('a top-up in the console, on
 
       await shop.shkeeper.poll();
       await dialog.getByText('payment seen, not in a block yet').waitFor();
-      await chain.mine(3);
+      await dialog.getByText('0 of 6 confirmations').waitFor();
+      await chain.mine(5);
       await shop.shkeeper.poll();
-      await dialog.getByText('3 of 6 confirmations').waitFor();
       expect(await page.locator('.head-balance').innerText()).toMatch(/^0\.00 USD/);
-      await chain.mine(3);
+      await chain.mine(1);
       await shop.shkeeper.poll();
       await dialog.getByText('credited', { exact: true }).waitFor();
       await page.locator('.head-balance').getByText('50.00 USD').waitFor();

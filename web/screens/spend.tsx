@@ -80,7 +80,7 @@ function Chart({ spent }: { spent: Spent }) {
                 {numGpus} × {modelName(gpu)}
               </span>
             </th>
-            <td class="number">{usd(micro(amount), 4)}</td>
+            <td class="number">{usd(micro(amount), 6)}</td>
           </tr>
         ))}
         {micro(spent.others) !== 0n && (
@@ -88,13 +88,13 @@ function Chart({ spent }: { spent: Spent }) {
             <th scope="row">
               <Swatch index={kinds.length - 1} /> all others
             </th>
-            <td class="number">{usd(micro(spent.others), 4)}</td>
+            <td class="number">{usd(micro(spent.others), 6)}</td>
           </tr>
         )}
         <tr>
           <th scope="row">Together</th>
           <td class="number">
-            <strong>{usd(micro(spent.total), 4)}</strong>
+            <strong>{usd(micro(spent.total), 6)}</strong>
           </td>
         </tr>
       </Table>
