@@ -1,8 +1,10 @@
 // `npm run bench:scale`: what one gateway, one PostgreSQL and one Redis carry, for docs/scale.md. On 1,000,000 past instances,
-// 100,000 accounts and 100,000 machines, which BENCH_DATA=FOLDER keeps for the next run (as bench:growth does).
+// 100,000 accounts and 100,000 machines, which BENCH_DATA=FOLDER keeps for the next run (as bench:growth does). `--database NAME`:
+// another one of them.
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { authorization } from './cases/accounts.mjs';
 import { rowsOf, withClient } from './support/database.mjs';
@@ -17,6 +19,7 @@ import { percentile } from './support/rounds.mjs';
 import { withServer } from './support/session.mjs';
 import { settings } from './support/settings.mjs';
 
+const { values: given } = parseArgs({ options: { database: { type: 'string', default: 'large' } } });
 const STREAMS = 2_000;
 const NOTICES = 100_000;
 const NOTICES_AT_ONCE = 100;
@@ -24,11 +27,11 @@ const REDIS_PORT = 16_379;
 const CONNECTIONS = 32;
 
 async function main(server) {
-  if (!(await server.exists('large'))) {
+  if (given.database === 'large' && !(await server.exists('large'))) {
     if (!(await server.exists('gateway'))) await createDefaultData(server, 'gateway');
     await createLargeData(server, 'gateway', 'large');
   }
-  const url = server.urlOf('large');
+  const url = server.urlOf(given.database);
   console.log(table([['table', 'rows', 'bytes a row', 'with indexes'], ...(await sizes(url))], [1, 2, 3]));
   const startedAt = performance.now();
   const gateway = await startGateway(url);
