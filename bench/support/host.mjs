@@ -1,8 +1,20 @@
 // A host of a gateway: Podman on a folder of its own, the host agent on it, and a running instance that can be reached.
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  cpSync,
+  createReadStream,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { end, NotSupported, startProgram } from './programs.mjs';
 import { PROJECT } from './settings.mjs';
 
@@ -22,50 +34,54 @@ export async function openHost(gateway, databaseUrl, key) {
   for (const program of NEEDED) find(program);
   // Short: the path of a Unix socket may have 107 characters.
   const dir = mkdtempSync(join(tmpdir(), 'bench-'));
-  const stores = ['--root', join(dir, 'root'), '--runroot', join(dir, 'run'), '--tmpdir', join(dir, 'tmp')];
-  const podman = [...stores, '--runtime', find('runc'), '--cgroup-manager', 'cgroupfs', '--events-backend', 'file'];
-  const socket = join(dir, 'engine.sock');
-  execFileSync(
-    'podman',
-    [...podman, 'import', '--change', `CMD=${process.execPath} /server.mjs`, imageOf(dir), IMAGE],
-    {
-      stdio: 'ignore',
-    },
-  );
-  const engine = startProgram('podman', [...podman, 'system', 'service', '--time=0', `unix://${socket}`]);
   const api = apiOf(gateway.port, key);
-  const { PATH } = process.env;
-  const options = ['--engine', socket, '--data-dir', join(dir, 'agent')];
-  const agent = startProgram(process.execPath, [AGENT, 'try', '--url', api.base, ...options], {
-    env: { PATH, DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let said = '';
-  agent.stdout.setEncoding('utf8').on('data', (text) => {
-    said += text;
-  });
-  const machineId = await soon('the agent joins', () => /is machine (m-\w+)/.exec(said)?.[1]);
-  const { id } = await soon('the machine is offered', () =>
-    api.rest('POST', '/instances', { machine_id: machineId, template: IMAGE, disk_gb: 5 }),
-  );
-  const phase = async () => (await api.graphql(`{ instance(id: "${id}") { runtime { phase message } } }`)).instance;
-  await soon('the container runs', async () => (await phase()).runtime.phase === 'RUNNING');
-  const inspect = ['inspect', '--format', '{{.NetworkSettings.IPAddress}}', `gpu-${id}`];
-  const address = execFileSync('podman', [...podman, ...inspect], { encoding: 'utf8' }).trim();
-  return {
-    api,
-    id,
-    address,
-    agentPid: agent.pid,
-    close: async () => {
+  const programs = [];
+  let id = null;
+  const phase = async () =>
+    (await api.graphql(`{ instance(id: "${id}") { runtime { phase } } }`)).instance.runtime.phase;
+  const close = async () => {
+    if (id !== null) {
       await api.rest('DELETE', `/instances/${id}`);
-      await soon('the container is erased', async () => (await phase()).runtime.phase === 'ERASED');
-      await end(agent);
-      await end(engine);
-      unmountBelow(dir);
-      rmSync(dir, { recursive: true, force: true });
-    },
+      await soon('the container is erased', async () => (await phase()) === 'ERASED');
+    }
+    for (const program of programs.reverse()) await end(program);
+    unmountBelow(dir);
+    rmSync(dir, { recursive: true, force: true });
   };
+  try {
+    const socket = join(dir, 'engine.sock');
+    programs.push(startProgram('podman', [...engineOptions(dir), `unix://${socket}`]));
+    await soon('podman answers', () => ask(socket, 'GET', '/_ping'));
+    const query = new URLSearchParams({ fromSrc: '-', repo: IMAGE, changes: `CMD ${process.execPath} /server.mjs` });
+    await ask(socket, 'POST', `/images/create?${query}`, createReadStream(imageOf(dir)));
+    const options = ['--url', api.base, '--engine', socket, '--data-dir', join(dir, 'agent')];
+    const agent = startProgram(process.execPath, [AGENT, 'try', ...options], {
+      env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    programs.push(agent);
+    let said = '';
+    agent.stdout.setEncoding('utf8').on('data', (chunk) => {
+      said += chunk;
+    });
+    const machineId = await soon('the agent joins', () => /is machine (m-\w+)/.exec(said)?.[1]);
+    const deploy = { machine_id: machineId, template: IMAGE, disk_gb: 5 };
+    ({ id } = await soon('the machine is rented', () => api.rest('POST', '/instances', deploy)));
+    await soon('the container runs', async () => (await phase()) === 'RUNNING');
+    const { NetworkSettings } = JSON.parse(await ask(socket, 'GET', `/containers/gpu-${id}/json`));
+    return { api, id, address: NetworkSettings.IPAddress, agentPid: agent.pid, close };
+  } catch (error) {
+    await close().catch(() => {});
+    throw error;
+  }
+}
+
+function engineOptions(dir) {
+  return [
+    ...['--root', join(dir, 'root'), '--runroot', join(dir, 'run'), '--tmpdir', join(dir, 'tmp')],
+    ...['--runtime', find('runc'), '--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
+    ...['system', 'service', '--time=0'],
+  ];
 }
 
 /** The path of a program; refuses where it is not installed. */
@@ -89,6 +105,20 @@ export async function soon(what, look) {
     if (performance.now() > until) throw new Error(`${what}: not within ${WAITS_MS / 1_000} s`, { cause: fault });
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+}
+
+/** The engine's API; resolves to its answer as text. */
+function ask(socketPath, method, path, body) {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, method, path }, async (answer) => {
+      const said = await text(answer).catch(reject);
+      if (answer.statusCode < 300 && !said?.startsWith('{"error')) resolve(said);
+      else reject(new Error(`${method} ${path}: ${answer.statusCode} ${said}`));
+    });
+    call.on('error', reject);
+    if (body === undefined) call.end();
+    else body.pipe(call);
+  });
 }
 
 function imageOf(dir) {
