@@ -8,6 +8,7 @@ import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
 import { readyBytesCases } from './cases/ready-bytes.mjs';
 import { rentalsCases } from './cases/rentals.mjs';
+import { streamsCases } from './cases/streams.mjs';
 import { createDefaultData } from './support/default-data.mjs';
 import { fillMachines, settleTables } from './support/fill.mjs';
 import { MACHINES } from './support/large-data.mjs';
@@ -25,6 +26,7 @@ const all = [
   ...offersCases,
   ...accountsCases,
   ...rentalsCases,
+  ...streamsCases,
   ...memoryCases,
   ...accessCases,
 ];

@@ -6,8 +6,10 @@ import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
-import { SharedOffers } from './inventory/shared-offers.js';
+import { SharedAnswers } from './inventory/shared-answers.js';
 import type { OpenLogs } from './log-source.js';
+import type { PriceSheet } from './market/pricing.js';
+import type { Offer } from './rules/offer.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { Visits } from './web-ports/visits.js';
@@ -29,7 +31,9 @@ export interface Deps {
   /** The public data, cached in memory. */
   inventory: Inventory;
   /** Lists of offers that many follow. */
-  sharedOffers: SharedOffers;
+  sharedOffers: SharedAnswers<Offer[]>;
+  /** The price sheet that many follow. */
+  sharedSheet: SharedAnswers<PriceSheet>;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
@@ -63,7 +67,8 @@ export function createDeps(
   return {
     db,
     inventory,
-    sharedOffers: new SharedOffers(inventory),
+    sharedOffers: new SharedAnswers(inventory),
+    sharedSheet: new SharedAnswers(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),

@@ -120,21 +120,6 @@ export async function findInstance(
   return deps.db.prisma.instance.findFirst(wanted);
 }
 
-/** Every instance of the account, newest first, one page of it; backwards from the end when `take` is negative. */
-export async function instanceHistory(
-  deps: Deps,
-  accountId: string,
-  page: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select' | 'cursor' | 'take' | 'skip'>,
-): Promise<InstanceRow[]> {
-  const { cursor, skip: _cursorItself, ...query } = page;
-  const position = cursor?.accountId_sequence?.sequence;
-  const isBackwards = (page.take ?? 0) < 0;
-  await settled(deps, accountId);
-  // Given a cursor, Prisma reads all that follows it and cuts the page out of that.
-  const beyond = position === undefined ? {} : { sequence: isBackwards ? { gt: position } : { lt: position } };
-  return deps.db.prisma.instance.findMany({ ...query, where: { accountId, ...beyond }, orderBy: { sequence: 'desc' } });
-}
-
 /** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */
 export async function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
   const wanted = checkDeploy(input);

@@ -140,6 +140,17 @@ export class OfferIndex {
     return { offers, total, preceding: preceding - offers.length };
   }
 
+  /** GPUs of the offers that fit, by model; models without any are left out. */
+  gpusByModel(criteria: OfferCriteria): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { group, to } of slicesOf(this.#groupsBy(BY_PRICE, criteria), criteria)) {
+      const { gpu, numGpus } = group.key;
+      const machines = group.countFitting(criteria.sizeMin, 0, to);
+      if (machines > 0) counts.set(gpu, (counts.get(gpu) ?? 0) + machines * numGpus);
+    }
+    return counts;
+  }
+
   #add(machine: OfferedMachine, place: (group: OfferGroup) => void): void {
     place(this.#groupOf(machine));
     this.#machines.set(machine.machineId, machine);
