@@ -52,7 +52,7 @@ export interface Traces extends Tracer {
 const MAX_WAITING = 2_048;
 /** Of one message, and the pause between two. */
 const MAX_SENT_AT_ONCE = 512;
-const SEND_EVERY_MS = 2_000;
+const SEND_EVERY_MS = 1_000;
 /** Of one message, retries included. */
 const SENT_WITHIN_MS = 10_000;
 /** Of a statement's text. */

@@ -6,7 +6,7 @@ import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { createTestDatabase } from '../support/database.js';
 import { type EventStream, subscribe } from '../support/events.js';
 import { client, type Renter } from '../support/gateway.js';
-import { adminJson, cleanUp, type Env, type GatewayProcess, query, startProcess } from '../support/process.js';
+import { adminJson, cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
 import { hasRedis, startRedis, type TestRedis } from '../support/redis.js';
 import { type Scrape, scrape } from './support.js';
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   gateway = await startProcess(env);
   metricsAddress = /Metrics +(\S+)/.exec(gateway.stdout())![1]!;
   renter = client(gateway.address, key.api_key, account.id);
-  await tour(databaseUrl);
+  await tour();
   result = await scrape(metricsAddress);
 });
 afterAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
   await redis?.close();
 });
 
-async function tour(databaseUrl: string): Promise<void> {
+async function tour(): Promise<void> {
   const { rest, graphql } = renter;
   const anyone = client(gateway.address);
   const { body: offers } = await anyone.rest('GET', '/offers?gpu=rtx-4090&limit=2');
@@ -61,21 +61,21 @@ async function tour(databaseUrl: string): Promise<void> {
   await rest('POST', '/instances', { machine_id: '' });
   await graphql('query Mine { balance { balance } instances { id } }');
   await graphql('{ balance { balance } }');
-  await graphql('mutation Best { deployBest(input: {filter: {gpu: "b200", numMin: 8}, mode: ON_DEMAND}) { id } }');
+  await graphql('mutation Best { deployBest(input: {gpus: ["no-such-model"]}) { id } }');
   await graphql(`query Of_${renter.accountId.replace('-', '_')} { balance { balance } }`);
   await graphql('query Broken { nothing }');
   await anyone.rest('GET', '/balance');
   await anyone.rest('GET', `/instances/${renter.key}`);
   await rest('GET', '/instances/i-00000000');
-  await graphql('mutation { createTopUp(input: {asset: LTC, usd: 10, idempotencyKey: "t"}) { id } }');
+  await graphql('mutation { createTopUp(input: {asset: "LTC", usd: 10, idempotencyKey: "t"}) { id } }');
   await rest('POST', `/instances/${rented.id}/actions`, { action: 'stop' });
   const interruptible = await rest('POST', '/instances', { machine_id: second, type: 'interruptible' });
   expect(interruptible.status).toBe(201);
   expect((await rest('POST', '/instances', { machine_id: second, disk_gb: 10 })).status).toBe(201);
   stream = await subscribe(gateway.address, 'subscription Money { balanceChanged { balance } }', { key: renter.key });
-  // The account runs dry: a past second is enough, and the sweep finds it.
-  await query(databaseUrl, `update account set due_at = '2020-01-01' where id = $1`, [renter.accountId]);
   while ((await rest('GET', '/balance')).status !== 429);
+  // What is on offer is read again before it is answered.
+  await anyone.rest('GET', '/gpus/pricing');
 }
 
 describe('the metrics after a tour', () => {
@@ -114,21 +114,19 @@ describe('the metrics after a tour', () => {
     expect(refusals('not_found')).toBe(1);
     expect(refusals('rate_limited')).toBe(1);
     expect(refusals('missing_machine')).toBe(1);
-    expect(refusals('deploy_failed')).toBe(3);
+    expect(refusals('deploy_failed')).toBe(4);
     const deploys = Object.fromEntries(
       result.samples
         .filter(({ name, value }) => name === 'gpu_rental_deploys_total' && value > 0)
         .map(({ labels, value }) => [labels.outcome, value]),
     );
-    const best = result.find('gpu_rental_deploys_total', { outcome: 'balance' });
     expect(deploys).toEqual({
       rented: 3,
       replayed: 1,
       taken: 1,
       unknown_machine: 1,
       disk: 1,
-      missing_machine: 1,
-      ...(best === undefined ? { nothing_fits: 1 } : { balance: 1 }),
+      nothing_fits: 1,
     });
   });
 
@@ -144,7 +142,7 @@ describe('the metrics after a tour', () => {
     expect(result.find('gpu_rental_change_notices_listening')).toBe(1);
     expect(result.find('gpu_rental_change_notices_send_seconds_count')).toBeGreaterThan(0);
     expect(result.find('gpu_rental_database_pool_wait_seconds_count')).toBeGreaterThan(10);
-    expect(result.find('gpu_rental_payment_processor_faults_total', { asked: 'assets' })).toBeGreaterThan(0);
+    expect(result.sum('gpu_rental_payment_processor_faults_total')).toBeGreaterThan(0);
   });
 
   it('tell what the database knows', async () => {

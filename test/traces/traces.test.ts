@@ -175,7 +175,9 @@ describe('the spans of a request are one tree', () => {
   });
 
   it('goes on to the payment processor', async () => {
-    const traced = await graphql('mutation { createTopUp(input: {asset: LTC, usd: 10, idempotencyKey: "t"}) { id } }');
+    const traced = await graphql(
+      'mutation { createTopUp(input: {asset: "LTC", usd: 10, idempotencyKey: "t"}) { id } }',
+    );
     const spans = await spansOf(traced);
     const sent = asked.filter(({ traceparent }) => String(traceparent).startsWith(`00-${traced.traceId}-`));
     expect(sent.length).toBeGreaterThan(0);
