@@ -2,6 +2,7 @@
 // Exit code 1 if answers differ or a case can't run; a missed target is reported, but is no error.
 import { parseArgs } from 'node:util';
 import { accountsCases } from './cases/accounts.mjs';
+import { figuresCases } from './cases/figures.mjs';
 import { logCases } from './cases/log.mjs';
 import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
@@ -18,7 +19,15 @@ import { CONNECTIONS, settings } from './support/settings.mjs';
 
 /** Above this share of its core the load generator itself may limit a fast peer. */
 const GENERATOR_LIMIT = 0.9;
-const all = [...readyBytesCases, ...logCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
+const all = [
+  ...readyBytesCases,
+  ...logCases,
+  ...figuresCases,
+  ...offersCases,
+  ...accountsCases,
+  ...rentalsCases,
+  ...memoryCases,
+];
 
 async function main() {
   const { values } = parseArgs({ options: { case: { type: 'string', multiple: true } } });

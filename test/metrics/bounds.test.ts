@@ -99,26 +99,27 @@ describe('the figures of the database', () => {
   });
 
   it('are missing, and said to be, while the database is slow; the rest is told in time', async () => {
-    const locker = new pg.Client({ connectionString: service.databaseUrl });
+    const slow = await startService({ metricsPort: 0 });
+    const locker = new pg.Client({ connectionString: slow.databaseUrl });
     await locker.connect();
     await locker.query('begin; lock table machine_host in access exclusive mode');
-    const far = performance.now() + 3_600_000;
-    const clock = vi.spyOn(performance, 'now').mockReturnValue(far);
-    const [one, other] = await Promise.all([scrape(address), scrape(address)]);
-    clock.mockRestore();
-    for (const each of [one!, other!]) {
+    const both = await Promise.all([scrape(slow.metricsAddress!), scrape(slow.metricsAddress!)]);
+    for (const each of both) {
       expect(each.status).toBe(200);
       expect(each.find('gpu_rental_database_figures_up')).toBe(0);
       expect(each.find('gpu_rental_credited_usd')).toBeUndefined();
       expect(each.samples.some(({ name }) => name === 'gpu_rental_instances_running')).toBe(false);
-      expect(each.find('gpu_rental_database_pool_connections', { state: 'busy' })).toBe(1);
+      expect(each.find('gpu_rental_database_pool_connections', { state: 'busy' })).toBeGreaterThanOrEqual(1);
       expect(each.sum('gpu_rental_offers')).toBeGreaterThan(1_000);
     }
     await locker.query('rollback');
     await locker.end();
     await expect
-      .poll(async () => (await scrape(address)).find('gpu_rental_database_figures_up'), { timeout: 60_000 })
+      .poll(async () => (await scrape(slow.metricsAddress!)).find('gpu_rental_database_figures_up'), {
+        timeout: 60_000,
+      })
       .toBe(1);
+    await slow.close();
   });
 });
 

@@ -17,7 +17,7 @@ let metricsAddress: string;
 let renter: Renter;
 let stream: EventStream;
 let result: Scrape;
-const LIMIT = 60;
+const LIMIT = 30;
 
 beforeAll(async () => {
   const databaseUrl = await createTestDatabase();
