@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { accessCases } from './cases/access.mjs';
 import { accountsCases } from './cases/accounts.mjs';
+import { figuresCases } from './cases/figures.mjs';
 import { logCases } from './cases/log.mjs';
 import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
@@ -23,6 +24,7 @@ const GENERATOR_LIMIT = 0.9;
 const all = [
   ...readyBytesCases,
   ...logCases,
+  ...figuresCases,
   ...offersCases,
   ...accountsCases,
   ...rentalsCases,
