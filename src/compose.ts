@@ -116,11 +116,16 @@ export async function openGateway(
   const domain = await openDomain(config, clock, log, 'after');
   const messages = createMessages();
   let listener = answerStarting;
+  let serving = true;
   let takeStream: UpgradeListener = () => false;
   let ssh: SshServer | null = null;
   const server = createHttpServer(
     messages,
-    (request, response) => listener(request, response),
+    (request, response) => {
+      // A proxy keeps no connection that is about to be closed: a request on it would be lost.
+      if (!serving) response.shouldKeepAlive = false;
+      listener(request, response);
+    },
     undefined,
     (request, socket, head) => takeStream(request, socket, head),
   );
@@ -150,7 +155,6 @@ export async function openGateway(
     // An instance may have any path.
     takeStream = (request, socket, head) =>
       webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
-    let serving = true;
     listener = createApp({
       deps: { ...deps, openLogs: logsOf(streams) },
       schema: buildSchema(),
