@@ -20,7 +20,7 @@ import { type Load, startLoad } from './support/load.js';
 
 const WORKERS = 8;
 /** Requests that are answered between two steps: enough for each kind of them by each protocol. */
-const STEP = 150;
+const STEP = 100;
 const STREAM = '/agent/v1/streams/0123456789abcdef0123456789abcdef';
 const missing = whyNoCaddy();
 

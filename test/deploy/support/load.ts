@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -61,6 +62,7 @@ export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOpti
   const session = openSession(caddy);
   const agent = new Agent({ keepAlive: true, maxSockets: workers });
   const spare = [...machines];
+  const name = randomBytes(4).toString('hex');
   const failed: Outcome[] = [];
   const rented = new Map<string, string>();
   const counts: Record<string, number> = {};
@@ -84,12 +86,13 @@ export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOpti
         counts[`${kind} ${protocol}`] = (counts[`${kind} ${protocol}`] ?? 0) + 1;
         return answer.text;
       }
-      failed.push({ kind, protocol, ...answer, idempotencyKey: null, machineId: null, ...ofDeploy });
+      const { status, text } = answer;
+      failed.push({ kind, protocol, status, text, idempotencyKey: null, machineId: null, ...ofDeploy });
       await sleep(AFTER_FAILURE_MS);
       return null;
     };
     for (let round = 0; !stopping && total < MAX_REQUESTS; round += 1) {
-      const idempotencyKey = `load-${index}-${round}`;
+      const idempotencyKey = `${name}-${index}-${round}`;
       await call('offers', 200, { method: 'GET', path: '/v1/offers?limit=3' });
       await call('balance', 200, { method: 'GET', path: '/v1/balance' });
       await call('query', 200, { method: 'POST', path: '/graphql', body: { query: '{ balance { balance } }' } });
@@ -127,7 +130,9 @@ export function startLoad(caddy: TestCaddy, { key, workers, machines }: LoadOpti
     rented: () => rented,
     more: async (requests) => {
       const aim = good + requests;
-      await until(`${requests} more requests are answered`, () => good >= aim, WITHIN_MS);
+      await until(`${requests} more requests are answered`, () => good >= aim, WITHIN_MS).catch((error: Error) => {
+        throw new Error(`${error.message}; failed so far: ${JSON.stringify(failed.slice(0, 20))}`);
+      });
     },
     stop: async () => {
       stopping = true;
