@@ -124,11 +124,16 @@ export async function openGateway(
   const domain = await openDomain(config, clock, log, 'after', traces);
   const messages = createMessages();
   let listener = answerStarting;
+  let serving = true;
   let takeStream: UpgradeListener = () => false;
   let ssh: SshServer | null = null;
   const server = createHttpServer(
     messages,
-    (request, response) => listener(request, response),
+    (request, response) => {
+      // A proxy keeps no connection that is about to be closed: a request on it would be lost.
+      if (!serving) response.shouldKeepAlive = false;
+      listener(request, response);
+    },
     undefined,
     (request, socket, head) => takeStream(request, socket, head),
   );
@@ -164,7 +169,6 @@ export async function openGateway(
     const schema = buildSchema();
     if (traces !== null) (await import('./traces/use-cases.js')).traceUseCases(schema, traces);
     const limiter = createRateLimiter(redis ?? undefined);
-    let serving = true;
     listener = createApp({
       deps: { ...deps, openLogs: logsOf(streams) },
       schema,
