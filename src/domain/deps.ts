@@ -2,6 +2,7 @@ import type { Database } from '../database/database.js';
 import type { PaymentProcessor } from '../payments/processor.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
+import { type DomainEvents, NO_EVENTS } from './events.js';
 import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
@@ -52,6 +53,8 @@ export interface Deps {
   openLogs: OpenLogs | null;
   /** Null: there are no top-ups. */
   payments: PaymentProcessor | null;
+  /** Told of what happens in use cases. */
+  events: DomainEvents;
   clock: Clock;
   settings: Settings;
 }
@@ -78,6 +81,7 @@ export function createDeps(
     visits: new Visits(db, clock),
     openLogs: null,
     payments,
+    events: NO_EVENTS,
     clock,
     settings,
   };

@@ -96,7 +96,8 @@ export const fields = {
   template: {
     schema: z.string().min(1).max(255).regex(IMAGE_REFERENCE),
     must: 'a text of 1 to 255 characters, the slug of a template or an OCI image reference',
-    description: 'A template slug or an OCI image reference. It is recorded, not pulled.',
+    description:
+      "A template slug or an OCI image reference. The machine's host agent pulls the image and runs a container of it; a machine without an agent records it only.",
     default: 'pytorch',
   },
   diskGb: {

@@ -1,4 +1,5 @@
 import type { Prisma } from '../../database/database.js';
+import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
 import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
@@ -121,7 +122,11 @@ export async function findInstance(
 }
 
 /** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */
-export async function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
+export function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
+  return telling(deps, () => deployMachine(deps, accountId, input));
+}
+
+async function deployMachine(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
   const wanted = checkDeploy(input);
   const { machineId, template, diskGb, mode, maxRate } = wanted;
   // As it was before there was a highest price: answers to such requests are kept.
@@ -129,7 +134,7 @@ export async function deploy(deps: Deps, accountId: string, input: DeployInput):
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
     const account = renter(current, accountId);
-    if (current.machine === undefined) throw new DomainError('deploy_failed', `no machine ${machineId} is offered`);
+    if (current.machine === undefined) throw unknownMachine(machineId);
     return rent(deps, current, account, current.machine, wanted);
   });
 }
@@ -286,6 +291,27 @@ export async function writeOnce(
     return kept === undefined ? undefined : { instance: toRow(fromJson(kept)), replayed: true };
   };
   return onceFree(() => write(deps, scope, decideAndKeep, repeat));
+}
+
+/** Tells how a deploy ends. */
+export async function telling({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    const outcome = await deploy();
+    events.deploy(outcome.replayed ? 'replayed' : 'rented');
+    return outcome;
+  } catch (error) {
+    events.deploy(refusalOf(error));
+    throw error;
+  }
+}
+
+function refusalOf(error: unknown): string {
+  if (error instanceof DomainError) return error.reason ?? error.code;
+  return isUnavailable(error) ? 'unavailable' : 'internal';
+}
+
+export function unknownMachine(id: string): DomainError {
+  return new DomainError('deploy_failed', `no machine ${id} is offered`, { reason: 'unknown_machine' });
 }
 
 /** The machine of an instance never changes, so it may be read before the locks. */

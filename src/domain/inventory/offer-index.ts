@@ -48,6 +48,7 @@ export class OfferIndex {
   readonly #machines = new Map<string, OfferedMachine>();
   readonly #groups = new Map<string, OfferGroup>();
   readonly #availableGpus = new Map<string, number>();
+  readonly #offersOf = new Map<string, number>();
   /** Sorted when first needed, and again only after a new group, which is rare, or new prices. */
   readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups>();
 
@@ -64,6 +65,11 @@ export class OfferIndex {
   /** GPUs of the model on machines where nothing runs. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
+  }
+
+  /** Machines of the model where nothing runs. */
+  offersOf(gpu: string): number {
+    return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }
 
   /** The machine as it was put in; null when it is not here. */
@@ -101,7 +107,7 @@ export class OfferIndex {
     if (machine === undefined) return;
     this.#groups.get(textOf(machine))!.remove(machine);
     this.#machines.delete(machineId);
-    if (!machine.preemptible) this.#count(machine.gpu, -machine.numGpus);
+    if (!machine.preemptible) this.#count(machine.gpu, -machine.numGpus, -1);
   }
 
   /** The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. */
@@ -154,7 +160,7 @@ export class OfferIndex {
   #add(machine: OfferedMachine, place: (group: OfferGroup) => void): void {
     place(this.#groupOf(machine));
     this.#machines.set(machine.machineId, machine);
-    if (!machine.preemptible) this.#count(machine.gpu, machine.numGpus);
+    if (!machine.preemptible) this.#count(machine.gpu, machine.numGpus, 1);
   }
 
   #groupOf(machine: OfferedMachine): OfferGroup {
@@ -190,8 +196,9 @@ export class OfferIndex {
     return sorted;
   }
 
-  #count(gpu: string, gpus: number): void {
+  #count(gpu: string, gpus: number, machines: number): void {
     this.#availableGpus.set(gpu, (this.#availableGpus.get(gpu) ?? 0) + gpus);
+    this.#offersOf.set(gpu, (this.#offersOf.get(gpu) ?? 0) + machines);
   }
 }
 
