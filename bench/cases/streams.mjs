@@ -64,7 +64,7 @@ async function beginSessions(url) {
   await withClient(url, (client) =>
     client.query(
       `insert into console_session (token_hash, key_id, created_at, expires_at)
-       select hash, api_key.id, now(), now() + interval '12 hours'
+       select session.hash, api_key.id, now(), now() + interval '12 hours'
        from unnest($1::bytea[], $2::bytea[]) as session (hash, key) join api_key on api_key.hash = session.key
        on conflict do nothing`,
       [
