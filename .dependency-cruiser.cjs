@@ -71,6 +71,25 @@ module.exports = {
       'http composes the surfaces',
     ),
     only(
+      'metrics-observe',
+      '^src/metrics/',
+      '^src/(metrics|domain)/|^src/access/streams|^src/database/watch-pool|^src/http/(request-log|rate-limit/rate-limit)',
+      'metrics look at the parts that count; nothing but the composition root knows of them',
+    ),
+    only(
+      'traces-know-the-tracer',
+      '^src/traces/',
+      '^src/traces/|^src/http/tracer',
+      'spans are made from what they are told; nothing but the composition root knows of them',
+    ),
+    {
+      name: 'figures-stay-outside',
+      comment: 'neither metrics nor traces are known to what they observe',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(metrics|traces|compose|main)' },
+      to: { path: '^src/(metrics|traces)/|node_modules/(prom-client|@opentelemetry)/' },
+    },
+    only(
       'access-composes',
       '^src/access/',
       '^src/(access|domain)/|^src/agent/(stream-)?protocol|^src/database/(notices|faults)',
