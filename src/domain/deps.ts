@@ -9,7 +9,7 @@ import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
 import { SharedAnswers } from './inventory/shared-answers.js';
 import type { OpenLogs } from './log-source.js';
-import type { PriceSheet } from './market/pricing.js';
+import type { PriceSheet } from './market/price-sheet.js';
 import type { Offer } from './rules/offer.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
