@@ -1,16 +1,19 @@
 // `npm run bench`: the gateway against its peers, both started here, in one run. `-- --case NAME` runs one case.
 // Exit code 1 if answers differ or a case can't run; a missed target is reported, but is no error.
 import { parseArgs } from 'node:util';
+import { accessCases } from './cases/access.mjs';
 import { accountsCases } from './cases/accounts.mjs';
+import { figuresCases } from './cases/figures.mjs';
 import { logCases } from './cases/log.mjs';
 import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
-import { NotSupported, readyBytesCases } from './cases/ready-bytes.mjs';
+import { readyBytesCases } from './cases/ready-bytes.mjs';
 import { rentalsCases } from './cases/rentals.mjs';
+import { streamsCases } from './cases/streams.mjs';
 import { createDefaultData } from './support/default-data.mjs';
 import { fillMachines, settleTables } from './support/fill.mjs';
 import { MACHINES } from './support/large-data.mjs';
-import { startGateway } from './support/programs.mjs';
+import { NotSupported, startGateway } from './support/programs.mjs';
 import { head, save, table, whole } from './support/report.mjs';
 import { measure } from './support/rounds.mjs';
 import { withServer } from './support/session.mjs';
@@ -18,7 +21,17 @@ import { CONNECTIONS, settings } from './support/settings.mjs';
 
 /** Above this share of its core the load generator itself may limit a fast peer. */
 const GENERATOR_LIMIT = 0.9;
-const all = [...readyBytesCases, ...logCases, ...offersCases, ...accountsCases, ...rentalsCases, ...memoryCases];
+const all = [
+  ...readyBytesCases,
+  ...logCases,
+  ...figuresCases,
+  ...offersCases,
+  ...accountsCases,
+  ...rentalsCases,
+  ...streamsCases,
+  ...memoryCases,
+  ...accessCases,
+];
 
 async function main() {
   const { values } = parseArgs({ options: { case: { type: 'string', multiple: true } } });
@@ -60,6 +73,9 @@ async function runAll(server, chosen) {
   for (const each of chosen.filter(({ weigh }) => weigh !== undefined)) {
     results.push(await attempt(each, () => weigh(each, context)));
   }
+  for (const each of chosen.filter(({ carry }) => carry !== undefined)) {
+    results.push(...(await attemptAll(each, () => each.carry(context))));
+  }
   return results;
 }
 
@@ -79,6 +95,16 @@ async function attempt({ name, title, against }, work) {
   }
   console.log(outcome.failure ?? outcome.summary);
   return { name, title, against, ...outcome };
+}
+
+/** A case of several results. */
+async function attemptAll(named, work) {
+  let all = [];
+  const { failure, ...rest } = await attempt(named, async () => {
+    all = await work();
+    return { summary: all.map(({ ratio, megabytes }) => ratio?.toFixed(2) ?? `${whole(megabytes)} MB`).join(', ') };
+  });
+  return failure === undefined ? all : [{ ...rest, failure }];
 }
 
 async function compare({ atLeast, unit, open }, context) {
@@ -110,7 +136,7 @@ function summaryOf(results) {
   return [
     table([heading, ...results.map(rowOf)], [3, 4, 5, 6, 7, 9, 10]),
     '',
-    'gateway, peer: requests (deploy-destroy: pairs) per second. CPU ratio: the same by CPU time of the two processes, which',
+    'gateway, peer: requests (deploy-destroy: pairs; ssh, web-ports: MB) per second. CPU ratio: the same by CPU time of the two processes, which',
     'other programs on the machine disturb less. busy: how much of their core gateway and peer had.',
     ...notes,
   ].join('\n');
@@ -124,10 +150,11 @@ function rowOf(result) {
     return [name, title, against, `${whole(megabytes)} MB`, '', '', '', `≤ ${atMostMegabytes} MB`, verdict, '', ''];
   }
   const { subject, peer, ratio, spread, cpuRatio } = result;
-  const busy = [subject, peer].map((side) => whole(side.busy * 100)).join('/');
+  // Of a way that several programs share there is no CPU time of two processes.
+  const shares = cpuRatio === undefined ? [] : [subject, peer].map((side) => whole(side.busy * 100));
   const [least, most] = spread.map((value) => value.toFixed(2));
   const figures = [whole(subject.perSecond), whole(peer.perSecond), ratio.toFixed(2), `${least}–${most}`];
-  return [name, title, against, ...figures, `≥ ${atLeast}`, verdict, cpuRatio.toFixed(2), busy];
+  return [name, title, against, ...figures, `≥ ${atLeast}`, verdict, cpuRatio?.toFixed(2) ?? '', shares.join('/')];
 }
 
 function ratioText({ ratio, subject, peer }) {

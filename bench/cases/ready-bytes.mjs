@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { ask, differenceOf, toMessage } from '../support/answers.mjs';
 import { inTurn, requestBytes, runLoad } from '../support/load.mjs';
-import { startPeer } from '../support/programs.mjs';
+import { NotSupported, startPeer } from '../support/programs.mjs';
 import { CONNECTIONS } from '../support/settings.mjs';
 
 /** The public answers against a bare server that writes the same bytes. */
@@ -67,4 +67,3 @@ async function encoded(port, path, encoding) {
 }
 
 /** The gateway lacks what the case measures. */
-export class NotSupported extends Error {}

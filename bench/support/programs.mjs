@@ -1,15 +1,19 @@
 // Processes of a run and their cores: what is measured has core 0, everything that serves it core 1.
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROJECT } from './settings.mjs';
 
 const MEASURED_CORE = '0';
 const SERVING_CORE = '1';
+const ALL_CORES = `0-${availableParallelism() - 1}`;
 const STARTS_WITHIN_MS = 120_000;
 const ENDS_WITHIN_MS = 12_000;
 const TICKS_PER_SECOND = 100;
+
+/** Something that a case needs is not there. */
+export class NotSupported extends Error {}
 
 const children = new Set();
 
@@ -26,12 +30,15 @@ function pin() {
   }
 }
 
-/** The built gateway on a database, answering, with its log in a file as an operator has it. `env` adds to its settings. */
-export async function startGateway(databaseUrl, env = {}) {
+/**
+ * The built gateway on a database, answering, with its log in a file as an operator has it. `env` adds to its settings.
+ * Not pinned, it has all cores like everybody else.
+ */
+export async function startGateway(databaseUrl, env = {}, { isPinned: hasCore = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
   const { PATH = '/usr/bin:/bin' } = process.env;
   const log = openSync(join(folder, 'log'), 'a');
-  const child = start([join(PROJECT, 'dist/src/main.js')], {
+  const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, join(PROJECT, 'dist/src/main.js')], {
     // A folder of its own: the checkout may hold an .env file.
     cwd: folder,
     env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', SSH_PORT: '0', ...env },
@@ -55,8 +62,9 @@ export async function startGateway(databaseUrl, env = {}) {
 }
 
 /** Starts a peer of `bench/peers` with `config`. Resolves to its first message, mostly `port`, when it is ready. */
-export async function startPeer(name, config) {
-  const child = start([join(PROJECT, 'bench/peers', `${name}.mjs`)], {
+export async function startPeer(name, config, { isPinned: hasCore = true } = {}) {
+  const path = join(PROJECT, 'bench/peers', `${name}.mjs`);
+  const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, path], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const ready = once(child);
@@ -107,9 +115,13 @@ export function residentMegabytesOf(pid) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1_024;
 }
 
-function start(args, options) {
-  const command = [process.execPath, ...args];
-  const [file, ...rest] = isPinned ? ['taskset', '-c', MEASURED_CORE, ...command] : command;
+/** Any program, on all cores; ended with the run if not before. */
+export function startProgram(file, args, options = { stdio: 'ignore' }) {
+  return start(ALL_CORES, [file, ...args], options);
+}
+
+function start(cores, command, options) {
+  const [file, ...rest] = isPinned ? ['taskset', '-c', cores, ...command] : command;
   const child = spawn(file, rest, options);
   children.add(child);
   child.once('exit', () => children.delete(child));
@@ -143,7 +155,7 @@ async function within(limitMs, child, promise) {
   }
 }
 
-function end(child) {
+export function end(child) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   return new Promise((resolve) => {
     const late = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS);

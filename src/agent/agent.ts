@@ -57,7 +57,7 @@ export class Agent {
     this.#reconciler = new Reconciler({ ...deps, changed: (kind) => this.#changed(kind) });
     const { engine, log, gateway } = deps;
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
-    this.#streams = new AgentStreams({ engine, log, gateway, seen });
+    this.#streams = new AgentStreams({ engine, log, gateway, seen, machineId: deps.machineId });
     this.#lastContact = Math.min(deps.lastContact.read() ?? deps.clock.now(), deps.clock.now());
   }
 

@@ -12,6 +12,8 @@ import { type JoinedMachine, MachineFile } from './machine-file.js';
 import { run } from './run.js';
 import { type AgentSettings, UsageError } from './settings.js';
 
+/** It serves a page and goes on; that of the default template has some gigabytes. */
+const SMALL_IMAGE = 'nginx';
 const ENROLS_WITHIN_MS = 60_000;
 /** The operator's command that gives a join code: a program of this package, run as one. */
 const ENROLL = [joinPath(PACKAGE_ROOT, 'dist/src/admin/main.js'), 'machine', 'enroll', '--demo', '--online', '--json'];
@@ -68,12 +70,11 @@ async function enroll(): Promise<z.infer<typeof enrolled>> {
 function howToDeploy({ machineId, gateway, gpu }: JoinedMachine): string {
   return [
     '',
-    `This computer is machine ${machineId} with pretended GPUs (${gpu}). Deploy to it from another terminal:`,
-    `  GPU_API_KEY=$KEY npx gpu-rental deploy ${machineId} --base-url ${gateway}`,
-    'or',
-    `  curl -X POST -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`,
-    `    -d '{"machine_id":"${machineId}"}' ${gateway}/v1/instances`,
-    'Ctrl-C ends the agent and leaves containers as they are.',
+    `This computer is machine ${machineId} with pretended GPUs (${gpu}). From another terminal, with your API key in KEY:`,
+    `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
+    '  npx gpu ssh-key add',
+    `  npx gpu deploy ${machineId} --template ${SMALL_IMAGE} --ssh`,
+    'pulls a small image, runs it and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.',
     '',
     '',
   ].join('\n');

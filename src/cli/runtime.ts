@@ -3,7 +3,10 @@ import { type GpuClient, GpuError, type Runtime } from '../client/index.js';
 import { EXIT, Failure } from './failure.js';
 import { harmless, type Progress, showProgress } from './terminal.js';
 
+/** An image that is there starts in well under a second; a pull takes minutes. */
+const ASK_FIRST_AFTER_MS = 100;
 const ASK_EVERY_MS = 1_000;
+const LONGER = 1.5;
 /** A large image on a slow line; the rental goes on either way. */
 const WAIT_MS = 3_600_000;
 const BAR_CHARACTERS = 24;
@@ -30,12 +33,14 @@ export async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
 export async function waitUntilRunning(client: GpuClient, id: string): Promise<void> {
   const progress: Progress = showProgress('Waiting for the container');
   try {
-    for (const endsAt = Date.now() + WAIT_MS; Date.now() < endsAt; await sleep(ASK_EVERY_MS)) {
+    const endsAt = Date.now() + WAIT_MS;
+    for (let pauseMs = ASK_FIRST_AFTER_MS; Date.now() < endsAt; pauseMs = Math.min(pauseMs * LONGER, ASK_EVERY_MS)) {
       const runtime = await client.instances.runtime(id);
       if (runtime === null || runtime.phase === 'RUNNING') return;
       if (['FAILED', 'STOPPED', 'ERASED'].includes(runtime.phase))
         throw new Failure(EXIT.refused, `${id} does not run: ${describeRuntime(runtime)}`);
       progress.say(lineOf(runtime));
+      await sleep(pauseMs);
     }
     throw new Failure(EXIT.refused, `${id} does not run yet; \`gpu show ${id}\` tells how far it is`);
   } finally {

@@ -157,7 +157,7 @@ export interface components {
         DeployRequest: {
             /** @description The id of the machine to rent, from the offers. */
             machine_id: string;
-            /** @description A template slug or an OCI image reference. It is recorded, not pulled. */
+            /** @description A template slug or an OCI image reference. The machine's host agent pulls the image and runs a container of it; a machine without an agent records it only. */
             template?: string | null;
             /** @description Disk size in GB, from 1 to the machine's free disk (the offer's disk). */
             disk_gb?: number | null;

@@ -1,7 +1,8 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createConnection } from 'node:net';
+import { once } from 'node:events';
+import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text as streamText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,6 +34,8 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   let hostKey: string;
   let id: string;
   let ssh: SshClient;
+  /** Clients that don't log in, and the milliseconds until they are cut off. */
+  let slow: Map<string, Promise<number>>;
 
   const client = (gateway: number, with_: KeyPair | null) => new SshClient(ports[gateway]!, with_, hostKey);
 
@@ -66,6 +69,8 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     const { body } = await renter.api.graphql(`{ instance(id: "${id}") { ssh { hostKey port user command } } }`);
     hostKey = body.data.instance.ssh.hostKey;
     ssh = client(1, key);
+    // Not where others are in their way.
+    slow = new Map(Object.entries(SLOW_CLIENTS).map(([how, act]) => [how, patienceWith(ports[0]!, act)]));
   });
 
   afterAll(async () => {
@@ -122,8 +127,7 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     await new Promise((resolve) => child.stdout.once('data', resolve));
     child.kill('SIGKILL');
     await ended;
-    const left = () => execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes('sleep 4321');
-    await soon('the command has ended', async () => !left());
+    await soon('the command has ended', async () => running('sleep 4321').length === 0);
   });
 
   /** Files whose names and sizes are hard on a server. */
@@ -221,9 +225,12 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
 
   it('is not held up by a reader that stalls, nor by clients that never log in', async () => {
     const before = rss(second.pid);
-    // From another address: those of one address share its bound.
-    const silent = Array.from({ length: 150 }, () =>
-      createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: '127.0.0.2' }).on('error', () => {}),
+    // From other addresses, which have bounds of their own and are together more than may wait.
+    const silent = Array.from({ length: 450 }, (_, index) =>
+      createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: `127.0.1.${index % 3}` }).on(
+        'error',
+        () => {},
+      ),
     );
     const stalled = ssh.spawn(id, [], 'cat /dev/zero');
     const ended = outcomeOfExit(stalled);
@@ -234,11 +241,8 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     expect(grown).toBeLessThan(60_000);
     stalled.kill('SIGKILL');
     await ended;
-    // Before they have been patient for 20 seconds they are still there, but for those above the bound of an address.
-    await soon(
-      'too many strangers are dropped',
-      async () => silent.filter(({ destroyed }) => destroyed).length >= 150 - 128,
-    );
+    // Before they have been patient for 20 seconds they are still there, but for those above the bounds.
+    await soon('too many strangers are dropped', async () => silent.filter(({ destroyed }) => destroyed).length >= 194);
     for (const socket of silent) socket.destroy();
   });
 
@@ -305,6 +309,28 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   });
 
+  it('cuts OpenSSH off that offers a thousand keys of its agent, and lets it in by the key that it is told to use', async () => {
+    const dir = folder();
+    const socket = join(dir, 'agent');
+    const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
+    const env = { ...process.env, SSH_AUTH_SOCK: socket };
+    const paths = Array.from({ length: 1_000 }, (_, index) => join(dir, `id_${index}`));
+    for (const path of paths) writeFileSync(path, newKey(), { mode: 0o600 });
+    await soon('the agent listens', async () => existsSync(socket));
+    execFileSync('ssh-add', ['-q', ...paths], { env, stdio: 'ignore' });
+    const withAgent = ['-o', `IdentityAgent=${socket}`, '-v'];
+    const all = await outcome(client(1, null).spawn(id, [...withAgent, '-o', 'IdentitiesOnly=no'], 'echo in'));
+    expect(all).toMatchObject({ code: 255, stdout: '' });
+    expect(all.stderr.match(/Offering public key/g)!.length).toBeLessThanOrEqual(21);
+    expect(await outcome(ssh.spawn(id, withAgent, 'echo in'))).toMatchObject({ code: 0, stdout: 'in\n' });
+    agent.kill();
+  });
+
+  it('waits for nobody longer than 20 seconds: silent, slow to introduce itself, or never logging in', async () => {
+    for (const [how, patience] of slow) expect(await patience, how).toBeGreaterThan(15_000);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
+  }, 60_000);
+
   it('ends what a removed key has opened, within two seconds, and opens nothing more for it', async () => {
     const gone = new KeyPair();
     const keyId = await addKey(renter, gone);
@@ -319,13 +345,20 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   });
 
   it('ends a stream with its agent, and opens the next one with the next', async () => {
-    const child = ssh.spawn(id, [], 'echo begun; cat');
+    const child = ssh.spawn(id, [], 'echo begun; exec sleep 4322');
     const done = outcome(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
+    const operators = fleet.engine.exec(id, 'sleep', '4323');
+    await soon('the operator’s own command runs', async () => running('sleep 4323').length === 1);
     await host.end('SIGKILL');
     expect((await done).code).toBe(255);
+    expect(running('sleep 4322')).toHaveLength(1);
     host.start();
     await soon('the next one works', async () => (await ssh.ssh(id, 'echo again')).stdout === 'again\n', 40_000);
+    // What the dead agent had begun is hung up by the next one; what others run in the container is not its own.
+    await soon('the command has ended', async () => running('sleep 4322').length === 0);
+    process.kill(running('sleep 4323')[0]!, 'SIGKILL');
+    await operators;
   });
 
   it('ends at once when the instance stops, and says why there is no next one', async () => {
@@ -391,6 +424,41 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   }
 });
 
+const IDENT = 'SSH-2.0-slow\r\n';
+/** The head of a packet that does not come. */
+const LARGE_PACKET = Buffer.from([0, 0, 0x7e, 0xfc, 6, 20]);
+
+const SLOW_CLIENTS: Record<string, (socket: Socket) => void> = {
+  silent: () => {},
+  'slow to introduce itself': (socket) => drip(socket, 'SSH-2.0-slow'.repeat(20)),
+  'slow in its first packet': (socket) => {
+    socket.write(Buffer.concat([Buffer.from(IDENT), LARGE_PACKET]));
+    drip(socket, 'x'.repeat(200));
+  },
+  'never logging in': (sock) => {
+    const never = { sock, username: 'i-00000000', authHandler: () => {}, readyTimeout: 0 };
+    new ssh2.Client().on('error', () => {}).connect(never as ssh2.ConnectConfig);
+  },
+};
+
+/** A byte now and then. */
+function drip(socket: Socket, text: string): void {
+  let at = 0;
+  const timer = setInterval(() => socket.write(text.charAt(at++)), 300);
+  socket.once('close', () => clearInterval(timer));
+}
+
+/** Milliseconds until the other side ends it. */
+async function patienceWith(port: number, act: (socket: Socket) => void): Promise<number> {
+  const socket = createConnection({ host: '127.0.0.1', port, localAddress: '127.0.0.3' }).on('error', () => {});
+  const began = performance.now();
+  const closed = once(socket, 'close');
+  socket.on('end', () => socket.destroy()).resume();
+  act(socket);
+  await closed;
+  return performance.now() - began;
+}
+
 /** For as long as a busy machine may take. */
 const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) => until(what, look, withinMs);
 
@@ -406,6 +474,12 @@ function reading(channel: ClientChannel): () => string {
     said += chunk;
   });
   return () => said;
+}
+
+/** Processes of this computer by their whole command line. */
+function running(args: string): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.filter((line) => line.trim().split(/ (.*)/)[1] === args).map((line) => Number.parseInt(line, 10));
 }
 
 /** Resident memory in kB. */

@@ -6,13 +6,14 @@ const WORDS = {
   waiting: 'Connecting …',
   live: 'Live',
   restarting: 'The service is restarting. The page goes on by itself; what runs goes on running.',
+  limited: 'This account asked more than it may within a minute. The page goes on by itself in a few seconds.',
   lost: 'No connection to the service. Figures go on from the last answer; the page connects again by itself.',
 } as const;
 
 /** What the figures on this page rest on, and what is wrong with that. */
 export function StatusLine() {
   const state = connection.value;
-  const isTrouble = state === 'restarting' || state === 'lost';
+  const isTrouble = state !== 'waiting' && state !== 'live';
   const ahead = clockAhead.value;
   return (
     <footer class={`status-line${isTrouble || ahead !== 0 ? ' trouble' : ''}`}>

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from 'ssh2';
 import { findSshAccess } from '../../domain/accounts/ssh-keys.js';
 import type { Deps } from '../../domain/deps.js';
+import { customerOf } from '../../domain/rules/customer.js';
 import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
 import { StreamRefused, type Streams } from '../streams.js';
 import type { Connected } from './command.js';
@@ -14,10 +15,10 @@ const LOGIN_MS = 20_000;
 /** Attempts of one connection: a client may offer so many keys. */
 const MAX_ATTEMPTS = 20;
 const MAX_CONNECTIONS = 2_000;
-const MAX_CONNECTIONS_PER_ADDRESS = 256;
+const MAX_CONNECTIONS_PER_CUSTOMER = 256;
 /** Of those that have not logged in yet. */
 const MAX_STRANGERS = 256;
-const MAX_STRANGERS_PER_ADDRESS = 128;
+const MAX_STRANGERS_PER_CUSTOMER = 128;
 /** Sessions and forwarded connections of one connection at once. */
 const MAX_CHANNELS = 128;
 const KEEPALIVE_MS = 15_000;
@@ -61,8 +62,8 @@ export class SshServer {
   readonly #ssh: ssh2.Server;
   readonly #fast: ssh2.Server;
   readonly #server: Server;
-  /** Open connections by address; `in` when it has logged in. */
-  readonly #open = new Map<Socket, { address: string; isIn: boolean }>();
+  /** Open connections, of whom, and whether they have logged in. */
+  readonly #open = new Map<Socket, { customer: string; isIn: boolean }>();
   #isClosed = false;
 
   constructor(options: SshServerOptions) {
@@ -81,6 +82,11 @@ export class SshServer {
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
+  }
+
+  /** Open connections, of those too that have not logged in. */
+  get size(): number {
+    return this.#open.size;
   }
 
   /** Takes no more connections; those that are open go on until `close`. */
@@ -121,13 +127,13 @@ export class SshServer {
   }
 
   #welcome(socket: Socket): void {
-    const address = socket.remoteAddress ?? '';
+    const customer = customerOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (!this.#hasRoom(address)) {
+    if (!this.#hasRoom(customer)) {
       socket.destroy();
       return;
     }
-    const entry = { address, isIn: false };
+    const entry = { customer, isIn: false };
     this.#open.set(socket, entry);
     const late = setTimeout(() => {
       if (!entry.isIn) socket.destroy();
@@ -201,20 +207,26 @@ export class SshServer {
     return publicKey.verify(blob, signature, hashAlgo) === true ? access : null;
   }
 
-  #hasRoom(address: string): boolean {
-    let [ofAddress, strangers, strangersOfAddress] = [0, 0, 0];
-    for (const other of this.#open.values()) {
-      if (!other.isIn) strangers += 1;
-      if (other.address !== address) continue;
-      ofAddress += 1;
-      if (!other.isIn) strangersOfAddress += 1;
+  #hasRoom(customer: string): boolean {
+    let [ofCustomer, strangersOfCustomer] = [0, 0];
+    const strangers: Socket[] = [];
+    for (const [socket, other] of this.#open) {
+      if (!other.isIn) strangers.push(socket);
+      if (other.customer !== customer) continue;
+      ofCustomer += 1;
+      if (!other.isIn) strangersOfCustomer += 1;
     }
-    return (
+    const hasRoom =
       this.#open.size < MAX_CONNECTIONS &&
-      ofAddress < MAX_CONNECTIONS_PER_ADDRESS &&
-      strangers < MAX_STRANGERS &&
-      strangersOfAddress < MAX_STRANGERS_PER_ADDRESS
-    );
+      ofCustomer < MAX_CONNECTIONS_PER_CUSTOMER &&
+      strangersOfCustomer < MAX_STRANGERS_PER_CUSTOMER;
+    // A login takes a moment: who has waited longest is the least likely to mean it.
+    const [longest] = strangers;
+    if (hasRoom && strangers.length >= MAX_STRANGERS) {
+      this.#open.delete(longest!);
+      longest!.destroy();
+    }
+    return hasRoom;
   }
 }
 

@@ -8,7 +8,7 @@ import type { Visit } from '../../domain/web-ports/visits.js';
 /** Requests and WebSockets at once; fewer than the streams of an instance, so that SSH is left a way in. */
 const MAX_OF_INSTANCE = 200;
 /** Many people may share an address. */
-const MAX_OF_ADDRESS = 200;
+const MAX_OF_CUSTOMER = 200;
 const MAX_ALL = 4_000;
 /** A cookie that has expired ends what it opened so much later at most. */
 const LOOK_EVERY_MS = 30_000;
@@ -21,8 +21,8 @@ export interface Exchange {
   site: WebSite;
   /** The cookies that it came with. */
   passes: readonly string[];
-  /** The visitor's. */
-  address: string;
+  /** Whose it is: the visitor's address, or network. */
+  customer: string;
   /** Cuts it off. */
   end(): void;
 }
@@ -32,7 +32,7 @@ export class Exchanges {
   readonly #deps: Deps;
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Set<Exchange>();
-  /** Open ones by instance and by address. */
+  /** Open ones by instance and by customer. */
   readonly #counts = new Map<string, number>();
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -54,9 +54,9 @@ export class Exchanges {
 
   /** False when too many are open, or after `close`; else `end` must follow. */
   begin(exchange: Exchange): boolean {
-    const { visit, address } = exchange;
+    const { visit, customer } = exchange;
     if (this.#isClosed || this.#open.size >= MAX_ALL || this.#count(visit.instanceId) >= MAX_OF_INSTANCE) return false;
-    if (this.#count(address) >= MAX_OF_ADDRESS) return false;
+    if (this.#count(customer) >= MAX_OF_CUSTOMER) return false;
     this.#open.add(exchange);
     this.#add(exchange, 1);
     return true;
@@ -77,8 +77,8 @@ export class Exchanges {
     return this.#counts.get(name) ?? 0;
   }
 
-  #add({ visit, address }: Exchange, change: number): void {
-    for (const name of [visit.instanceId, address]) {
+  #add({ visit, customer }: Exchange, change: number): void {
+    for (const name of [visit.instanceId, customer]) {
       const count = this.#count(name) + change;
       if (count > 0) this.#counts.set(name, count);
       else this.#counts.delete(name);

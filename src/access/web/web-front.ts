@@ -3,6 +3,7 @@ import { type Duplex, pipeline } from 'node:stream';
 import proxyAddr from 'proxy-addr';
 import { isUnavailable } from '../../database/faults.js';
 import type { Deps } from '../../domain/deps.js';
+import { customerOf } from '../../domain/rules/customer.js';
 import {
   headersForContainer,
   headersForVisitor,
@@ -93,6 +94,11 @@ export class WebFront {
     });
   }
 
+  /** Requests and WebSockets under way. */
+  get size(): number {
+    return this.#exchanges.size;
+  }
+
   /** Ends what is open. */
   close(): void {
     this.#exchanges.close();
@@ -116,7 +122,8 @@ export class WebFront {
     if (!visit.isRunning) return refuse(request, response, PAGES.stopped);
     if (response.destroyed) return;
     const addresses = proxyAddr.all(request, this.#options.isTrusted).reverse();
-    const exchange: Exchange = { visit, site, passes, address: addresses[0]!, end: () => request.socket.destroy() };
+    const customer = customerOf(addresses[0]);
+    const exchange: Exchange = { visit, site, passes, customer, end: () => request.socket.destroy() };
     if (!this.#exchanges.begin(exchange)) return refuse(request, response, PAGES.tooMany);
     response.once('close', () => this.#exchanges.end(exchange));
     if (visits.changes !== asOf) this.#exchanges.judge(exchange);

@@ -18,6 +18,7 @@ import {
   LABELS,
   type LogsSpec,
   type PullProgress,
+  type RunningCommand,
 } from './engine.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
 
@@ -30,6 +31,8 @@ const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
 /** Of the calls that come once for each instance. */
 const CALLS_AT_ONCE = 8;
+/** Engines remember those that ended too, for some minutes. */
+const MAX_COMMANDS = 2_000;
 const RUNNING_STATES = new Set(['running', 'paused', 'restarting', 'stopping']);
 
 /**
@@ -228,6 +231,22 @@ export class DockerEngine implements Engine {
       },
       detach: () => stream.destroy(),
     };
+  }
+
+  async commands(instanceId: string): Promise<RunningCommand[]> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    const abortSignal = AbortSignal.timeout(CALL_MS);
+    const { ExecIDs } = (await answered(container.inspect({ abortSignal }))) as { ExecIDs?: string[] | null };
+    const found = await Promise.all(
+      (ExecIDs ?? []).slice(-MAX_COMMANDS).map((id) => this.#calls.run(() => unlessMissing(this.#command(id)))),
+    );
+    return found.flatMap((each) => each ?? []);
+  }
+
+  async #command(id: string): Promise<RunningCommand[]> {
+    const found = await this.docker.getExec(id).inspect({ abortSignal: AbortSignal.timeout(CALL_MS) });
+    const { entrypoint, arguments: rest } = found.ProcessConfig;
+    return found.Running && found.Pid > 0 ? [{ argv: [entrypoint, ...(rest ?? [])], pid: found.Pid }] : [];
   }
 
   async logs(

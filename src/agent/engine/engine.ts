@@ -86,6 +86,13 @@ export interface Exec {
   detach(): void;
 }
 
+/** A command that runs in a container, whoever started it. */
+export interface RunningCommand {
+  argv: string[];
+  /** On this host. */
+  pid: number;
+}
+
 export interface LogsSpec {
   /** Null for all that is kept. */
   tail: number | null;
@@ -111,6 +118,8 @@ export interface Engine {
   /** Kills it, and erases it with its writable layer; harmless when it isn't there. */
   remove(instanceId: string): Promise<void>;
   exec(instanceId: string, spec: ExecSpec): Promise<Exec>;
+  /** Those that `exec` began, by this process or any other, and that have not ended. */
+  commands(instanceId: string): Promise<RunningCommand[]>;
   /** What the container wrote, with times; as `Exec.output`. Ends with the signal. */
   logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>>;
   /** Its address on the engine's network; null when it has none. */

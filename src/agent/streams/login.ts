@@ -19,7 +19,15 @@ cd "\${HOME:-/}" 2>/dev/null || cd /
 if [ $# -gt 0 ]; then exec "$shell" -c "$1"; fi
 exec "$shell"`;
 
+/** What the script is called: it tells commands that renters began from those of an operator. */
+const NAME = 'gpu-session';
+
 /** Null: the shell itself. */
 export function inShell(command: string | null): string[] {
-  return ['/bin/sh', '-c', SCRIPT, 'sh', ...(command === null ? [] : [command])];
+  return ['/bin/sh', '-c', SCRIPT, NAME, ...(command === null ? [] : [command])];
+}
+
+/** Whether an agent, perhaps an older one, began it with `inShell`. */
+export function isInShell(argv: readonly string[]): boolean {
+  return argv[0] === '/bin/sh' && argv[3] === NAME;
 }

@@ -19,7 +19,7 @@ import {
   StreamSocket,
   type StreamTarget,
 } from '../stream-protocol.js';
-import { inShell } from './login.js';
+import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
 
@@ -36,6 +36,7 @@ export interface StreamsDeps {
   engine: Engine;
   log: Logger;
   gateway: Gateway;
+  machineId: string;
   /** As last seen of the machine's containers; null for one it does not have. */
   seen(instanceId: string): { running: boolean } | null;
 }
@@ -57,10 +58,12 @@ export class AgentStreams {
   readonly #known = new Set<string>();
   readonly #open = new Map<string, number>();
   readonly #sockets = new Set<WebSocket>();
+  readonly #hungUp: Promise<void>;
 
   constructor(deps: StreamsDeps) {
     this.#deps = deps;
     this.#ports = new Ports(deps.engine, deps.log);
+    this.#hungUp = this.#hangUpLeftovers();
   }
 
   /** Those it does not know yet. */
@@ -133,6 +136,7 @@ export class AgentStreams {
 
   async #exec(stream: Stream, instanceId: string, target: ExecTarget): Promise<void> {
     const { terminal, env, command, argv } = target;
+    await this.#hungUp;
     const exec = await this.#deps.engine.exec(instanceId, { argv: argv ?? inShell(command), env, terminal });
     stream.on('control', (message: GatewayControl) => {
       if (message.type === 'resize' && terminal !== null) void resizeSoon(exec, message);
@@ -159,6 +163,21 @@ export class AgentStreams {
     exec.detach();
     stream.say({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
     await gone;
+  }
+
+  /** What an agent that died without a word had begun: nobody reads it any more. */
+  async #hangUpLeftovers(): Promise<void> {
+    const { engine, machineId, log } = this.#deps;
+    try {
+      const containers = await engine.list(machineId);
+      const running = containers.filter((container) => container.running);
+      const commands = await Promise.all(running.map(({ instanceId }) => engine.commands(instanceId)));
+      const left = commands.flat().filter(({ argv }) => isInShell(argv));
+      for (const { pid } of left) signalGroup(pid, 'HUP');
+      if (left.length > 0) log.info({ commands: left.length }, 'commands of the agent before were hung up');
+    } catch (error) {
+      log.warn({ message: (error as Error).message }, 'what the agent before left behind may go on');
+    }
   }
 
   async #port(stream: Stream, instanceId: string, port: number): Promise<void> {
@@ -210,11 +229,15 @@ async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows
   }
 }
 
-/** To the command's whole process group, which it leads. */
 async function signalTo(exec: Exec, name: StreamSignal): Promise<void> {
+  const { pid } = await exec.state().catch(() => ({ pid: null }));
+  if (pid !== null) signalGroup(pid, name);
+}
+
+/** A command leads its process group. */
+function signalGroup(pid: number, name: StreamSignal): void {
   try {
-    const { pid } = await exec.state();
-    if (pid !== null && pid > 1) process.kill(-pid, `SIG${name}`);
+    if (pid > 1) process.kill(-pid, `SIG${name}`);
   } catch {
     // It has ended, or this host does not show its processes.
   }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { MachineFile } from '../../../src/agent/machine-file.js';
 import { runAgent } from '../../agent/support/agent-process.js';
-import { mountsBelow, startEngine, type TestEngine } from '../../agent/support/engines.js';
+import { type EngineName, mountsBelow, startEngine, type TestEngine } from '../../agent/support/engines.js';
 import { startRegistry, type TestRegistry } from '../../agent/support/registry.js';
 import { until } from '../../agent/support/until.js';
 import { createTestDatabase } from '../../support/database.js';
@@ -55,9 +55,9 @@ export class RealFleet {
   ) {}
 
   /** `more` is of the gateway's environment. */
-  static async open(more: Env = {}): Promise<RealFleet> {
+  static async open(more: Env = {}, engineName: EngineName = 'podman'): Promise<RealFleet> {
     const registry = await startRegistry();
-    const engine = await startEngine('podman', [registry.at, registry.slowAt]);
+    const engine = await startEngine(engineName, [registry.at, registry.slowAt]);
     // Agents find the gateway where it was before its death.
     const env = {
       DATABASE_URL: await createTestDatabase(),

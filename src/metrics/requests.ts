@@ -1,0 +1,56 @@
+import { Counter, type Registry } from 'prom-client';
+import { STATUS_OF } from '../domain/rules/errors.js';
+import type { ObserveRequest } from '../http/request-log.js';
+import { OperationNames } from './operation-names.js';
+import { RequestSeconds } from './request-seconds.js';
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** What the gateway itself answers with. A container behind a web port answers with any status. */
+const STATUSES = new Map(
+  [200, 201, 204, 302, 303, 304, 405, 406, 408, 415, 417, 431, ...Object.values(STATUS_OF)].map((status) => [
+    status,
+    String(status),
+  ]),
+);
+
+/** Counts requests, GraphQL operations and refusals. */
+export function countRequests(registry: Registry): ObserveRequest {
+  const registers = [registry];
+  const seconds = new RequestSeconds(registry);
+  const operations = new Counter({
+    name: 'gpu_rental_graphql_operations_total',
+    help: 'Of this process. GraphQL operations that ran, by name; result is refused where any field was.',
+    labelNames: ['operation', 'type', 'result'] as const,
+    registers,
+  });
+  const operationSeconds = new Counter({
+    name: 'gpu_rental_graphql_operation_seconds_total',
+    help: 'Of this process. Time that requests with these queries and mutations took; subscriptions are left out.',
+    labelNames: ['operation'] as const,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'gpu_rental_refusals_total',
+    help: 'Of this process. Refusals by code; a GraphQL request may have several.',
+    labelNames: ['code'] as const,
+    registers,
+  });
+  const names = new OperationNames();
+
+  return ({ method, state }, status, ms) => {
+    const { operation, refusals: codes } = state;
+    const isStream = operation?.kind === 'subscription';
+    const route = isStream ? `${state.route} events` : state.route;
+    seconds.observe(METHODS.has(method!) ? method! : 'other', route, labelOf(status), ms / 1_000);
+    for (const code of codes) refusals.inc({ code: Object.hasOwn(STATUS_OF, code) ? code : 'other' });
+    if (operation === null) return;
+    const name = names.labelOf(operation.name, state.accountId !== null);
+    operations.inc({ operation: name, type: operation.kind, result: codes.length === 0 ? 'ok' : 'refused' });
+    if (!isStream) operationSeconds.inc({ operation: name }, ms / 1_000);
+  };
+}
+
+function labelOf(status: number | null): string {
+  if (status === null) return 'none';
+  return STATUSES.get(status) ?? `${Math.floor(status / 100)}xx`;
+}

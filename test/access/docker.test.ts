@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { whyNot } from '../agent/support/engines.js';
+import { until } from '../agent/support/until.js';
+import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { freePort } from '../support/free-port.js';
+import { addKey, KeyPair, outcome, SshClient, whyNoSsh } from './support/ssh.js';
+import { visit } from './support/visit.js';
+
+const why = whyNot('docker') ?? whyNoSsh();
+const TALKS = 'talks';
+
+/** What differs between the engines; all else is tried on Podman. */
+describe.skipIf(why !== null)('ways into a container of Docker', () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let ssh: SshClient;
+  let id: string;
+
+  beforeAll(async () => {
+    const [port, sshPort] = await Promise.all([freePort(), freePort()]);
+    fleet = await RealFleet.open({ PORT: String(port), SSH_PORT: String(sshPort) }, 'docker');
+    const command = ['/bin/sh', '-c', 'echo begun; trap "exit 0" TERM; while :; do sleep 0.1; done'];
+    await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
+    host = await fleet.host();
+    renter = await fleet.renter();
+    const key = new KeyPair();
+    await addKey(renter, key);
+    ({ id } = await renter.deploy(host.machineId, { template: TALKS }));
+    await renter.phase(id, 'RUNNING');
+    const { body } = await renter.api.graphql(`{ instance(id: "${id}") { ssh { hostKey } } }`);
+    ssh = new SshClient(sshPort, key, body.data.instance.ssh.hostKey);
+  });
+
+  afterAll(() => fleet?.close());
+
+  it('runs a command with its output, its errors, its input and its exit code', async () => {
+    const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
+    child.stdin.end('x'.repeat(3_000_000));
+    expect(await outcome(child)).toEqual({ code: 7, stdout: 'x'.repeat(3_000_000), stderr: 'to stderr\n' });
+  });
+
+  it('gives a terminal, and ends what a client leaves behind', async () => {
+    const child = ssh.spawn(id, ['-tt'], 'tty; exec sleep 5321');
+    const ended = outcome(child);
+    const [said] = await Promise.all([
+      new Promise((resolve) => child.stdout.once('data', resolve)),
+      until('it runs', async () => runs('sleep 5321'), 30_000),
+    ]);
+    expect(String(said)).toMatch(/^\/dev\/pts\/\d+/);
+    child.kill('SIGKILL');
+    await ended;
+    await until('the command has ended', async () => !runs('sleep 5321'), 30_000);
+  });
+
+  it('leads to a port of its loopback, by SSH and by HTTP, and tells its log', async () => {
+    expect(await ssh.ssh(id, 'mkdir /www; echo hello > /www/page; httpd -p 127.0.0.1:7000 -h /www')).toMatchObject({
+      code: 0,
+    });
+    const forwarded = ssh.spawn(id, ['-W', 'localhost:7000']);
+    forwarded.stdin.write('GET /page HTTP/1.0\r\n\r\n');
+    expect((await outcome(forwarded)).stdout).toMatch(/^HTTP\/1.\d 200 OK[\s\S]*hello\n$/);
+    const { body } = await renter.api.graphql(`mutation { openPort(id: "${id}", port: 7000) { ports { url } } }`);
+    const { host: name } = new URL(body.data.openPort.ports[0].url);
+    const page = async () => (await visit(fleet.address, name, '/page')).text === 'hello\n';
+    await until('the page is served', page, 30_000);
+    const logs = await renter.api.graphql(`{ instanceLogs(id: "${id}", tail: 10) { stream text } }`);
+    expect(logs.body.data.instanceLogs).toEqual([{ stream: 'STDOUT', text: 'begun' }]);
+  });
+
+  it('hangs up what an agent that was killed had begun', async () => {
+    const child = ssh.spawn(id, [], 'echo begun; exec sleep 5322');
+    const done = outcome(child);
+    await until('it runs', async () => runs('sleep 5322'), 30_000);
+    await host.end('SIGKILL');
+    expect((await done).code).toBe(255);
+    host.start();
+    await until('the command has ended', async () => !runs('sleep 5322'), 30_000);
+  });
+});
+
+/** Whether this computer has such a process, by its whole command line. */
+function runs(args: string): boolean {
+  return execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(args);
+}
