@@ -1,9 +1,7 @@
 import type { Deps } from '../deps.js';
 import type { Micro, Rate } from '../rules/money.js';
 import { modeRates } from '../rules/price-rule.js';
-import type { GpuPrice, PriceSheet } from '../rules/price-sheet.js';
-
-export type { GpuPrice, PriceSheet };
+import type { GpuPrice, PriceSheet } from './price-sheet.js';
 
 /** The newest snapshot's prices in catalogue order, with the GPUs that can be deployed now. */
 export async function priceSheet(deps: Deps): Promise<PriceSheet> {
