@@ -33,8 +33,8 @@ async function main(server) {
   const { rentalsOf, createDefaultData } = await older('default-data.mjs');
   const { createLargeData } = await older('large-data.mjs');
   if (!(await server.exists('older'))) {
-    await createDefaultData(server, 'older-default');
-    await createLargeData(server, 'older-default', 'older');
+    await createDefaultData(server, 'older_default');
+    await createLargeData(server, 'older_default', 'older');
     await olderPrograms.endAll();
   }
   if (await server.exists('upgraded')) await rowsOf(server.urlOf('postgres'), 'drop database upgraded');

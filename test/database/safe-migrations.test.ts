@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 
 const MIGRATIONS = join(PACKAGE_ROOT, 'prisma/migrations');
-const SQUAWK = join(PACKAGE_ROOT, 'node_modules/.bin/squawk');
+const require = createRequire(import.meta.url);
+const SQUAWK = require.resolve('squawk-cli/js/bin/squawk');
 /** What was there when this check began; docs/releasing.md says how long each of them takes on a million instances. */
 const BEFORE_THE_CHECK = '20261122160100_machine_notices';
 /** The runner sets the time limits, and runs each migration whole or not at all; the others are matters of taste. */
@@ -23,7 +25,7 @@ function faultsOf(sql: string): Promise<string[]> {
   const inTransaction = /^\s*create\s+(unique\s+)?index\s+concurrently/im.test(sql) ? [] : ['--assume-in-transaction'];
   const args = ['--pg-version', '15', '--reporter', 'json', '--exclude', EXCLUDED.join(','), ...inTransaction];
   return new Promise((resolve, reject) => {
-    const child = execFile(SQUAWK, args, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, [SQUAWK, ...args], (error, stdout, stderr) => {
       const faults: { rule_name: string; line: number }[] = stdout === '' ? [] : JSON.parse(stdout);
       // 1: it found something.
       if (error !== null && (error.code !== 1 || faults.length === 0)) reject(new Error(stderr, { cause: error }));

@@ -29,6 +29,8 @@ const KILLS = Number(process.env.BACKUP_KILLS ?? 3);
 /** Printed, to have the same moments again. */
 const SEED = Number(process.env.BACKUP_SEED ?? Date.now() % 1_000_000);
 const random = xoroshiro128plus(SEED);
+/** The result is in place; before that progress is a share of it. */
+const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
 /** Enough for PostgreSQL to throw away what a backup needs, were it not told to keep it. */
 const SWITCHES = 8;
@@ -130,9 +132,9 @@ describe('a backup', () => {
     renting.catch(() => {});
   }
 
-  /** Kills the command at a random moment of the `kill`-th part of its work; `progress` passes 1 when its result is in place. */
+  /** Kills the command at a random moment of the `kill`-th part of its work, the last time when `progress` says DONE. */
   async function killed(args: string[], where: Env, kill: number, progress: () => number): Promise<void> {
-    const moment = (1.1 * (kill + uniformInt(random, 0, 999) / 1_000)) / KILLS;
+    const moment = kill === KILLS - 1 ? DONE : (kill + uniformInt(random, 0, 999) / 1_000) / (KILLS - 1);
     const program = run([ADMIN, ...args], where);
     let hasEnded = false;
     const ended = program.ended.finally(() => {
@@ -159,7 +161,7 @@ describe('a backup', () => {
       const before = statSync(file);
       const parts = () => readdirSync(backups).filter((name) => name.includes('.part-'));
       await killed(['backup', file], env, kill, () => {
-        if (statSync(file).ino !== before.ino) return 2;
+        if (statSync(file).ino !== before.ino) return DONE;
         const [part] = parts();
         return (part === undefined ? 0 : (statSync(join(backups, part), IF_THERE)?.size ?? 0)) / before.size;
       });
@@ -201,8 +203,9 @@ describe('a backup', () => {
     expect(rented).toBeGreaterThan(0);
 
     const restored = join(folder(), 'restored');
-    const { findings, ...counted } = await adminJson(['restore', file], { DATA_DIR: restored });
-    expect([findings, counted.instances >= before.size]).toEqual([[], true]);
+    const restoring = await admin(['restore', file, '--json'], { DATA_DIR: restored });
+    const { findings, ...counted } = JSON.parse(restoring.stdout);
+    expect([findings, counted.instances >= before.size, restoring.code]).toEqual([[], true, 0]);
     const there = await instancesOf(restored);
     // What was running may have been destroyed before the backup ended.
     const differs = ([id, status]: [string, string]) => there.get(id) !== status && there.get(id) !== 'DESTROYED';
@@ -218,7 +221,7 @@ describe('a backup', () => {
       rmSync(join(target, 'postgres'), { recursive: true, force: true });
       await killed(['restore', file], where, kill, () => {
         if (!existsSync(target)) return 0;
-        return existsSync(join(target, 'postgres')) ? 2 : entriesOf(target) / files;
+        return existsSync(join(target, 'postgres')) ? DONE : entriesOf(target) / files;
       });
       if (existsSync(target) && readdirSync(target).some((name) => name.startsWith('postgres.new-'))) seen.parts += 1;
       if (!existsSync(join(target, 'postgres'))) seen.nothing += 1;
