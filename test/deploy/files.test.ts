@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { find } from '../agent/support/engines.js';
+import { createTestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { cleanUp, folder, run } from '../support/process.js';
 
@@ -80,7 +81,10 @@ it('ready.mjs tells whether a gateway of this host is ready, and waits for it', 
   const port = String(await freePort());
   expect((await run([script], { PORT: port }).ended).code).toBe(1);
   const waiting = run([script, '60'], { PORT: port });
-  const gateway = run([join(PACKAGE_ROOT, 'dist/src/main.js')], { PORT: port, DATA_DIR: folder() });
+  const gateway = run([join(PACKAGE_ROOT, 'dist/src/main.js')], {
+    PORT: port,
+    DATABASE_URL: await createTestDatabase(),
+  });
   expect((await waiting.ended).code).toBe(0);
   expect((await run([script], { PORT: port }).ended).code).toBe(0);
   gateway.signal('SIGTERM');
