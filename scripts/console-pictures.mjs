@@ -22,7 +22,7 @@ const pictures = (id) => [
   { name: 'console-deploy', path: '/?gpu=rtx-4090&deploy=best&mode=RESERVED' },
   { name: 'console-deploy-narrow', path: '/?gpu=rtx-4090&deploy=best', narrow: true, dark: true },
   { name: 'console-instances', path: '/instances' },
-  { name: 'console-history', path: '/instances?show=history&status=DESTROYED' },
+  { name: 'console-history', path: '/instances?show=history&model=rtx-4090' },
   { name: 'console-instances-narrow', path: '/instances', narrow: true },
   { name: 'console-instance', path: `/instances/${id}`, dark: true },
   { name: 'console-instance-narrow', path: `/instances/${id}`, narrow: true },

@@ -52,8 +52,8 @@ export const streamsCases = [
   },
 ];
 
-const wordsFor = ({ name, megabytes, busy, events }) =>
-  `${name}: ${Math.round(megabytes)} MB, ${(busy * 100).toFixed(0)} % of a core, ${events.toFixed(0)} events/s`;
+const wordsFor = ({ name, megabytes, busy, changes, events }) =>
+  `${name}: ${Math.round(megabytes)} MB, ${(busy * 100).toFixed(0)} % of a core, ${changes.toFixed(1)} changes and ${events.toFixed(0)} events/s`;
 
 /** A session for each account, as signing in makes them; one address alone may sign in only every few seconds. */
 async function beginSessions(url) {
@@ -64,7 +64,7 @@ async function beginSessions(url) {
   await withClient(url, (client) =>
     client.query(
       `insert into console_session (token_hash, key_id, created_at, expires_at)
-       select hash, api_key.id, now(), now() + interval '12 hours'
+       select session.hash, api_key.id, now(), now() + interval '12 hours'
        from unnest($1::bytea[], $2::bytea[]) as session (hash, key) join api_key on api_key.hash = session.key
        on conflict do nothing`,
       [
@@ -125,16 +125,17 @@ async function observe({ pid, port }, rentals, open) {
   const sent = () => open.reduce((sum, { events }) => sum + events(), 0);
   await changeOffers(port, rentals, settings.seconds);
   const [cpuBefore, eventsBefore, startedAt] = [cpuSecondsOf(pid), sent(), performance.now()];
-  await changeOffers(port, rentals, settings.seconds * settings.rounds);
+  const changes = await changeOffers(port, rentals, settings.seconds * settings.rounds);
   const seconds = (performance.now() - startedAt) / 1_000;
   return {
     megabytes: residentMegabytesOf(pid),
     busy: (cpuSecondsOf(pid) - cpuBefore) / seconds,
+    changes: changes / seconds,
     events: (sent() - eventsBefore) / seconds,
   };
 }
 
-/** Every change is a deploy or a destroy, at its time whatever the one before took. */
+/** Every change is a deploy or a destroy, at its time whatever the one before took. Returns how many there were. */
 async function changeOffers(port, rentals, seconds) {
   const call = async ({ account }, method, path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
@@ -155,4 +156,5 @@ async function changeOffers(port, rentals, seconds) {
     await sleep(1_000 / CHANGES_PER_SECOND);
   }
   await Promise.all(changes);
+  return 2 * changes.length;
 }

@@ -38,6 +38,8 @@ import { type Opener, type Reach, reachOf, readReach } from '../domain/fleet/rea
 
 const MAX_STREAMS = 5_000;
 const STREAM_ID_BYTES = 16;
+/** From the agent's dialling: an engine that is asked for a hundred commands at once takes its time. */
+const OPENS_WITHIN_MS = 60_000;
 /** While the database is away it is not known who may still reach what. */
 const JUDGE_AGAIN_MS = 500;
 const BEARER = /^Bearer +([^\s]+) *$/i;
@@ -146,6 +148,8 @@ export class Streams {
       return stream;
     } catch (error) {
       this.#open.delete(entry);
+      // The agent may have dialled, and not opened it yet.
+      entry.stream?.destroy();
       throw error;
     }
   }
@@ -180,8 +184,15 @@ export class Streams {
         signal?.removeEventListener('abort', onAbort);
         this.#dialled.delete(id);
       };
+      const late = () => {
+        pending.fail(new StreamRefused('unreachable', `the machine of ${entry.instanceId} does not answer`));
+      };
       const pending: Pending = {
         entry,
+        dialled: () => {
+          clearTimeout(timer);
+          timer = setTimeout(late, OPENS_WITHIN_MS);
+        },
         take: (stream) => {
           done();
           resolve(stream);
@@ -192,9 +203,7 @@ export class Streams {
         },
       };
       const onAbort = () => pending.fail(new StreamRefused('cancelled', 'the stream is not wanted any more'));
-      const timer = setTimeout(() => {
-        pending.fail(new StreamRefused('unreachable', `the machine of ${entry.instanceId} does not answer`));
-      }, WANT_SECONDS * 1_000);
+      let timer = setTimeout(late, WANT_SECONDS * 1_000);
       this.#dialled.set(id, pending);
       if (signal?.aborted) return onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -214,6 +223,7 @@ export class Streams {
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       const stream = new GatewayStream(ws, id);
       pending.entry.stream = stream;
+      pending.dialled();
       stream.once('close', () => pending.fail(new StreamRefused('unreachable', 'the machine broke the stream off')));
       stream.on('error', () => {});
       stream.once('control', (message: AgentControl) => {
@@ -293,6 +303,7 @@ interface Open extends Wanted {
 
 interface Pending {
   entry: Open;
+  dialled(): void;
   take(stream: GatewayStream): void;
   fail(error: StreamRefused): void;
 }

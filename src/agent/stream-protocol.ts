@@ -87,6 +87,10 @@ export const agentControl = z.discriminatedUnion('type', [
 ]);
 export type AgentControl = z.infer<typeof agentControl>;
 
+/** Frames that were sent and can be filled again, of all streams of the process: new ones would have V8 look for garbage often. */
+const spareFrames: Buffer[] = [];
+const MAX_SPARE_FRAMES = 32;
+
 type Control = GatewayControl | AgentControl;
 
 /**
@@ -175,7 +179,8 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
     if (left === 0) done();
     let [index, from] = [0, 0];
     while (left > 0) {
-      const frame = Buffer.allocUnsafe(Math.min(left, SENT_TOGETHER_BYTES) + 1);
+      const whole = spareFrames.pop() ?? Buffer.allocUnsafeSlow(SENT_TOGETHER_BYTES + 1);
+      const frame = whole.subarray(0, Math.min(left, SENT_TOGETHER_BYTES) + 1);
       frame[0] = channel;
       for (let at = 1; at < frame.length; ) {
         const chunk = chunks[index]!;
@@ -185,8 +190,12 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
         if (from === chunk.length) [index, from] = [index + 1, 0];
       }
       left -= frame.length - 1;
-      // Called when the connection has taken it: that is what slows a writer down.
-      this.#ws.send(frame, left === 0 ? (error) => done(error) : ignore);
+      const isLast = left === 0;
+      this.#ws.send(frame, (error) => {
+        if (!error && spareFrames.length < MAX_SPARE_FRAMES) spareFrames.push(whole);
+        // Now the connection has taken it: that is what slows a writer down.
+        if (isLast) done(error);
+      });
     }
   }
 

@@ -73,7 +73,7 @@ function howToDeploy({ machineId, gateway, gpu }: JoinedMachine): string {
     `This computer is machine ${machineId} with pretended GPUs (${gpu}). From another terminal, with your API key in KEY:`,
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
-    `  npx gpu deploy ${machineId} --template ${SMALL_IMAGE} --ssh`,
+    `  npx gpu deploy ${machineId} --template ${SMALL_IMAGE} --disk-gb 5 --ssh`,
     'pulls a small image, runs it and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.',
     '',
     '',

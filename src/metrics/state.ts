@@ -1,8 +1,10 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { Streams } from '../access/streams.js';
 import { watchWaits } from '../database/watch-pool.js';
 import type { Deps } from '../domain/deps.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
+import { Durations } from './durations.js';
+import { Tally } from './tally.js';
 
 const MS_PER_SECOND = 1_000;
 const WAIT_SECONDS = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5];
@@ -53,13 +55,14 @@ export function watchState(registry: Registry, { deps, streams, ssh, webPorts, r
     'Of this process. Requests that wait for a connection to the database.',
     () => pool.waitingCount,
   );
-  const waits = new Histogram({
+  const waits = new Durations({
     name: 'gpu_rental_database_pool_wait_seconds',
     help: 'Of this process. How long a connection to the database was waited for.',
-    buckets: WAIT_SECONDS,
-    registers,
+    bounds: WAIT_SECONDS,
+    registry,
   });
-  watchWaits(pool, (ms) => waits.observe(ms / MS_PER_SECOND));
+  const wait = waits.series({});
+  watchWaits(pool, (ms) => waits.observe(wait, ms / MS_PER_SECOND));
 
   gauge(
     'gpu_rental_change_notices_listening',
@@ -144,17 +147,17 @@ function watchInventory(registry: Registry, { inventory }: Deps): void {
 
 /** The limiter, counting what it decides. */
 export function countAdmissions(registry: Registry, limiter: RateLimiter): RateLimiter {
-  const decisions = new Counter({
+  const decisions = new Tally({
     name: 'gpu_rental_rate_limit_decisions_total',
     help: 'Of this process. Requests with a key that the rate limit admitted or refused.',
-    labelNames: ['decision'] as const,
-    registers: [registry],
+    labelNames: ['decision'],
+    registry,
   });
-  for (const decision of ['admitted', 'refused']) decisions.inc({ decision }, 0);
+  for (const decision of ['admitted', 'refused']) decisions.add(0, decision);
   return {
     admit: async (accountId, cost, limit) => {
       const admission = await limiter.admit(accountId, cost, limit);
-      decisions.inc({ decision: admission.admitted ? 'admitted' : 'refused' });
+      decisions.add(1, admission.admitted ? 'admitted' : 'refused');
       return admission;
     },
   };

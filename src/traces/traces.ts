@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type Attributes,
-  type Context,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace,
@@ -18,7 +18,9 @@ import {
   BasicTracerProvider,
   BatchSpanProcessor,
   ParentBasedSampler,
+  RandomIdGenerator,
   type Sampler,
+  SamplingDecision,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
 import type { Tracer } from '../http/tracer.js';
@@ -56,7 +58,9 @@ const SEND_EVERY_MS = 1_000;
 /** Of one message, retries included. */
 const SENT_WITHIN_MS = 10_000;
 /** Of a statement's text. */
-const MAX_TEXT_CHARACTERS = 2_000;
+const MAX_TEXT_CHARACTERS = 500;
+/** Statements whose description is kept; there are some hundred in the code, and a few more by how many rows they ask for. */
+const MAX_STATEMENTS = 1_000;
 const FIRST_FAULT = 500;
 
 /**
@@ -70,9 +74,12 @@ export function openTraces(options: TracesOptions): Traces {
     headers: { ...headers },
     timeoutMillis: SENT_WITHIN_MS,
   });
+  const sampler = samplerOf(options);
+  const ids = new RequestIdsAsTraceIds();
   const provider = new BasicTracerProvider({
+    idGenerator: ids,
     resource: resourceFromAttributes({ 'service.name': service, 'service.instance.id': String(process.pid) }),
-    sampler: samplerOf(options),
+    sampler,
     spanProcessors: [
       new BatchSpanProcessor(new QuietExporter(exporter, onDelivery), {
         maxQueueSize: MAX_WAITING,
@@ -86,6 +93,7 @@ export function openTraces(options: TracesOptions): Traces {
   /** What runs now. Entered for requests that are traced and for no other. */
   const running = new AsyncLocalStorage<Span>();
   const spans = new WeakMap<IncomingMessage, () => void>();
+  const statements = new Statements();
 
   /** Begins a span below what runs now; null where that is not traced, or over. */
   const begin = (name: string, kind: SpanKind, attributes: Attributes): Span | null => {
@@ -116,9 +124,15 @@ export function openTraces(options: TracesOptions): Traces {
 
   return {
     request: (request, response, answer) => {
-      const attributes = { 'http.request.method': request.method!, 'gateway.request.id': request.state.id };
-      const span = tracer.startSpan(request.method!, { kind: SpanKind.SERVER, attributes }, senderOf(request));
-      if (!span.isRecording()) return answer();
+      const { id } = request.state;
+      const parent = senderOf(request);
+      const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+      // Asked first: making a span that is not sent takes as long as a tenth of a kept public answer.
+      const { decision } = sampler.shouldSample(context, parent?.traceId ?? id, '', SpanKind.SERVER, {}, []);
+      if (decision !== SamplingDecision.RECORD_AND_SAMPLED) return answer();
+      ids.traceId = id;
+      const attributes = { 'http.request.method': request.method!, 'gateway.request.id': id };
+      const span = tracer.startSpan(request.method!, { kind: SpanKind.SERVER, attributes }, context);
       request.state.traceId = span.spanContext().traceId;
       const end = () => {
         if (spans.delete(request)) endRequest(span, request, response);
@@ -134,11 +148,9 @@ export function openTraces(options: TracesOptions): Traces {
     },
     useCase: (name, run) => within(name, { 'gateway.use_case': name }, run),
     statement: (text) => {
-      const tidy = text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT_CHARACTERS);
-      const verb = /^\w*/.exec(tidy)![0].toUpperCase();
-      const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': verb, 'db.query.text': tidy };
-      const span = begin(`SQL ${verb}`, SpanKind.CLIENT, attributes);
-      if (span === null) return null;
+      if (!running.getStore()?.isRecording()) return null;
+      const { name, attributes } = statements.of(text);
+      const span = begin(name, SpanKind.CLIENT, attributes)!;
       return (error) => (error === null ? span.end() : fail(span, error));
     },
     outgoing: (): Record<string, string> => {
@@ -164,10 +176,32 @@ function endRequest(span: Span, { method, state }: IncomingMessage, { statusCode
   span.end();
 }
 
-function senderOf({ headers }: IncomingMessage): Context {
+function senderOf({ headers }: IncomingMessage): SpanContext | null {
   const { traceparent } = headers;
   const parent = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null;
-  return parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true });
+  return parent && { ...parent, isRemote: true };
+}
+
+/** A request that begins a trace gives it its own id, which is as random: X-Request-Id finds it. */
+class RequestIdsAsTraceIds extends RandomIdGenerator {
+  traceId = '';
+  override generateTraceId = () => this.traceId;
+}
+
+/** What is told of statements, by their text: there are few of them. */
+class Statements {
+  readonly #known = new Map<string, { name: string; attributes: Attributes }>();
+
+  of(text: string): { name: string; attributes: Attributes } {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const tidy = text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT_CHARACTERS);
+    const verb = /^\w*/.exec(tidy)![0].toUpperCase();
+    const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': verb, 'db.query.text': tidy };
+    const told = { name: `SQL ${verb}`, attributes };
+    if (this.#known.size < MAX_STATEMENTS) this.#known.set(text, told);
+    return told;
+  }
 }
 
 function samplerOf({ sampler, ratio }: TracesOptions): Sampler {

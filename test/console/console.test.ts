@@ -358,6 +358,7 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipNote}`, () => {
 
       await page.getByRole('button', { name: 'Sign out' }).click();
       await heading(page, 'Sign in').waitFor();
+      await page.locator('.status-line').getByText('Signed out').waitFor();
       expect(await page.context().cookies()).toEqual([]);
     });
   });

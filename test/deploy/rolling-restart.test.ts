@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../agent/support/until.js';
@@ -129,6 +130,28 @@ describe.skipIf(missing !== null)(
       const expected = kinds.flatMap((kind) => [`${kind} HTTP/1.1`, `${kind} HTTP/2`]);
       expect(Object.keys(load.counts()).sort()).toEqual(expected.sort());
       await audit();
+    });
+
+    it('serve in their last second, and close each connection with its answer', async () => {
+      const gateway = gateways[0]!;
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const get = (path: string) =>
+        new Promise<IncomingMessage>((resolve, reject) => {
+          request(`${gateway.address}${path}`, { agent }, (response) => resolve(response.resume()))
+            .once('error', reject)
+            .end();
+        });
+      expect((await get('/healthz')).headers.connection).toBe('keep-alive');
+      gateway.signal('SIGTERM');
+      const closes = async () => {
+        const { statusCode, headers } = await get('/v1/offers?limit=1');
+        expect(statusCode).toBe(200);
+        return headers.connection === 'close';
+      };
+      await until('it closes connections', closes, 10_000);
+      agent.destroy();
+      expect((await gateway.ended).code).toBe(0);
+      gateways[0] = await start(0);
     });
 
     it('lose no more than what a killed one was at, and a retry by idempotency key rents once', async () => {

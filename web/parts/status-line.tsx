@@ -1,6 +1,7 @@
 import { duration } from '../figures/time.js';
 import { clockAhead } from '../state/clock.js';
-import { connection } from '../state/stream.js';
+import { session } from '../state/session.js';
+import { connection, streams } from '../state/stream.js';
 
 const WORDS = {
   waiting: 'Connecting …',
@@ -14,12 +15,13 @@ const WORDS = {
 export function StatusLine() {
   const state = connection.value;
   const isTrouble = state !== 'waiting' && state !== 'live';
+  const isIdle = state === 'waiting' && streams.value === 0 && session.value === 'out';
   const ahead = clockAhead.value;
   return (
     <footer class={`status-line${isTrouble || ahead !== 0 ? ' trouble' : ''}`}>
       <span role="status">
         <span class={`dot${state === 'live' ? ' good' : ''}`} aria-hidden="true" />
-        {WORDS[state]}
+        {isIdle ? 'Signed out' : WORDS[state]}
       </span>
       {ahead !== 0 && (
         <span>

@@ -74,7 +74,7 @@ export function History() {
 }
 
 const wordsFor = (count: number, hasMore: boolean) =>
-  `${count} ${count === 1 ? 'instance' : 'instances'}${hasMore ? ' so far' : ' in all'}`;
+  count === 0 ? '' : `${count} ${count === 1 ? 'instance' : 'instances'}${hasMore ? ' so far' : ' in all'}`;
 
 function Rows({ rows }: { rows: readonly Instance[] }) {
   return (

@@ -10,6 +10,9 @@ export const connection = signal<Connection>('waiting');
 /** Counts the times the connection was there again after it was gone: what a screen read may be old then. */
 export const regained = signal(0);
 
+/** Streams that the page wants: without any there is no connection to tell of. */
+export const streams = signal(0);
+
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
@@ -78,9 +81,12 @@ export function keepFollowing<Data, Variables>(
   };
   document.addEventListener('visibilitychange', look);
   addEventListener('online', restart);
+  streams.value = streams.peek() + 1;
   look();
   return () => {
     isEnded = true;
+    streams.value = streams.peek() - 1;
+    if (streams.peek() === 0) connection.value = 'waiting';
     look();
     document.removeEventListener('visibilitychange', look);
     removeEventListener('online', restart);

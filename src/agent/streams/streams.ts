@@ -28,6 +28,8 @@ const REMEMBERED = 4_096;
 const DIALS_WITHIN_MS = 10_000;
 const RESIZE_TRIES = 20;
 const RESIZE_AGAIN_MS = 50;
+const HANG_UP_TRIES = 60;
+const HANG_UP_AGAIN_MS = 500;
 const EXIT_TRIES = 50;
 const EXIT_AGAIN_MS = 20;
 const MAX_WORDS = 1_000;
@@ -154,8 +156,7 @@ export class AgentStreams {
     stream.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);
     if (outcome === 'gone') {
-      // As a terminal that is closed: what ignores it goes on.
-      await signalTo(exec, 'HUP');
+      await hangUp(exec);
       exec.detach();
       return;
     }
@@ -226,6 +227,15 @@ async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows
     } catch {
       await new Promise((resolve) => setTimeout(resolve, RESIZE_AGAIN_MS));
     }
+  }
+}
+
+/** As a terminal that is closed: what ignores it goes on. A busy engine may begin the command only now. */
+async function hangUp(exec: Exec): Promise<void> {
+  for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {
+    const { pid } = await exec.state().catch(() => ({ pid: null }));
+    if (pid !== null) return signalGroup(pid, 'HUP');
+    await new Promise((resolve) => setTimeout(resolve, HANG_UP_AGAIN_MS));
   }
 }
 

@@ -17,11 +17,6 @@ export class Docker {
     return this.#run('docker', args);
   }
 
-  async runLater(...args: string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)('docker', args, { env: this.env, maxBuffer: MAX_OUTPUT_BYTES });
-    return stdout;
-  }
-
   /** In the folder of a compose.yaml. */
   compose(folder: string, ...args: string[]): string {
     return this.#run('docker-compose', args, folder);

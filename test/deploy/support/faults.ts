@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { find } from '../../agent/support/engines.js';
 import { folder } from '../../support/process.js';
@@ -26,7 +26,8 @@ export function whyNoSmallDisk(): string | null {
 export function mountSmallDisk(sizeMb: number): SmallDisk {
   const image = join(folder(), 'image');
   const path = folder();
-  execFileSync('truncate', ['-s', `${sizeMb}M`, image]);
+  writeFileSync(image, '');
+  truncateSync(image, sizeMb * 1_048_576);
   execFileSync('mkfs.ext4', ['-q', '-m', '0', image]);
   execFileSync('mount', ['-o', 'loop', image, path]);
   return { path, unmount: () => void execFileSync('umount', ['-l', path]) };
@@ -36,7 +37,6 @@ export function mountSmallDisk(sizeMb: number): SmallDisk {
 export interface MemoryLimit {
   /** A process; its children of later on are in it too. */
   add(pid: number): void;
-  /** How often the kernel killed one. */
   remove(): void;
 }
 

