@@ -84,7 +84,7 @@ export async function openDomain(
       : null;
   const url = config.databaseUrl ?? embedded!.url;
   const db = openDatabase(url, notifyMode);
-  if (traces !== null) watchStatements(db.pool, traces.statement);
+  if (traces !== null) watchStatements(db.pool, traces.statements);
   const close = async () => {
     await orGiveUp(db.close());
     await embedded?.release();

@@ -27,20 +27,25 @@ export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
   pool.connect = watched as pg.Pool['connect'];
 }
 
-/**
- * Tells of each statement as it is sent, by its text without values; what `began` returns is called when it has ended. Null:
- * this one is not followed.
- */
-export function watchStatements(pool: pg.Pool, began: (text: string) => ((error: unknown) => void) | null): void {
+/** Told of statements while `isFollowing` what runs now. */
+export interface StatementWatcher {
+  isFollowing(): boolean;
+  /** One is sent, by its text without values; what this returns is called when it has ended. */
+  began(text: string): (error: unknown) => void;
+}
+
+/** Tells of each statement as it is sent. */
+export function watchStatements(pool: pg.Pool, { isFollowing, began }: StatementWatcher): void {
   const connect = pool.connect.bind(pool) as Connect;
   // Called when a connection becomes free, which is within the work of whoever gives it back.
-  const bound: Connect = (callback) => connect(callback && AsyncResource.bind(callback));
+  const bound: Connect = (callback) =>
+    connect(callback !== undefined && isFollowing() ? AsyncResource.bind(callback) : callback);
   pool.connect = bound as pg.Pool['connect'];
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as unknown as Query;
     const watched: Query = (...given) => {
+      if (!isFollowing()) return query(...given);
       const ended = began(textOf(given[0]));
-      if (ended === null) return query(...given);
       const callback = given.at(-1);
       if (typeof callback === 'function') {
         return query(...given.slice(0, -1), (error: unknown, result: unknown) => {

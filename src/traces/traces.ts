@@ -42,8 +42,8 @@ export interface TracesOptions {
 export interface Traces extends Tracer {
   /** Runs a use case of the domain. */
   useCase<T>(name: string, run: () => T): T;
-  /** A statement is sent; what is returned is called when it has ended. Null outside of a traced request. */
-  statement(text: string): ((error: unknown) => void) | null;
+  /** Spans of statements within requests that are traced. */
+  statements: { isFollowing(): boolean; began(text: string): (error: unknown) => void };
   /** Headers that hand the trace of what runs now on to another service. */
   outgoing(): Record<string, string>;
   /** Sends what is finished, and no more. */
@@ -147,11 +147,13 @@ export function openTraces(options: TracesOptions): Traces {
       return within(`${type} ${name ?? ''}`.trim(), { ...named, 'graphql.operation.type': type }, run);
     },
     useCase: (name, run) => within(name, { 'gateway.use_case': name }, run),
-    statement: (text) => {
-      if (!running.getStore()?.isRecording()) return null;
-      const { name, attributes } = statements.of(text);
-      const span = begin(name, SpanKind.CLIENT, attributes)!;
-      return (error) => (error === null ? span.end() : fail(span, error));
+    statements: {
+      isFollowing: () => running.getStore()?.isRecording() === true,
+      began: (text) => {
+        const { name, attributes } = statements.of(text);
+        const span = begin(name, SpanKind.CLIENT, attributes)!;
+        return (error) => (error === null ? span.end() : fail(span, error));
+      },
     },
     outgoing: (): Record<string, string> => {
       const context = running.getStore()?.spanContext();

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { subscribe } from '../support/events.js';
+import { startGateway } from '../support/gateway.js';
 import { adminJson, cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
 import { type Receiver, type SentSpan, startReceiver } from './receiver.js';
 
@@ -272,6 +273,27 @@ describe('nothing private is in a span', () => {
 
   it('and is sent with the headers that the operator set', () => {
     expect(receiver.headers.every((headers) => headers['x-tenant'] === 'mine')).toBe(true);
+  });
+});
+
+describe('a share of the requests', () => {
+  it('is traced, each under its own id', async () => {
+    const collector = await startReceiver();
+    const own = await startGateway({ tracesUrl: collector.url, tracesSampler: 'traceidratio', tracesRatio: 0.1 });
+    const ids: string[] = [];
+    for (let asked = 0; asked < 1_000; asked += 1) {
+      const answer = await fetch(`${own.address}/healthz`);
+      await answer.arrayBuffer();
+      ids.push(answer.headers.get('x-request-id')!);
+    }
+    await own.close();
+    await collector.close();
+    const traced = collector.spans.map(({ traceId }) => traceId);
+    expect(collector.spans.every(({ traceId, attributes }) => attributes['gateway.request.id'] === traceId)).toBe(true);
+    expect(traced.every((id) => ids.includes(id))).toBe(true);
+    // Of 1,000 that are traced by a chance of a tenth, so few or so many come once in a billion times.
+    expect(traced.length).toBeGreaterThan(45);
+    expect(traced.length).toBeLessThan(165);
   });
 });
 
