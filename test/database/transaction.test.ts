@@ -28,7 +28,10 @@ const get = (id: string): PreparedStatement => ({
 async function messagesOf(work: () => Promise<unknown>): Promise<string[]> {
   const spy = vi.spyOn(pg.Client.prototype, 'query');
   await work();
-  const texts = spy.mock.calls.map(([query]) => query as unknown as string);
+  const texts = spy.mock.calls.map(([query]) => {
+    const given = query as unknown as string | pg.QueryConfig;
+    return typeof given === 'string' ? given : given.text;
+  });
   spy.mockRestore();
   return texts;
 }

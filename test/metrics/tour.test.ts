@@ -191,7 +191,7 @@ function unknownNames(text: string, { text: scraped, samples }: Scrape): string[
 }
 
 const fileOf = (path: string) => readFileSync(join(PACKAGE_ROOT, path), 'utf8');
-const FILES = ['deploy/grafana/dashboard.json', 'deploy/prometheus/rules.yml', 'deploy/prometheus/rules.test.yml'];
+const FILES = ['deploy/grafana/dashboard.json', 'deploy/prometheus/rules.yml', 'deploy/prometheus/rules.cases.yml'];
 
 describe('dashboard and alert rules', () => {
   it.each(FILES)('%s names only metrics that there are', (path) => {
@@ -253,7 +253,7 @@ describe.skipIf(!hasPromtool)('promtool', () => {
   });
 
   it('sees each alert fire when it ought to, and not before', () => {
-    const { status, said } = promtool(['test', 'rules', 'rules.test.yml']);
+    const { status, said } = promtool(['test', 'rules', 'rules.cases.yml']);
     expect(said).toContain('SUCCESS');
     expect(status).toBe(0);
     const tested = new Set([...fileOf(FILES[2]!).matchAll(/alertname: (\w+)/g)].map(([, name]) => name));

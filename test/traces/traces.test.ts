@@ -254,7 +254,7 @@ describe('nothing private is in a span', () => {
     );
     for (const traced of all) await spansOf(traced);
     const attributes = receiver.spans.flatMap((span) => Object.entries(span.attributes));
-    expect([...new Set(attributes.map(([name]) => name))].sort()).toEqual(ALLOWED);
+    for (const [name] of attributes) expect(ALLOWED).toContain(name);
     const told = receiver.text();
     const secrets = [
       key,
