@@ -21,10 +21,10 @@ module.exports = {
     only('rules-know-only-rules', '^src/domain/rules/', '^src/domain/rules/', 'rules import nothing but each other'),
     {
       name: 'rules-are-pure',
-      comment: 'rules need no package; hashing is the one thing they take from Node',
+      comment: 'rules need no package; hashing and the forms of addresses are all that they take from Node',
       severity: 'error',
       from: { path: '^src/domain/rules/' },
-      to: { dependencyTypesNot: ['local'], pathNot: '^(node:)?crypto$' },
+      to: { dependencyTypesNot: ['local'], pathNot: '^(node:)?(crypto|net)$' },
     },
     only(
       'domain-knows-rules-and-database',
@@ -70,6 +70,25 @@ module.exports = {
       '^src/(http|rest|schema|domain)/|^src/database/faults|^src/agent/protocol',
       'http composes the surfaces',
     ),
+    only(
+      'metrics-observe',
+      '^src/metrics/',
+      '^src/(metrics|domain)/|^src/access/streams|^src/database/watch-pool|^src/http/(request-log|rate-limit/rate-limit)',
+      'metrics look at the parts that count; nothing but the composition root knows of them',
+    ),
+    only(
+      'traces-know-the-tracer',
+      '^src/traces/',
+      '^src/traces/|^src/http/tracer',
+      'spans are made from what they are told; nothing but the composition root knows of them',
+    ),
+    {
+      name: 'figures-stay-outside',
+      comment: 'neither metrics nor traces are known to what they observe',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(metrics|traces|compose|main)' },
+      to: { path: '^src/(metrics|traces)/|node_modules/(prom-client|@opentelemetry)/' },
+    },
     only(
       'access-composes',
       '^src/access/',

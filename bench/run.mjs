@@ -3,11 +3,13 @@
 import { parseArgs } from 'node:util';
 import { accessCases } from './cases/access.mjs';
 import { accountsCases } from './cases/accounts.mjs';
+import { figuresCases } from './cases/figures.mjs';
 import { logCases } from './cases/log.mjs';
 import { memoryCases } from './cases/memory.mjs';
 import { offersCases } from './cases/offers.mjs';
 import { readyBytesCases } from './cases/ready-bytes.mjs';
 import { rentalsCases } from './cases/rentals.mjs';
+import { streamsCases } from './cases/streams.mjs';
 import { createDefaultData } from './support/default-data.mjs';
 import { fillMachines, settleTables } from './support/fill.mjs';
 import { MACHINES } from './support/large-data.mjs';
@@ -22,9 +24,11 @@ const GENERATOR_LIMIT = 0.9;
 const all = [
   ...readyBytesCases,
   ...logCases,
+  ...figuresCases,
   ...offersCases,
   ...accountsCases,
   ...rentalsCases,
+  ...streamsCases,
   ...memoryCases,
   ...accessCases,
 ];

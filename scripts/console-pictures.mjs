@@ -22,6 +22,7 @@ const pictures = (id) => [
   { name: 'console-deploy', path: '/?gpu=rtx-4090&deploy=best&mode=RESERVED' },
   { name: 'console-deploy-narrow', path: '/?gpu=rtx-4090&deploy=best', narrow: true, dark: true },
   { name: 'console-instances', path: '/instances' },
+  { name: 'console-history', path: '/instances?show=history&model=rtx-4090' },
   { name: 'console-instances-narrow', path: '/instances', narrow: true },
   { name: 'console-instance', path: `/instances/${id}`, dark: true },
   { name: 'console-instance-narrow', path: `/instances/${id}`, narrow: true },
@@ -30,6 +31,7 @@ const pictures = (id) => [
   { name: 'console-keys', path: '/keys' },
   { name: 'console-keys-narrow', path: '/keys', narrow: true },
   { name: 'console-sign-in', path: '/sign-in', signedIn: false },
+  { name: 'console-sign-in-narrow', path: '/sign-in', signedIn: false, narrow: true, dark: true },
 ];
 
 async function graphql({ address, key }, query, variables = {}) {

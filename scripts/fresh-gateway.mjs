@@ -14,7 +14,7 @@ export async function withFreshGateway(work) {
   const folder = await mkdtemp(join(tmpdir(), 'fresh-gateway-'));
   // Its own folder and environment: the checkout may hold an .env file.
   const { PATH } = process.env;
-  const env = { PATH, PORT: '0', DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'warn' };
+  const env = { PATH, PORT: '0', SSH_PORT: '0', DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'warn' };
   const child = spawn(process.execPath, [MAIN], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
   try {

@@ -14,6 +14,7 @@ import { openDatabase } from './database/database.js';
 import { openEmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { applyMigrations } from './database/migrate.js';
 import type { NotifyMode } from './database/pool.js';
+import { watchStatements } from './database/watch-pool.js';
 import { startSessionSweep } from './domain/accounts/sessions.js';
 import { startSweep } from './domain/billing/sweep.js';
 import { createDeps, type Deps } from './domain/deps.js';
@@ -31,9 +32,11 @@ import { createHttpServer, type UpgradeListener } from './http/server.js';
 import { trustProxies } from './http/trust-proxy.js';
 import { logPayment, withLog } from './log-payments.js';
 import { logRecheck } from './log-recheck.js';
+import type { Metrics } from './metrics/metrics.js';
 import { PACKAGE_ROOT } from './package-root.js';
 import { createProcessor } from './payments/create-processor.js';
 import type { PaymentProcessor } from './payments/processor.js';
+import type { Traces } from './traces/traces.js';
 
 /** The domain on its database, without an HTTP server: all that operator commands need. */
 export interface Domain {
@@ -50,6 +53,8 @@ export interface Gateway extends Domain {
   sshAddress: Deps['settings']['ssh'];
   /** Ways into instances. */
   streams: Streams;
+  /** Where the metrics are; null where there are none. */
+  metricsAddress: string | null;
   /** False where the console is left out. */
   hasConsole: boolean;
   /** The demo account's key, if this start created it. */
@@ -71,6 +76,7 @@ export async function openDomain(
   clock: Clock,
   log: Logger,
   notifyMode: NotifyMode = 'within',
+  traces: Traces | null = null,
 ): Promise<Domain> {
   const embedded =
     config.databaseUrl === null
@@ -78,6 +84,7 @@ export async function openDomain(
       : null;
   const url = config.databaseUrl ?? embedded!.url;
   const db = openDatabase(url, notifyMode);
+  if (traces !== null) watchStatements(db.pool, traces.statements);
   const close = async () => {
     await orGiveUp(db.close());
     await embedded?.release();
@@ -113,14 +120,20 @@ export async function openGateway(
 ): Promise<Gateway> {
   // Imported while the database opens; operator commands never need them.
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
-  const domain = await openDomain(config, clock, log, 'after');
+  const [traces, metrics] = await Promise.all([openTraces(config, log), openMetrics(config, log)]);
+  const domain = await openDomain(config, clock, log, 'after', traces);
   const messages = createMessages();
   let listener = answerStarting;
+  let serving = true;
   let takeStream: UpgradeListener = () => false;
   let ssh: SshServer | null = null;
   const server = createHttpServer(
     messages,
-    (request, response) => listener(request, response),
+    (request, response) => {
+      // A proxy keeps no connection that is about to be closed: a request on it would be lost.
+      if (!serving) response.shouldKeepAlive = false;
+      listener(request, response);
+    },
     undefined,
     (request, socket, head) => takeStream(request, socket, head),
   );
@@ -129,8 +142,9 @@ export async function openGateway(
     // Before the seed: a start that fails on a taken port must not use up the demo key, which is shown only once.
     const address = await listen(server, config);
     const publicUrl = config.publicUrl ?? address;
-    const payments = openPayments(config, publicUrl, clock, log);
+    const payments = openPayments(config, publicUrl, clock, log, traces, metrics);
     const deps: Deps = { ...domain.deps, payments, settings: { ...domain.deps.settings, publicUrl } };
+    if (metrics !== null) deps.events = metrics.events;
     const streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
     ssh = await openSsh(config, deps, streams, log);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
@@ -143,22 +157,28 @@ export async function openGateway(
     deps.fleet.onFault = onFault;
     const watch = startFleetWatch(deps, onFault);
     const recheck = startRecheck(deps, logRecheck(log), onFault);
-    const onPayment = logPayment(log);
+    const onPayment = both(logPayment(log), metrics?.payments?.event);
     const reconciliation = startReconciliation(deps, onPayment, onFault);
     const isTrusted = trustProxies(config.trustProxy);
     const webPorts = new WebFront({ deps, openStream: (wanted) => streams.open(wanted), isTrusted, onFault });
     // An instance may have any path.
     takeStream = (request, socket, head) =>
       webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
-    let serving = true;
+    const redisState = redis?.state ?? null;
+    const metricsServer = (await metrics?.serve({ deps, streams, ssh, webPorts, redisState })) ?? null;
+    const schema = buildSchema();
+    if (traces !== null) (await import('./traces/use-cases.js')).traceUseCases(schema, traces);
+    const limiter = createRateLimiter(redis ?? undefined);
     listener = createApp({
       deps: { ...deps, openLogs: logsOf(streams) },
-      schema: buildSchema(),
-      limiter: createRateLimiter(redis ?? undefined),
-      redisState: redis?.state ?? null,
+      schema,
+      limiter: metrics?.countAdmissions(limiter) ?? limiter,
+      redisState,
       keyUses,
       log,
       writeRequest,
+      observeRequest: metrics?.observeRequest ?? null,
+      tracer: traces,
       corsOrigins: config.corsOrigins,
       introspection: config.introspection,
       isTrusted,
@@ -187,9 +207,13 @@ export async function openGateway(
       await orGiveUp(
         Promise.all([sweep.stop(), sessionSweep?.stop(), workEnded, fleetEnded]).then(() => keyUses.close()),
       );
+      metricsServer?.close();
+      await orGiveUp(traces?.close() ?? Promise.resolve());
       await domain.close();
     };
-    return { deps, address, hasConsole: config.console, sshAddress: deps.settings.ssh, streams, demoKey, close };
+    const metricsAddress = metricsServer?.address ?? null;
+    const { ssh: sshAddress } = deps.settings;
+    return { deps, address, hasConsole: config.console, sshAddress, metricsAddress, streams, demoKey, close };
   } catch (error) {
     ssh?.close();
     server.close();
@@ -211,6 +235,35 @@ async function openRedis(url: string, log: Logger) {
   return openRedisBuckets(url, log);
 }
 
+/** The libraries of metrics and of traces are imported only when they are used. */
+async function openMetrics(config: Config, log: Logger): Promise<Metrics | null> {
+  const { metricsPort: port, metricsHost: host } = config;
+  if (port === null) return null;
+  const { createMetrics } = await import('./metrics/metrics.js');
+  const onFault = (error: unknown) =>
+    log.warn({ err: error }, 'the figures of the database are missing in the metrics');
+  return createMetrics({ host, port, hasPayments: config.payments !== null, onFault });
+}
+
+async function openTraces(config: Config, log: Logger): Promise<Traces | null> {
+  const { tracesUrl: url, tracesHeaders, tracesService: service, tracesSampler: sampler, tracesRatio: ratio } = config;
+  if (url === null) return null;
+  const { openTraces } = await import('./traces/traces.js');
+  const onDelivery = (reason: string | null) => {
+    if (reason === null) log.info('traces are sent again');
+    else log.warn({ reason }, 'traces can not be sent and are dropped');
+  };
+  return openTraces({ url, headers: tracesHeaders ?? {}, service, sampler, ratio, onDelivery });
+}
+
+function both<T>(first: (told: T) => void, second: ((told: T) => void) | undefined): (told: T) => void {
+  if (second === undefined) return first;
+  return (told) => {
+    first(told);
+    second(told);
+  };
+}
+
 /** Null where SSH is off. Where it leads is from then on part of the settings. */
 async function openSsh(config: Config, deps: Deps, streams: Streams, log: Logger): Promise<SshServer | null> {
   if (config.sshPort === null) return null;
@@ -222,14 +275,23 @@ async function openSsh(config: Config, deps: Deps, streams: Streams, log: Logger
 }
 
 /** Null where the operator has set up no payment processor. */
-function openPayments(config: Config, publicUrl: string, clock: Clock, log: Logger): PaymentProcessor | null {
+function openPayments(
+  config: Config,
+  publicUrl: string,
+  clock: Clock,
+  log: Logger,
+  traces: Traces | null,
+  metrics: Metrics | null,
+): PaymentProcessor | null {
   const { payments, paymentsUrl, paymentsKey, paymentsCallbackUrl } = config;
   if (payments === null || paymentsUrl === null || paymentsKey === null) return null;
-  const settings = { ...config, payments, paymentsUrl, paymentsKey };
+  const moreHeaders = traces?.outgoing ?? (() => ({}));
+  const settings = { ...config, payments, paymentsUrl, paymentsKey, moreHeaders };
   const callbackUrl = paymentsCallbackUrl ?? publicUrl + CALLBACK_PATH;
   return withLog(
     createProcessor(settings, callbackUrl, () => clock.now()),
     log,
+    metrics?.payments?.fault,
   );
 }
 

@@ -7,7 +7,16 @@ import { readConfirmations } from './domain/rules/top-up-assets.js';
 
 interface Setting {
   /** Heading it stands under in docs/configuration.md. */
-  group: 'Server' | 'Access' | 'Data' | 'Callers' | 'Log and limits' | 'Billing' | 'Market' | 'Payments';
+  group:
+    | 'Server'
+    | 'Access'
+    | 'Data'
+    | 'Callers'
+    | 'Log and limits'
+    | 'Metrics and traces'
+    | 'Billing'
+    | 'Market'
+    | 'Payments';
   /** Its name in `Config`; the unit is that of the code, not of the variable. */
   name: string;
   /** What the variable takes; made by `text`. */
@@ -24,6 +33,15 @@ interface Setting {
   domain?: true;
 }
 
+/** As the OpenTelemetry specification names them. */
+export const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
@@ -160,6 +178,55 @@ export const SETTINGS = {
     default: '120',
     about: 'Requests that an account of the lowest tier may make in any 60 seconds; 0 for no limit.',
     domain: true,
+  },
+  METRICS_PORT: {
+    group: 'Metrics and traces',
+    name: 'metricsPort',
+    takes: whole(0, 65_535),
+    unset: 'there are none',
+    about: 'Port of /metrics, for Prometheus, on METRICS_HOST; 0 picks a free port and prints it.',
+  },
+  METRICS_HOST: {
+    group: 'Metrics and traces',
+    name: 'metricsHost',
+    takes: anyText('a host name or IP address'),
+    default: '127.0.0.1',
+    about: 'Address that the metrics are served on, for the operator alone: never a public one.',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    group: 'Metrics and traces',
+    name: 'tracesUrl',
+    takes: address(['http:', 'https:'], 'http://127.0.0.1:4318', (given) => given.replace(/\/+$/, '')),
+    unset: 'there are no traces',
+    about: 'Where traces are sent, by OTLP over HTTP; /v1/traces is added to it.',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    group: 'Metrics and traces',
+    name: 'tracesHeaders',
+    takes: text('names and values such as api-key=secret,tenant=a', readHeaders),
+    unset: 'none',
+    about: 'Headers that traces are sent with.',
+  },
+  OTEL_SERVICE_NAME: {
+    group: 'Metrics and traces',
+    name: 'tracesService',
+    takes: anyText('a name'),
+    default: 'gpu-rental-gateway',
+    about: 'What the gateway is called in traces.',
+  },
+  OTEL_TRACES_SAMPLER: {
+    group: 'Metrics and traces',
+    name: 'tracesSampler',
+    takes: oneOf(SAMPLERS, `one of ${SAMPLERS.join(', ')}`),
+    default: 'parentbased_always_on',
+    about: 'Which requests are traced; the parentbased ones do as a caller asks who sends traceparent.',
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    group: 'Metrics and traces',
+    name: 'tracesRatio',
+    takes: text('a number from 0 to 1', readRatio),
+    default: '1',
+    about: 'Share of the requests that traceidratio and parentbased_traceidratio trace.',
   },
   DISK_USD_PER_GB_HOUR: {
     group: 'Billing',
@@ -400,6 +467,21 @@ function readDiskRate(given: string): bigint | undefined {
 function readAskAbove(given: string): bigint | undefined {
   const micro = parseUsd(given);
   return micro !== null && micro >= 0n && micro <= MAX_ASK_ABOVE_MICRO ? micro : undefined;
+}
+
+function readRatio(given: string): number | undefined {
+  return /^(0|1|[01]?\.\d{1,9})$/.test(given) && Number(given) <= 1 ? Number(given) : undefined;
+}
+
+/** As W3C Baggage has them: names and values, percent-encoded. */
+function readHeaders(given: string): Readonly<Record<string, string>> | undefined {
+  const pairs = given.split(',').map((pair) => /^ *([\w-]+) *= *([^ ,;]*) *$/.exec(pair));
+  if (pairs.some((pair) => pair === null)) return undefined;
+  try {
+    return Object.fromEntries(pairs.map((pair) => [pair![1]!, decodeURIComponent(pair![2]!)]));
+  } catch {
+    return undefined;
+  }
 }
 
 function readOrigins(given: string): '*' | string[] | undefined {

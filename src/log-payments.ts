@@ -14,12 +14,17 @@ export function logPayment(log: Logger): (event: PaymentEvent) => void {
 }
 
 /** The processor, with each of its faults in the log: callers are told only that it does not answer. */
-export function withLog(processor: PaymentProcessor, log: Logger): PaymentProcessor {
+export function withLog(
+  processor: PaymentProcessor,
+  log: Logger,
+  onFault: (what: string) => void = () => {},
+): PaymentProcessor {
   const told = async <T>(what: string, asked: Promise<T>): Promise<T> => {
     try {
       return await asked;
     } catch (error) {
       log.warn({ what, reason: (error as Error).message }, 'payment processor');
+      onFault(what);
       throw error;
     }
   };

@@ -46,10 +46,10 @@ export function openLog(level: string): Log {
 function createFormat(): (line: RequestLine) => string {
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
   // Id, method and route hold no character that JSON escapes.
-  return ({ id, method, route, status, ms, bytes, account, operation, address, aborted }) =>
+  return ({ id, method, route, status, ms, bytes, account, operation, address, trace, aborted }) =>
     `{"level":${INFO},"time":${Date.now()},${origin},"id":"${id}","method":"${method}","route":"${route}",` +
     `"status":${status},"ms":${ms},"bytes":${bytes},"account":${quoted(account)},"operation":${quoted(operation)},` +
-    `"address":${quoted(address)},${aborted ? '"aborted":true,' : ''}"msg":"request"}\n`;
+    `"address":${quoted(address)},${trace === undefined ? '' : `"trace":"${trace}",`}${aborted ? '"aborted":true,' : ''}"msg":"request"}\n`;
 }
 
 function quoted(text: string | null): string {

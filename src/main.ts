@@ -4,6 +4,7 @@ import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
 import { openLog } from './log.js';
+import { MetricsPortUnusable } from './metrics/serve.js';
 import { systemClock } from './system-clock.js';
 
 /** A shutdown may take this long; then the process exits as it is. */
@@ -56,7 +57,7 @@ function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
   }
 }
 
-function welcome({ address, hasConsole, sshAddress, demoKey }: Gateway): string {
+function welcome({ address, hasConsole, sshAddress, metricsAddress, demoKey }: Gateway): string {
   const lines = [
     '',
     'GPU rental gateway',
@@ -65,6 +66,7 @@ function welcome({ address, hasConsole, sshAddress, demoKey }: Gateway): string 
     `  GraphQL   ${address}/graphql`,
     `  GraphiQL  ${address}/graphql in a browser`,
     ...(sshAddress === null ? [] : [`  SSH       ssh -p ${sshAddress.port} INSTANCE@${sshAddress.host}`]),
+    ...(metricsAddress === null ? [] : [`  Metrics   ${metricsAddress}`]),
   ];
   if (demoKey !== null) {
     lines.push(
@@ -85,9 +87,8 @@ start().catch((error: unknown) => {
 
 /** One clear line for what an operator can fix; the whole error for a fault of the program. */
 function explain(error: unknown): string {
-  const known = [ConfigError, DatabaseUnusable, EmbeddedPostgresUnavailable, SshPortUnusable].some(
-    (type) => error instanceof type,
-  );
+  const types = [ConfigError, DatabaseUnusable, EmbeddedPostgresUnavailable, MetricsPortUnusable, SshPortUnusable];
+  const known = types.some((type) => error instanceof type);
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (known) return message;
   if (code === 'EADDRINUSE')

@@ -23,6 +23,9 @@ const SHORT_PERIOD = 10;
 const HISTORY = `{ instanceHistory(first: ${PAGE}) {
   edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
 
+/** What matches is as frequent on both data sets. */
+const FILTERED = HISTORY.replace('first:', 'filter: { stopReasons: [USER], modes: [ON_DEMAND] }, first:');
+
 /** Every route, with the same requests on both data sets: only the data around them differs. */
 export async function growthRoutes(databaseUrl) {
   const offers = await readOffers(databaseUrl);
@@ -93,10 +96,12 @@ function accountRoutes() {
     reading('GET /instances/{id}', forAccounts(newest)),
     reading('GraphQL balance, instances', forAccounts(graphql(BOTH))),
     reading('GraphQL instanceHistory', forAccounts(graphql(HISTORY))),
+    reading('GraphQL instanceHistory, filtered', forAccounts(graphql(FILTERED))),
     reading('GraphQL statement', forAccounts(graphql(statement))),
     reading('GET /balance, long history', forOne(rest('/v1/balance'))),
     reading('GET /instances, long history', forOne(rest('/v1/instances'))),
     reading('GraphQL instanceHistory, long history', forOne(graphql(HISTORY))),
+    reading('GraphQL instanceHistory, filtered, long history', forOne(graphql(FILTERED))),
   ];
 }
 

@@ -5,7 +5,7 @@ import { withClient } from './database.mjs';
 
 const CREDIT_UNITS = 100_000n * 1_000_000n * 3_600n;
 const DISK_MICRO_PER_GB_HOUR = 140;
-/** Hosts of the stopped instances. They are not offered, so the offers stay those of the seed. */
+/** Hosts of the stopped instances of one call. They are not offered, so the offers stay those of the seed. */
 const STORES = 40;
 const STORE_DISK_GB = 1_000_000;
 const STOPPED_DISK_GB = 10;
@@ -32,18 +32,18 @@ export function instanceId(n, k) {
 }
 
 /**
- * Adds accounts `from` to `to`, each with a key, a credit of 100,000 USD, `past` destroyed instances of the last days and
- * `stopped` stopped ones, which are its newest.
+ * Adds accounts `from` to `to`, each with a key, a credit of 100,000 USD, `past` destroyed instances, the last of which
+ * ended `daysAgo`, and `stopped` stopped ones of the last day. Past instances of two calls are days apart: they share machines.
  */
-export function fillAccounts(url, { from, to, past, stopped }) {
+export function fillAccounts(url, { from, to, past, stopped, daysAgo = 2 }) {
   return withClient(url, async (client) => {
     await client.query('analyze machine, gpu_price, market_snapshot');
     await client.query(`begin; set local session_replication_role = replica; set local work_mem = '256MB'`);
     await client.query(ACCOUNTS, [from, to]);
     await client.query(CREDITS, [from, to, CREDIT_UNITS.toString()]);
     await client.query(KEYS, [from, to]);
-    await client.query(STORE_MACHINES, [STORES, STORE_DISK_GB]);
-    await client.query(PAST_INSTANCES, [from, to, past, PAST_DISK_GB, PAST_DISK_GB * DISK_MICRO_PER_GB_HOUR]);
+    await client.query(STORE_MACHINES, [stopped === 0 ? 0 : STORES, STORE_DISK_GB, from]);
+    await client.query(PAST_INSTANCES, [from, to, past, PAST_DISK_GB, PAST_DISK_GB * DISK_MICRO_PER_GB_HOUR, daysAgo]);
     await client.query(STOPPED_INSTANCES, [
       ...[from, to, past, stopped, STOPPED_DISK_GB, STOPPED_DISK_GB * DISK_MICRO_PER_GB_HOUR, STORES],
     ]);
@@ -94,7 +94,7 @@ const KEYS = `
 const STORE_MACHINES = `
   insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, created_at)
-  select 'm-store-' || n, gpu, 1, region, cpu, vcpus, ram_gb, $2, net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max,
+  select 'm-store-' || $3::int || '-' || n, gpu, 1, region, cpu, vcpus, ram_gb, $2, net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max,
     reliability, 'DRAINED', created_at
   from generate_series(0, $1::int - 1) n, (select * from machine where num_gpus = 1 order by id limit 1) as like_this
   on conflict do nothing`;
@@ -120,25 +120,29 @@ const INSTANCE_COLUMNS = `id, account_id, sequence, machine_id, status, gpu, num
 const INSTANCE_ID = (k) =>
   `'i-' || lpad(to_hex((n::bigint * ${IDS_OF_ACCOUNT} + ${k}) * ${SCATTER} % 4294967296), 8, '0')`;
 
-/** One every twelve minutes, each ran for ten; its disk was kept a minute longer. The last ended two days ago. */
+/**
+ * One every twelve minutes, each ran for ten; its disk was kept a minute longer. At a time there is a machine for each
+ * account; where there are more accounts, the next ones rented before these.
+ */
 const PAST_INSTANCES = `
-  with priced as (${PRICED} and state = 'LISTED'), begun as (
-    select n, k, ${NOW} - make_interval(mins => ($3::int - k + 1) * 12, secs => n % 3600) - interval '2 days' as at
-    from generate_series($1::int, $2) n, generate_series(1, $3) k)
+  with priced as (${PRICED} and state = 'LISTED'), size as (select count(*) as machines from priced), begun as (
+    select n, k, ((n - $1) % machines * 7919 + k) % machines as place, ${NOW} - make_interval(days => $6) -
+      make_interval(mins => (($3::int - k + 1 + (n - $1) / machines * $3) * 12)::int, secs => n % 60) as at
+    from size, generate_series($1::int, $2) n, generate_series(1, $3) k)
   insert into instance (${INSTANCE_COLUMNS})
   select ${INSTANCE_ID('k')}, ${ACCOUNT_ID}, k, priced.id, 'DESTROYED', gpu, num_gpus, region, 'pytorch', $4, 'ON_DEMAND', rate,
     $5, rate, at, at + interval '10 minutes', at + interval '11 minutes', 'USER', 600, 1
-  from begun join priced on place = (n::bigint * 7919 + k) % (select count(*) from priced)`;
+  from begun join priced using (place)`;
 
-/** Each ran for ten minutes. */
+/** Each ran for half a minute, on a machine that the accounts of its store had in turn. */
 const STOPPED_INSTANCES = `
-  with priced as (${PRICED} and machine.id like 'm-store-%'), begun as (
-    select n, k, ${NOW} - make_interval(mins => ($4::int - k + 1) * 30, secs => n % 600) as at
+  with priced as (${PRICED} and machine.id like 'm-store-' || $1::int || '-%'), begun as (
+    select n, k, ${NOW} - make_interval(mins => ($4::int - k + 1) * (($2 - $1) / $7::int + 1) - (n - $1) / $7) as at
     from generate_series($1::int, $2) n, generate_series(1, $4) k)
   insert into instance (${INSTANCE_COLUMNS})
   select ${INSTANCE_ID('$3 + k')}, ${ACCOUNT_ID}, $3 + k, priced.id, 'STOPPED', gpu, num_gpus, region, 'pytorch', $5, 'ON_DEMAND', rate,
-    $6, rate, at, at + interval '10 minutes', null, 'USER', 600, 1
-  from begun join priced on place = n % $7`;
+    $6, rate, at, at + interval '30 seconds', null, 'USER', 30, 1
+  from begun join priced on place = (n - $1) % $7`;
 
 const GPU_INTERVALS = `
   insert into usage_interval (instance_id, resource, ordinal, rate, started_at, ended_at)

@@ -1,7 +1,7 @@
 import { fillAccounts, fillMachines, settleTables } from './fill.mjs';
 
 /** Together with the default data: 100,000 accounts, 1,000,000 past instances and 100,000 machines. */
-const ACCOUNTS = { from: 4_000, to: 101_000, past: 10, stopped: 0 };
+const ACCOUNTS = { from: 4_000, to: 101_000, past: 10, stopped: 0, daysAgo: 4 };
 export const MACHINES = 100_000;
 /** An account with a long history. Its number is far from the others': the ids of its instances are made from it. */
 export const HEAVY_ACCOUNT = 1_000_000;
@@ -14,7 +14,8 @@ export async function createLargeData(server, original, database) {
   const url = server.urlOf(database);
   await fillMachines(url, MACHINES);
   await fillAccounts(url, ACCOUNTS);
-  await fillAccounts(url, { from: HEAVY_ACCOUNT, to: HEAVY_ACCOUNT, past: HEAVY_PAST, stopped: HEAVY_STOPPED });
+  const heavy = { from: HEAVY_ACCOUNT, to: HEAVY_ACCOUNT, past: HEAVY_PAST, stopped: HEAVY_STOPPED, daysAgo: 6 };
+  await fillAccounts(url, heavy);
   await settleTables(url);
   return url;
 }

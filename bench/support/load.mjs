@@ -10,8 +10,8 @@ const MESSAGE_LENGTH = 500;
 const NO_BODY = new Set([204, 304]);
 
 /** The bytes of a request. `body` is a string. */
-export function requestBytes({ method = 'GET', path, headers = {}, body }) {
-  const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1'];
+export function requestBytes({ method = 'GET', path, host = '127.0.0.1', headers = {}, body }) {
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
   if (body !== undefined) lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`);
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
@@ -62,12 +62,13 @@ export async function answersTo(port, requests, connections = 1) {
  * Sends requests over so many connections for so many seconds; then each client may complete its sequence of requests.
  * `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` receives the previous answer (none at the
  * first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and returns the next request, or null to end.
- * Rejects at the end if an answer had a status other than `status` (a number or a list).
+ * Rejects at the end if an answer had a status other than `status` (a number or a list). `openSocket(port)` may resolve to a
+ * connection with TLS.
  */
-export async function runLoad({ port, connections, seconds, clientOf, status = 200 }) {
+export async function runLoad({ port, connections, seconds, clientOf, status = 200, openSocket = open }) {
   const accepted = new Set([status].flat());
   const tally = { answers: 0, latenciesMs: [], statuses: {}, refused: new Map(), isOver: false };
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+  const sockets = await Promise.all(Array.from({ length: connections }, () => openSocket(port)));
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
   let took = 0;

@@ -119,6 +119,13 @@ export class Streams {
     return this.#open.size;
   }
 
+  /** Those of a kind. */
+  count(kind: StreamTarget['kind']): number {
+    let count = 0;
+    for (const { target } of this.#open) if (target.kind === kind) count += 1;
+    return count;
+  }
+
   /** Rejects with StreamRefused. */
   async open(wanted: Wanted, signal?: AbortSignal): Promise<AgentStream> {
     const { opener, instanceId, target } = wanted;

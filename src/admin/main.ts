@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { DatabaseUnusable } from '../compose.js';
 import { ConfigError } from '../config.js';

@@ -1,12 +1,28 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 
 /** The advisory lock of Prisma's own engine. */
 const PRISMA_LOCK = 72707369;
-/** The longest wait for another process that migrates, or for a table in use. */
-const LOCK_LIMIT = '60s';
+/** The longest wait for another process that migrates, and how often it asks. */
+const TURN_LIMIT_MS = 60_000;
+const TURN_EVERY_MS = 200;
+/**
+ * The longest wait for a table in use. Whoever needs the table meanwhile waits behind the migration, so this is shorter than the
+ * gateways' own patience (LOCK_TIMEOUT_MS); the migration then makes way, and tries again.
+ */
+const TABLE_LIMIT = '2s';
+const TABLE_TRIES = 30;
+const PAUSE_MS = 500;
+/** An index that is made beside the traffic keeps nobody waiting while it waits for older transactions. */
+const CONCURRENT_LIMIT = '10min';
+/** SQLSTATE of a lock that was not had in time. */
+const NOT_LOCKED = '55P03';
+/** A migration that is one such statement, which PostgreSQL runs outside of transactions only. */
+const CONCURRENT_INDEX = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+"(\w+)"[^;]*;?\s*$/i;
+const COMMENTS = /--.*$/gm;
 
 /** As Prisma's engine creates it. */
 const CREATE_TABLE = `CREATE TABLE _prisma_migrations (
@@ -23,6 +39,8 @@ const CREATE_TABLE = `CREATE TABLE _prisma_migrations (
 interface Migration {
   name: string;
   sql: string;
+  /** The index that it makes beside the traffic, if that is what it does. */
+  concurrentIndex: string | null;
   /** SHA-256 of the SQL, in hex. */
   checksum: string;
 }
@@ -36,8 +54,8 @@ interface AppliedMigration {
 /**
  * Applies the new migrations in `directory` (folders with a `migration.sql`, in the order of their names) and records
  * them as `prisma migrate deploy` does, which can continue from there. Concurrent runs are safe. Returns the names applied.
- * Each migration runs in one transaction with its record, so it must not contain statements that PostgreSQL refuses in a
- * transaction (CREATE INDEX CONCURRENTLY) or that end one (COMMIT).
+ * Each migration runs in one transaction with its record, so that one that is killed leaves nothing; it must not end that
+ * transaction (COMMIT). A single CREATE INDEX CONCURRENTLY is a migration of its own; one that was killed is begun anew.
  * Throws an Error with a one-line message when records and folder disagree or a migration fails.
  */
 export async function applyMigrations(connectionString: string, directory: string): Promise<string[]> {
@@ -47,13 +65,15 @@ export async function applyMigrations(connectionString: string, directory: strin
   client.on('error', () => {});
   await client.connect();
   try {
-    await client.query(`SET TIME ZONE 'UTC'; SET statement_timeout = 0; SET lock_timeout = '${LOCK_LIMIT}'`);
-    await lock(client);
+    await client.query(`SET TIME ZONE 'UTC'; SET statement_timeout = 0; SET lock_timeout = '${TABLE_LIMIT}'`);
+    await takeTurn(client);
     const applied = await readApplied(client);
-    refuseDisagreement(migrations, applied);
-    const done = new Set(applied.map(({ name }) => name));
+    const canBeginAnew = new Set(migrations.filter((each) => each.concurrentIndex !== null).map(({ name }) => name));
+    const kept = applied.filter(({ name, finished }) => finished || !canBeginAnew.has(name));
+    refuseDisagreement(migrations, kept);
+    const done = new Set(kept.map(({ name }) => name));
     const fresh = migrations.filter(({ name }) => !done.has(name));
-    for (const migration of fresh) await apply(client, migration);
+    for (const migration of fresh) await applyPatiently(client, migration);
     return fresh.map(({ name }) => name);
   } finally {
     // Ending the session also releases the lock.
@@ -66,18 +86,26 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   const read = async (name: string): Promise<Migration> => {
     const bytes = await readFile(join(directory, name, 'migration.sql'));
-    return { name, sql: bytes.toString('utf8'), checksum: createHash('sha256').update(bytes).digest('hex') };
+    const sql = bytes.toString('utf8');
+    const concurrentIndex = CONCURRENT_INDEX.exec(sql.replace(COMMENTS, ''))?.[1] ?? null;
+    return { name, sql, concurrentIndex, checksum: createHash('sha256').update(bytes).digest('hex') };
   };
   return Promise.all(names.sort().map(read));
 }
 
-async function lock(client: Client): Promise<void> {
-  try {
-    await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
-  } catch (error) {
-    if ((error as { code?: string }).code !== '55P03') throw error;
-    throw new Error(`Another process has been migrating this database for ${LOCK_LIMIT}; try again when it is done.`);
+/** Asks again and again: whoever waits within PostgreSQL is a transaction that CREATE INDEX CONCURRENTLY waits for. */
+async function takeTurn(client: Client): Promise<void> {
+  for (let waitedMs = 0; waitedMs <= TURN_LIMIT_MS; waitedMs += TURN_EVERY_MS) {
+    const asked = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [PRISMA_LOCK]);
+    if (asked.rows[0]!.mine) return;
+    await sleep(TURN_EVERY_MS);
   }
+  const limit = `${TURN_LIMIT_MS / 1_000} s`;
+  throw new Error(`Another process has been migrating this database for ${limit}; try again when it is done.`);
+}
+
+function isNotLocked(error: unknown): boolean {
+  return (error as { code?: string }).code === NOT_LOCKED;
 }
 
 /** The recorded migrations that are not rolled back; creates the table if it is missing. */
@@ -108,20 +136,51 @@ function refuseDisagreement(migrations: Migration[], applied: AppliedMigration[]
   }
 }
 
+async function applyPatiently(client: Client, migration: Migration): Promise<void> {
+  const once = migration.concurrentIndex === null ? apply : applyConcurrently;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await once(client, migration);
+    } catch (error) {
+      if (!isNotLocked(error) || tries === TABLE_TRIES) {
+        throw new Error(`Migration ${migration.name} failed: ${(error as Error).message}`, { cause: error });
+      }
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+// clock_timestamp, because now() is the start of the transaction.
+const BEGIN_RECORD = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at)
+  VALUES ($1, $2, $3, clock_timestamp())`;
+const END_RECORD = `UPDATE _prisma_migrations SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`;
+
 async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
   await client.query('BEGIN');
   try {
     const id = randomUUID();
-    // clock_timestamp, because now() is the start of the transaction.
-    const begin = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at)
-                   VALUES ($1, $2, $3, clock_timestamp())`;
-    await client.query(begin, [id, checksum, name]);
+    await client.query(BEGIN_RECORD, [id, checksum, name]);
     await client.query(sql);
-    const end = `UPDATE _prisma_migrations SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`;
-    await client.query(end, [id]);
+    await client.query(END_RECORD, [id]);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
-    throw new Error(`Migration ${name} failed: ${(error as Error).message}`, { cause: error });
+    throw error;
   }
+}
+
+/** A run that was killed left an unfinished record, and maybe an index that nobody can use. */
+const FORGET_UNFINISHED = `DELETE FROM _prisma_migrations
+  WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL`;
+
+async function applyConcurrently(client: Client, migration: Migration): Promise<void> {
+  const { name, sql, checksum, concurrentIndex } = migration;
+  await client.query(`SET lock_timeout = '${CONCURRENT_LIMIT}'`);
+  const { rowCount: unfinished } = await client.query(FORGET_UNFINISHED, [name]);
+  if (unfinished! > 0) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS "${concurrentIndex}"`);
+  const id = randomUUID();
+  await client.query(BEGIN_RECORD, [id, checksum, name]);
+  await client.query(sql);
+  await client.query(END_RECORD, [id]);
+  await client.query(`SET lock_timeout = '${TABLE_LIMIT}'`);
 }

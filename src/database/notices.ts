@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { NotifyMode } from './pool.js';
@@ -64,6 +65,12 @@ export class Notices {
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
   #unsent: Notice[] = [];
+  /** When the oldest of them was published, as performance.now() counts. */
+  #unsentSinceMs: number | null = null;
+  /** The same of what is being sent. */
+  readonly #sendingSinceMs = new Set<number>();
+  /** Told how long the oldest of the notices just sent has waited, in ms. */
+  onSent: (waitedMs: number) => void = () => {};
   /** Set while unsent notices wait for more to join them. */
   #pause: NodeJS.Timeout | null = null;
   #probe: Promise<void> | null = null;
@@ -85,6 +92,12 @@ export class Notices {
     return this.#client !== null;
   }
 
+  /** How long the oldest notice that the other gateways may not know of has waited; 0 when there is none. */
+  get lagMs(): number {
+    const oldest = Math.min(this.#unsentSinceMs ?? Number.POSITIVE_INFINITY, ...this.#sendingSinceMs);
+    return oldest === Number.POSITIVE_INFINITY ? 0 : performance.now() - oldest;
+  }
+
   /** Returns a function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -95,6 +108,7 @@ export class Notices {
   publish(notices: readonly Notice[]): void {
     for (const notice of notices) this.#deliver(notice, true);
     if (this.#notifyMode === 'within' || notices.length === 0) return;
+    this.#unsentSinceMs ??= performance.now();
     this.#unsent = this.#unsent.length < MAX_UNSENT ? [...this.#unsent, ...notices] : [{ table: 'machine' }];
     // Somebody waits for a stream.
     if (this.#pause === null || notices.some(({ table }) => table === 'stream')) void this.#sendPending();
@@ -168,16 +182,25 @@ export class Notices {
   async #sendPending(): Promise<void> {
     if (this.#unsent.length === 0 || this.#client === null) return;
     const batch = this.#unsent;
+    const since = this.#unsentSinceMs ?? performance.now();
     this.#unsent = [];
+    this.#unsentSinceMs = null;
+    this.#sendingSinceMs.add(since);
     this.#pause ??= setTimeout(() => {
       this.#pause = null;
       void this.#sendPending();
     }, SEND_PAUSE_MS).unref();
     const payloads = batch.map((notice) => JSON.stringify({ ...notice, sender: this.#sender }));
     const sent = this.#query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
-    await sent.catch(() => {
+    try {
+      await sent;
+      this.onSent(performance.now() - since);
+    } catch {
       this.#unsent = [...batch, ...this.#unsent];
-    });
+      this.#unsentSinceMs = since;
+    } finally {
+      this.#sendingSinceMs.delete(since);
+    }
   }
 
   #query(text: string, values: unknown[] = []): Promise<unknown> {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { isConflict } from './faults.js';
+import type { ValuedQuery } from './watch-pool.js';
 
 /** Most attempts of one transaction that meets conflicts. */
 const MAX_ATTEMPTS = 6;
@@ -71,7 +72,11 @@ export class Transaction {
     const parts = [...(this.#hasBegun ? [] : [begin]), ...sent.map(execution), ...(last === undefined ? [] : [last])];
     this.#hasBegun = true;
     // pg returns an array when the message holds several statements; its types don't say so.
-    const results = (await this.#client.query(parts.join('; '))) as pg.QueryResult | pg.QueryResult[];
+    const query: ValuedQuery = {
+      text: parts.join('; '),
+      told: () => sent.map(({ text }) => text).join('; ') || parts[0]!,
+    };
+    const results = (await this.#client.query(query)) as pg.QueryResult | pg.QueryResult[];
     return Array.isArray(results) ? results : [results];
   }
 

@@ -2,12 +2,15 @@ import type { Database } from '../database/database.js';
 import type { PaymentProcessor } from '../payments/processor.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
+import { type DomainEvents, NO_EVENTS } from './events.js';
 import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
-import { SharedOffers } from './inventory/shared-offers.js';
+import { SharedAnswers } from './inventory/shared-answers.js';
 import type { OpenLogs } from './log-source.js';
+import type { PriceSheet } from './market/price-sheet.js';
+import type { Offer } from './rules/offer.js';
 import type { Clock } from './rules/time.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { Visits } from './web-ports/visits.js';
@@ -29,7 +32,9 @@ export interface Deps {
   /** The public data, cached in memory. */
   inventory: Inventory;
   /** Lists of offers that many follow. */
-  sharedOffers: SharedOffers;
+  sharedOffers: SharedAnswers<Offer[]>;
+  /** The price sheet that many follow. */
+  sharedSheet: SharedAnswers<PriceSheet>;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
@@ -48,6 +53,8 @@ export interface Deps {
   openLogs: OpenLogs | null;
   /** Null: there are no top-ups. */
   payments: PaymentProcessor | null;
+  /** Told of what happens in use cases. */
+  events: DomainEvents;
   clock: Clock;
   settings: Settings;
 }
@@ -63,7 +70,8 @@ export function createDeps(
   return {
     db,
     inventory,
-    sharedOffers: new SharedOffers(inventory),
+    sharedOffers: new SharedAnswers(inventory),
+    sharedSheet: new SharedAnswers(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),
@@ -73,6 +81,7 @@ export function createDeps(
     visits: new Visits(db, clock),
     openLogs: null,
     payments,
+    events: NO_EVENTS,
     clock,
     settings,
   };

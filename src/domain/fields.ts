@@ -46,11 +46,22 @@ export const fields = {
     slug,
     'Codes of the only regions to take, in order of preference; empty for any, cheapest first.',
   ),
-  tiers: {
-    schema: z.array(z.enum(GPU_TIERS)).max(MAX_LIST),
-    must: `a list of at most ${MAX_LIST} GPU tiers`,
-    description: 'Classes of GPU models, any of which matches; empty for all.',
-  },
+  tiers: choices(GPU_TIERS, 'GPU tiers', 'Classes of GPU models, any of which matches; empty for all.'),
+  statuses: choices(
+    ['RUNNING', 'STOPPED', 'DESTROYED'],
+    'states',
+    'States that they are in now, any of which matches; empty for all.',
+  ),
+  stopReasons: choices(
+    ['USER', 'PREEMPTED', 'BALANCE_EXHAUSTED', 'ACCOUNT_SUSPENDED', 'OPERATOR', 'START_FAILED'],
+    'stop reasons',
+    'Why they stopped, any of which matches; empty for all, running ones too.',
+  ),
+  modes: choices(
+    ['ON_DEMAND', 'INTERRUPTIBLE', 'RESERVED'],
+    'pricing modes',
+    'How they are priced, any of which matches; empty for all.',
+  ),
   vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
   numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
   reliabilityMin: {
@@ -155,6 +166,11 @@ function price(description: string): Field<number> {
 function list(entry: z.ZodType<string>, description: string): Field<string[]> {
   const must = `a list of at most ${MAX_LIST} texts of 1 to 64 characters`;
   return { schema: z.array(entry).max(MAX_LIST), must, description };
+}
+
+function choices<const T extends string>(values: readonly T[], what: string, description: string): Field<T[]> {
+  const schema = z.array(z.enum(values)).max(MAX_LIST);
+  return { schema, must: `a list of at most ${MAX_LIST} ${what}`, description };
 }
 
 function text(min: number, max: number, description: string): Field<string> {

@@ -28,10 +28,11 @@ import { admit } from './rate-limit/admit.js';
 import type { RateLimiter } from './rate-limit/rate-limit.js';
 import { createJsonReader } from './read-json.js';
 import { createRequestIds } from './request-id.js';
-import { createRequestLog, type WriteRequest } from './request-log.js';
+import { createRequestLog, type ObserveRequest, type WriteRequest } from './request-log.js';
 import { type CreateContext, createContexts, createIdentify, type Identify } from './request-state.js';
 import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './routing.js';
 import { sendJson } from './send-json.js';
+import type { Tracer } from './tracer.js';
 import type { IsTrusted } from './trust-proxy.js';
 
 export interface AppOptions extends HealthOptions {
@@ -42,6 +43,10 @@ export interface AppOptions extends HealthOptions {
   log: Logger;
   /** Writes the line of each request; null for no such lines. */
   writeRequest: WriteRequest | null;
+  /** Counts requests; null when nobody does. */
+  observeRequest: ObserveRequest | null;
+  /** Null when nothing is traced. */
+  tracer: Tracer | null;
   corsOrigins: '*' | string[];
   introspection: boolean;
   /** Whose X-Forwarded headers are believed. */
@@ -61,7 +66,8 @@ export interface AppOptions extends HealthOptions {
 
 /** Answers every request: the pipeline, then /graphql, the host agents' routes or the Express app. */
 export function createApp(options: AppOptions): RequestListener {
-  const { deps, schema, limiter, keyUses, log, introspection, isTrusted, webPorts } = options;
+  const { deps, schema, limiter, keyUses, log, introspection, isTrusted, webPorts, tracer } = options;
+  const { writeRequest, observeRequest } = options;
   const identify = createIdentify(deps, keyUses);
   const browsers = options.consoleDir === null ? null : createConsoleApi(options);
   const answers = new PublicAnswers(deps.inventory);
@@ -70,7 +76,10 @@ export function createApp(options: AppOptions): RequestListener {
   const agents = createAgentApi({ deps, log });
   return createPipeline({
     requestIds: createRequestIds(),
-    logRequest: options.writeRequest && createRequestLog(options.writeRequest, isTrusted),
+    logRequest:
+      writeRequest === null && observeRequest === null
+        ? null
+        : createRequestLog(writeRequest, observeRequest, isTrusted),
     checkHead: createHeadCheck(isTrusted),
     cors: createCors(options.corsOrigins),
     answers,
@@ -83,10 +92,12 @@ export function createApp(options: AppOptions): RequestListener {
       introspection,
       answers,
       log,
+      tracer,
     }),
     isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
     app: (request, response) => (isAgentApi(request) ? agents : others)(request, response),
     webPorts,
+    tracer,
   });
 }
 
@@ -134,7 +145,7 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   return app;
 }
 
-function restHooks({ limiter }: AppOptions, { identify, createContext, answers }: RequestParts): RestHooks {
+function restHooks({ limiter, tracer }: AppOptions, { identify, createContext, answers }: RequestParts): RestHooks {
   return {
     matched: (request, path) => {
       request.state.route = `/v1${path}`;
@@ -148,6 +159,7 @@ function restHooks({ limiter }: AppOptions, { identify, createContext, answers }
       next();
     },
     readBody: createJsonReader(),
+    run: tracer === null ? (_operation, run) => run() : (operation, run) => tracer.operation(operation, 'rest', run),
     contextOf: async (request, response) => createContext(await identify(request), response),
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
     sendPublic: (request, response, body) => {

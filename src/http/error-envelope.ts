@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,9 +17,15 @@ export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>):
   return JSON.stringify({ error: { code, message } });
 }
 
+/** For the metrics. What never became a request has no state. */
+export function noteRefusal({ state }: IncomingMessage, code: string): void {
+  (state as typeof state | undefined)?.refusals.push(code);
+}
+
 /** Sends the envelope with the headers its status asks for, in addition to those already set on the response. */
 export function sendError(response: ServerResponse, refusal: Refusal, headers: Record<string, string> = {}): void {
   const { status, retryAfterSeconds } = refusal;
+  noteRefusal(response.req, refusal.code);
   const body = errorBody(refusal);
   response
     .writeHead(status, {

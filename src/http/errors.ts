@@ -14,9 +14,17 @@ export interface Fault extends Refusal {
   field?: string;
   /** True for a fault of the gateway itself: its cause is logged and never sent. */
   unexpected: boolean;
+  /** Why the database can't serve; for the log alone. */
+  outage?: string;
 }
 
+/** Writes what callers are not told. `details` are of the request. */
+export type LogFault = (fault: Fault, error: unknown, details?: object) => void;
+
 const UNAVAILABLE_RETRY_SECONDS = 2;
+/** A database that is away refuses every request for the same reason. */
+const OUTAGE_AGAIN_MS = 10_000;
+const MAX_OUTAGES = 20;
 const MAX_CAUSES = 4;
 
 /** Refusals keep their message; an unreachable database is `unavailable`; anything else is `internal`, without details. */
@@ -35,17 +43,33 @@ export function describeFault(error: unknown): Fault {
   if (isUnavailable(cause)) {
     return fault('unavailable', 'the service is busy or its database is away; try again', {
       retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
+      outage: (cause as Error).message,
     });
   }
   return { ...fault('internal', 'internal error'), unexpected: true };
 }
 
+/** Faults of the gateway itself each time; why the database can't serve once in ten seconds. */
+export function createFaultLog(log: Logger, where = ''): LogFault {
+  const toldAtMs = new Map<string, number>();
+  return ({ unexpected, outage }, error, details) => {
+    if (unexpected) log.error({ err: error, ...details }, `unexpected error${where}`);
+    if (outage === undefined) return;
+    const now = performance.now();
+    if (now - (toldAtMs.get(outage) ?? Number.NEGATIVE_INFINITY) < OUTAGE_AGAIN_MS) return;
+    if (toldAtMs.size >= MAX_OUTAGES) toldAtMs.clear();
+    toldAtMs.set(outage, now);
+    log.warn({ reason: outage }, 'the database can not serve');
+  };
+}
+
 /** The last handler of the Express app: answers every error in the envelope and logs the unexpected ones. */
 export function answerErrors(log: Logger): ErrorRequestHandler {
+  const logFault = createFaultLog(log);
   return (error, request, response, next) => {
     if (response.headersSent) return next(error);
     const fault = describeFault(bodyFault(error) ?? error);
-    if (fault.unexpected) log.error({ err: error, id: request.state.id }, 'unexpected error');
+    logFault(fault, error, { id: request.state.id });
     sendError(response, fault);
   };
 }

@@ -6,6 +6,7 @@ import { type PublicAnswer, type PublicAnswers, Ticket, VARY } from './public-an
 import type { RequestIds } from './request-id.js';
 import type { LogRequest } from './request-log.js';
 import { createRequestState } from './request-state.js';
+import type { Tracer } from './tracer.js';
 
 export interface PipelineOptions {
   requestIds: RequestIds;
@@ -19,6 +20,8 @@ export interface PipelineOptions {
   /** Every other route. */
   app: RequestListener;
   webPorts: WebPorts;
+  /** Null when nothing is traced. */
+  tracer: Tracer | null;
 }
 
 /** Requests for the hosts of instances. */
@@ -33,13 +36,22 @@ export interface WebPorts {
  * CORS, and then one of three ways.
  */
 export function createPipeline(options: PipelineOptions): RequestListener {
-  const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app, webPorts } = options;
+  const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app, webPorts, tracer } = options;
   return (request, response) => {
     const id = requestIds();
     request.state = createRequestState(id);
     logRequest?.(request, response);
+    if (tracer === null) answer(request, response);
+    else tracer.request(request, response, () => answer(request, response));
+  };
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    const { id } = request.state;
     const fault = checkHead(request);
-    if (webPorts.siteOf(request) !== undefined && fault === null) return webPorts.serve(request, response);
+    if (webPorts.siteOf(request) !== undefined && fault === null) {
+      webPorts.serve(request, response);
+      return;
+    }
     const headers = ['X-Request-Id', id, ...cors(request.headers.origin)];
     if (fault !== null) {
       setHeaders(response, headers);
@@ -58,7 +70,7 @@ export function createPipeline(options: PipelineOptions): RequestListener {
         app(request, response);
       }
     }
-  };
+  }
 
   function sendKept(request: IncomingMessage, response: ServerResponse, headers: Headers, answer: PublicAnswer): void {
     request.state.route = answer.route;

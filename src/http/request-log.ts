@@ -23,18 +23,26 @@ export interface RequestLine {
   operation: string | null;
   /** Null when the connection was already lost. */
   address: string | null;
+  /** Of the request's trace. */
+  trace?: string;
   /** The connection was lost before the answer was sent. */
   aborted?: true;
 }
 
 export type WriteRequest = (line: RequestLine) => void;
 export type LogRequest = (request: IncomingMessage, response: ServerResponse) => void;
+/** Told of every request when it is over; `status` is null when nothing was sent. */
+export type ObserveRequest = (request: IncomingMessage, status: number | null, ms: number) => void;
 
 /**
  * One line for each request that is not routine, written when its answer has been sent or its connection is lost. It holds
  * neither path, query, headers nor body: any of them may contain a key.
  */
-export function createRequestLog(writeLine: WriteRequest, isTrusted: IsTrusted): LogRequest {
+export function createRequestLog(
+  writeLine: WriteRequest | null,
+  observe: ObserveRequest | null,
+  isTrusted: IsTrusted,
+): LogRequest {
   /** Bytes already attributed to answers, of each open connection. Answers leave a connection in order. */
   const attributed = new WeakMap<Socket, number>();
 
@@ -42,28 +50,32 @@ export function createRequestLog(writeLine: WriteRequest, isTrusted: IsTrusted):
     const { socket } = request;
     const startedAt = performance.now();
     // Unknown once the connection is closed, whatever the type says.
-    const address: string | null = proxyAddr(request, isTrusted) ?? null;
+    const address: string | null = writeLine === null ? null : (proxyAddr(request, isTrusted) ?? null);
     let isLogged = false;
     const write = (isFinished: boolean) => {
       if (isLogged) return;
       isLogged = true;
-      const { id, route, accountId, operation, isRoutine } = request.state;
+      const { id, route, accountId, operation, traceId, isRoutine } = request.state;
       const { bytesWritten } = socket;
       const bytes = bytesWritten - (attributed.get(socket) ?? 0);
       attributed.set(socket, bytesWritten);
-      if (isRoutine && response.statusCode < FIRST_REFUSAL) return;
+      const status = response.headersSent && bytes > 0 ? response.statusCode : null;
+      const ms = performance.now() - startedAt;
+      observe?.(request, status, ms);
+      if (writeLine === null || (isRoutine && response.statusCode < FIRST_REFUSAL)) return;
       // What is written to a lost connection finishes too.
       const isAborted = !isFinished || socket.destroyed;
       writeLine({
         id,
         method: request.method!,
         route,
-        status: response.headersSent && bytes > 0 ? response.statusCode : null,
-        ms: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
+        status,
+        ms: Math.round(ms * 1_000) / 1_000,
         bytes,
         account: accountId,
         operation: operation?.name ?? null,
         address,
+        ...(traceId !== null && { trace: traceId }),
         ...(isAborted && { aborted: true }),
       });
     };

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { OperationTypeNode } from 'graphql';
 import proxyAddr from 'proxy-addr';
 import { authenticate, type Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
@@ -20,6 +21,10 @@ export interface RequestState {
   accountId: string | null;
   /** The GraphQL operation that ran; null for REST and for requests refused before. */
   operation: RunOperation | null;
+  /** Codes of what it was refused; GraphQL may refuse several fields. */
+  refusals: string[];
+  /** Of a request that is traced; null for any other. */
+  traceId: string | null;
   /** Keeps the answer being made, if it turns out to be public; null when it must not be kept. */
   ticket: Ticket | null;
   /** Worth a line in the log only when it fails. */
@@ -29,6 +34,7 @@ export interface RequestState {
 }
 
 export interface RunOperation {
+  kind: OperationTypeNode;
   /** Null for an anonymous operation and for a name that must not be logged. */
   name: string | null;
   /** A query whose fields are all public: its answer is the same for everybody. */
@@ -57,6 +63,8 @@ export function createRequestState(id: string): RequestState {
     caller: null,
     accountId: null,
     operation: null,
+    refusals: [],
+    traceId: null,
     ticket: null,
     isRoutine: false,
     mayLast: false,

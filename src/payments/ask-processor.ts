@@ -7,6 +7,8 @@ const MAX_ANSWER_BYTES = 1_000_000;
 /** Requests under way at once: a processor that hangs must not keep memory and sockets for every caller. */
 const MAX_UNDER_WAY = 50;
 
+/** Of what goes on when the processor is asked, such as its trace. */
+export type MoreHeaders = () => Record<string, string>;
 export type Ask = (path: string, init?: { method?: 'GET' | 'POST'; body?: object }) => Promise<Answered>;
 
 export interface Answered {
@@ -15,8 +17,8 @@ export interface Answered {
   body: unknown;
 }
 
-/** Asks one processor by HTTP and JSON. `headers` hold its key, which is in no message. */
-export function createAsk(baseUrl: string, headers: Record<string, string>): Ask {
+/** Asks one processor by HTTP and JSON. `headers` hold its key, which is in no message; `moreHeaders` are those of a call. */
+export function createAsk(baseUrl: string, headers: Record<string, string>, moreHeaders: MoreHeaders): Ask {
   const base = baseUrl.replace(/\/+$/, '');
   let underWay = 0;
   return async (path, { method = 'GET', body } = {}) => {
@@ -25,7 +27,12 @@ export function createAsk(baseUrl: string, headers: Record<string, string>): Ask
     try {
       const response = await fetch(base + path, {
         method,
-        headers: { accept: 'application/json', ...headers, ...(body && { 'content-type': 'application/json' }) },
+        headers: {
+          accept: 'application/json',
+          ...moreHeaders(),
+          ...headers,
+          ...(body && { 'content-type': 'application/json' }),
+        },
         ...(body && { body: JSON.stringify(body) }),
         redirect: 'error',
         signal: AbortSignal.timeout(PROCESSOR_TIMEOUT_MS),

@@ -1,7 +1,7 @@
 import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domain/rules/decimal.js';
 import { formatUsd } from '../domain/rules/money.js';
 import type { AssetCode, Confirmations } from '../domain/rules/top-up-assets.js';
-import { createAsk } from './ask-processor.js';
+import { createAsk, type MoreHeaders } from './ask-processor.js';
 import {
   type CallbackHeaders,
   type PaymentProcessor,
@@ -39,10 +39,15 @@ export interface BtcpayOptions {
   /** Of the webhook. */
   secret: string;
   confirmations: Confirmations;
+  moreHeaders: MoreHeaders;
 }
 
-export function createBtcpay({ url, key, store, secret, confirmations }: BtcpayOptions): PaymentProcessor {
-  const ask = createAsk(`${url}/api/v1/stores/${encodeURIComponent(store)}`, { authorization: `token ${key}` });
+export function createBtcpay({ url, key, store, secret, confirmations, moreHeaders }: BtcpayOptions): PaymentProcessor {
+  const ask = createAsk(
+    `${url}/api/v1/stores/${encodeURIComponent(store)}`,
+    { authorization: `token ${key}` },
+    moreHeaders,
+  );
   const askFor = async (path: string, body?: object): Promise<unknown> => {
     const answer = await ask(path, body && { method: 'POST', body });
     if (answer.status === 200) return answer.body;

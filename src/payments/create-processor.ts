@@ -1,5 +1,6 @@
 import type { Instant } from '../domain/rules/time.js';
 import type { Confirmations } from '../domain/rules/top-up-assets.js';
+import type { MoreHeaders } from './ask-processor.js';
 import { createBtcpay } from './btcpay.js';
 import type { PaymentProcessor } from './processor.js';
 import { createShkeeper } from './shkeeper.js';
@@ -11,6 +12,7 @@ export interface ProcessorSettings {
   paymentsSecret: string | null;
   paymentsStore: string | null;
   topUpConfirmations: Confirmations;
+  moreHeaders: MoreHeaders;
 }
 
 /** The processor that the operator chose. */
@@ -19,13 +21,14 @@ export function createProcessor(
   callbackUrl: string,
   now: () => Instant,
 ): PaymentProcessor {
-  const { payments, paymentsUrl: url, paymentsKey: key, topUpConfirmations: confirmations } = settings;
-  if (payments === 'shkeeper') return createShkeeper({ url, key, callbackUrl, now });
+  const { payments, paymentsUrl: url, paymentsKey: key, topUpConfirmations: confirmations, moreHeaders } = settings;
+  if (payments === 'shkeeper') return createShkeeper({ url, key, callbackUrl, now, moreHeaders });
   return createBtcpay({
     url,
     key,
     store: settings.paymentsStore!,
     secret: settings.paymentsSecret!,
     confirmations,
+    moreHeaders,
   });
 }

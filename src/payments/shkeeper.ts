@@ -2,7 +2,7 @@ import { isDecimal, microOf, tidyDecimal } from '../domain/rules/decimal.js';
 import { formatUsd } from '../domain/rules/money.js';
 import type { Instant } from '../domain/rules/time.js';
 import type { AssetCode } from '../domain/rules/top-up-assets.js';
-import { createAsk } from './ask-processor.js';
+import { createAsk, type MoreHeaders } from './ask-processor.js';
 import {
   type CallbackHeaders,
   type InvoiceOf,
@@ -56,10 +56,11 @@ export interface ShkeeperOptions {
   key: string;
   callbackUrl: string;
   now(): Instant;
+  moreHeaders: MoreHeaders;
 }
 
-export function createShkeeper({ url, key, callbackUrl, now }: ShkeeperOptions): PaymentProcessor {
-  const ask = createAsk(`${url}/api/v1`, { 'X-Shkeeper-Api-Key': key });
+export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: ShkeeperOptions): PaymentProcessor {
+  const ask = createAsk(`${url}/api/v1`, { 'X-Shkeeper-Api-Key': key }, moreHeaders);
   const askFor = async (path: string, body?: object): Promise<Json> => {
     const answer = await ask(path, body && { method: 'POST', body });
     if (!isObject(answer.body)) throw new ProcessorUnavailable(`${path}: HTTP ${answer.status}, no object`);

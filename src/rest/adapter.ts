@@ -22,6 +22,8 @@ export interface RestHooks {
   key: RequestHandler;
   rateLimit: RequestHandler;
   readBody: RequestHandler;
+  /** Runs the prepared operation of a route. */
+  run<T>(operationId: string, run: () => T): T;
   /** The same context as for a GraphQL request. */
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
@@ -69,7 +71,7 @@ function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): 
   return async (request, response) => {
     const variableValues = readInputs(route, request);
     const contextValue = await hooks.contextOf(request, response);
-    const { data, errors } = await query(undefined, contextValue, variableValues);
+    const { data, errors } = await hooks.run(route.operationId, () => query(undefined, contextValue, variableValues));
     if (errors !== undefined) throw errors[0]!;
     const result = data!.result;
     if (result === null) throw new RestRefusal('not_found', 'no such instance');

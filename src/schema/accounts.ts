@@ -3,6 +3,7 @@ import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
 import { topUpsUnderWay } from '../domain/topups/top-ups.js';
 import { type AccountChange, accountChanges } from '../domain/updates/change-streams.js';
+import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
@@ -36,18 +37,8 @@ const Account = builder.objectRef<AccountState>('Account').implement({
       type: 'USD',
       description: 'The sum of all GPU and disk rates paid now, in USD per hour.',
     }),
-    exhaustsAt: t.expose('exhaustsAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When credit runs out at the present burn, or ran out: all running instances stop then. Null when it never will.',
-    }),
-    diskDeleteAt: t.expose('diskDeleteAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When instances are destroyed unless credit is added before: the end of the grace period after exhaustsAt.',
-    }),
+    exhaustsAt: t.expose('exhaustsAt', EXHAUSTS_AT),
+    diskDeleteAt: t.expose('diskDeleteAt', DISK_DELETE_AT),
     topUpsUnderWay: t.field({
       type: [TopUpType],
       description:

@@ -4,6 +4,20 @@ import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
 
+export const EXHAUSTS_AT = {
+  type: 'DateTime',
+  nullable: true,
+  description:
+    'When credit runs out at the present burn, or ran out: all running instances stop then. Null when it never will.',
+} as const;
+
+export const DISK_DELETE_AT = {
+  type: 'DateTime',
+  nullable: true,
+  description:
+    'When instances are destroyed unless credit is added before: the end of the grace period after exhaustsAt.',
+} as const;
+
 const BalanceType = builder.objectRef<Balance>('Balance').implement({
   description: "The account's credit and spend, accurate to the second.",
   fields: (t) => ({
@@ -17,18 +31,8 @@ const BalanceType = builder.objectRef<Balance>('Balance').implement({
       type: 'USD',
       description: 'The sum of all GPU and disk rates paid now, in USD per hour: how fast the balance falls.',
     }),
-    exhaustsAt: t.expose('exhaustsAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When credit runs out at the present burn, or ran out: all running instances stop then. Null when it never will.',
-    }),
-    diskDeleteAt: t.expose('diskDeleteAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When instances are destroyed unless credit is added before: the end of the grace period after exhaustsAt.',
-    }),
+    exhaustsAt: t.expose('exhaustsAt', EXHAUSTS_AT),
+    diskDeleteAt: t.expose('diskDeleteAt', DISK_DELETE_AT),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that all of it is of.' }),
   }),
 });

@@ -1,7 +1,8 @@
-import { prismaConnectionHelpers } from '@pothos/plugin-prisma';
+import { formatPrismaCursor, prismaConnectionHelpers, queryFromInfo } from '@pothos/plugin-prisma';
 import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
 import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
+import { instanceHistory, MOST_LOOKED_THROUGH } from '../domain/instances/instance-history.js';
 import {
   act,
   activeInstances,
@@ -10,7 +11,6 @@ import {
   earlyExitCostOf,
   findInstance,
   type InstanceRow,
-  instanceHistory,
   type Outcome,
   reservedUntilOf,
   type Usage,
@@ -218,6 +218,26 @@ export const InstanceType = builder.prismaObject('Instance', {
   }),
 });
 
+/** Pages by position, whatever is filtered. */
+const historyPages = prismaConnectionHelpers(builder, InstanceType, {
+  cursor: 'accountId_sequence',
+  // This account's cursors only: another account's would disclose how many instances it has had.
+  maxSize: pageLimit((context) => new RegExp(`^GPC:T:\\["S:${accountOf(context)}","N:\\d{1,9}"\\]$`)),
+});
+
+const InstanceFilterInput = builder.inputType('InstanceFilterInput', {
+  description:
+    'What instances must be, all of which must be met. A field that is left out, null or an empty list requires nothing.',
+  fields: (t) => ({
+    statuses: t.field({ type: [InstanceStatus], ...fromField(fields.statuses) }),
+    stopReasons: t.field({ type: [StopReason], ...fromField(fields.stopReasons) }),
+    gpus: t.stringList(fromField(fields.gpus)),
+    modes: t.field({ type: [PricingMode], ...fromField(fields.modes) }),
+    createdFrom: t.field({ type: 'DateTime', description: 'Rented in this second or later.' }),
+    createdTo: t.field({ type: 'DateTime', description: 'Rented before this second.' }),
+  }),
+});
+
 const DeployInput = builder.inputType('DeployInput', {
   description: 'What to rent.',
   fields: (t) => ({
@@ -246,16 +266,31 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
     resolve: (query, _root, { id }, context) => findInstance(context.deps, accountOf(context), id, query),
   }),
-  instanceHistory: t.prismaConnection(
+  instanceHistory: t.connection(
     {
-      type: 'Instance',
+      type: InstanceType,
       ...NEEDS_KEY,
-      cursor: 'accountId_sequence',
-      // This account's cursors only: another account's would disclose how many instances it has had.
-      maxSize: pageLimit((context) => new RegExp(`^GPC:T:\\["S:${accountOf(context)}","N:\\d{1,9}"\\]$`)),
       nullable: true,
-      description: 'Every instance of the account, destroyed ones included, newest first. Needs an API key.',
-      resolve: (query, _root, _args, context) => instanceHistory(context.deps, accountOf(context), query),
+      description: `Every instance of the account, destroyed ones included, newest first. With a filter a page looks through ${MOST_LOOKED_THROUGH} instances at most: it may hold fewer entries than asked for, or none, though hasNextPage is true; endCursor then leads on. Needs an API key.`,
+      args: { filter: t.arg({ type: InstanceFilterInput, description: 'Which instances; by default all.' }) },
+      resolve: async (_root, { filter, ...args }, context, info) => {
+        const accountId = accountOf(context);
+        const { take, cursor } = historyPages.getQuery(args, context, () => true);
+        const { instances, lookedTo } = await instanceHistory(
+          context.deps,
+          accountId,
+          {
+            ...queryFromInfo({ context, info, path: ['edges', 'node'] }),
+            position: cursor?.accountId_sequence?.sequence ?? null,
+            take: take!,
+          },
+          filter,
+        );
+        const page = historyPages.resolve(instances, args, context, undefined);
+        if (lookedTo === null) return page;
+        const edge = formatPrismaCursor({ accountId, sequence: lookedTo }, ['accountId', 'sequence']);
+        return { ...page, pageInfo: cutShort(page.pageInfo, { edge, isBackwards: take! < 0 }) };
+      },
     },
     { name: 'InstanceConnection', description: 'A page of instances.' },
     { name: 'InstanceEdge', description: 'An instance on a page.' },
@@ -298,6 +333,16 @@ builder.subscriptionFields((t) => ({
     resolve: (instance) => instance,
   }),
 }));
+
+/** Leads on from where the search ended. An entry's own cursor does, where there is one. */
+function cutShort<Info extends { startCursor: string | null; endCursor: string | null }>(
+  info: Info,
+  { edge, isBackwards }: { edge: string; isBackwards: boolean },
+) {
+  return isBackwards
+    ? { ...info, hasPreviousPage: true, startCursor: info.startCursor ?? edge }
+    : { ...info, hasNextPage: true, endCursor: info.endCursor ?? edge };
+}
 
 export function answer(context: GatewayContext, { instance, replayed }: Outcome): Outcome['instance'] {
   if (replayed) context.onReplayed();

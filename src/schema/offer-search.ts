@@ -1,6 +1,12 @@
 import { fields } from '../domain/fields.js';
 import { deployBest } from '../domain/inventory/deploy-best.js';
-import { type OfferSort as OfferSortName, positionOf, searchOffers } from '../domain/inventory/offer-search.js';
+import {
+  type OfferedModel,
+  type OfferSort as OfferSortName,
+  offeredModels,
+  positionOf,
+  searchOffers,
+} from '../domain/inventory/offer-search.js';
 import type { OfferPosition } from '../domain/rules/offer-order.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
@@ -59,6 +65,14 @@ const DeployBestInput = builder.inputType('DeployBestInput', {
   }),
 });
 
+const OfferedModelType = builder.objectRef<OfferedModel>('OfferedModel').implement({
+  description: 'A GPU model among the offers that match a filter.',
+  fields: (t) => ({
+    gpu: t.exposeID('gpu', { description: 'Slug of the model.' }),
+    gpus: t.exposeInt('gpus', { description: 'GPUs of all its offers that match.' }),
+  }),
+});
+
 builder.queryFields((t) => ({
   offerSearch: t.connection(
     {
@@ -82,6 +96,7 @@ builder.queryFields((t) => ({
         });
         const edges = offers.map((node) => ({ node, cursor: cursor(sort, positionOf(node)) }));
         return {
+          filter,
           totalCount: total,
           edges,
           pageInfo: {
@@ -100,6 +115,11 @@ builder.queryFields((t) => ({
         totalCount: f.int({
           description: 'Offers that match, on all pages.',
           resolve: ({ totalCount }) => totalCount,
+        }),
+        models: f.field({
+          type: [OfferedModelType],
+          description: 'The GPU models of the offers that match, on all pages, by slug.',
+          resolve: ({ filter }, _args, { deps }) => offeredModels(deps, filter),
         }),
       }),
     },

@@ -1,5 +1,6 @@
 import { findGpuModel } from '../domain/inventory/catalogue.js';
-import { type GpuPrice, type PastPrice, type PriceSheet, priceHistory, priceSheet } from '../domain/market/pricing.js';
+import type { GpuPrice, PriceSheet } from '../domain/market/price-sheet.js';
+import { type PastPrice, priceHistory, priceSheet } from '../domain/market/pricing.js';
 import { type RecheckTimes, recheckTimes } from '../domain/market/recheck.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { PRICE_RULE } from '../domain/rules/price-rule.js';

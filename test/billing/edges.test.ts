@@ -4,13 +4,13 @@ import { audit } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { settleDue } from '../../src/domain/billing/settlement.js';
 import { statement } from '../../src/domain/billing/statement.js';
+import { instanceHistory } from '../../src/domain/instances/instance-history.js';
 import {
   act,
   activeInstances,
   deploy,
   earlyExitCostOf,
   findInstance,
-  instanceHistory,
   listInstances,
   reservedUntilOf,
   usageOf,
@@ -260,7 +260,10 @@ describe('running dry', () => {
   test.each<[string, (accountId: string, id: string) => Promise<unknown>]>([
     ['the instance', look],
     ['the active instances', async (account) => (await activeInstances(domain, account))[0]],
-    ['the history', async (account) => (await instanceHistory(domain, account, { take: 1 }))[0]],
+    [
+      'the history',
+      async (account) => (await instanceHistory(domain, account, { position: null, take: 1 })).instances[0],
+    ],
     ['the operator', async (account) => (await listInstances(domain, account))[0]],
     ['the operator, of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
   ])('is seen by the first who reads: %s', async (_name, read) => {

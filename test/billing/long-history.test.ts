@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rebuildAccount } from '../../src/domain/accounts/accounts.js';
 import { audit } from '../../src/domain/billing/audit.js';
+import { spendByDay } from '../../src/domain/billing/spend-by-day.js';
 import { statement } from '../../src/domain/billing/statement.js';
 import { shownSpend } from '../../src/domain/rules/money.js';
+import { dateOf, dateOfDay, formatDay, instantOf } from '../../src/domain/rules/time.js';
 import type { Renter } from '../support/gateway.js';
 import { giveHistory } from '../support/long-history.js';
 import { rowsTouched } from '../support/rows-touched.js';
@@ -224,6 +226,23 @@ describe('a statement', () => {
     expect((await period()).lines.length).toBeGreaterThanOrEqual(50);
     // A history of this length has 3,000 instances, 9,000 intervals and as many ledger entries.
     expect(await touchedBy(period)).toBeLessThanOrEqual(3_500);
+  });
+
+  it.each([
+    ['near the end', 3n],
+    ['in the midst', 12n],
+    ['at the beginning', 24n],
+  ])('by day says the same, and reads what is near that day: %s', async (_name, daysAgo) => {
+    const day = formatDay(dateOf(service.clock.now() - daysAgo * DAY));
+    const first = instantOf(dateOfDay(day));
+    const to = first + DAY;
+    const byDay = () => spendByDay(service.deps, renter.accountId, { from: day, to: day });
+    const { lines } = await read(first, to);
+    const { total, instances } = await byDay();
+    expect(instances.length).toBeGreaterThan(0);
+    expect(total).toBe(lines.reduce((sum, { amount }) => sum + amount, 0n));
+    // The days of each interval count as rows too.
+    expect(await touchedBy(byDay)).toBeLessThanOrEqual(8_000);
   });
 
   it('begins at checkpoints that the audit recomputes, and that a rebuilt account makes anew', async () => {

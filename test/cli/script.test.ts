@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { openWire, refusal, type Wire } from '../client/wire.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, run } from '../support/process.js';
@@ -9,6 +10,7 @@ import { type Service, startService } from '../support/service.js';
 import { GPU, gpu, readable } from './gpu.js';
 
 const WITHOUT_SCRIPT = !String(spawnSync('script', ['--version']).stdout).includes('util-linux');
+const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
 const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
 
 let service: Service;
@@ -248,7 +250,7 @@ describe('exit codes', () => {
     const { code, stdout } = await gpu(['--help'], env);
     expect(code).toBe(0);
     await expect(stdout).toMatchFileSnapshot(join(SNAPSHOTS, 'help.txt'));
-    expect(await gpu(['--version'], env)).toMatchObject({ code: 0, stdout: '1.0.0\n' });
+    expect(await gpu(['--version'], env)).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
   it('0: a reader that left early is no fault', async () => {

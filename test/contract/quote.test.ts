@@ -89,6 +89,8 @@ describe('quote', () => {
     const account = (await renter.graphql('{ balance { burnPerHour } }')).body.data.balance;
     // The rate of the instance that yields is paid no longer; its disk is.
     expect(own.account.burnPerHour).toBeCloseTo(account.burnPerHour + own.totalPriceHr - held.priceHr, 6);
+    // The disk of the one that yields stays, at the size that both have unless they say another.
+    expect(own.freeDiskGb).toBe(1_000 - own.diskGb);
     await act(held.id, 'DESTROY');
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../../src/database/migrate.js';
 
@@ -122,6 +122,60 @@ describe('applying', () => {
     await applyMigrations(url, directory);
     expect(await query(url, 'SELECT utc FROM t')).toEqual([{ utc: true }]);
   });
+});
+
+describe('beside traffic', () => {
+  async function connect(): Promise<Client> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    return client;
+  }
+
+  it('makes way, again and again, for those who wait behind it while a long reader keeps it from a table', async () => {
+    write('1_first', 'CREATE TABLE t (n int)');
+    await applyMigrations(url, directory);
+    write('2_second', 'ALTER TABLE t ADD COLUMN m int');
+    const [longReader, other] = [await connect(), await connect()];
+    await longReader.query('BEGIN; SELECT FROM t');
+    const migrating = applyMigrations(url, directory);
+    const waiting = `SELECT FROM pg_stat_activity WHERE application_name = 'migrations' AND wait_event_type = 'Lock'
+      AND datname = current_database()`;
+    await expect.poll(async () => (await other.query(waiting)).rowCount, { timeout: 20_000 }).toBe(1);
+    // Answered while the long reader still reads.
+    await other.query('SELECT FROM t');
+    await longReader.query('COMMIT');
+    expect(await migrating).toEqual(['2_second']);
+  });
+
+  it('makes an index concurrently, by several that start at once', async () => {
+    write('1_first', 'CREATE TABLE t (n int); INSERT INTO t SELECT generate_series(1, 1000)');
+    write('2_second', '-- On a big table.\nCREATE INDEX CONCURRENTLY "t_n" ON "t" ("n");\n');
+    write('3_third', 'CREATE TABLE u (n int)');
+    const runs = await Promise.all([1, 2, 3, 4].map(() => applyMigrations(url, directory)));
+    expect(runs.map((run) => run.length).sort()).toEqual([0, 0, 0, 3]);
+    expect(await query(url, VALID)).toEqual([{ valid: true }]);
+    await withEngine(url, async (engine, migrationsList) =>
+      expect(await engine.applyMigrations({ migrationsList, filters })).toEqual({ appliedMigrationNames: [] }),
+    );
+  });
+
+  it('begins an index anew that was broken off', async () => {
+    write('1_first', 'CREATE TABLE t (n int); INSERT INTO t VALUES (1), (1)');
+    write('2_second', 'CREATE UNIQUE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
+    await expect(applyMigrations(url, directory)).rejects.toThrow(
+      /^Migration 2_second failed: could not create unique/,
+    );
+    expect(await query(url, VALID)).toEqual([{ valid: false }]);
+    await query(url, 'DELETE FROM t');
+    expect(await applyMigrations(url, directory)).toEqual(['2_second']);
+    expect(await query(url, VALID)).toEqual([{ valid: true }]);
+    expect(await applyMigrations(url, directory)).toEqual([]);
+    const records = `SELECT count(*)::int AS n FROM _prisma_migrations WHERE migration_name = '2_second'`;
+    expect(await query(url, records)).toEqual([{ n: 1 }]);
+  });
+
+  const VALID = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 't_n'::regclass`;
 });
 
 describe('refusing', () => {

@@ -13,7 +13,9 @@ import { heardByAll, startService } from '../support/service.js';
 import { WireAgent } from '../support/wire-agent.js';
 
 const MACHINES = 3;
-const KILLS = 10;
+/** Kills of one gateway, and gateways, each with a database of its own: most of the time nothing but the clock goes on. */
+const KILLS = 5;
+const GATEWAYS = 2;
 
 afterAll(cleanUp);
 
@@ -88,9 +90,16 @@ interface Undelivered {
 }
 
 describe('a gateway', () => {
-  test(`killed between the return of a machine and the booking, ${KILLS} times, loses and doubles nothing`, {
+  const times = KILLS * GATEWAYS;
+  test(`killed between the return of a machine and the booking, ${times} times, loses and doubles nothing`, {
     timeout: 240_000,
   }, async () => {
+    const unbooked = await Promise.all(Array.from({ length: GATEWAYS }, killAgainAndAgain));
+    expect(Math.max(...unbooked)).toBeGreaterThan(0);
+  });
+
+  /** Returns how many outages were not booked yet when it was killed. */
+  async function killAgainAndAgain(): Promise<number> {
     const url = await createTestDatabase();
     const env = { DATABASE_URL: url, LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
     let gateway = await startProcess(env);
@@ -142,13 +151,13 @@ describe('a gateway', () => {
       gateway = await startProcess(env);
       await allReport();
     }
-    expect(unbooked).toBeGreaterThan(0);
     await expect.poll(open, { timeout: 20_000, interval: 200 }).toEqual([]);
 
     expect(await booked(url)).toEqual(await undelivered(url));
     expect((await admin(['audit'], env)).stdout).toContain('no difference');
     await gateway.end();
-  });
+    return unbooked;
+  }
 });
 
 /** Seconds given back by the ledger, of each instance. */

@@ -9,6 +9,7 @@ import { creditAccount, resumeAccount, suspendAccount } from '../../src/domain/a
 import { createApiKey, revokeApiKey } from '../../src/domain/accounts/api-keys.js';
 import { createDeps } from '../../src/domain/deps.js';
 import { act, deploy, operatorAct } from '../../src/domain/instances/instances.js';
+import { OfferIndex } from '../../src/domain/inventory/offer-index.js';
 import { balanceChanges, instanceChanges, offerChanges } from '../../src/domain/updates/change-streams.js';
 import {
   MAX_STREAMS_PER_ACCOUNT,
@@ -391,6 +392,12 @@ describe('over HTTP', () => {
   });
 });
 
+interface Sheet {
+  data: { slug: string; pricePerGpuHour: { onDemand: number } }[];
+}
+
+const priceOf = ({ data }: Sheet, gpu: string) => data.find(({ slug }) => slug === gpu)!.pricePerGpuHour.onDemand;
+
 describe('how many are open', () => {
   async function openAtOnce(count: number, query: string, options: Subscribing): Promise<EventStream[]> {
     const streams = await Promise.all(Array.from({ length: count }, () => subscribe(here.address, query, options)));
@@ -522,6 +529,43 @@ describe('how many are open', () => {
       expect(ids[0]).toContain(machine);
       // Each stream looks whether the list differs; what `regionInfo` reads is read for one of them.
       expect(current.mock.calls.length).toBeLessThan(3 * (streams.length + ids[0]!.length));
+      current.mockRestore();
+    });
+
+    it('tells a new price sheet to a hundred streams, with a key and without, made once', async () => {
+      const query =
+        'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
+      const ann = await behind.renter();
+      const streams: EventStream[] = [];
+      const opened = async (options: Subscribing) => {
+        const stream = await subscribe(behind.address, query, options);
+        open.push(stream);
+        streams.push(stream);
+        expect((await stream.next()).marketSnapshot).not.toBe('2026-11-22');
+      };
+      for (let visitor = 0; visitor < 90; visitor += 1) {
+        await opened({ headers: { 'x-forwarded-for': `198.51.100.${visitor}` } });
+      }
+      for (let tab = 0; tab < MAX_STREAMS_PER_ACCOUNT; tab += 1) await opened({ key: ann.key });
+
+      const { inventory } = behind.deps;
+      const models = (await inventory.current()).catalogue.gpuModels.length;
+      const counted = vi.spyOn(OfferIndex.prototype, 'availableGpus');
+      const current = vi.spyOn(inventory, 'current');
+      await behind.publish('2026-11-22', { 'h100-sxm': 4.56 });
+      // The two rows that a sheet is made of may be told one after the other.
+      const texts = await Promise.all(
+        streams.map(async (stream) => {
+          let sheet = await stream.next();
+          while (priceOf(sheet, 'h100-sxm') !== 4.56) sheet = await stream.next();
+          return JSON.stringify(sheet);
+        }),
+      );
+      expect(new Set(texts).size).toBe(1);
+      // What a sheet counts and what its models read, for a few events and not for each of a hundred streams.
+      expect(counted.mock.calls.length).toBeLessThanOrEqual(5 * models);
+      expect(current.mock.calls.length).toBeLessThanOrEqual(5 * (models + 3 * streams.length));
+      counted.mockRestore();
       current.mockRestore();
     });
   });

@@ -143,6 +143,23 @@ describe('offerSearch', () => {
     expect(part || /no-such-model|null|\[\]/.test(JSON.stringify(filter))).toBe(true);
   });
 
+  it.each([
+    ...FILTERS,
+    [{ gpus: ['rtx-3060'], includePreemptible: true }, ({ gpu, held }) => gpu === 'rtx-3060' && held !== 'ON_DEMAND'],
+  ] as typeof FILTERS)('counts the GPUs of each model, by %j', async (filter, fits) => {
+    const ids = new Set(expected(fits, 'PRICE', filter.includePreemptible === true));
+    const counts = new Map<string, number>();
+    for (const { id, gpu, num_gpus } of machines) {
+      if (ids.has(id)) counts.set(gpu, (counts.get(gpu) ?? 0) + num_gpus);
+    }
+    const query =
+      'query ($filter: OfferFilterInput) { offerSearch(filter: $filter, first: 1) { models { gpu gpus } } }';
+    const { body } = await service.anyone.graphql(query, { filter });
+    expect(body.errors).toBeUndefined();
+    const models: { gpu: string; gpus: number }[] = body.data.offerSearch.models;
+    expect(models.map(({ gpu, gpus }) => [gpu, gpus])).toEqual([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+
   it('shows what an interruptible instance holds only when asked', async () => {
     const filter = { gpus: ['rtx-3060'] };
     const isModel = ({ gpu }: Machine) => gpu === 'rtx-3060';

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { extract, type Header, pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RestoreRefused, restore } from '../../src/database/embedded/restore.js';
@@ -21,10 +23,29 @@ import {
   startProcess,
 } from '../support/process.js';
 
-const RENTERS = 8;
-const KILLS = 10;
+/** `BACKUP_KILLS=20 BACKUP_RENTERS=24` is the long form (docs/operating.md). */
+const RENTERS = Number(process.env.BACKUP_RENTERS ?? 2);
+const KILLS = Number(process.env.BACKUP_KILLS ?? 3);
+/** Printed, to have the same moments again. */
+const SEED = Number(process.env.BACKUP_SEED ?? Date.now() % 1_000_000);
+const random = xoroshiro128plus(SEED);
+/** The result is in place; before that progress is a share of it. */
+const DONE = 2;
+const IF_THERE = { throwIfNoEntry: false } as const;
 /** Enough for PostgreSQL to throw away what a backup needs, were it not told to keep it. */
 const SWITCHES = 8;
+
+const keyOf = (n: number) => `gpu_live_${n.toString(16).padStart(40, '0')}`;
+/** Accounts with credit and a key: one for each renter, because the writes of one account take turns. */
+const RENTERS_SQL = `
+  with renter as (select 'acc-' || lpad(to_hex(n), 16, '0') as id, 'gpu_live_' || lpad(to_hex(n), 40, '0') as key,
+      date_trunc('second', now()) as at from generate_series(1, $1::int) n),
+    made as (insert into account (id, name, created_at, settled_at, credit_units)
+      select id, 'Renter', at, at, 3600000000000 from renter),
+    credited as (insert into ledger_entry (id, account_id, kind, units, at)
+      select 'credit-' || id, id, 'CREDIT', 3600000000000, at from renter)
+  insert into api_key (id, account_id, hash, prefix, last_four, created_at)
+  select 'key-' || id, id, sha256(convert_to(key, 'UTF8')), 'gpu_live_', right(key, 4), at from renter`;
 
 afterAll(cleanUp);
 
@@ -33,10 +54,14 @@ interface File {
   bytes: Buffer;
 }
 
-async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
-  const startedAt = performance.now();
-  const result = await work();
-  return [result, performance.now() - startedAt];
+/** What a folder holds, in all its folders; what goes meanwhile counts or not. */
+function entriesOf(directory: string): number {
+  try {
+    return readdirSync(directory, { recursive: true }).length;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
 }
 
 async function unpacked(file: string): Promise<File[]> {
@@ -63,12 +88,12 @@ async function packed(files: readonly File[]): Promise<Buffer> {
   return gzipSync(Buffer.concat(chunks), { level: 0 });
 }
 
-/** All instances that ever were, whatever became of them. */
-async function instancesOf(dataDir: string): Promise<Set<string>> {
+/** All instances that ever were, and what became of them. */
+async function instancesOf(dataDir: string): Promise<Map<string, string>> {
   const gateway = await startProcess({ DATA_DIR: dataDir });
-  const rows = await query(await embeddedUrl(dataDir), 'select id from instance');
+  const rows = await query(await embeddedUrl(dataDir), 'select id, status from instance');
   await gateway.end();
-  return new Set(rows.map(({ id }) => id as string));
+  return new Map(rows.map(({ id, status }) => [id as string, status as string]));
 }
 
 describe('a backup', () => {
@@ -77,66 +102,140 @@ describe('a backup', () => {
   const env: Env = { DATA_DIR: dataDir, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'warn' };
   const file = join(backups, 'gateway.tar.gz');
   let gateway: GatewayProcess;
-  let renter: Renter;
-  const acknowledged: string[] = [];
-  let isRenting = true;
+  let url: string;
+  /** What the service has answered of each instance last: `running`, then `destroyed`. */
+  const acknowledged = new Map<string, string>();
+  let isRenting = false;
   let renting: Promise<unknown> = Promise.resolve();
 
-  async function rentAgainAndAgain(machineId: string): Promise<void> {
+  async function rentAgainAndAgain(renter: Renter, machineId: string): Promise<void> {
     while (isRenting) {
       const deployed = await renter.rest('POST', '/instances', { machine_id: machineId, disk_gb: 10 });
       if (deployed.status !== 201) throw new Error(JSON.stringify(deployed.body));
-      await renter.rest('DELETE', `/instances/${deployed.body.id}`);
-      acknowledged.push(deployed.body.id);
+      const { id } = deployed.body;
+      acknowledged.set(id, 'RUNNING');
+      const destroyed = await renter.rest('DELETE', `/instances/${id}`);
+      if (destroyed.status !== 200) throw new Error(JSON.stringify(destroyed.body));
+      acknowledged.set(id, 'DESTROYED');
     }
   }
 
+  async function beginRenting(): Promise<void> {
+    const { body } = await client(gateway.address).rest('GET', `/offers?limit=${RENTERS}`);
+    await query(url, RENTERS_SQL, [RENTERS]);
+    isRenting = true;
+    renting = Promise.all(
+      body.data.map(({ machine_id: id }: { machine_id: string }, index: number) =>
+        rentAgainAndAgain(client(gateway.address, keyOf(index + 1)), id),
+      ),
+    );
+    renting.catch(() => {});
+  }
+
+  /** Kills the command at a random moment of the `kill`-th part of its work, the last time when `progress` says DONE. */
+  async function killed(args: string[], where: Env, kill: number, progress: () => number): Promise<void> {
+    const moment = kill === KILLS - 1 ? DONE : (kill + uniformInt(random, 0, 999) / 1_000) / (KILLS - 1);
+    const program = run([ADMIN, ...args], where);
+    let hasEnded = false;
+    const ended = program.ended.finally(() => {
+      hasEnded = true;
+    });
+    while (!hasEnded && progress() < moment) await sleep(1);
+    program.signal('SIGKILL');
+    await ended;
+  }
+
   beforeAll(async () => {
+    console.info(`BACKUP_SEED=${SEED} for the same moments of ${KILLS} kills`);
     gateway = await startProcess(env);
-    const account = await adminJson(['account', 'create', '--name', 'Renter', '--credit', '1000'], env);
-    const { api_key: key } = await adminJson(['key', 'create', '--account', account.id], env);
-    renter = client(gateway.address, key);
+    url = await embeddedUrl(dataDir);
+    await beginRenting();
   });
   afterAll(() => gateway.end());
 
-  it('that is killed leaves the one before it', async () => {
-    const [exit, tookMs] = await timed(() => admin(['backup', file], env));
+  it('that is killed leaves the one before it, and nothing of its own in the server', async () => {
+    const exit = await admin(['backup', file], env);
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^wrote .*, \d+\.\d MB\n$/)]);
-    const digest = () => createHash('sha256').update(readFileSync(file)).digest('hex');
+    const seen = { old: 0, new: 0, parts: 0 };
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const before = digest();
-      const program = run([ADMIN, 'backup', file], env);
-      await sleep((tookMs * (kill + Math.random())) / KILLS);
-      program.signal('SIGKILL');
-      const { code } = await program.ended;
-      // Whole, also where it was done before the signal came.
-      if (code === 0 || digest() !== before) await expect(unpacked(file)).resolves.toBeDefined();
-      else expect(digest()).toBe(before);
+      const before = statSync(file);
+      const parts = () => readdirSync(backups).filter((name) => name.includes('.part-'));
+      await killed(['backup', file], env, kill, () => {
+        if (statSync(file).ino !== before.ino) return DONE;
+        const [part] = parts();
+        return (part === undefined ? 0 : (statSync(join(backups, part), IF_THERE)?.size ?? 0)) / before.size;
+      });
+      if (parts().length > 0) seen.parts += 1;
+      if (statSync(file).ino === before.ino) {
+        seen.old += 1;
+        expect(statSync(file).mtimeMs).toBe(before.mtimeMs);
+      } else {
+        seen.new += 1;
+        await expect(unpacked(file)).resolves.toBeDefined();
+      }
     }
+    console.info(`killed while backing up: ${JSON.stringify(seen)}`);
+    expect(Math.min(seen.old, seen.parts)).toBeGreaterThan(0);
+    // Neither a base backup under way nor log that is kept for one.
+    const left = `select (select count(*) from pg_stat_progress_basebackup) + (select count(*) from pg_replication_slots) as n`;
+    await expect.poll(async () => (await query(url, left))[0]!.n, { timeout: 30_000 }).toBe('0');
     expect((await admin(['backup', file], env)).code).toBe(0);
     expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 
+  it('taken among rentals holds all that was acknowledged before it began, and its audit is clean', async () => {
+    await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(50);
+    const before = new Map(acknowledged);
+    const startedAt = performance.now();
+    const backup = admin(['backup', file, '--max-rate', '16000', '--json'], env);
+    for (let count = 0; count < SWITCHES; count += 1) {
+      await query(url, 'select pg_switch_wal()');
+      await query(url, 'checkpoint');
+    }
+    const { code, stdout, stderr } = await backup;
+    const seconds = (performance.now() - startedAt) / 1_000;
+    isRenting = false;
+    await renting;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toEqual({ file, bytes: readFileSync(file).length });
+    const rented = acknowledged.size - before.size;
+    console.info(`${rented} rentals in ${seconds.toFixed(1)} s of backup: ${(rented / seconds).toFixed(0)} a second`);
+    expect(rented).toBeGreaterThan(0);
+
+    const restored = join(folder(), 'restored');
+    const restoring = await admin(['restore', file, '--json'], { DATA_DIR: restored });
+    const { findings, ...counted } = JSON.parse(restoring.stdout);
+    expect([findings, counted.instances >= before.size, restoring.code]).toEqual([[], true, 0]);
+    const there = await instancesOf(restored);
+    // What was running may have been destroyed before the backup ended.
+    const differs = ([id, status]: [string, string]) => there.get(id) !== status && there.get(id) !== 'DESTROYED';
+    expect([...before].filter(differs)).toEqual([]);
+  });
+
   it('whose restoring is killed leaves nothing, or all of it', async () => {
-    let target = join(folder(), 'restored');
-    const [exit, tookMs] = await timed(() => admin(['restore', file], { DATA_DIR: target }));
-    expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^restored to .*\n.*: no difference\n$/)]);
-    target = join(folder(), 'restored');
-    const seen = { nothing: 0, all: 0 };
+    const target = join(folder(), 'restored');
+    const where = { DATA_DIR: target };
+    const files = (await unpacked(file)).length;
+    const seen = { nothing: 0, all: 0, parts: 0 };
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const program = run([ADMIN, 'restore', file], { DATA_DIR: target });
-      await sleep((tookMs * (kill + Math.random())) / KILLS);
-      program.signal('SIGKILL');
-      await program.ended;
+      rmSync(join(target, 'postgres'), { recursive: true, force: true });
+      await killed(['restore', file], where, kill, () => {
+        if (!existsSync(target)) return 0;
+        return existsSync(join(target, 'postgres')) ? DONE : entriesOf(target) / files;
+      });
+      if (existsSync(target) && readdirSync(target).some((name) => name.startsWith('postgres.new-'))) seen.parts += 1;
       if (!existsSync(join(target, 'postgres'))) seen.nothing += 1;
       else {
         seen.all += 1;
-        expect((await adminJson(['audit'], { DATA_DIR: target })).findings).toEqual([]);
-        target = join(folder(), 'restored');
+        expect((await adminJson(['audit'], where)).findings).toEqual([]);
       }
     }
     console.info(`killed while restoring: ${JSON.stringify(seen)}`);
-    expect(seen.nothing).toBeGreaterThan(0);
+    expect(Math.min(seen.nothing, seen.parts)).toBeGreaterThan(0);
+    rmSync(join(target, 'postgres'), { recursive: true, force: true });
+    const exit = await admin(['restore', file], where);
+    expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^restored to .*\n.*: no difference\n$/)]);
+    expect(readdirSync(target).sort()).toEqual(['postgres', 'postgres.log']);
   });
 
   it('is refused where there is nothing to back up, or nowhere to put it', async () => {
@@ -160,33 +259,6 @@ describe('a backup', () => {
       expect(exit.stderr.trim()).not.toContain('\n');
     }
     expect(readdirSync(empty)).toEqual([]);
-  });
-
-  it('taken among rentals holds all that was acknowledged before it began, and its audit is clean', async () => {
-    const { body } = await renter.rest('GET', `/offers?limit=${RENTERS}`);
-    renting = Promise.all(body.data.map(({ machine_id }: { machine_id: string }) => rentAgainAndAgain(machine_id)));
-    renting.catch(() => {});
-    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(50);
-    const before = [...acknowledged];
-    const backup = admin(['backup', file, '--max-rate', '16000', '--json'], env);
-    const url = await embeddedUrl(dataDir);
-    for (let count = 0; count < SWITCHES; count += 1) {
-      await query(url, 'select pg_switch_wal()');
-      await query(url, 'checkpoint');
-    }
-    const { code, stdout, stderr } = await backup;
-    isRenting = false;
-    await renting;
-    expect([code, stderr]).toEqual([0, '']);
-    expect(JSON.parse(stdout)).toEqual({ file, bytes: readFileSync(file).length });
-    console.info(`${acknowledged.length - before.length} rentals during the backup`);
-    expect(acknowledged.length).toBeGreaterThan(before.length);
-
-    const restored = join(folder(), 'restored');
-    const { findings, ...counted } = await adminJson(['restore', file], { DATA_DIR: restored });
-    expect([findings, counted.instances >= before.length]).toEqual([[], true]);
-    const there = await instancesOf(restored);
-    expect(before.filter((id) => !there.has(id))).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type Config, ConfigError, readConfig } from '../../src/config.js';
+import { type Config, ConfigError, readConfig, SAMPLERS } from '../../src/config.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 
 const DEFAULTS: Config = {
@@ -23,6 +23,13 @@ const DEFAULTS: Config = {
   seed: 'demo',
   logLevel: 'info',
   rateLimitPerMinute: 120,
+  metricsPort: null,
+  metricsHost: '127.0.0.1',
+  tracesUrl: null,
+  tracesHeaders: null,
+  tracesService: 'gpu-rental-gateway',
+  tracesSampler: 'parentbased_always_on',
+  tracesRatio: 1,
   diskRatePerGb: 140n,
   graceSeconds: 604_800n,
   coverSeconds: 3_600n,
@@ -203,6 +210,46 @@ const VARIABLES: Record<string, Variable> = {
     ],
     refuses: ['-1', '1000001', '1.5', 'off'],
     message: 'must be a whole number from 0 to 1000000',
+  },
+  METRICS_PORT: {
+    takes: [
+      ['0', { metricsPort: 0 }],
+      ['9464', { metricsPort: 9_464 }],
+    ],
+    refuses: ['-1', '65536', 'off'],
+    message: 'must be a whole number from 0 to 65535',
+  },
+  METRICS_HOST: { takes: [['0.0.0.0', { metricsHost: '0.0.0.0' }]], refuses: [], message: '' },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    takes: [['http://collector:4318/', { tracesUrl: 'http://collector:4318' }]],
+    refuses: ['collector:4318', 'grpc://collector:4317'],
+    message: 'must be an address such as http://127.0.0.1:4318',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    takes: [
+      ['api-key=s3cret', { tracesHeaders: { 'api-key': 's3cret' } }],
+      ['a=1, Authorization=Bearer%20x', { tracesHeaders: { a: '1', Authorization: 'Bearer x' } }],
+    ],
+    refuses: ['secret', 'a=b c', 'a=%E0%A4', 'a: b'],
+    message: 'must be names and values such as api-key=secret,tenant=a',
+  },
+  OTEL_SERVICE_NAME: { takes: [['gateway-1', { tracesService: 'gateway-1' }]], refuses: [], message: '' },
+  OTEL_TRACES_SAMPLER: {
+    takes: [
+      ['always_off', { tracesSampler: 'always_off' }],
+      ['parentbased_traceidratio', { tracesSampler: 'parentbased_traceidratio' }],
+    ],
+    refuses: ['on', 'jaeger_remote', 'TraceIdRatio'],
+    message: `must be one of ${SAMPLERS.join(', ')}`,
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    takes: [
+      ['0', { tracesRatio: 0 }],
+      ['0.1', { tracesRatio: 0.1 }],
+      ['1', { tracesRatio: 1 }],
+    ],
+    refuses: ['-0.1', '1.1', '10%', '1e-1'],
+    message: 'must be a number from 0 to 1',
   },
   DISK_USD_PER_GB_HOUR: {
     takes: [
@@ -394,6 +441,9 @@ describe('.env.example', () => {
     expect(unset.sort()).toEqual([
       'DATABASE_URL',
       'MARKET_SOURCE',
+      'METRICS_PORT',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_HEADERS',
       'PAYMENTS',
       'PAYMENTS_CALLBACK_URL',
       'PAYMENTS_KEY',

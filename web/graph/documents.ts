@@ -90,6 +90,18 @@ export const OfferSearch = graphql(`
   }
 `);
 
+/** How many GPUs of each model meet requirements that the sheet knows nothing of. */
+export const MatchingGpus = graphql(`
+  query MatchingGpus($filter: OfferFilterInput) {
+    offerSearch(filter: $filter, first: 1) {
+      models {
+        gpu
+        gpus
+      }
+    }
+  }
+`);
+
 /** Whether a machine is still to be had. */
 export const OfferOf = graphql(`
   query OfferOf($machineId: ID!) {
@@ -282,9 +294,11 @@ export const WebLink = graphql(`
   }
 `);
 
-export const InstanceLogs = graphql(`
-  query InstanceLogs($id: ID!) {
-    instanceLogs(id: $id, tail: 200) {
+export const InstanceLogged = graphql(`
+  subscription InstanceLogged($id: ID!) {
+    instanceLogged(id: $id, tail: 200) {
+      time
+      stream
       text
     }
   }
@@ -292,8 +306,8 @@ export const InstanceLogs = graphql(`
 
 export const InstanceHistory = graphql(
   `
-  query InstanceHistory($first: Int, $after: String) {
-    instanceHistory(first: $first, after: $after) {
+  query InstanceHistory($filter: InstanceFilterInput, $first: Int, $after: String) {
+    instanceHistory(filter: $filter, first: $first, after: $after) {
       pageInfo {
         hasNextPage
         endCursor

@@ -5,9 +5,16 @@ export class Refusal extends Error {
   constructor(
     readonly code: string,
     message: string,
+    /** When the same may be asked again, where the service says so. */
+    readonly retryAfterSeconds: number | null = null,
   ) {
     super(message);
   }
+}
+
+/** Asks again when the service said that it may be: what is read mends itself. */
+export function retryWhenTold(fault: unknown, ask: () => void): void {
+  if (fault instanceof Refusal && fault.retryAfterSeconds !== null) setTimeout(ask, fault.retryAfterSeconds * 1_000);
 }
 
 /** No usable answer came: the network, the gateway or its database is away. Nothing is known of what was asked. */
@@ -15,7 +22,7 @@ export class Unreachable extends Error {}
 
 interface Body<Data> {
   data?: Data | null;
-  errors?: readonly { message: string; extensions?: { code?: string } }[];
+  errors?: readonly { message: string; extensions?: { code?: string; retryAfterSeconds?: number } }[];
 }
 
 export const GRAPHQL_PATH = '/graphql';
@@ -36,7 +43,10 @@ export async function send<Data, Variables>(
 
 export function dataOf<Data>({ data, errors }: Body<Data>): Data {
   const error = errors?.[0];
-  if (error !== undefined) throw new Refusal(error.extensions?.code ?? 'invalid_request', error.message);
+  if (error !== undefined) {
+    const { code = 'invalid_request', retryAfterSeconds = null } = error.extensions ?? {};
+    throw new Refusal(code, error.message, retryAfterSeconds);
+  }
   if (data === undefined || data === null) throw new Unreachable('the answer is empty');
   return data;
 }

@@ -9,6 +9,8 @@ interface Day {
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [1200, 210, 60, 24, 12];
 const LETTERS = 'abcde';
+/** Less than this is told to a hundredth of a cent. */
+const ONE_USD = 1_000_000n;
 /** Days under the axis, at most. */
 const MAX_LABELS = 8;
 
@@ -31,7 +33,7 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
         <line class="axis" x1={LEFT} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
         <line class="axis" x1={LEFT} x2={WIDTH} y1={TOP} y2={TOP} />
         <text x={LEFT - 6} y={TOP + 4} text-anchor="end">
-          {usd(most, most < 10_000n ? 4 : 2)}
+          {usd(most, most < ONE_USD ? 4 : 2)}
         </text>
         <text x={LEFT - 6} y={HEIGHT - BOTTOM + 4} text-anchor="end">
           0

@@ -8,7 +8,7 @@ export function RunsOut({ isShort = false }: { isShort?: boolean }) {
   const known = settled.value;
   if (known === null) return null;
   const { exhaustsAt, burn } = known;
-  if (exhaustsAt === null) return <>{burn === 0n ? 'nothing is being paid for' : 'lasts for years'}</>;
+  if (exhaustsAt === null) return <>{burn === 0n ? 'nothing costs now' : 'lasts for years'}</>;
   if (exhaustsAt <= serverNow.value) return <span class="bad">ran out</span>;
   if (isShort) return <>runs out {localTime(exhaustsAt, serverNow.value)}</>;
   return (

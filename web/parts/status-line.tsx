@@ -1,24 +1,27 @@
 import { duration } from '../figures/time.js';
 import { clockAhead } from '../state/clock.js';
-import { connection } from '../state/stream.js';
+import { session } from '../state/session.js';
+import { connection, streams } from '../state/stream.js';
 
 const WORDS = {
   waiting: 'Connecting …',
   live: 'Live',
   restarting: 'The service is restarting. The page goes on by itself; what runs goes on running.',
+  limited: 'This account asked more than it may within a minute. The page goes on by itself in a few seconds.',
   lost: 'No connection to the service. Figures go on from the last answer; the page connects again by itself.',
 } as const;
 
 /** What the figures on this page rest on, and what is wrong with that. */
 export function StatusLine() {
   const state = connection.value;
-  const isTrouble = state === 'restarting' || state === 'lost';
+  const isTrouble = state !== 'waiting' && state !== 'live';
+  const isIdle = state === 'waiting' && streams.value === 0 && session.value === 'out';
   const ahead = clockAhead.value;
   return (
     <footer class={`status-line${isTrouble || ahead !== 0 ? ' trouble' : ''}`}>
       <span role="status">
         <span class={`dot${state === 'live' ? ' good' : ''}`} aria-hidden="true" />
-        {WORDS[state]}
+        {isIdle ? 'Signed out' : WORDS[state]}
       </span>
       {ahead !== 0 && (
         <span>

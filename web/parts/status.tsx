@@ -1,7 +1,6 @@
 import { bytes } from '../figures/time.js';
 import type { Instance } from '../state/account.js';
-
-const STATUS = { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' } as const;
+import { STATES } from '../state/history-filter.js';
 
 const REASONS: Record<NonNullable<Instance['stopReason']>, string> = {
   USER: 'by you',
@@ -31,7 +30,7 @@ export function Status({ instance }: { instance: Instance }) {
   return (
     <span class={`badge ${tone}`}>
       <span class="dot" aria-hidden="true" />
-      {STATUS[status]}
+      {STATES[status]}
     </span>
   );
 }

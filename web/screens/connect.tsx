@@ -28,7 +28,7 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
               No host agent runs on this machine: the rental is a record, and no container answers here.
             </p>
           )}
-          {ssh !== null && (
+          {ssh !== null && runtime !== null && (
             <div class="stack-tight">
               <p>
                 A shell, with one of <a href="/keys">your SSH keys</a>:
@@ -40,7 +40,7 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
           {ports.map(({ port, open, url }) => (
             <Port key={port} id={id} port={port} isOpen={open} url={url} />
           ))}
-          {ssh === null && ports.length === 0 && (
+          {(runtime === null || (ssh === null && ports.length === 0)) && (
             <div class="stack-tight">
               <code class="secret">{hostname}</code>
               <Copy text={hostname} label="Copy the host name" />
@@ -72,7 +72,7 @@ function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boo
     }
   };
   return (
-    <div class="stack-tight">
+    <div class="stack-tight port">
       <p class="row between">
         <span>
           Port {port}, {isOpen ? 'open to everybody' : 'private'}: <span class="mono">{url}</span>

@@ -302,31 +302,49 @@ function NextBest({ without, quoted, diskGb }: { without: string; quoted: Quoted
   );
 }
 
+/** One of the templates, or an image of one's own. */
 function TemplateField({ value, onType }: { value: string; onType(text: string): void }) {
   const { data } = useRead(Templates, {});
-  const templates = data.value?.templates ?? [];
-  const known = templates.find(({ slug }) => slug === value);
+  const templates = data.value?.templates ?? null;
+  const known = templates?.find(({ slug }) => slug === value);
+  const isOwn = templates !== null && known === undefined;
   return (
-    <label class="field">
-      <span>Template, or an image of your own</span>
-      <input
-        name="template"
-        list="templates"
-        required
-        maxLength={255}
-        autocomplete="off"
-        spellcheck={false}
-        value={value}
-        onInput={({ currentTarget }) => onType(currentTarget.value)}
-      />
-      <datalist id="templates">
-        {templates.map(({ slug, description }) => (
-          <option key={slug} value={slug}>
-            {description}
-          </option>
-        ))}
-      </datalist>
-      {known !== undefined && <span class="small quiet">{known.description}</span>}
-    </label>
+    <div class="stack-tight">
+      <label class="field">
+        <span>Template</span>
+        <select
+          name="template"
+          value={isOwn ? '' : value}
+          onChange={({ currentTarget }) => onType(currentTarget.value)}
+          aria-describedby="template-is"
+        >
+          {templates === null && <option value={value}>{value}</option>}
+          {templates?.map(({ slug }) => (
+            <option key={slug} value={slug}>
+              {slug}
+            </option>
+          ))}
+          <option value="">an image of your own …</option>
+        </select>
+      </label>
+      {isOwn && (
+        <label class="field">
+          <span>Image</span>
+          <input
+            name="image"
+            required
+            maxLength={255}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="ghcr.io/you/train:1.2"
+            value={value}
+            onInput={({ currentTarget }) => onType(currentTarget.value)}
+          />
+        </label>
+      )}
+      <span id="template-is" class="small quiet">
+        {known?.description}
+      </span>
+    </div>
   );
 }

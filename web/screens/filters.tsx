@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
 import { FILTER_NAMES, TIERS } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
 import { regions, sheet } from '../state/market.js';
@@ -7,15 +8,14 @@ const MORE = ['price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 
 
 /** What is looked for. Each change goes into the address at once. */
 export function Filters() {
-  const asked = FILTER_NAMES.filter((name) => query.value.has(name));
   return (
     <search aria-label="Machines">
       <form class="panel padded stack-tight" onSubmit={(event) => event.preventDefault()}>
         <div class="filters">
-          <Field label="GPU model">
+          <Field label="GPU model" isWide>
             <Select name="gpu" options={(sheet.value?.pricing.data ?? []).map(({ slug, name }) => [slug, name])} />
           </Field>
-          <Field label="Region">
+          <Field label="Region" isWide>
             <Select
               name="region"
               options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
@@ -54,61 +54,9 @@ export function Filters() {
             <Check name="busy">Also those that an interruptible instance holds</Check>
           </div>
         </details>
-        {asked.length > 0 && (
-          <div>
-            <button
-              type="button"
-              class="plain"
-              onClick={() => setQuery(Object.fromEntries(asked.map((name) => [name, null])))}
-            >
-              Clear all requirements
-            </button>
-          </div>
-        )}
+        <Clear names={FILTER_NAMES}>Clear all requirements</Clear>
       </form>
     </search>
-  );
-}
-
-function Field({ label, children }: { label: string; children: ComponentChildren }) {
-  return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
-    <label class="field">
-      <span>{label}</span>
-      {children}
-    </label>
-  );
-}
-
-function Select({ name, options }: { name: string; options: readonly (readonly [string, string])[] }) {
-  const value = query.value.get(name) ?? '';
-  return (
-    <select name={name} value={value} onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}>
-      <option value="">any</option>
-      {value !== '' && !options.some(([option]) => option === value) && <option value={value}>{value}</option>}
-      {options.map(([option, text]) => (
-        <option key={option} value={option}>
-          {text}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-function NumberField({ name, label, ...rest }: { name: string; label: string; step?: string; max?: string }) {
-  return (
-    <Field label={label}>
-      <input
-        type="number"
-        name={name}
-        min="0"
-        inputMode="decimal"
-        placeholder="any"
-        {...rest}
-        value={query.value.get(name) ?? ''}
-        onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value }, { replace: true })}
-      />
-    </Field>
   );
 }
 

@@ -4,6 +4,7 @@ import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { OneInstance } from '../graph/documents.js';
 import { Actions } from '../parts/actions.js';
+import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
@@ -72,11 +73,15 @@ export function InstanceScreen({ id }: { id: string }) {
         <div class="facts">
           <div>
             <p class="quiet small">Cost so far</p>
-            <p class="headline figure">{usd(costNow(instance), 4)} USD</p>
+            <p class="headline figure">
+              <Amount of={usd(costNow(instance), 4)} unit="USD" />
+            </p>
           </div>
           <div>
             <p class="quiet small">Costs now</p>
-            <p class="headline figure">{rate(rateOf(instance))} USD/h</p>
+            <p class="headline figure">
+              <Amount of={rate(rateOf(instance))} unit="USD/h" />
+            </p>
           </div>
         </div>
         <Facts

@@ -6,6 +6,7 @@ import { send } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
@@ -32,54 +33,37 @@ export function Keys() {
         <NewKey onCreated={again} />
         {keys !== null && live.length === 0 && <Empty title="No key is accepted">Create one above.</Empty>}
         {live.length > 0 && (
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Key</th>
-                <th scope="col">Created</th>
-                <th scope="col">Last use</th>
-                <th scope="col">
-                  <span class="hidden">Revoke</span>
+          <Table isCards columns={[['Name'], ['Key'], ['Created'], ['Last use'], ['Revoke', 'unseen']]}>
+            {live.map((key) => (
+              <tr key={key.id}>
+                <th scope="row" class="wide">
+                  {key.name ?? <span class="quiet">without a name</span>}{' '}
+                  {key.isCurrent && <span class="badge good">this session</span>}
                 </th>
+                <td class="mono wide" data-label="Key">
+                  {key.prefix}…{key.lastFour}
+                </td>
+                <td class="wide" data-label="Created">
+                  <Time at={secondsOf(key.createdAt)} />
+                </td>
+                <td class="wide" data-label="Last use">
+                  {key.lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.lastUsedAt)} />}
+                </td>
+                <td class="number wide">
+                  <button
+                    type="button"
+                    class="danger"
+                    aria-label={`Revoke ${key.name ?? `the key …${key.lastFour}`}`}
+                    onClick={() => {
+                      revoking.value = key;
+                    }}
+                  >
+                    Revoke
+                  </button>
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {live.map((key) => (
-                <tr key={key.id}>
-                  <th scope="row" class="wide">
-                    {key.name ?? <span class="quiet">without a name</span>}{' '}
-                    {key.isCurrent && <span class="badge good">this session</span>}
-                  </th>
-                  <td class="mono wide" data-label="Key">
-                    {key.prefix}…{key.lastFour}
-                  </td>
-                  <td class="wide" data-label="Created">
-                    <Time at={secondsOf(key.createdAt)} />
-                  </td>
-                  <td class="wide" data-label="Last use">
-                    {key.lastUsedAt === null ? (
-                      <span class="quiet">never</span>
-                    ) : (
-                      <Time at={secondsOf(key.lastUsedAt)} />
-                    )}
-                  </td>
-                  <td class="number wide">
-                    <button
-                      type="button"
-                      class="danger"
-                      aria-label={`Revoke ${key.name ?? `the key …${key.lastFour}`}`}
-                      onClick={() => {
-                        revoking.value = key;
-                      }}
-                    >
-                      Revoke
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         )}
         {revoked.length > 0 && (
           <p class="padded small quiet">

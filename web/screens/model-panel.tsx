@@ -3,12 +3,12 @@ import { PriceHistory } from '../graph/documents.js';
 import { HistoryChart } from '../parts/charts.js';
 import { Failure } from '../parts/notice.js';
 import { setQuery } from '../state/location.js';
-import type { Model } from '../state/market.js';
+import { type Model, marketSnapshot } from '../state/market.js';
 import { useRead } from '../state/read.js';
 
 /** The price of one model over its snapshots, and how many listings each was made from. */
 export function ModelPanel({ model }: { model: Model }) {
-  const { data, error } = useRead(PriceHistory, { slug: model.slug });
+  const { data, error } = useRead(PriceHistory, { slug: model.slug }, marketSnapshot);
   const history = data.value?.gpuModel?.slug === model.slug ? data.value.gpuModel.priceHistory : null;
   return (
     <section class="panel" aria-labelledby="model-name">

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { rate, usd } from '../figures/money.js';
+import { Amount } from '../parts/amount.js';
 import { RunsOut } from '../parts/runs-out.js';
 import { Time } from '../parts/time.js';
 import { balanceNow, monthSpendNow, settled } from '../state/account.js';
@@ -7,6 +8,16 @@ import { readSheet, sheet } from '../state/market.js';
 import { Spend } from './spend.js';
 import { Statement } from './statement.js';
 import { TopUps } from './top-ups.js';
+
+/** How long credit lasts at the present burn. */
+function Lasts() {
+  if (settled.value?.exhaustsAt == null) return <>Your credit lasts for years at this rate.</>;
+  return (
+    <>
+      Your credit <RunsOut />. All running instances stop then; their disks are kept for a while, and keep costing.
+    </>
+  );
+}
 
 export function Money() {
   useEffect(() => {
@@ -24,18 +35,20 @@ export function Money() {
             <div>
               <p class="quiet small">Balance</p>
               <p class={`headline figure${balanceNow.value <= 0n ? ' bad' : ''}`} data-figure="balance">
-                {usd(balanceNow.value, 4)} USD
+                <Amount of={usd(balanceNow.value, 4)} unit="USD" />
               </p>
             </div>
             <div>
               <p class="quiet small">Costs now</p>
               <p class="headline figure" data-figure="burn">
-                {rate(known.burn)} USD/h
+                <Amount of={rate(known.burn)} unit="USD/h" />
               </p>
             </div>
             <div>
               <p class="quiet small">Spent this month (UTC)</p>
-              <p class="headline figure">{usd(monthSpendNow.value, 4)} USD</p>
+              <p class="headline figure">
+                <Amount of={usd(monthSpendNow.value, 4)} unit="USD" />
+              </p>
             </div>
           </div>
           {balanceNow.value <= 0n && known.diskDeleteAt !== null ? (
@@ -44,11 +57,7 @@ export function Money() {
               disks are destroyed <Time at={known.diskDeleteAt} />.
             </p>
           ) : (
-            <p>
-              Your credit <RunsOut />.
-              {known.burn > 0n &&
-                ' All running instances stop then; their disks are kept for a while, and keep costing.'}
-            </p>
+            <p>{known.burn === 0n ? 'Nothing costs anything now: your credit stays as it is.' : <Lasts />}</p>
           )}
         </section>
       )}

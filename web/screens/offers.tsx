@@ -54,7 +54,7 @@ export function Offers() {
             </select>
           </label>
           {found !== undefined && found.totalCount > 0 && (
-            <button type="button" onClick={() => setQuery({ deploy: 'best' })}>
+            <button type="button" class="primary" onClick={() => setQuery({ deploy: 'best' })}>
               Rent the best that fits
             </button>
           )}

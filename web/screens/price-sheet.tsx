@@ -1,14 +1,28 @@
 import { useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
+import { MatchingGpus } from '../graph/documents.js';
 import { Failure } from '../parts/notice.js';
-import { filter } from '../state/filters.js';
+import { Table } from '../parts/table.js';
+import { filter, machineFilter } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { type Model, models, readSheet, sheet, sheetError } from '../state/market.js';
+import { type Model, marketChanges, models, readSheet, sheet, sheetError } from '../state/market.js';
+import { useRead } from '../state/read.js';
 
-/** Every model with its three prices per GPU-hour and how many GPUs are free, as far as the requirements speak of models. */
+/** Every model that meets the requirements with its three prices per GPU-hour, and how many of its free GPUs meet them. */
 export function PriceSheet({ onChosen }: { onChosen(): void }) {
-  const shown = useComputed(() => [...models.value.values()].filter(fits));
+  const matching = useRead(
+    MatchingGpus,
+    machineFilter.value === null ? null : { filter: machineFilter.value },
+    marketChanges,
+  );
+  const shown = useComputed(() => {
+    const all = [...models.value.values()].filter(fits);
+    const counts = matching.data.value?.offerSearch.models;
+    if (machineFilter.value === null || counts === undefined) return all;
+    const free = new Map(counts.map(({ gpu, gpus }) => [gpu, gpus]));
+    return all.map((model) => ({ ...model, availableGpus: free.get(model.slug) ?? 0 }));
+  });
   const chosen = query.value.get('gpu');
   const section = useRef<HTMLElement>(null);
   const isRead = sheet.value !== null;
@@ -31,42 +45,30 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
     <section ref={section} class="panel sheet" aria-label="Price sheet" tabIndex={0}>
-      <table class="cards">
-        <caption class="hidden">USD per GPU-hour and GPUs that are free now, by model</caption>
-        <thead>
-          <tr>
-            <th scope="col">GPU</th>
-            <th scope="col" class="number">
-              VRAM, GB
-            </th>
-            <th scope="col" class="number">
-              Free GPUs
-            </th>
-            <th scope="col" class="number">
-              On demand
-            </th>
-            <th scope="col" class="number">
-              Interruptible
-            </th>
-            <th scope="col" class="number">
-              Reserved
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.value.map((model) => (
-            <Row
-              key={model.slug}
-              model={model}
-              isChosen={model.slug === chosen}
-              onChoose={() => {
-                setQuery({ gpu: model.slug === chosen ? null : model.slug });
-                if (model.slug !== chosen) onChosen();
-              }}
-            />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        isCards
+        caption="USD per GPU-hour and GPUs that are free now and meet the requirements, by model"
+        columns={[
+          ['GPU'],
+          ['VRAM, GB', 'number'],
+          ['Free GPUs', 'number'],
+          ['On demand', 'number'],
+          ['Interruptible', 'number'],
+          ['Reserved', 'number'],
+        ]}
+      >
+        {shown.value.map((model) => (
+          <Row
+            key={model.slug}
+            model={model}
+            isChosen={model.slug === chosen}
+            onChoose={() => {
+              setQuery({ gpu: model.slug === chosen ? null : model.slug });
+              if (model.slug !== chosen) onChosen();
+            }}
+          />
+        ))}
+      </Table>
       {sheet.value === null ? (
         <p class="empty">Reading the price sheet …</p>
       ) : (
@@ -89,7 +91,6 @@ function Row({ model, isChosen, onChoose }: { model: Model; isChosen: boolean; o
         <button type="button" aria-pressed={isChosen} onClick={onChoose}>
           {name}
         </button>
-        {isChosen && <span class="narrow-only quiet small"> press again for all models</span>}
       </th>
       <td class="number" data-label="VRAM, GB">
         {vramGb}

@@ -3,6 +3,7 @@ import { type Micro, micro, usd } from '../figures/money.js';
 import { SpendByDay } from '../graph/documents.js';
 import { Bars } from '../parts/bars.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
 import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
@@ -67,67 +68,46 @@ function Chart({ spent }: { spent: Spent }) {
         days={days}
         label={`Spend by UTC day from ${spent.from} to ${spent.to}: ${usd(micro(spent.total), 4)} USD in all`}
       />
-      <table>
-        <caption class="hidden">Spend by instance</caption>
-        <thead>
-          <tr>
-            <th scope="col">Instance</th>
-            <th scope="col" class="number">
-              USD
+      <Table caption="Spend by instance" columns={[['Instance'], ['USD', 'number']]}>
+        {spent.instances.map(({ instanceId, gpu, numGpus, amount }, index) => (
+          <tr key={instanceId}>
+            <th scope="row">
+              <Swatch index={index} />{' '}
+              <a href={`/instances/${instanceId}`} class="mono">
+                {instanceId}
+              </a>{' '}
+              <span class="quiet small">
+                {numGpus} × {modelName(gpu)}
+              </span>
             </th>
+            <td class="number">{usd(micro(amount), 6)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {spent.instances.map(({ instanceId, gpu, numGpus, amount }, index) => (
-            <tr key={instanceId}>
-              <th scope="row">
-                <Swatch index={index} />{' '}
-                <a href={`/instances/${instanceId}`} class="mono">
-                  {instanceId}
-                </a>{' '}
-                <span class="quiet small">
-                  {numGpus} × {modelName(gpu)}
-                </span>
-              </th>
-              <td class="number">{usd(micro(amount), 4)}</td>
-            </tr>
-          ))}
-          {micro(spent.others) !== 0n && (
-            <tr>
-              <th scope="row">
-                <Swatch index={kinds.length - 1} /> all others
-              </th>
-              <td class="number">{usd(micro(spent.others), 4)}</td>
-            </tr>
-          )}
+        ))}
+        {micro(spent.others) !== 0n && (
           <tr>
-            <th scope="row">Together</th>
-            <td class="number">
-              <strong>{usd(micro(spent.total), 4)}</strong>
-            </td>
+            <th scope="row">
+              <Swatch index={kinds.length - 1} /> all others
+            </th>
+            <td class="number">{usd(micro(spent.others), 6)}</td>
           </tr>
-        </tbody>
-      </table>
+        )}
+        <tr>
+          <th scope="row">Together</th>
+          <td class="number">
+            <strong>{usd(micro(spent.total), 6)}</strong>
+          </td>
+        </tr>
+      </Table>
       <details>
         <summary class="small">The days as figures</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">UTC day</th>
-              <th scope="col" class="number">
-                USD
-              </th>
+        <Table columns={[['UTC day'], ['USD', 'number']]}>
+          {spent.days.toReversed().map(({ date, total }) => (
+            <tr key={date}>
+              <th scope="row">{date}</th>
+              <td class="number">{usd(micro(total), 6)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {spent.days.toReversed().map(({ date, total }) => (
-              <tr key={date}>
-                <th scope="row">{date}</th>
-                <td class="number">{usd(micro(total), 6)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </details>
     </div>
   );

@@ -3,6 +3,7 @@ import { secondsOf } from '../figures/time.js';
 import { AddSshKey, RemoveSshKey, SshKeys as SshKeysDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
@@ -65,43 +66,31 @@ export function SshKeys() {
         </Empty>
       )}
       {keys !== null && keys.length > 0 && (
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">Comment</th>
-              <th scope="col">Fingerprint</th>
-              <th scope="col">Added</th>
-              <th scope="col">
-                <span class="hidden">Remove</span>
+        <Table isCards columns={[['Comment'], ['Fingerprint'], ['Added'], ['Remove', 'unseen']]}>
+          {keys.map(({ id, type, fingerprint, comment, createdAt }) => (
+            <tr key={id}>
+              <th scope="row" class="wide">
+                {comment || <span class="quiet">without a comment</span>}
               </th>
+              <td class="wide" data-label="Fingerprint">
+                <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
+              </td>
+              <td class="wide" data-label="Added">
+                <Time at={secondsOf(createdAt)} />
+              </td>
+              <td class="number wide">
+                <button
+                  type="button"
+                  class="danger"
+                  aria-label={`Remove the SSH key ${comment || fingerprint}`}
+                  onClick={() => void change(() => send(RemoveSshKey, { id }))}
+                >
+                  Remove
+                </button>
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {keys.map(({ id, type, fingerprint, comment, createdAt }) => (
-              <tr key={id}>
-                <th scope="row" class="wide">
-                  {comment || <span class="quiet">without a comment</span>}
-                </th>
-                <td class="wide" data-label="Fingerprint">
-                  <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
-                </td>
-                <td class="wide" data-label="Added">
-                  <Time at={secondsOf(createdAt)} />
-                </td>
-                <td class="number wide">
-                  <button
-                    type="button"
-                    class="danger"
-                    aria-label={`Remove the SSH key ${comment || fingerprint}`}
-                    onClick={() => void change(() => send(RemoveSshKey, { id }))}
-                  >
-                    Remove
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </section>
   );

@@ -6,6 +6,7 @@ import { duration, secondsOf } from '../figures/time.js';
 import { Statement as StatementDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
@@ -70,48 +71,37 @@ function Lines({ stated }: { stated: Stated }) {
     );
   return (
     <>
-      <table class="cards">
-        <thead>
+      <Table isCards columns={[['What'], ['How much'], ['USD', 'number']]}>
+        <Total name="Opening balance" amount={openingBalance} />
+        {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
           <tr>
-            <th scope="col">What</th>
-            <th scope="col">How much</th>
-            <th scope="col" class="number">
-              USD
+            <th scope="row" class="wide">
+              {MOVEMENTS[kind]} {note !== null && <span class="quiet small">{note}</span>}{' '}
+              {instanceId !== null && <span class="mono small">{instanceId}</span>}
+              {reference !== null && <span class="mono small quiet">{reference}</span>}
             </th>
+            <td class="wide">
+              <Time at={secondsOf(at)} />
+            </td>
+            <td class="number wide">{usd(micro(amount), 6)}</td>
           </tr>
-        </thead>
-        <tbody>
-          <Total name="Opening balance" amount={openingBalance} />
-          {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
-            <tr>
-              <th scope="row" class="wide">
-                {MOVEMENTS[kind]} {note !== null && <span class="quiet small">{note}</span>}{' '}
-                {instanceId !== null && <span class="mono small">{instanceId}</span>}
-                {reference !== null && <span class="mono small quiet">{reference}</span>}
-              </th>
-              <td class="wide">
-                <Time at={secondsOf(at)} />
-              </td>
-              <td class="number wide">{usd(micro(amount), 6)}</td>
-            </tr>
-          ))}
-          {lines.slice(0, SHOWN).map(({ instanceId, kind, ratePerHour, seconds, amount }) => (
-            <tr>
-              <th scope="row" class="wide">
-                <a class="mono" href={`/instances/${instanceId}`}>
-                  {instanceId}
-                </a>{' '}
-                {KINDS[kind]}
-              </th>
-              <td class="wide">
-                {duration(seconds)} at {rate(micro(ratePerHour))} USD/h
-              </td>
-              <td class="number wide">{usd(-micro(amount), 6)}</td>
-            </tr>
-          ))}
-          <Total name="Balance" at={to} amount={closingBalance} />
-        </tbody>
-      </table>
+        ))}
+        {lines.slice(0, SHOWN).map(({ instanceId, kind, ratePerHour, seconds, amount }) => (
+          <tr>
+            <th scope="row" class="wide">
+              <a class="mono" href={`/instances/${instanceId}`}>
+                {instanceId}
+              </a>{' '}
+              {KINDS[kind]}
+            </th>
+            <td class="wide">
+              {duration(seconds)} at {rate(micro(ratePerHour))} USD/h
+            </td>
+            <td class="number wide">{usd(-micro(amount), 6)}</td>
+          </tr>
+        ))}
+        <Total name="Balance" at={to} amount={closingBalance} />
+      </Table>
       {Math.max(lines.length, movements.length) > SHOWN && (
         <p class="padded small quiet">The first {SHOWN} of each kind; the download holds all.</p>
       )}

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { micro, usd } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { CreateTopUp, TopUps as TopUpsDocument } from '../graph/documents.js';
@@ -10,6 +10,7 @@ import { Copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { query, setQuery } from '../state/location.js';
@@ -37,7 +38,9 @@ export function TopUps() {
   const assets = data.value?.topUpAssets ?? [];
   const topUps = data.value?.topUps ?? [];
   const shown = topUps.find(({ id }) => id === query.value.get('top-up'));
-  if (data.value === null || (assets.length === 0 && topUps.length === 0)) return <Failure error={error.value} />;
+  if (data.value === null) return <Failure error={error.value} />;
+  if (assets.length === 0 && topUps.length === 0)
+    return <p class="small quiet">Credit is added by whoever operates this service: it takes no payments here.</p>;
   return (
     <section class="panel" aria-labelledby="top-ups">
       <div class="panel-head">
@@ -53,37 +56,24 @@ export function TopUps() {
         />
       )}
       {topUps.length > 0 && (
-        <table class="cards">
-          <caption class="hidden">Top-ups</caption>
-          <thead>
-            <tr>
-              <th scope="col">Asked for</th>
-              <th scope="col">To pay</th>
-              <th scope="col">State</th>
-              <th scope="col" class="number">
-                Credited, USD
+        <Table isCards caption="Top-ups" columns={[['Asked for'], ['To pay'], ['State'], ['Credited, USD', 'number']]}>
+          {topUps.map((topUp) => (
+            <tr key={topUp.id}>
+              <th scope="row" class="wide">
+                {usd(micro(topUp.usd))} USD, <Time at={secondsOf(topUp.createdAt)} />
               </th>
+              <td class="wide">
+                <button type="button" class="plain" onClick={() => setQuery({ 'top-up': topUp.id })}>
+                  {topUp.amount} {topUp.coin}
+                </button>
+              </td>
+              <td class="wide">{STATES[topUp.state]}</td>
+              <td class="number" data-label="Credited, USD">
+                {usd(micro(topUp.credited))}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {topUps.map((topUp) => (
-              <tr key={topUp.id}>
-                <th scope="row" class="wide">
-                  {usd(micro(topUp.usd))} USD, <Time at={secondsOf(topUp.createdAt)} />
-                </th>
-                <td class="wide">
-                  <button type="button" class="plain" onClick={() => setQuery({ 'top-up': topUp.id })}>
-                    {topUp.amount} {topUp.coin}
-                  </button>
-                </td>
-                <td class="wide">{STATES[topUp.state]}</td>
-                <td class="number" data-label="Credited, USD">
-                  {usd(micro(topUp.credited))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       {shown !== undefined && <Pay topUp={shown} />}
     </section>
@@ -95,8 +85,11 @@ function NewTopUp({ assets, onCreated }: { assets: readonly Asset[]; onCreated(i
   const wanted = useSignal('20');
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
-  // Another wish is another request.
-  const idempotencyKey = useMemo(newIdempotencyKey, [asset.value, wanted.value, isBusy.value && error.value === null]);
+  // Another wish is another request; the same one that is asked for again after a lost answer is not.
+  const idempotencyKey = useRef('');
+  useMemo(() => {
+    idempotencyKey.current = newIdempotencyKey();
+  }, [asset.value, wanted.value]);
   const create = async (event: Event) => {
     event.preventDefault();
     if (isBusy.value) return;
@@ -104,8 +97,9 @@ function NewTopUp({ assets, onCreated }: { assets: readonly Asset[]; onCreated(i
     error.value = null;
     try {
       const { createTopUp } = await send(CreateTopUp, {
-        input: { asset: asset.value, usd: Number(wanted.value), idempotencyKey },
+        input: { asset: asset.value, usd: Number(wanted.value), idempotencyKey: idempotencyKey.current },
       });
+      idempotencyKey.current = newIdempotencyKey();
       if (createTopUp !== null) onCreated(createTopUp.id);
     } catch (fault) {
       error.value = fault;
@@ -180,12 +174,15 @@ function Pay({ topUp }: { topUp: TopUp }) {
   );
 }
 
+/** Modules of white around it: what the standard asks for, so that it is read on a dark page too. */
+const QUIET_ZONE = 4;
+
 /** Read by a wallet. The code that draws it is only fetched here. */
 function Qr({ text }: { text: string }) {
   const path = useSignal<{ size: number; d: string } | null>(null);
   useEffect(() => {
     void import('uqr').then(({ encode }) => {
-      const { size, data } = encode(text, { border: 1 });
+      const { size, data } = encode(text, { border: QUIET_ZONE });
       const dark = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')));
       path.value = { size, d: dark.join('') };
     });

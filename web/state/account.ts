@@ -3,7 +3,7 @@ import type { ResultOf } from 'gql.tada';
 import { accrued, type Micro, micro } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { AccountChanged, Settle } from '../graph/documents.js';
-import { Refusal, send } from '../graph/send.js';
+import { Refusal, retryWhenTold, send } from '../graph/send.js';
 import { serverNow, startClock, tellTime } from './clock.js';
 import { lookForSession, session, sessionIsOver } from './session.js';
 import { connection, keepFollowing } from './stream.js';
@@ -79,6 +79,7 @@ export async function settle(): Promise<void> {
     take(account, instances, true);
   } catch (error) {
     if (error instanceof Refusal && error.code === 'unauthorized') sessionIsOver();
+    retryWhenTold(error, () => void (mine === asked && settle()));
   }
 }
 

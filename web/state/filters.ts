@@ -59,6 +59,12 @@ export const filter = computed<OfferFilter>(() => {
   };
 });
 
+/** What the requirements say beyond models: null when nothing, so that the price sheet itself tells how many GPUs are free. */
+export const machineFilter = computed<OfferFilter | null>(() => {
+  const { gpus: _gpus, tiers: _tiers, pricePerGpuMax: _price, vramGbMin: _vram, ...rest } = filter.value;
+  return Object.values(rest).some((value) => value !== null) ? rest : null;
+});
+
 export const sort = computed<OfferSort>(() => {
   const asked = query.value.get('sort') ?? '';
   return asked in SORTS ? (asked as OfferSort) : 'PRICE';

@@ -30,6 +30,9 @@ export const regions = computed<ReadonlyMap<string, Region>>(
   () => new Map(sheet.value?.regions.map((region) => [region.code, region])),
 );
 
+/** The date of the sheet: a new one is another market. */
+export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot ?? null);
+
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
 export const regionName = (code: string): string => regions.value.get(code)?.name ?? code;
 

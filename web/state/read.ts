@@ -1,7 +1,8 @@
 import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
-import { send } from '../graph/send.js';
+import { retryWhenTold, send } from '../graph/send.js';
+import { regained } from './stream.js';
 
 export interface Read<Data> {
   data: ReadonlySignal<Data | null>;
@@ -10,8 +11,8 @@ export interface Read<Data> {
 }
 
 /**
- * What a screen reads: at once, when its variables change, and each time `on` changes. The last answer stays while another is
- * awaited, and only the answer to the last question counts. Null for `variables` asks nothing.
+ * What a screen reads: at once, when its variables change, each time `on` changes, and when the connection is there again. The
+ * last answer stays while another is awaited, and only the answer to the last question counts. A service that is too busy is asked again when it says. Null for `variables` asks nothing.
  */
 export function useRead<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
@@ -22,9 +23,9 @@ export function useRead<Data, Variables>(
   const asked = JSON.stringify(variables);
   useEffect(() => {
     if (variables === null) return read.forget();
-    if (on === undefined) return void read.ask(variables);
     return effect(() => {
-      on.value;
+      on?.value;
+      regained.value;
       read.ask(variables);
     });
   }, [asked, on, read]);
@@ -46,7 +47,9 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
       data.value = answer;
       error.value = null;
     } catch (fault) {
-      if (mine === question) error.value = fault;
+      if (mine !== question) return;
+      error.value = fault;
+      retryWhenTold(fault, () => void (mine === question && ask(variables)));
     }
   };
   return {

@@ -3,15 +3,21 @@ import type { TadaDocumentNode } from 'gql.tada';
 import { follow } from '../graph/events.js';
 import { Refusal } from '../graph/send.js';
 
-/** How the page hears from the service. `waiting` is before the first answer. */
-export type Connection = 'waiting' | 'live' | 'restarting' | 'lost';
+/** How the page hears from the service. `waiting` is before the first answer; `limited`: it was asked too often. */
+export type Connection = 'waiting' | 'live' | 'restarting' | 'limited' | 'lost';
 
 export const connection = signal<Connection>('waiting');
 /** Counts the times the connection was there again after it was gone: what a screen read may be old then. */
 export const regained = signal(0);
 
+/** Streams that the page wants: without any there is no connection to tell of. */
+export const streams = signal(0);
+
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
+
+/** By what the service refuses a stream with. */
+const STATES: Record<string, Connection> = { unavailable: 'restarting', rate_limited: 'limited' };
 
 interface Handlers<Data> {
   onEvent(data: Data): void;
@@ -41,7 +47,7 @@ export function keepFollowing<Data, Variables>(
           onEvent,
           onOpen: () => {
             pauseMs = FIRST_PAUSE_MS / 2;
-            if (connection.value === 'lost' || connection.value === 'restarting') regained.value += 1;
+            if (connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
             connection.value = 'live';
             onOpen?.();
           },
@@ -51,7 +57,8 @@ export function keepFollowing<Data, Variables>(
         if (ending.aborted) return;
         if (error instanceof Refusal) {
           if (onRefused?.(error) === false) return;
-          connection.value = error.code === 'unavailable' ? 'restarting' : 'lost';
+          connection.value = STATES[error.code] ?? 'lost';
+          pauseMs = Math.max(pauseMs, (error.retryAfterSeconds ?? 0) * 1_000);
         } else if (connection.value !== 'restarting') connection.value = 'lost';
       }
       await pause(pauseMs * (0.75 + Math.random() / 2), ending);
@@ -74,9 +81,12 @@ export function keepFollowing<Data, Variables>(
   };
   document.addEventListener('visibilitychange', look);
   addEventListener('online', restart);
+  streams.value = streams.peek() + 1;
   look();
   return () => {
     isEnded = true;
+    streams.value = streams.peek() - 1;
+    if (streams.peek() === 0) connection.value = 'waiting';
     look();
     document.removeEventListener('visibilitychange', look);
     removeEventListener('online', restart);

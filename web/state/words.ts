@@ -2,7 +2,7 @@ import { Refusal, Unreachable } from '../graph/send.js';
 
 const PLAIN: Record<string, string> = {
   unauthorized: 'You are signed out: the key is not accepted, or no longer.',
-  rate_limited: 'Too many requests from this account within a minute. Try again in a few seconds.',
+  rate_limited: 'Too many requests from this account within a minute: it goes on in a few seconds.',
   idempotency_in_progress: 'Your first request is still under way. Look at your instances in a moment.',
   idempotency_mismatch:
     'An earlier request of this dialog was carried out, though its answer was lost. Look at your instances before you rent again.',

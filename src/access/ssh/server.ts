@@ -84,6 +84,11 @@ export class SshServer {
     });
   }
 
+  /** Open connections, of those too that have not logged in. */
+  get size(): number {
+    return this.#open.size;
+  }
+
   /** Takes no more connections; those that are open go on until `close`. */
   stopListening(): void {
     if (!this.#isClosed) this.#server.close();

@@ -94,6 +94,11 @@ export class WebFront {
     });
   }
 
+  /** Requests and WebSockets under way. */
+  get size(): number {
+    return this.#exchanges.size;
+  }
+
   /** Ends what is open. */
   close(): void {
     this.#exchanges.close();

@@ -9,6 +9,8 @@ export const CLUSTER_USER = 'gateway';
 
 /** Of folders beside the cluster in which one is made. */
 export const ATTEMPT_PREFIX = 'postgres.new-';
+/** Then comes the id of the process that restores a backup there. */
+export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
 const INITDB_LIMIT_MS = 120_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
 /** A server writes its pid file within microseconds of creating it; one still empty after this long never will be. */
@@ -49,13 +51,18 @@ export async function readPassword(directory: string): Promise<string> {
 }
 
 /**
- * Removes the leftovers of killed first starts. Only their age shows that they are abandoned: initdb keeps running when
- * the process that started it is killed.
+ * Removes the leftovers of killed restores and first starts. Only their age shows that first starts are abandoned: initdb keeps
+ * running when the process that started it is killed.
  */
 export async function removeAbandonedAttempts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (!name.startsWith(ATTEMPT_PREFIX)) continue;
     const path = join(dataDir, name);
+    if (name.startsWith(RESTORE_PREFIX)) {
+      if (!isAlive(Number.parseInt(name.slice(RESTORE_PREFIX.length), 10)))
+        await rm(path, { recursive: true, force: true });
+      continue;
+    }
     const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
     if (age > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true });
   }

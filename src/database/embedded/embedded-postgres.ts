@@ -48,6 +48,8 @@ const QUERY_LIMIT_MS = 10_000;
 const PORT_PATIENCE_MS = 5_000;
 const POLL_MS = 20;
 const RETRY_MS = 100;
+/** Between attempts to bring back a server that went away and does not start. */
+const REENTER_MS = 1_000;
 /** Every process that uses a server holds this advisory lock in shared mode; one that gets it exclusively may stop it. */
 const LIFETIME_LOCK = '1735421303, 1';
 
@@ -119,7 +121,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
         obstacle = await started.temporaryFailure();
         pauseMs = RETRY_MS;
       }
-      const port = await freePort(elapsedMs < PORT_PATIENCE_MS ? preferredPort : 0);
+      const port = (await freePort(preferredPort)) ?? (elapsedMs < PORT_PATIENCE_MS ? undefined : await freePort(0));
       if (port !== undefined) started = await startServer(site, port);
       else obstacle = `port ${preferredPort} is in use`;
     }
@@ -192,16 +194,24 @@ function use(site: Site, first: Session): EmbeddedPostgres {
   const reenter = async (port: number) => {
     session = undefined;
     site.note('Lost the connection to the built-in PostgreSQL; looking for it again.');
-    try {
-      const again = await enter(site, port);
-      session = again;
-      watch(again);
-      if (again.postmaster.port === port) return;
-      site.note(
-        `The built-in PostgreSQL is now on port ${again.postmaster.port}, no longer ${port}: restart to use it.`,
-      );
-    } catch (error) {
-      site.note((error as Error).message);
+    let told = '';
+    // As long as this process lives: a disk that is full today has space tomorrow.
+    while (released === undefined) {
+      try {
+        const again = await enter(site, port);
+        session = again;
+        watch(again);
+        if (again.postmaster.port === port) return;
+        site.note(
+          `The built-in PostgreSQL is now on port ${again.postmaster.port}, no longer ${port}: restart to use it.`,
+        );
+        return;
+      } catch (error) {
+        const { message } = error as Error;
+        if (message !== told) site.note(message);
+        told = message;
+        await sleep(REENTER_MS);
+      }
     }
   };
   const release = async () => {

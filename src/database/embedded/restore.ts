@@ -7,7 +7,14 @@ import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { z } from 'zod';
 import { MANIFEST } from './backup.js';
-import { ATTEMPT_PREFIX, giveTo, isCluster, removeAbandonedAttempts, syncDirectory } from './cluster.js';
+import {
+  ATTEMPT_PREFIX,
+  giveTo,
+  isCluster,
+  RESTORE_PREFIX,
+  removeAbandonedAttempts,
+  syncDirectory,
+} from './cluster.js';
 import { chooseLauncher, loadBinaries } from './launcher.js';
 
 /** Its message is one line for the operator. Nothing was changed. */
@@ -37,7 +44,7 @@ export async function restore(file: string, dataDirectory: string): Promise<void
   await removeAbandonedAttempts(dataDir);
   const cluster = join(dataDir, 'postgres');
   await refuseUsed(dataDir);
-  const attempt = await mkdtemp(join(dataDir, ATTEMPT_PREFIX));
+  const attempt = await mkdtemp(join(dataDir, `${RESTORE_PREFIX}${process.pid}-`));
   try {
     const unpacked = join(attempt, 'cluster');
     await mkdir(unpacked, { mode: 0o700 });

@@ -53,6 +53,20 @@ export async function checkpointBefore(
   return rows[0]!;
 }
 
+/** Spend and credit before `from`: what the checkpoint says, and what came after it. */
+export async function openingOf(
+  transaction: Transaction,
+  accountId: string,
+  checkpoint: Checkpoint,
+  from: Instant,
+): Promise<{ spentBefore: Units; creditBefore: Units }> {
+  const { at, openInstances, sequence, lastSequence, spendUnits, creditUnits } = checkpoint;
+  const { rows } = await transaction.query<{ spent: Units; credit: Units }>(OPENING_SQL, [
+    ...[accountId, at, formatInstant(from), openInstances, sequence, lastSequence],
+  ]);
+  return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
+}
+
 /** Makes the checkpoints that a long history lacks. A short one, of less than two steps, needs none. */
 export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>): Promise<void> {
   if (account.deployedInstances < 2 * STEP) return;
@@ -86,6 +100,14 @@ const BEFORE_SQL = `
      where account_id = $1 and at <= $2::timestamptz order by at desc limit 1)
     union all select ${GENESIS}
   ) before order by at desc limit 1`;
+
+const OPENING_SQL = `
+  select ((
+    select coalesce(sum(rate * (${secondsBefore('$3::timestamptz')} - ${secondsBefore('$2::timestamptz')})), 0)
+    from ${usedSince('$1', { open: '$4::text[]', sequence: '$5', lastSequence: '$6', until: '$3::timestamptz' })}
+  ) + coalesce(-sum(units) filter (where ${CHARGED}), 0))::bigint as spent,
+    coalesce(sum(units) filter (where ${MOVED}), 0)::bigint as credit
+  from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
 
 /**
  * The checkpoint after the newest one: in the second after the deploy that is a step away. Sequences follow the clock but

@@ -3,7 +3,15 @@ import { inTransaction, StaleReadError, type Transaction } from '../../database/
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { runningOf } from '../rules/free-machine.js';
-import { type Account, type Instance, isDue, noChanges, type Step, settle } from '../rules/lifecycle.js';
+import {
+  type Account,
+  type Instance,
+  isDue,
+  noChanges,
+  type Step,
+  type StopReason,
+  settle,
+} from '../rules/lifecycle.js';
 import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../rules/time.js';
 import {
   INSERT_ACCOUNT,
@@ -122,7 +130,8 @@ export async function write<T>(
 }
 
 /** Before the answer is sent: the caches of this process must not be older than its answers. */
-function tell({ db, apiKeyCache }: Deps, { written }: WriteRows): void {
+function tell({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
+  for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
   db.notices.publish([
     ...Array.from(written.instances, ({ id, accountId, machineId }) => {
@@ -154,7 +163,7 @@ class WriteRows implements Write {
   second: Second = { at: 0n, end: 0n };
   readonly changes = noChanges();
   /** What was written so far. */
-  readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>() };
+  readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>(), stops: [] as StopReason[] };
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, Account>();
   /** One object for each row, however it was read: the rules change it in place. */
@@ -272,6 +281,10 @@ class WriteRows implements Write {
     this.transaction.later(...writesOf(this.changes));
     for (const account of accounts) this.written.accounts.add(account);
     for (const instance of [...created, ...updated]) this.written.instances.add(instance);
+    for (const { resource, instanceId } of closed) {
+      const { stopReason = null } = (resource === 'GPU' && this.#instances.get(instanceId)) || {};
+      if (stopReason !== null) this.written.stops.push(stopReason);
+    }
     // Emptied in place: steps made before this go on noting their changes here.
     for (const noted of [accounts, created, updated]) noted.clear();
     for (const noted of [opened, closed, entries]) noted.length = 0;

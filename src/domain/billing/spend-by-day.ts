@@ -14,6 +14,7 @@ import {
   latest,
   SECONDS_PER_DAY,
 } from '../rules/time.js';
+import { checkpointBefore, makeCheckpoints, openingOf, usedSince } from './checkpoints.js';
 import { CHARGED, secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
 
@@ -77,9 +78,11 @@ export async function spendByDay(
   checkPeriod(period.from, to, first, last, today);
   const end = last + SECONDS_PER_DAY;
   const usedTo = end > asOf ? asOf : end;
+  await makeCheckpoints(deps.db.pool, account);
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
-    const before = await transaction.query<{ units: bigint }>(SPENT_BEFORE_SQL, [accountId, formatInstant(first)]);
+    const checkpoint = await checkpointBefore(transaction, accountId, first, usedTo);
+    const { spentBefore } = await openingOf(transaction, accountId, checkpoint, first);
     const { rows: charges } = await transaction.query<Charge>(CHARGES_SQL, [
       accountId,
       formatInstant(first),
@@ -87,13 +90,16 @@ export async function spendByDay(
       // What is booked within this second counts.
       formatInstant(end > asOf ? asOf + 1n : end),
       MAX_CHARGES + 1,
+      checkpoint.openInstances,
+      checkpoint.sequence,
+      checkpoint.lastSequence,
     ]);
     if (charges.length > MAX_CHARGES) {
       throw new DomainError('invalid_request', 'too much was rented in this period; choose a shorter one', {
         field: 'from',
       });
     }
-    const amounts = withAmounts(charges, before.rows[0]!.units);
+    const amounts = withAmounts(charges, spentBefore);
     const totals = new Map<string, Micro>();
     for (const { instanceId, amount } of amounts) totals.set(instanceId, (totals.get(instanceId) ?? 0n) + amount);
     // Sorting is stable: of equal amounts the older instance comes first.
@@ -169,20 +175,12 @@ function sumOf(amounts: readonly { amount: Micro }[]): Micro {
   return amounts.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-const SPENT_BEFORE_SQL = `
-  select ((
-    select coalesce(sum(rate * ${secondsBefore('$2::timestamptz')}), 0)
-    from usage_interval join instance on instance.id = instance_id where account_id = $1
-  ) + (
-    select coalesce(-sum(units), 0) from ledger_entry where account_id = $1 and ${CHARGED} and at < $2::timestamptz
-  ))::bigint as units`;
-
 /** What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; in a fixed order. */
 const CHARGES_SQL = `
   select day::int, "instanceId", sum(units)::bigint as units from (
     select sequence, instance_id as "instanceId", day,
       rate * (${secondsBefore('day_end')} - ${secondsBefore('day_start')}) as units
-    from usage_interval join instance on instance.id = instance_id
+    from ${usedSince('$1', { open: '$6::text[]', sequence: '$7', lastSequence: '$8', until: '$3::timestamptz' })}
       cross join lateral (
         select day, $2::timestamptz + day * interval '24 hours' as day_start,
           least($2::timestamptz + (day + 1) * interval '24 hours', $3::timestamptz) as day_end
@@ -191,11 +189,11 @@ const CHARGES_SQL = `
           floor(extract(epoch from least(coalesce(ended_at, $3::timestamptz), $3::timestamptz) - $2::timestamptz) / 86400)::int
         ) as day
       ) cut
-    where account_id = $1 and started_at < $3::timestamptz and coalesce(ended_at > $2::timestamptz, true)
+    where started_at < $3::timestamptz and coalesce(ended_at > $2::timestamptz, true)
       and day_start < day_end
     union all
     select sequence, instance.id, floor(extract(epoch from at - $2::timestamptz) / 86400)::int, -units
-    from ledger_entry join instance on instance.id = instance_id
+    from ledger_entry cross join lateral (select id, sequence from instance where id = instance_id offset 0) instance
     where ledger_entry.account_id = $1 and ${CHARGED} and at >= $2::timestamptz and at < $4::timestamptz
   ) as charged
   where units > 0 group by day, sequence, "instanceId" order by day, sequence limit $5`;

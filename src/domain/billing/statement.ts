@@ -3,8 +3,8 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
 import { formatInstant, type Instant, latest } from '../rules/time.js';
-import { type Checkpoint, checkpointBefore, makeCheckpoints, usedSince } from './checkpoints.js';
-import { CHARGED, MOVED, secondsBefore } from './recompute.js';
+import { type Checkpoint, checkpointBefore, makeCheckpoints, openingOf, usedSince } from './checkpoints.js';
+import { MOVED, secondsBefore } from './recompute.js';
 import { settled } from './settlement.js';
 
 /** What one instance was charged within the period, for GPUs, disk, an early exit or sending others away. */
@@ -72,7 +72,7 @@ export async function statement(
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
     const checkpoint = await checkpointBefore(transaction, accountId, from, usedTo);
-    const { spentBefore, creditBefore } = await opening(transaction, accountId, checkpoint, from);
+    const { spentBefore, creditBefore } = await openingOf(transaction, accountId, checkpoint, from);
     const usage = await usageLines(transaction, accountId, checkpoint, { from, to, usedTo }, maxLines + 1);
     if (usage.length > maxLines) {
       throw new DomainError(
@@ -108,15 +108,6 @@ function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefor
   return { lines, spentAfter: spent };
 }
 
-/** Spend and credit before `from`: what the checkpoint says, and what came after it. */
-async function opening(transaction: Transaction, accountId: string, checkpoint: Checkpoint, from: Instant) {
-  const { at, openInstances, sequence, lastSequence, spendUnits, creditUnits } = checkpoint;
-  const { rows } = await transaction.query<{ spent: Units; credit: Units }>(OPENING_SQL, [
-    ...[accountId, at, formatInstant(from), openInstances, sequence, lastSequence],
-  ]);
-  return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
-}
-
 /** Rounded cumulatively too: a service credit need not be whole micro-USD. */
 async function movementsWithin(
   transaction: Transaction,
@@ -147,14 +138,6 @@ async function usageLines(
   const { rows } = await transaction.query<Omit<StatementLine, 'amount'>>(LINES_SQL, values);
   return rows;
 }
-
-const OPENING_SQL = `
-  select ((
-    select coalesce(sum(rate * (${secondsBefore('$3::timestamptz')} - ${secondsBefore('$2::timestamptz')})), 0)
-    from ${usedSince('$1', { open: '$4::text[]', sequence: '$5', lastSequence: '$6', until: '$3::timestamptz' })}
-  ) + coalesce(-sum(units) filter (where ${CHARGED}), 0))::bigint as spent,
-    coalesce(sum(units) filter (where ${MOVED}), 0)::bigint as credit
-  from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
 
 const MOVEMENTS_SQL = `
   select id, kind, at, units, instance_id as "instanceId", reference, note from ledger_entry

@@ -1,4 +1,5 @@
 import type { Prisma } from '../../database/database.js';
+import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
 import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
@@ -120,23 +121,12 @@ export async function findInstance(
   return deps.db.prisma.instance.findFirst(wanted);
 }
 
-/** Every instance of the account, newest first, one page of it; backwards from the end when `take` is negative. */
-export async function instanceHistory(
-  deps: Deps,
-  accountId: string,
-  page: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select' | 'cursor' | 'take' | 'skip'>,
-): Promise<InstanceRow[]> {
-  const { cursor, skip: _cursorItself, ...query } = page;
-  const position = cursor?.accountId_sequence?.sequence;
-  const isBackwards = (page.take ?? 0) < 0;
-  await settled(deps, accountId);
-  // Given a cursor, Prisma reads all that follows it and cuts the page out of that.
-  const beyond = position === undefined ? {} : { sequence: isBackwards ? { gt: position } : { lt: position } };
-  return deps.db.prisma.instance.findMany({ ...query, where: { accountId, ...beyond }, orderBy: { sequence: 'desc' } });
+/** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */
+export function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
+  return telling(deps, () => deployMachine(deps, accountId, input));
 }
 
-/** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */
-export async function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
+async function deployMachine(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
   const wanted = checkDeploy(input);
   const { machineId, template, diskGb, mode, maxRate } = wanted;
   // As it was before there was a highest price: answers to such requests are kept.
@@ -144,7 +134,7 @@ export async function deploy(deps: Deps, accountId: string, input: DeployInput):
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
     const account = renter(current, accountId);
-    if (current.machine === undefined) throw new DomainError('deploy_failed', `no machine ${machineId} is offered`);
+    if (current.machine === undefined) throw unknownMachine(machineId);
     return rent(deps, current, account, current.machine, wanted);
   });
 }
@@ -301,6 +291,27 @@ export async function writeOnce(
     return kept === undefined ? undefined : { instance: toRow(fromJson(kept)), replayed: true };
   };
   return onceFree(() => write(deps, scope, decideAndKeep, repeat));
+}
+
+/** Tells how a deploy ends. */
+export async function telling({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    const outcome = await deploy();
+    events.deploy(outcome.replayed ? 'replayed' : 'rented');
+    return outcome;
+  } catch (error) {
+    events.deploy(refusalOf(error));
+    throw error;
+  }
+}
+
+function refusalOf(error: unknown): string {
+  if (error instanceof DomainError) return error.reason ?? error.code;
+  return isUnavailable(error) ? 'unavailable' : 'internal';
+}
+
+export function unknownMachine(id: string): DomainError {
+  return new DomainError('deploy_failed', `no machine ${id} is offered`, { reason: 'unknown_machine' });
 }
 
 /** The machine of an instance never changes, so it may be read before the locks. */

@@ -4,7 +4,7 @@ import type { Candidate, MachinePicker } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import { checkTerms, type Outcome, rent, renter, type TermsInput, writeOnce } from '../instances/instances.js';
+import { checkTerms, type Outcome, rent, renter, type TermsInput, telling, writeOnce } from '../instances/instances.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { formatUsd } from '../rules/money.js';
@@ -40,7 +40,11 @@ type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
  * Rents the best machine that fits; a machine that another request has locked is waited for only when no other fits.
  * Refuses with invalid_request, deploy_failed (also when nothing that fits is free) and unavailable.
  */
-export async function deployBest(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {
+export function deployBest(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {
+  return telling(deps, () => deployBestMachine(deps, accountId, input));
+}
+
+async function deployBestMachine(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {
   const wanted = checkDeployBest(input);
   const { idempotencyKey, maxRate, ...rest } = wanted;
   const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, maxRate: `${maxRate}` }]);
@@ -63,7 +67,7 @@ export async function deployBest(deps: Deps, accountId: string, input: DeployBes
         if (locked !== undefined) throw new LockedByOthers(locked);
         // Once: where machines come and go all the time, a refusal would never be certain.
         if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
-        throw new DomainError('deploy_failed', nothingFits(wanted));
+        throw new DomainError('deploy_failed', nothingFits(wanted), { reason: 'nothing_fits' });
       });
     } catch (error) {
       if (error instanceof LockedByOthers) waitFor = error.machineId;

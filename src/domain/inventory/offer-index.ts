@@ -48,6 +48,7 @@ export class OfferIndex {
   readonly #machines = new Map<string, OfferedMachine>();
   readonly #groups = new Map<string, OfferGroup>();
   readonly #availableGpus = new Map<string, number>();
+  readonly #offersOf = new Map<string, number>();
   /** Sorted when first needed, and again only after a new group, which is rare, or new prices. */
   readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups>();
 
@@ -64,6 +65,11 @@ export class OfferIndex {
   /** GPUs of the model on machines where nothing runs. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
+  }
+
+  /** Machines of the model where nothing runs. */
+  offersOf(gpu: string): number {
+    return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }
 
   /** The machine as it was put in; null when it is not here. */
@@ -101,7 +107,7 @@ export class OfferIndex {
     if (machine === undefined) return;
     this.#groups.get(textOf(machine))!.remove(machine);
     this.#machines.delete(machineId);
-    if (!machine.preemptible) this.#count(machine.gpu, -machine.numGpus);
+    if (!machine.preemptible) this.#count(machine.gpu, -machine.numGpus, -1);
   }
 
   /** The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. */
@@ -140,10 +146,21 @@ export class OfferIndex {
     return { offers, total, preceding: preceding - offers.length };
   }
 
+  /** GPUs of the offers that fit, by model; models without any are left out. */
+  gpusByModel(criteria: OfferCriteria): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { group, to } of slicesOf(this.#groupsBy(BY_PRICE, criteria), criteria)) {
+      const { gpu, numGpus } = group.key;
+      const machines = group.countFitting(criteria.sizeMin, 0, to);
+      if (machines > 0) counts.set(gpu, (counts.get(gpu) ?? 0) + machines * numGpus);
+    }
+    return counts;
+  }
+
   #add(machine: OfferedMachine, place: (group: OfferGroup) => void): void {
     place(this.#groupOf(machine));
     this.#machines.set(machine.machineId, machine);
-    if (!machine.preemptible) this.#count(machine.gpu, machine.numGpus);
+    if (!machine.preemptible) this.#count(machine.gpu, machine.numGpus, 1);
   }
 
   #groupOf(machine: OfferedMachine): OfferGroup {
@@ -179,8 +196,9 @@ export class OfferIndex {
     return sorted;
   }
 
-  #count(gpu: string, gpus: number): void {
+  #count(gpu: string, gpus: number, machines: number): void {
     this.#availableGpus.set(gpu, (this.#availableGpus.get(gpu) ?? 0) + gpus);
+    this.#offersOf.set(gpu, (this.#offersOf.get(gpu) ?? 0) + machines);
   }
 }
 

@@ -61,6 +61,21 @@ export async function searchOffers(deps: Deps, search: OfferSearch): Promise<Off
   return pageOf(offers, criteria, search);
 }
 
+/** A GPU model among the offers that fit. */
+export interface OfferedModel {
+  gpu: string;
+  /** GPUs of all its offers that fit. */
+  gpus: number;
+}
+
+/** The models of the offers that fit, by slug. */
+export async function offeredModels(deps: Deps, filter: OfferSearchFilter | null | undefined): Promise<OfferedModel[]> {
+  const criteria = criteriaOf(checkFilter(filter));
+  const { offers } = await deps.inventory.current();
+  const found = [...offers.gpusByModel(criteria)].map(([gpu, gpus]) => ({ gpu, gpus }));
+  return found.sort((one, other) => (one.gpu < other.gpu ? -1 : 1));
+}
+
 /** A page of an index. */
 export function pageOf(
   index: OfferIndex,

@@ -3,7 +3,7 @@ import type { Machine } from '../../database/generated/client/client.js';
 import { settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { checkTerms, type TermsInput } from '../instances/instances.js';
+import { checkTerms, type TermsInput, unknownMachine } from '../instances/instances.js';
 import { judgedMachine } from '../instances/judged-machine.js';
 import type { MachineAsRead } from '../instances/machine-loader.js';
 import { advance, balanceAt, balanceUnitsAt, exhaustionOf } from '../rules/accrual.js';
@@ -74,7 +74,7 @@ export async function quote(deps: Deps, accountId: string | null, input: QuoteIn
     }
     const machineId = check('machineId', fields.machineId, input.machineId);
     const machine = await judgedMachine(deps, machineId);
-    if (machine === null) throw new DomainError('deploy_failed', `no machine ${machineId} is offered`);
+    if (machine === null) throw unknownMachine(machineId);
     return quoteOf(deps, account, machine, wanted);
   }
   const { criteria, order } = bestOffer(wanted);

@@ -1,29 +1,7 @@
 import type { Deps } from '../deps.js';
-import type { GpuTier } from '../rules/gpu-tier.js';
 import type { Micro, Rate } from '../rules/money.js';
-import { type ModeRates, modeRates } from '../rules/price-rule.js';
-
-export interface GpuPrice {
-  slug: string;
-  name: string;
-  vramGb: number;
-  tier: GpuTier;
-  pricePerGpuHour: ModeRates;
-  marketMedian: Micro | null;
-  /** Listings that the median was computed from. */
-  listings: number;
-  /** The snapshot's date, YYYY-MM-DD. */
-  snapshot: string;
-  /** GPUs in the offers of the model. */
-  availableGpus: number;
-  url: string;
-}
-
-export interface PriceSheet {
-  /** YYYY-MM-DD; 1970-01-01 until market data is published. */
-  marketSnapshot: string;
-  data: GpuPrice[];
-}
+import { modeRates } from '../rules/price-rule.js';
+import type { GpuPrice, PriceSheet } from './price-sheet.js';
 
 /** The newest snapshot's prices in catalogue order, with the GPUs that can be deployed now. */
 export async function priceSheet(deps: Deps): Promise<PriceSheet> {

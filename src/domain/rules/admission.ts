@@ -64,5 +64,7 @@ export function admitAccount(
 export function checkMaxRate(machineId: string, gpuRate: Rate, maxRate: Rate | null): void {
   if (maxRate === null || gpuRate <= maxRate) return;
   const [is, most] = [gpuRate, maxRate].map(formatUsd);
-  throw new DomainError('deploy_failed', `machine ${machineId} costs ${is} USD per hour, more than ${most}`);
+  throw new DomainError('deploy_failed', `machine ${machineId} costs ${is} USD per hour, more than ${most}`, {
+    reason: 'price',
+  });
 }

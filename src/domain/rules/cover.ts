@@ -41,5 +41,7 @@ export function checkCover(account: Accrual & { id: string }, at: Instant, added
   const isHours = seconds === added.coverSeconds;
   const span = isHours ? `${Number(seconds) / Number(SECONDS_PER_HOUR)} h` : `${seconds} s`;
   const [has, needs] = [balanceAt(account, at), shownCost(needed)].map(formatUsd);
-  throw new DomainError(code, `balance too small: ${has} USD does not cover ${span} of all instances, ${needs} USD`);
+  throw new DomainError(code, `balance too small: ${has} USD does not cover ${span} of all instances, ${needs} USD`, {
+    reason: 'balance',
+  });
 }

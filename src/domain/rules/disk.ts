@@ -20,5 +20,6 @@ export function checkDisk(machine: { id: string; diskGb: number; liveInstances: 
   throw new DomainError(
     'deploy_failed',
     `machine ${machine.id} has ${left} GB of disk left, less than the ${diskGb} asked for`,
+    { reason: 'disk' },
   );
 }

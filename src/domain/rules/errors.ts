@@ -20,6 +20,17 @@ export const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
+/** Why a rental is refused. */
+export type RefusalReason =
+  | 'unknown_machine'
+  | 'not_listed'
+  | 'taken'
+  | 'disk'
+  | 'price'
+  | 'balance'
+  | 'instance_limit'
+  | 'nothing_fits';
+
 /**
  * An expected refusal: `message` is for the caller, `field` names the input at fault where there is one. A rule that
  * refuses throws one (`check…`, `claim`, `stateAfter`); every other rule returns its answer.
@@ -29,13 +40,20 @@ export class DomainError extends Error {
   readonly field: string | undefined;
   /** Whole seconds after which the same request may pass. */
   readonly retryAfterSeconds: number | undefined;
+  /** Why, where the code alone does not say it: callers are told by the message, this is for counting. */
+  readonly reason: RefusalReason | undefined;
 
-  constructor(code: ErrorCode, message: string, details: { field?: string; retryAfterSeconds?: number } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { field?: string; retryAfterSeconds?: number; reason?: RefusalReason } = {},
+  ) {
     super(message);
     this.name = 'DomainError';
     this.code = code;
     this.field = details.field;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.reason = details.reason;
   }
 
   /** GraphQL puts these beside the message: the document's code, the REST status, the field at fault. */

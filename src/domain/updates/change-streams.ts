@@ -10,7 +10,8 @@ import { runtimeOf } from '../fleet/runtime.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
 import { findOffers, type Offer, type OfferFilter } from '../inventory/offers.js';
-import { type PriceSheet, priceSheet } from '../market/pricing.js';
+import type { PriceSheet } from '../market/price-sheet.js';
+import { priceSheet } from '../market/pricing.js';
 import { balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import type { Account } from '../rules/lifecycle.js';
@@ -209,17 +210,26 @@ export function offerChanges(
   });
 }
 
-/** The price sheet now, and again whenever a price or what is offered has changed, be it a machine for another of its model. */
+const THE_SHEET = '';
+
+/**
+ * The price sheet now, and again whenever a price or what is offered has changed, be it a machine for another of its model.
+ * Readers share it.
+ */
 export function priceSheetChanges(
   deps: Deps,
   reader: Subscriber | Visitor,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<PriceSheet>> {
+  const { inventory, sharedSheet } = deps;
   let lastSent: number | null = null;
   return watch(deps, 'offers', reader, signal, async () => {
-    const sheet = await priceSheet(deps);
-    if (lastSent === deps.inventory.version) return [];
-    lastSent = deps.inventory.version;
+    await inventory.current();
+    // Before the sheet is read: what changes meanwhile is told again rather than not at all.
+    const { version } = inventory;
+    if (lastSent === version) return [];
+    const sheet = await sharedSheet.get(THE_SHEET, () => priceSheet(deps));
+    lastSent = version;
     return [sheet];
   });
 }

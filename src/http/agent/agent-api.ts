@@ -8,7 +8,7 @@ import { takeReport } from '../../domain/fleet/observations.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { createBuckets } from '../buckets.js';
 import { JSON_TYPE, sendError } from '../error-envelope.js';
-import { describeFault } from '../errors.js';
+import { createFaultLog, describeFault, type LogFault } from '../errors.js';
 import { sendJson } from '../send-json.js';
 import { agentOpenApi } from './agent-openapi.js';
 import { readBody } from './read-body.js';
@@ -45,6 +45,7 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
   const reports = createBuckets({ size: 60, everySeconds: 0.25, refusal });
   /** Each stream that is wanted answers one, unless several come together: agents leave 20 ms between two. */
   const asks = createBuckets({ size: 120, everySeconds: 0.02, refusal });
+  const logFault = createFaultLog(log);
   const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
   let joining = 0;
 
@@ -130,7 +131,7 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
       }
       await handler(request, response, new URLSearchParams(query));
     };
-    answer().catch((error) => refuse(request, response, error, log));
+    answer().catch((error) => refuse(request, response, error, logFault));
   };
 }
 
@@ -157,9 +158,9 @@ function send(response: ServerResponse, status: number, body: object): void {
   if (!response.destroyed) sendJson(response, status, JSON_TYPE, JSON.stringify(body));
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, log: Logger): void {
+function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, logFault: LogFault): void {
   const fault = describeFault(error);
-  if (fault.unexpected) log.error({ err: error, id: request.state.id }, 'unexpected error');
+  logFault(fault, error, { id: request.state.id });
   if (response.headersSent || response.destroyed) response.destroy();
   // What was not read of the body must not be taken for the next request.
   else sendError(response, fault, request.complete ? {} : { Connection: 'close' });

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { GatewayContext } from '../../schema/context.js';
 import type { RateLimiter } from '../rate-limit/rate-limit.js';
 import type { CreateContext, Identify } from '../request-state.js';
+import type { Tracer } from '../tracer.js';
 import { createErrorMask, withFewErrors } from './graphql-errors.js';
 import type { Plugin, ServerContext } from './plugin.js';
 import type { Results } from './send-result.js';
@@ -15,6 +16,7 @@ import { useRateLimit } from './use-rate-limit.js';
 import { useSharedEvents } from './use-shared-events.js';
 import { useStatus } from './use-status.js';
 import { useSubscriptions } from './use-subscriptions.js';
+import { useTracer } from './use-tracer.js';
 import { useVariables } from './use-variables.js';
 
 export interface ExecutorOptions {
@@ -24,6 +26,8 @@ export interface ExecutorOptions {
   createContext: CreateContext;
   introspection: boolean;
   log: Logger;
+  /** Null when nothing is traced. */
+  tracer: Tracer | null;
 }
 
 export interface Executor {
@@ -34,7 +38,7 @@ export interface Executor {
 
 /** Yoga with the plugins of the service, from the parameters of a request to its result. */
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { schema, limiter, identify, createContext, introspection, log } = options;
+  const { schema, limiter, identify, createContext, introspection, log, tracer } = options;
   const maskError = createErrorMask(log);
   const plugins: Plugin[] = [
     useIntrospection(introspection),
@@ -46,6 +50,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     useRateLimit(limiter, log),
     useSharedEvents(),
     useStatus(),
+    ...(tracer === null ? [] : [useTracer(tracer)]),
   ];
   const yoga = createYoga<ServerContext, GatewayContext>({
     schema,

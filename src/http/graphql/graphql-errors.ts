@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { type ErrorCode, STATUS_OF } from '../../domain/rules/errors.js';
-import { describeFault, type Fault } from '../errors.js';
+import { createFaultLog, describeFault, type Fault, type LogFault } from '../errors.js';
 
 /** The `http` member of an error's extensions: status and headers of the answer. It is not sent in the body. */
 export interface HttpExtension {
@@ -34,6 +34,7 @@ export function refusal(
 
 /** Makes any error one that may be sent: with the service's code and status, and without what belongs in the log alone. */
 export function createErrorMask(log: Logger): (error: unknown) => Error {
+  const logFault = createFaultLog(log, ' in a resolver');
   return (error) => {
     if (isRequestError(error)) {
       // Yoga gives every request error a code but those of variables, and has its own for those of a subscription.
@@ -41,7 +42,7 @@ export function createErrorMask(log: Logger): (error: unknown) => Error {
       if (code === YOGAS_CODE) error.extensions.code = 'invalid_request' satisfies ErrorCode;
       return error;
     }
-    const masked = toGraphqlError(error, log);
+    const masked = toGraphqlError(error, logFault);
     // Thrown before anything ran, as when the key can't be looked up: no result carries the status.
     if (masked.path === undefined) masked.extensions.http = httpOf(masked);
     return masked;
@@ -55,9 +56,10 @@ function isRequestError(error: unknown): error is GraphQLError {
 }
 
 /** A fault as a GraphQL error: code and REST status in its extensions. */
-export function toGraphqlError(error: unknown, log: Logger): GraphQLError {
-  const { unexpected, code, status, message, field, retryAfterSeconds } = describeFault(error);
-  if (unexpected) log.error({ err: error }, 'unexpected error in a resolver');
+export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError {
+  const fault = describeFault(error);
+  const { code, status, message, field, retryAfterSeconds } = fault;
+  logFault(fault, error);
   const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
   return new GraphQLError(shortened(message), {
     ...(nodes && { nodes }),

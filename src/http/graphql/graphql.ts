@@ -1,10 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type GraphQLError, OperationTypeNode } from 'graphql';
+import { noteRefusal } from '../error-envelope.js';
 import { type PublicAnswer, type PublicAnswers, Ticket } from '../public-answers/public-answers.js';
 import { bodyFault } from '../read-json.js';
 import { createExecutor, type ExecutorOptions } from './executor.js';
 import { createErrorMask } from './graphql-errors.js';
 import { createAnswerTypes, GRAPHQL_PATH, notAcceptable, readParameters, STREAM_ANSWER } from './read-request.js';
-import { contentType, createSendResult, isPlain, refusalType } from './send-result.js';
+import { contentType, createSendResult, isPlain, type Results, refusalType } from './send-result.js';
 
 export interface GraphqlOptions extends ExecutorOptions {
   answers: PublicAnswers;
@@ -15,7 +17,7 @@ export interface GraphqlOptions extends ExecutorOptions {
  * there is one, else execute (rate limit included) and send the result.
  */
 export function createGraphql(options: GraphqlOptions): RequestListener {
-  const { answers, log } = options;
+  const { answers, log, tracer } = options;
   const { execute, fetchAPI } = createExecutor(options);
   const answerTypeOf = createAnswerTypes();
   const sendResult = createSendResult(fetchAPI);
@@ -27,6 +29,7 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
     const type = answerTypeOf(request.headers.accept);
     answer(request, response, type).catch(async (error: unknown) => {
       const masked = maskError(bodyFault(error) ?? error);
+      noteRefusals(request, { errors: [masked] });
       if (response.headersSent) response.destroy();
       else await sendResult(response, refusalType(type), { errors: [masked] });
     });
@@ -38,6 +41,8 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
     const found = mayBeKept(request, type) ? answers.lookupOperation(type, parameters) : null;
     if (found !== null && !(found instanceof Ticket)) return sendKept(request, response, found);
     const result = await execute({ req: request, res: response, type }, parameters);
+    noteRefusals(request, result);
+    if (Symbol.asyncIterator in result) tracer?.opened(request);
     const { operation } = request.state;
     if (found !== null && operation?.isPublicQuery && isPlain(result)) {
       const source = { type: contentType(type), route: GRAPHQL_PATH, operation: operation.name };
@@ -47,13 +52,18 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
   }
 }
 
+function noteRefusals(request: IncomingMessage, result: Results): void {
+  if (Symbol.asyncIterator in result || result.errors === undefined) return;
+  for (const error of result.errors) noteRefusal(request, String((error as GraphQLError).extensions?.code));
+}
+
 /** An answer with a key may be its account's alone. */
 function mayBeKept({ method, headers }: IncomingMessage, type: string): boolean {
   return method === 'POST' && headers.authorization === undefined && type !== STREAM_ANSWER;
 }
 
 function sendKept(request: IncomingMessage, response: ServerResponse, { type, body, operation }: PublicAnswer): void {
-  request.state.operation = { name: operation, isPublicQuery: true, cost: 0 };
+  request.state.operation = { kind: OperationTypeNode.QUERY, name: operation, isPublicQuery: true, cost: 0 };
   response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
 }
 

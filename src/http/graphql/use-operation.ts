@@ -1,4 +1,4 @@
-import { type ExecutionArgs, type GraphQLSchema, getOperationAST } from 'graphql';
+import { type ExecutionArgs, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
 import { createRequestCost } from './cost.js';
 import type { Plugin, PluginContext } from './plugin.js';
 
@@ -14,8 +14,9 @@ export function useOperation(schema: GraphQLSchema): Plugin {
     const { req } = args.contextValue as PluginContext;
     const operation = getOperationAST(args.document, args.operationName);
     const cost = costOf(args);
-    const isPublicQuery = operation?.operation === 'query' && cost === 0;
-    req.state.operation = { name: loggedName(operation?.name?.value), cost, isPublicQuery };
+    const kind = operation?.operation ?? OperationTypeNode.QUERY;
+    const isPublicQuery = kind === 'query' && cost === 0;
+    req.state.operation = { kind, name: loggedName(operation?.name?.value), cost, isPublicQuery };
   };
   return { onExecute: note, onSubscribe: note };
 }

@@ -12,8 +12,8 @@ import type { Plugin, PluginContext } from './plugin.js';
 type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => string };
 
 /**
- * Makes one answer, as text too, of what many follow: the same event is the same object for all its readers. Without a key
- * and of public fields alone, equal subscriptions are told the same.
+ * Makes one answer, as text too, of what many follow: the same event is the same object for all its readers. Of public fields
+ * alone, equal subscriptions are told the same, with a key and without: no public type leads to what is of an account.
  */
 export function useSharedEvents(): Plugin {
   /** By event, then by what is asked of it. Holds of each event as many as there are different subscriptions. */
@@ -34,8 +34,8 @@ export function useSharedEvents(): Plugin {
   };
   return {
     onSubscribe({ args, setSubscribeFn }) {
-      const { caller, req } = args.contextValue as PluginContext;
-      if (caller === null && req.state.operation!.cost === 0) setSubscribeFn(subscribe);
+      const { req } = args.contextValue as PluginContext;
+      if (req.state.operation!.cost === 0) setSubscribeFn(subscribe);
     },
   };
 }

@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/system-clock.js';
 import { RealFleet, type RealHost } from '../../fleet/support/real-fleet.js';
 import { freePort } from '../../support/free-port.js';
 import { client, createRenter, type Renter } from '../../support/gateway.js';
+import type { Env } from '../../support/process.js';
 
 export const WEB = 'web';
 export const DOMAIN = 'gpu.localhost';
@@ -28,8 +29,9 @@ export class WebFleet {
     readonly instanceId: string,
   ) {}
 
-  static async open(): Promise<WebFleet> {
-    const fleet = await RealFleet.open();
+  /** `more` is of the first gateway's environment. */
+  static async open(more: Env = {}): Promise<WebFleet> {
+    const fleet = await RealFleet.open(more);
     try {
       return await WebFleet.#on(fleet);
     } catch (error) {
@@ -104,7 +106,13 @@ export class WebFleet {
 async function secondGateway({ env }: RealFleet): Promise<Gateway> {
   const port = await freePort();
   const { DATABASE_URL } = env;
-  const config = readConfig({ ...env, DATABASE_URL, PORT: String(port), STREAMS_URL: `http://127.0.0.1:${port}` });
+  const config = readConfig({
+    ...env,
+    DATABASE_URL,
+    PORT: String(port),
+    SSH_PORT: '',
+    STREAMS_URL: `http://127.0.0.1:${port}`,
+  });
   return openGateway({ ...config, seed: 'none' }, systemClock, pino({ level: 'silent' }));
 }
 

@@ -1,0 +1,116 @@
+import { createServer } from 'node:net';
+import { ask, differenceOf } from '../support/answers.mjs';
+import { ACCOUNTS } from '../support/default-data.mjs';
+import { inTurn, requestBytes, runLoad } from '../support/load.mjs';
+import { cpuSecondsOf, startGateway, startPeer } from '../support/programs.mjs';
+import { CONNECTIONS } from '../support/settings.mjs';
+import { authorization } from './accounts.mjs';
+import { graphqlRequest, readOffers, VARIED, variableSets } from './offers.mjs';
+
+const OFFERS = '/v1/offers?limit=25';
+const VARIABLE_SETS = 10_000;
+/** Ten times as often as Prometheus does where nothing else is said. */
+const SCRAPE_EVERY_MS = 1_500;
+const SCRAPES = 100;
+const RATIO = '0.1';
+
+/** What is asked, of both sides alike. */
+const LOADS = {
+  offers: { title: `GET ${OFFERS}`, requests: async () => [requestBytes({ path: OFFERS })] },
+  balance: {
+    title: 'GET /v1/balance',
+    requests: async () =>
+      Array.from({ length: ACCOUNTS }, (_, index) =>
+        requestBytes({ path: '/v1/balance', headers: authorization(index + 1) }),
+      ),
+  },
+  graphql: {
+    title: 'POST /graphql, variables differ',
+    requests: async (databaseUrl) =>
+      variableSets(await readOffers(databaseUrl), VARIABLE_SETS).map((variables) =>
+        graphqlRequest({ query: VARIED, variables }),
+      ),
+  },
+};
+
+/** What metrics and traces cost: the gateway with them, and its default log, against itself without. */
+export const figuresCases = Object.entries(LOADS).flatMap(([load, { title, requests }]) => [
+  {
+    name: `metrics-${load}`,
+    title: `${title}, metrics`,
+    against: 'the gateway, no metrics',
+    atLeast: 0.95,
+    unit: 'requests/s',
+    open: (context) => openCase(context, requests, withMetrics),
+  },
+  {
+    name: `traces-${load}`,
+    title: `${title}, 10 % traced`,
+    against: 'the gateway, no traces',
+    atLeast: 0.9,
+    unit: 'requests/s',
+    open: (context) => openCase(context, requests, withTraces),
+  },
+]);
+
+async function openCase({ gateway, databaseUrl }, requests, start) {
+  const { watched, note, close } = await start(databaseUrl);
+  const [ours, theirs] = await Promise.all([watched, gateway].map(({ port }) => ask(port, { path: OFFERS })));
+  const clientOf = inTurn(await requests(databaseUrl));
+  const load = (port) => (seconds) => runLoad({ port, connections: CONNECTIONS, seconds, clientOf });
+  return {
+    difference: differenceOf(ours, theirs),
+    note,
+    subject: { pid: watched.pid, run: load(watched.port) },
+    peer: { pid: gateway.pid, run: load(gateway.port) },
+    close,
+  };
+}
+
+async function withMetrics(databaseUrl) {
+  const port = await freePort();
+  const watched = await startGateway(databaseUrl, { METRICS_PORT: String(port) });
+  const scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  // Figures of the database among them, and every route that the load has: as many lines as there will be.
+  await ask(watched.port, { path: OFFERS });
+  const lines = (await scrape()).split('\n').length;
+  const cpuBefore = cpuSecondsOf(watched.pid);
+  for (let time = 0; time < SCRAPES; time += 1) await scrape();
+  const cpuMs = ((cpuSecondsOf(watched.pid) - cpuBefore) / SCRAPES) * 1_000;
+  const scraping = setInterval(() => scrape().catch(() => {}), SCRAPE_EVERY_MS);
+  return {
+    watched,
+    note: `scraped every ${SCRAPE_EVERY_MS / 1_000} s; a scrape of ${lines} lines took ${cpuMs.toFixed(1)} ms of CPU time`,
+    close: async () => {
+      clearInterval(scraping);
+      await watched.end();
+    },
+  };
+}
+
+async function withTraces(databaseUrl) {
+  const collector = await startPeer('collector', {});
+  const watched = await startGateway(databaseUrl, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`,
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: RATIO,
+  });
+  return {
+    watched,
+    close: async () => {
+      await watched.end();
+      const { messages } = await collector.ask({});
+      if (messages === 0) throw new Error('no trace was sent');
+      await collector.end();
+    },
+  };
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,160 @@
+// 1,000 people who are signed in to the console, while offers change ten times a second.
+import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withClient } from '../support/database.mjs';
+import { rentalsOf } from '../support/default-data.mjs';
+import { keyOf } from '../support/fill.mjs';
+import { requestBytes } from '../support/load.mjs';
+import { cpuSecondsOf, residentMegabytesOf, startGateway } from '../support/programs.mjs';
+import { settings } from '../support/settings.mjs';
+
+const STREAMS = 1_000;
+const CHANGES_PER_SECOND = 10;
+const AT_MOST_MEGABYTES = 400;
+/** Opened at once: as many as come back together when a gateway has restarted. */
+const OPENED_AT_ONCE = 50;
+const OPENS_WITHIN_MS = 60_000;
+const EVENT = 'event: next';
+
+const ACCOUNT = `subscription { accountChanged { account { asOf balance burnPerHour monthSpend exhaustsAt diskDeleteAt }
+  instances { id status priceHr diskPriceHr usage { total } } topUps { id } } }`;
+/** As the console's screen of machines asks. */
+const PRICING = 'subscription { pricingChanged { marketSnapshot data { slug availableGpus } } }';
+
+export const streamsCases = [
+  {
+    name: 'streams',
+    title: `${STREAMS} signed-in event streams, and as many of the price sheet`,
+    against: `RSS while offers change ${CHANGES_PER_SECOND} times a second`,
+    atMostMegabytes: AT_MOST_MEGABYTES,
+    weigh: async ({ freshUrl }) => {
+      const url = await freshUrl();
+      const cookies = await beginSessions(url);
+      const gateway = await startGateway(url);
+      const open = [];
+      try {
+        const rentals = await rentalsOf(url);
+        const phase = async (name) => ({ name, ...(await observe(gateway, rentals, open)) });
+        const phases = [await phase('no streams')];
+        open.push(...(await openAll(gateway.port, cookies, ACCOUNT)));
+        phases.push(await phase(`${STREAMS} accountChanged`));
+        open.push(...(await openAll(gateway.port, cookies, PRICING)));
+        phases.push(await phase('with pricingChanged too'));
+        const lost = open.filter(({ isOpen }) => !isOpen()).length;
+        if (lost > 0) throw new Error(`${lost} of ${open.length} streams broke off`);
+        return { megabytes: phases.at(-1).megabytes, phases, note: phases.map(wordsFor).join('; ') };
+      } finally {
+        for (const { close } of open) close();
+        await gateway.end();
+      }
+    },
+  },
+];
+
+const wordsFor = ({ name, megabytes, busy, changes, events }) =>
+  `${name}: ${Math.round(megabytes)} MB, ${(busy * 100).toFixed(0)} % of a core, ${changes.toFixed(1)} changes and ${events.toFixed(0)} events/s`;
+
+/** A session for each account, as signing in makes them; one address alone may sign in only every few seconds. */
+async function beginSessions(url) {
+  const tokens = Array.from({ length: STREAMS }, (_, index) =>
+    createHash('sha256').update(`session ${index}`).digest('base64url'),
+  );
+  const hashes = tokens.map((token) => createHash('sha256').update(token).digest());
+  await withClient(url, (client) =>
+    client.query(
+      `insert into console_session (token_hash, key_id, created_at, expires_at)
+       select session.hash, api_key.id, now(), now() + interval '12 hours'
+       from unnest($1::bytea[], $2::bytea[]) as session (hash, key) join api_key on api_key.hash = session.key
+       on conflict do nothing`,
+      [
+        hashes,
+        tokens.map((_, index) =>
+          createHash('sha256')
+            .update(keyOf(index + 1))
+            .digest(),
+        ),
+      ],
+    ),
+  );
+  return tokens.map((token) => `console=${token}`);
+}
+
+async function openAll(port, cookies, query) {
+  const streams = [];
+  for (let from = 0; from < cookies.length; from += OPENED_AT_ONCE) {
+    const next = cookies.slice(from, from + OPENED_AT_ONCE).map((cookie) => openStream(port, cookie, query));
+    streams.push(...(await Promise.all(next)));
+  }
+  return streams;
+}
+
+/** Resolves with its first event. */
+function openStream(port, cookie, query) {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    let [events, head, isOpen] = [0, '', true];
+    const late = setTimeout(() => fail('opened no stream in time'), OPENS_WITHIN_MS);
+    const fail = (why) => {
+      clearTimeout(late);
+      socket.destroy();
+      reject(new Error(`${why}: ${head.slice(0, 500)}`));
+    };
+    socket.setEncoding('utf8').on('data', (text) => {
+      // An event's name may only be cut in two where its chunk is, which then begins a new one.
+      events += text.split(EVENT).length - 1;
+      if (head.length < 1_000) head += text;
+      if (!/^HTTP\/1.1 200/.test(head)) return fail('refused');
+      if (events === 0) return;
+      clearTimeout(late);
+      resolve({ events: () => events, isOpen: () => isOpen, close: () => socket.destroy() });
+    });
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        isOpen = false;
+        if (events === 0) fail('broke off');
+      });
+    const headers = { Accept: 'text/event-stream', Origin: 'http://127.0.0.1', Cookie: cookie };
+    socket.write(requestBytes({ method: 'POST', path: '/graphql', headers, body: JSON.stringify({ query }) }));
+  });
+}
+
+/** What the gateway takes, and how many events it sends, while machines are rented and given back. */
+async function observe({ pid, port }, rentals, open) {
+  const sent = () => open.reduce((sum, { events }) => sum + events(), 0);
+  await changeOffers(port, rentals, settings.seconds);
+  const [cpuBefore, eventsBefore, startedAt] = [cpuSecondsOf(pid), sent(), performance.now()];
+  const changes = await changeOffers(port, rentals, settings.seconds * settings.rounds);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return {
+    megabytes: residentMegabytesOf(pid),
+    busy: (cpuSecondsOf(pid) - cpuBefore) / seconds,
+    changes: changes / seconds,
+    events: (sent() - eventsBefore) / seconds,
+  };
+}
+
+/** Every change is a deploy or a destroy, at its time whatever the one before took. Returns how many there were. */
+async function changeOffers(port, rentals, seconds) {
+  const call = async ({ account }, method, path, body) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${keyOf(account)}`, ...(body && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const told = await answer.json();
+    if (!answer.ok) throw new Error(JSON.stringify(told));
+    return told;
+  };
+  const changes = [];
+  for (let turn = 0; turn < (seconds * CHANGES_PER_SECOND) / 2; turn += 1) {
+    const rental = rentals[turn % rentals.length];
+    const rented = call(rental, 'POST', '/instances', { machine_id: rental.machineId });
+    await sleep(1_000 / CHANGES_PER_SECOND);
+    changes.push(rented.then(({ id }) => call(rental, 'DELETE', `/instances/${id}`)));
+    await sleep(1_000 / CHANGES_PER_SECOND);
+  }
+  await Promise.all(changes);
+  return 2 * changes.length;
+}

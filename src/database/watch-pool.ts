@@ -1,0 +1,72 @@
+import { AsyncResource } from 'node:async_hooks';
+import { performance } from 'node:perf_hooks';
+import type pg from 'pg';
+
+/** A query whose text holds values. Nothing but `told` may be shown of it. */
+export interface ValuedQuery extends pg.QueryConfig {
+  /** Its statements with parameters instead of values. */
+  told(): string;
+}
+
+/** Tells how long each request for a connection waited, in ms. */
+export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
+  const connect = pool.connect.bind(pool) as Connect;
+  const watched: Connect = (callback) => {
+    const askedAt = performance.now();
+    const told = () => waited(performance.now() - askedAt);
+    if (callback !== undefined) {
+      return connect((...given) => {
+        told();
+        callback(...given);
+      });
+    }
+    const client = connect()!;
+    client.then(told, told);
+    return client;
+  };
+  pool.connect = watched as pg.Pool['connect'];
+}
+
+/** Told of statements while `isFollowing` what runs now. */
+export interface StatementWatcher {
+  isFollowing(): boolean;
+  /** One is sent, by its text without values; what this returns is called when it has ended. */
+  began(text: string): (error: unknown) => void;
+}
+
+/** Tells of each statement as it is sent. */
+export function watchStatements(pool: pg.Pool, { isFollowing, began }: StatementWatcher): void {
+  const connect = pool.connect.bind(pool) as Connect;
+  // Called when a connection becomes free, which is within the work of whoever gives it back.
+  const bound: Connect = (callback) =>
+    connect(callback !== undefined && isFollowing() ? AsyncResource.bind(callback) : callback);
+  pool.connect = bound as pg.Pool['connect'];
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as unknown as Query;
+    const watched: Query = (...given) => {
+      if (!isFollowing()) return query(...given);
+      const ended = began(textOf(given[0]));
+      const callback = given.at(-1);
+      if (typeof callback === 'function') {
+        return query(...given.slice(0, -1), (error: unknown, result: unknown) => {
+          ended(error);
+          callback(error, result);
+        });
+      }
+      const result = query(...given) as Promise<unknown>;
+      result.then(() => ended(null), ended);
+      return result;
+    };
+    client.query = watched as unknown as typeof client.query;
+  });
+}
+
+type Connected = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
+type Connect = (callback?: Connected) => Promise<pg.PoolClient> | undefined;
+type Query = (...given: unknown[]) => unknown;
+
+function textOf(query: unknown): string {
+  if (typeof query === 'string') return query;
+  const { told, text } = query as Partial<ValuedQuery>;
+  return told?.() ?? text ?? '';
+}

@@ -1,0 +1,129 @@
+import type { Prisma } from '../../database/database.js';
+import { settled } from '../billing/settlement.js';
+import type { Deps } from '../deps.js';
+import { checkOptional, fields } from '../fields.js';
+import type { InstanceStatus, StopReason } from '../rules/lifecycle.js';
+import type { PricingMode } from '../rules/price-rule.js';
+import type { Instant } from '../rules/time.js';
+import type { InstanceRow } from './instance-row.js';
+
+/** Most instances that one page looks through for those that match: what bounds its cost, however rare they are. */
+export const MOST_LOOKED_THROUGH = 10_000;
+
+/** What an instance of the history must be. Null, left out and an empty list ask for nothing. */
+export interface InstanceFilter {
+  statuses?: readonly InstanceStatus[] | null;
+  stopReasons?: readonly StopReason[] | null;
+  gpus?: readonly string[] | null;
+  modes?: readonly PricingMode[] | null;
+  /** Rented in this second or later. */
+  createdFrom?: Instant | null;
+  /** Rented before this second. */
+  createdTo?: Instant | null;
+}
+
+export interface HistoryRange extends Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> {
+  /** Sequence number that the page begins beyond; null for the newest, or backwards for the oldest. */
+  position: number | null;
+  /** Size of the page; negative for a page of those that are newer. */
+  take: number;
+}
+
+export interface HistoryPage {
+  /** Newest first. */
+  instances: InstanceRow[];
+  /** The last sequence number looked at when the bound ended the search, so that more may follow beyond; else null. */
+  lookedTo: number | null;
+}
+
+/** Every instance of the account that matches, newest first, one page of it. Refuses a filter out of bounds. */
+export async function instanceHistory(
+  deps: Deps,
+  accountId: string,
+  { position, take, ...query }: HistoryRange,
+  filter?: InstanceFilter | null,
+): Promise<HistoryPage> {
+  const wanted = checkFilter(filter ?? {});
+  const { deployedInstances } = await settled(deps, accountId);
+  const orderBy = { sequence: 'desc' } as const;
+  if (wanted === null) {
+    // Given a cursor, Prisma reads all that follows it and cuts the page out of that.
+    const beyond = position === null ? {} : { sequence: take < 0 ? { gt: position } : { lt: position } };
+    const where = { accountId, ...beyond };
+    return { instances: await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take }), lookedTo: null };
+  }
+  const span = spanOf(position, take, deployedInstances);
+  const found = await findSequences(deps, accountId, span, wanted);
+  const isCutShort = found.length < span.limit && span.furthest !== span.end;
+  const instances =
+    found.length === 0
+      ? []
+      : await deps.db.prisma.instance.findMany({ ...query, where: { accountId, sequence: { in: found } }, orderBy });
+  return { instances, lookedTo: isCutShort ? span.furthest : null };
+}
+
+/** Null when it asks for nothing. */
+function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdTo }: InstanceFilter) {
+  const some = <T>(list: readonly T[] | undefined): readonly T[] | null => (list?.length ? list : null);
+  const checked = {
+    statuses: some(checkOptional('statuses', fields.statuses, statuses)),
+    stopReasons: some(checkOptional('stopReasons', fields.stopReasons, stopReasons)),
+    gpus: some(checkOptional('gpus', fields.gpus, gpus)),
+    modes: some(checkOptional('modes', fields.modes, modes)),
+    createdFrom: createdFrom ?? null,
+    createdTo: createdTo ?? null,
+  };
+  return Object.values(checked).every((value) => value === null) ? null : checked;
+}
+
+interface Span {
+  isBackwards: boolean;
+  /** The first and the last sequence number looked at. */
+  nearest: number;
+  furthest: number;
+  /** Where the history ends. */
+  end: number;
+  limit: number;
+}
+
+/** Sequence numbers have no gaps: so many of them are so many instances. */
+function spanOf(position: number | null, take: number, newest: number): Span {
+  const limit = Math.abs(take);
+  if (take < 0) {
+    const nearest = (position ?? 0) + 1;
+    return {
+      isBackwards: true,
+      nearest,
+      furthest: Math.min(nearest + MOST_LOOKED_THROUGH - 1, newest),
+      end: newest,
+      limit,
+    };
+  }
+  const nearest = Math.min((position ?? newest + 1) - 1, newest);
+  return { isBackwards: false, nearest, furthest: Math.max(nearest - MOST_LOOKED_THROUGH + 1, 1), end: 1, limit };
+}
+
+/** Read from an index alone, which holds all that a filter may ask for. */
+async function findSequences(
+  { db }: Deps,
+  accountId: string,
+  { isBackwards, nearest, furthest, limit }: Span,
+  filter: NonNullable<ReturnType<typeof checkFilter>>,
+): Promise<number[]> {
+  const { statuses, stopReasons, gpus, modes, createdFrom, createdTo } = filter;
+  const [least, most] = isBackwards ? [nearest, furthest] : [furthest, nearest];
+  const { rows } = await db.pool.query<{ sequence: number }>({
+    name: isBackwards ? 'history-forwards' : 'history-backwards',
+    text: `select sequence from instance
+           where account_id = $1 and sequence between $2 and $3
+             and ($4::instance_status[] is null or status = any($4))
+             and ($5::stop_reason[] is null or stop_reason = any($5))
+             and ($6::text[] is null or gpu = any($6))
+             and ($7::pricing_mode[] is null or mode = any($7))
+             and ($8::bigint is null or created_at >= to_timestamp($8))
+             and ($9::bigint is null or created_at < to_timestamp($9))
+           order by sequence ${isBackwards ? 'asc' : 'desc'} limit $10`,
+    values: [accountId, least, most, statuses, stopReasons, gpus, modes, createdFrom, createdTo, limit],
+  });
+  return rows.map(({ sequence }) => sequence);
+}

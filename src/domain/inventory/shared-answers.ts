@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
+import type { Inventory } from './inventory.js';
+
+/** More different answers are made anew for each that asks. */
+const MAX_ANSWERS = 500;
+
+/** An answer, and the different one that it took the place of. */
+interface Shared<Answer> {
+  version: number;
+  answer: Answer;
+  before: Answer | null;
+}
+
+/**
+ * Public answers that many follow: made once for each change of the inventory, and the same object for as long as nothing
+ * in it differs, so that what is made of it can be kept with it.
+ */
+export class SharedAnswers<Answer extends object> {
+  readonly #inventory: Inventory;
+  /** What is being made now, by key. */
+  readonly #underWay = new Map<string, { version: number; answer: Promise<Answer> }>();
+  readonly #answers = new LRUCache<string, Shared<Answer>>({ max: MAX_ANSWERS });
+
+  constructor(inventory: Inventory) {
+    this.#inventory = inventory;
+  }
+
+  /** What `find` gives by now; `key` stands for it. */
+  async get(key: string, find: () => Promise<Answer>): Promise<Answer> {
+    await this.#inventory.current();
+    const { version } = this.#inventory;
+    const known = this.#answers.get(key);
+    if (known?.version === version) return known.answer;
+    const underWay = this.#underWay.get(key);
+    if (underWay?.version === version) return underWay.answer;
+    const answer = this.#make(key, version, find);
+    this.#underWay.set(key, { version, answer });
+    try {
+      return await answer;
+    } finally {
+      if (this.#underWay.get(key)?.answer === answer) this.#underWay.delete(key);
+    }
+  }
+
+  async #make(key: string, version: number, find: () => Promise<Answer>): Promise<Answer> {
+    const found = await find();
+    const latest = this.#answers.get(key);
+    if (latest !== undefined && isDeepStrictEqual(latest.answer, found)) {
+      latest.version = version;
+      return latest.answer;
+    }
+    this.#answers.set(key, { version, answer: found, before: latest?.answer ?? null });
+    return found;
+  }
+
+  /** Whether two answers of one key differ. */
+  differ(key: string, one: Answer, other: Answer): boolean {
+    if (one === other) return false;
+    const known = this.#answers.get(key);
+    const isStep = known?.answer === other && known.before === one;
+    return isStep || !isDeepStrictEqual(one, other);
+  }
+}

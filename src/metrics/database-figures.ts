@@ -1,0 +1,200 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Gauge, type Registry } from 'prom-client';
+import type { Deps } from '../domain/deps.js';
+
+/** A scrape waits so long for figures that are being read. */
+const WAIT_MS = 1_000;
+/** Older ones are not shown. */
+const MAX_AGE_MS = 60_000;
+/** What was read is shown again so long, or so many times as long as reading took: at most a twentieth of the time is spent on it. */
+const MIN_AGE_MS = 10_000;
+const PAUSE_FACTOR = 20;
+const UNITS_PER_USD = 3_600 * 1_000_000;
+
+const ONE_DATABASE = 'Of the database, the same at every gateway: do not sum.';
+
+interface Figures {
+  running: { gpu: string; mode: string; instances: number; gpus: number }[];
+  machines: { state: string; machines: number }[];
+  agents: { reachable: number; away: number };
+  accounts: { all: number; suspended: number; exhausted: number };
+  money: { credited: string; charged: string; held: string; burn: string };
+  market: { succeeded: number | null; failed: number | null };
+  aside: number;
+}
+
+/**
+ * Figures that only the database knows. They are read by one statement when somebody scrapes, by one scrape at a time, and kept for
+ * some seconds. A scrape never waits long for them: it shows those it has, if they are not too old, and says whether they are missing.
+ */
+export class DatabaseFigures {
+  readonly #deps: Deps;
+  readonly #gauges: Gauges;
+  readonly #onFault: (error: unknown) => void;
+  #figures: Figures | null = null;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #dueAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | null = null;
+  #hasFailed = false;
+
+  constructor(registry: Registry, deps: Deps, onFault: (error: unknown) => void) {
+    this.#deps = deps;
+    this.#gauges = createGauges(registry, deps);
+    this.#onFault = onFault;
+  }
+
+  /** Resolves within a second or so, when the gauges are as new as can be had by then. */
+  async refresh(): Promise<void> {
+    if (this.#reading === null && performance.now() >= this.#dueAtMs) {
+      this.#reading = this.#read().finally(() => {
+        this.#reading = null;
+      });
+    }
+    if (this.#reading !== null) await Promise.race([this.#reading, sleep(WAIT_MS, undefined, { ref: false })]);
+    const isOld = performance.now() - this.#readAtMs > MAX_AGE_MS;
+    this.#gauges.show(isOld ? null : this.#figures, this.#readAtMs + performance.timeOrigin);
+  }
+
+  async #read(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      const { rows } = await this.#deps.db.pool.query<{ figures: Figures }>({
+        name: 'metrics',
+        text: FIGURES_SQL,
+        values: [this.#deps.clock.now().toString()],
+      });
+      this.#figures = rows[0]!.figures;
+      this.#readAtMs = startedAt;
+      this.#hasFailed = false;
+    } catch (error) {
+      // Told once: scrapes go on.
+      if (!this.#hasFailed) this.#onFault(error);
+      this.#hasFailed = true;
+    } finally {
+      const tookMs = performance.now() - startedAt;
+      this.#dueAtMs = performance.now() + Math.max(MIN_AGE_MS, tookMs * PAUSE_FACTOR);
+    }
+  }
+}
+
+type Gauges = ReturnType<typeof createGauges>;
+
+function createGauges(registry: Registry, { settings, payments }: Deps) {
+  const registers = [registry];
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Gauge<L>({ name, help: `${ONE_DATABASE} ${help}`, labelNames, registers });
+  const instances = gauge('gpu_rental_instances_running', 'Running instances by model and mode.', ['gpu', 'mode']);
+  const gpus = gauge('gpu_rental_gpus_rented', 'GPUs of running instances by model and mode.', ['gpu', 'mode']);
+  const machines = gauge('gpu_rental_machines', "Machines by the operator's state.", ['state']);
+  const agents = gauge('gpu_rental_agents', 'Host agents by whether they are heard from: reachable or away.', [
+    'state',
+  ]);
+  const accounts = gauge('gpu_rental_accounts', 'Accounts.');
+  const suspended = gauge('gpu_rental_accounts_suspended', 'Suspended accounts.');
+  const exhausted = gauge(
+    'gpu_rental_accounts_exhausted',
+    'Accounts whose credit has run out, in their grace period or after it.',
+  );
+  const credited = gauge('gpu_rental_credited_usd', 'USD that all accounts were credited, adjustments included.');
+  const charged = gauge(
+    'gpu_rental_charged_usd',
+    'USD that all accounts were charged up to now, less what was given back.',
+  );
+  const held = gauge('gpu_rental_balances_usd', 'USD that accounts have left: the sum of the balances above zero.');
+  const burn = gauge('gpu_rental_burn_usd_per_hour', 'USD per hour that all accounts are charged now.');
+  const labelled: Gauge<string>[] = [instances, gpus, machines, agents];
+  const single: Gauge<string>[] = [accounts, suspended, exhausted, credited, charged, held, burn];
+  const market =
+    settings.marketSource === null
+      ? null
+      : {
+          succeeded: gauge(
+            'gpu_rental_market_recheck_succeeded_timestamp_seconds',
+            'When the scheduled re-check last published a sheet.',
+          ),
+          failed: gauge('gpu_rental_market_recheck_failed_timestamp_seconds', 'When an attempt of it last failed.'),
+        };
+  if (market !== null) single.push(market.succeeded, market.failed);
+  const aside =
+    payments === null
+      ? null
+      : gauge(
+          'gpu_rental_payment_callbacks_aside',
+          'Callbacks of the payment processor that the operator has to look at.',
+        );
+  if (aside !== null) single.push(aside);
+  const up = new Gauge({
+    name: 'gpu_rental_database_figures_up',
+    help: 'Of this process. 0: the figures of the database are missing here, because it is away or slow.',
+    registers,
+  });
+  const readAt = new Gauge({
+    name: 'gpu_rental_database_figures_timestamp_seconds',
+    help: 'Of this process. When the figures of the database were read.',
+    registers,
+  });
+
+  return {
+    /** Null: they are missing. */
+    show: (figures: Figures | null, readAtMs: number) => {
+      // A gauge without labels would be reset to 0.
+      for (const each of labelled) each.reset();
+      up.set(figures === null ? 0 : 1);
+      if (figures === null) {
+        for (const each of [...single, readAt]) each.remove();
+        return;
+      }
+      readAt.set(readAtMs / 1_000);
+      for (const { gpu, mode, instances: count, gpus: gpuCount } of figures.running) {
+        const labels = { gpu, mode: mode.toLowerCase() };
+        instances.set(labels, count);
+        gpus.set(labels, gpuCount);
+      }
+      for (const { state, machines: count } of figures.machines) machines.set({ state: state.toLowerCase() }, count);
+      for (const state of ['reachable', 'away'] as const) agents.set({ state }, figures.agents[state]);
+      accounts.set(figures.accounts.all);
+      suspended.set(figures.accounts.suspended);
+      exhausted.set(figures.accounts.exhausted);
+      credited.set(usdOf(figures.money.credited));
+      charged.set(usdOf(figures.money.charged));
+      held.set(usdOf(figures.money.held));
+      burn.set(Number(figures.money.burn) / 1_000_000);
+      market?.succeeded.set(figures.market.succeeded ?? 0);
+      market?.failed.set(figures.market.failed ?? 0);
+      aside?.set(figures.aside);
+    },
+  };
+}
+
+/** Good to 15 digits, which is enough for a chart. */
+function usdOf(units: string): number {
+  return Number(units) / UNITS_PER_USD;
+}
+
+/** `$1`: seconds since 1970. */
+const FIGURES_SQL = `
+  with account_now as (
+    select suspended_at, exhausted_at, burn_rate, credit_units,
+      spend_units + burn_rate::numeric * greatest($1::bigint - extract(epoch from settled_at)::bigint, 0) as spend
+    from account
+  )
+  select json_build_object(
+    'running', (select coalesce(json_agg(counted), '[]') from (
+      select gpu, mode, count(*) as instances, sum(num_gpus) as gpus from instance where status = 'RUNNING' group by gpu, mode
+    ) counted),
+    'machines', (select coalesce(json_agg(counted), '[]') from (
+      select state, count(*) as machines from machine group by state) counted),
+    'agents', (select json_build_object('reachable', count(*) filter (where reachable),
+        'away', count(*) filter (where reachable is not true))
+      from machine_host left join machine_heartbeat using (machine_id) where revoked_at is null),
+    'accounts', (select json_build_object('all', count(*), 'suspended', count(suspended_at), 'exhausted', count(exhausted_at))
+      from account_now),
+    'money', (select json_build_object('credited', coalesce(sum(credit_units), 0)::text, 'charged', coalesce(sum(spend), 0)::text,
+        'held', coalesce(sum(greatest(credit_units - spend, 0)), 0)::text, 'burn', coalesce(sum(burn_rate), 0)::text)
+      from account_now),
+    'market', (select json_build_object(
+        'succeeded', extract(epoch from max(finished_at) filter (where status = 'PUBLISHED')),
+        'failed', extract(epoch from max(failed_at))) from market_recheck),
+    'aside', (select count(*) from aside_callback)
+  ) as figures`;

@@ -1,0 +1,62 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { DomainEvents } from '../domain/events.js';
+import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
+import type { ObserveRequest } from '../http/request-log.js';
+import { DatabaseFigures } from './database-figures.js';
+import { countPayments, type PaymentCounts } from './payments.js';
+import { countRentals } from './rentals.js';
+import { countRequests } from './requests.js';
+import { type MetricsServer, serveMetrics } from './serve.js';
+import { countAdmissions, type Watched, watchState } from './state.js';
+
+export interface MetricsOptions {
+  host: string;
+  port: number;
+  hasPayments: boolean;
+  /** Told of what goes wrong in the background. */
+  onFault(error: unknown): void;
+}
+
+/** What is counted as it happens. */
+export interface Metrics {
+  registry: Registry;
+  observeRequest: ObserveRequest;
+  events: DomainEvents;
+  /** Null where there are no top-ups. */
+  payments: PaymentCounts | null;
+  countAdmissions(limiter: RateLimiter): RateLimiter;
+  /** Begins to look at the rest, and serves it all. */
+  serve(watched: Watched): Promise<MetricsServer>;
+}
+
+/** Gauges whose names end as counters do. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+export function createMetrics({ host, port, hasPayments, onFault }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  return {
+    registry,
+    observeRequest: countRequests(registry),
+    events: countRentals(registry),
+    payments: hasPayments ? countPayments(registry) : null,
+    countAdmissions: (limiter) => countAdmissions(registry, limiter),
+    serve: (watched) => {
+      watchState(registry, watched);
+      const figures = new DatabaseFigures(registry, watched.deps, onFault);
+      const scrape = async () => {
+        await figures.refresh();
+        return { type: registry.contentType, text: await registry.metrics() };
+      };
+      let scraping: ReturnType<typeof scrape> | null = null;
+      // Scrapes at the same time are one.
+      return serveMetrics({ host, port }, () => {
+        scraping ??= scrape().finally(() => {
+          scraping = null;
+        });
+        return scraping;
+      });
+    },
+  };
+}

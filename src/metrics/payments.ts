@@ -1,0 +1,39 @@
+import { Counter, type Registry } from 'prom-client';
+import { MICRO_PER_USD } from '../domain/rules/money.js';
+import type { PaymentEvent } from '../domain/topups/book-payments.js';
+
+export interface PaymentCounts {
+  event(event: PaymentEvent): void;
+  /** The processor did not do what it was asked. */
+  fault(what: string): void;
+}
+
+/** Counts what becomes of payments. */
+export function countPayments(registry: Registry): PaymentCounts {
+  const registers = [registry];
+  const events = new Counter({
+    name: 'gpu_rental_payment_events_total',
+    help: 'Of this process. Payments of top-ups by what became of them; quarantined, gone and lost wait for the operator.',
+    labelNames: ['asset', 'state'] as const,
+    registers,
+  });
+  const credited = new Counter({
+    name: 'gpu_rental_payments_credited_usd_total',
+    help: 'Of this process. USD credited for payments.',
+    registers,
+  });
+  const faults = new Counter({
+    name: 'gpu_rental_payment_processor_faults_total',
+    help: 'Of this process. Calls to the payment processor that failed, by what was asked.',
+    labelNames: ['asked'] as const,
+    registers,
+  });
+  for (const asked of ['assets', 'open', 'read']) faults.inc({ asked }, 0);
+  return {
+    event: ({ asset, state, usdMicro }) => {
+      events.inc({ asset, state: state.toLowerCase() });
+      if (state === 'CREDITED') credited.inc(Number(usdMicro ?? 0n) / Number(MICRO_PER_USD));
+    },
+    fault: (asked) => faults.inc({ asked }),
+  };
+}

@@ -1,0 +1,26 @@
+import { Counter, type Registry } from 'prom-client';
+import type { DomainEvents } from '../domain/events.js';
+
+/** Counts what the domain tells of. */
+export function countRentals(registry: Registry): DomainEvents {
+  const registers = [registry];
+  const deploys = new Counter({
+    name: 'gpu_rental_deploys_total',
+    help: 'Of this process. Deploys by how they ended: rented, replayed (the kept answer of an earlier request), or why they were refused.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  const stops = new Counter({
+    name: 'gpu_rental_instance_stops_total',
+    help: 'Of this process. Instances that stopped running, by reason: preempted and balance_exhausted among them.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
+  // Shown as 0 from the start, so that the first one is an increase.
+  for (const outcome of ['rented', 'replayed']) deploys.inc({ outcome }, 0);
+  for (const reason of ['user', 'preempted', 'balance_exhausted']) stops.inc({ reason }, 0);
+  return {
+    deploy: (outcome) => deploys.inc({ outcome }),
+    stopped: (reason) => stops.inc({ reason: reason.toLowerCase() }),
+  };
+}

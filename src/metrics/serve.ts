@@ -1,0 +1,60 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** The port can't be listened on; the message is one line that names the setting. */
+export class MetricsPortUnusable extends Error {}
+
+const PATH = '/metrics';
+/** Of scrapers. */
+const MAX_CONNECTIONS = 32;
+const TIMEOUT_MS = 5_000;
+
+export interface MetricsServer {
+  /** Such as http://127.0.0.1:9100/metrics. */
+  address: string;
+  close(): void;
+}
+
+/** Serves the text of `scrape` at /metrics and nothing else. */
+export async function serveMetrics(
+  { host, port }: { host: string; port: number },
+  scrape: () => Promise<{ type: string; text: string }>,
+): Promise<MetricsServer> {
+  const server = createServer({ headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS }, (request, response) => {
+    const [path] = request.url!.split('?', 1);
+    if (path !== PATH) return void response.writeHead(404).end();
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return void response.writeHead(405, { Allow: 'GET, HEAD' }).end();
+    scrape().then(
+      ({ type, text }) => response.writeHead(200, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  await listen(server, host, port);
+  const bound = server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return {
+    address: `http://${name}:${bound.port}${PATH}`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+      const taken = code === 'EADDRINUSE';
+      reject(
+        new MetricsPortUnusable(
+          taken
+            ? `METRICS_PORT ${port} is taken by another program; set METRICS_PORT to another, or to 0 for a free one`
+            : `METRICS_PORT ${port} on METRICS_HOST ${host} can't be listened on: ${message}`,
+        ),
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+}

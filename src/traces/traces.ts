@@ -1,0 +1,216 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type Attributes,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { parseTraceParent } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  RandomIdGenerator,
+  type Sampler,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base';
+import type { Tracer } from '../http/tracer.js';
+import { QuietExporter } from './quiet-exporter.js';
+
+export interface TracesOptions {
+  /** Of OTLP over HTTP, without /v1/traces. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  service: string;
+  sampler: string;
+  /** For the samplers that take a share. */
+  ratio: number;
+  /** Told when spans can't be sent, and when they can again. */
+  onDelivery(reason: string | null): void;
+}
+
+/** Spans of requests, of what runs within them, and the way to whoever collects them. */
+export interface Traces extends Tracer {
+  /** Runs a use case of the domain. */
+  useCase<T>(name: string, run: () => T): T;
+  /** Spans of statements within requests that are traced. */
+  statements: { isFollowing(): boolean; began(text: string): (error: unknown) => void };
+  /** Headers that hand the trace of what runs now on to another service. */
+  outgoing(): Record<string, string>;
+  /** Sends what is finished, and no more. */
+  close(): Promise<void>;
+}
+
+/** Spans that wait to be sent; what comes on top is dropped. */
+const MAX_WAITING = 2_048;
+/** Of one message, and the pause between two. */
+const MAX_SENT_AT_ONCE = 512;
+const SEND_EVERY_MS = 1_000;
+/** Of one message, retries included. */
+const SENT_WITHIN_MS = 10_000;
+/** Of a statement's text. */
+const MAX_TEXT_CHARACTERS = 500;
+/** Statements whose description is kept; there are some hundred in the code, and a few more by how many rows they ask for. */
+const MAX_STATEMENTS = 1_000;
+const FIRST_FAULT = 500;
+
+/**
+ * Only what is in the code goes into a span, and what a log line may hold: method, route template, status, codes of refusals, the
+ * operation's name, statements without values. Never a path, query, header, body, address, account, or the message of an error.
+ */
+export function openTraces(options: TracesOptions): Traces {
+  const { url, headers, service, onDelivery } = options;
+  const exporter = new OTLPTraceExporter({
+    url: `${url}/v1/traces`,
+    headers: { ...headers },
+    timeoutMillis: SENT_WITHIN_MS,
+  });
+  const sampler = samplerOf(options);
+  const ids = new RequestIdsAsTraceIds();
+  const provider = new BasicTracerProvider({
+    idGenerator: ids,
+    resource: resourceFromAttributes({ 'service.name': service, 'service.instance.id': String(process.pid) }),
+    sampler,
+    spanProcessors: [
+      new BatchSpanProcessor(new QuietExporter(exporter, onDelivery), {
+        maxQueueSize: MAX_WAITING,
+        maxExportBatchSize: MAX_SENT_AT_ONCE,
+        scheduledDelayMillis: SEND_EVERY_MS,
+        exportTimeoutMillis: SENT_WITHIN_MS,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('gpu-rental-gateway');
+  /** What runs now. Entered for requests that are traced and for no other. */
+  const running = new AsyncLocalStorage<Span>();
+  const spans = new WeakMap<IncomingMessage, () => void>();
+  const statements = new Statements();
+
+  /** Begins a span below what runs now; null where that is not traced, or over. */
+  const begin = (name: string, kind: SpanKind, attributes: Attributes): Span | null => {
+    const parent = running.getStore();
+    if (parent === undefined || !parent.isRecording()) return null;
+    return tracer.startSpan(name, { kind, attributes }, trace.setSpan(ROOT_CONTEXT, parent));
+  };
+
+  const within = <T>(name: string, attributes: Attributes, run: () => T): T => {
+    const span = begin(name, SpanKind.INTERNAL, attributes);
+    if (span === null) return run();
+    try {
+      const result = running.run(span, run);
+      if (!(result instanceof Promise)) {
+        span.end();
+        return result;
+      }
+      result.then(
+        () => span.end(),
+        (error: unknown) => fail(span, error),
+      );
+      return result;
+    } catch (error) {
+      fail(span, error);
+      throw error;
+    }
+  };
+
+  return {
+    request: (request, response, answer) => {
+      const { id } = request.state;
+      const parent = senderOf(request);
+      const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+      // Asked first: making a span that is not sent takes as long as a tenth of a kept public answer.
+      const { decision } = sampler.shouldSample(context, parent?.traceId ?? id, '', SpanKind.SERVER, {}, []);
+      if (decision !== SamplingDecision.RECORD_AND_SAMPLED) return answer();
+      ids.traceId = id;
+      const attributes = { 'http.request.method': request.method!, 'gateway.request.id': id };
+      const span = tracer.startSpan(request.method!, { kind: SpanKind.SERVER, attributes }, context);
+      request.state.traceId = span.spanContext().traceId;
+      const end = () => {
+        if (spans.delete(request)) endRequest(span, request, response);
+      };
+      spans.set(request, end);
+      response.once('close', end);
+      running.run(span, answer);
+    },
+    opened: (request) => spans.get(request)?.(),
+    operation: (name, type, run) => {
+      const named = name === null ? {} : { 'graphql.operation.name': name };
+      return within(`${type} ${name ?? ''}`.trim(), { ...named, 'graphql.operation.type': type }, run);
+    },
+    useCase: (name, run) => within(name, { 'gateway.use_case': name }, run),
+    statements: {
+      isFollowing: () => running.getStore()?.isRecording() === true,
+      began: (text) => {
+        const { name, attributes } = statements.of(text);
+        const span = begin(name, SpanKind.CLIENT, attributes)!;
+        return (error) => (error === null ? span.end() : fail(span, error));
+      },
+    },
+    outgoing: (): Record<string, string> => {
+      const context = running.getStore()?.spanContext();
+      return context === undefined ? {} : { traceparent: `00-${context.traceId}-${context.spanId}-01` };
+    },
+    close: () => provider.shutdown(),
+  };
+}
+
+/** Nothing of the message: it may repeat what a caller wrote. */
+function fail(span: Span, error: unknown): void {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  const type = typeof code === 'string' ? code : typeof name === 'string' ? name : 'error';
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR }).end();
+}
+
+function endRequest(span: Span, { method, state }: IncomingMessage, { statusCode }: ServerResponse): void {
+  span.updateName(`${method} ${state.route}`);
+  span.setAttributes({ 'http.route': state.route, 'http.response.status_code': statusCode });
+  if (state.refusals.length > 0) span.setAttribute('gateway.refusals', state.refusals.slice(0, 10));
+  if (statusCode >= FIRST_FAULT) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+function senderOf({ headers }: IncomingMessage): SpanContext | null {
+  const { traceparent } = headers;
+  const parent = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null;
+  return parent && { ...parent, isRemote: true };
+}
+
+/** A request that begins a trace gives it its own id, which is as random: X-Request-Id finds it. */
+class RequestIdsAsTraceIds extends RandomIdGenerator {
+  traceId = '';
+  override generateTraceId = () => this.traceId;
+}
+
+/** What is told of statements, by their text: there are few of them. */
+class Statements {
+  readonly #known = new Map<string, { name: string; attributes: Attributes }>();
+
+  of(text: string): { name: string; attributes: Attributes } {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const tidy = text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT_CHARACTERS);
+    const verb = /^\w*/.exec(tidy)![0].toUpperCase();
+    const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': verb, 'db.query.text': tidy };
+    const told = { name: `SQL ${verb}`, attributes };
+    if (this.#known.size < MAX_STATEMENTS) this.#known.set(text, told);
+    return told;
+  }
+}
+
+function samplerOf({ sampler, ratio }: TracesOptions): Sampler {
+  const root = sampler.endsWith('traceidratio')
+    ? new TraceIdRatioBasedSampler(ratio)
+    : sampler.endsWith('always_off')
+      ? new AlwaysOffSampler()
+      : new AlwaysOnSampler();
+  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}

@@ -1,0 +1,13 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Traces } from './traces.js';
+
+/** A span for each root field: each runs one use case of the domain. To be called before anything of the schema is compiled. */
+export function traceUseCases(schema: GraphQLSchema, traces: Traces): void {
+  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      const { resolve } = field;
+      if (resolve === undefined) continue;
+      field.resolve = (...given) => traces.useCase(field.name, () => resolve(...given));
+    }
+  }
+}

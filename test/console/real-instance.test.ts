@@ -1,0 +1,114 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KeyPair, run, SshClient, whyNoSsh } from '../access/support/ssh.js';
+import { WebFleet } from '../access/support/web-fleet.js';
+import { whyNot } from '../agent/support/engines.js';
+import { hasChromium, openChromium } from '../support/chromium.js';
+import { freePort } from '../support/free-port.js';
+import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+
+const why = whyNot('podman') ?? whyNoSsh() ?? (hasChromium ? null : 'there is no Chromium');
+
+describe.skipIf(why !== null)('an instance in a real container, in the console', () => {
+  let web: WebFleet;
+  let browser: Browser;
+  let pages: Pages;
+  let sshPort: number;
+
+  beforeAll(async () => {
+    sshPort = await freePort();
+    [web, browser] = await Promise.all([WebFleet.open({ SSH_PORT: String(sshPort) }), openChromium()]);
+    pages = new Pages(browser, web.fleet.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await web?.close();
+  });
+
+  const screen = () => `/instances/${web.instanceId}`;
+
+  it('is reached by the command for a shell that it shows, with a key that was added there', async () => {
+    const key = new KeyPair();
+    await pages.with('/keys', web.renter, async ({ page, complaints }) => {
+      await page.getByLabel('Public key, the line of a .pub file').fill(key.publicKey);
+      await page.getByRole('button', { name: 'Add the SSH key' }).click();
+      await page.getByRole('row', { name: /renter@test ssh-ed25519/ }).waitFor();
+      await page.goto(pages.address + screen());
+      await page.getByText('container runs').waitFor();
+      const [program, ...rest] = (await page.locator('code.secret').first().innerText()).split(' ');
+      expect(program).toBe('ssh');
+      const hostKey = (await web.ask(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh.hostKey;
+      const { options } = new SshClient(sshPort, key, hostKey);
+      // Names below localhost are this machine's for a browser, not for every resolver.
+      const here = ['-o', 'HostName=127.0.0.1'];
+      expect(await run('ssh', [...options, ...here, ...rest, 'echo from inside'])).toEqual({
+        code: 0,
+        stdout: 'from inside\n',
+        stderr: '',
+      });
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('opens its web port in a tab of its own, signed in there and nowhere else', () =>
+    pages.with(screen(), web.renter, async ({ page }) => {
+      const opened = page.context().waitForEvent('page');
+      await openPort(page, 8080).click();
+      const tab = await opened;
+      tab.setDefaultTimeout(SOON_MS);
+      await tab.getByRole('heading', { name: 'from inside' }).waitFor();
+      expect(new URL(tab.url()).hostname).toBe(web.hostOf());
+      expect(new URL(tab.url()).search).toBe('');
+      expect(await tab.evaluate(() => window.opener)).toBeNull();
+      // What is served inside is sent no cookie of the console.
+      await tab.waitForFunction(() => document.title === 'cookie: none');
+      expect(new URL(page.url()).pathname).toBe(screen());
+    }));
+
+  it('shows its log and follows it, as text and in its order, until that is ended', () =>
+    pages.with(screen(), web.renter, async ({ page, requests }) => {
+      const say = async (query: string) => {
+        const link = await web.link(web.renter, 8080, `/log?${query}`);
+        const tab = await page.context().newPage();
+        await tab.goto(link.href);
+        await tab.close();
+      };
+      const log = page.locator('pre.log');
+      await page.getByRole('button', { name: 'Follow the log' }).click();
+      await log.getByText('listens').waitFor();
+      await say(`out=${encodeURIComponent('<b>first</b>')}`);
+      await log.getByText('<b>first</b>').waitFor();
+      await say('err=second');
+      await log.locator('.bad', { hasText: 'second' }).waitFor();
+      const text = await log.innerText();
+      expect(text.indexOf('first')).toBeGreaterThan(text.indexOf('listens'));
+      expect(text.indexOf('second')).toBeGreaterThan(text.indexOf('first'));
+      expect(requests.filter((request) => /InstanceLogged/.test(request.postData() ?? ''))).toHaveLength(1);
+
+      const ended = page.waitForEvent('requestfailed', (request) => /InstanceLogged/.test(request.postData() ?? ''));
+      await page.getByRole('button', { name: 'Stop following' }).click();
+      await ended;
+      expect(await log.count()).toBe(0);
+    }));
+
+  it('is sound to axe, and fits a narrow window', async () => {
+    for (const scheme of ['light', 'dark'] as const) {
+      await pages.with(
+        screen(),
+        web.renter,
+        async ({ page }) => {
+          await openPort(page, 8080).waitFor();
+          await page.getByRole('button', { name: 'Follow the log' }).click();
+          await page.locator('pre.log').getByText('listens').waitFor();
+          expect(await seriousIn(page)).toEqual([]);
+          expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+        },
+        { scheme, width: 320 },
+      );
+    }
+  });
+});
+
+const openPort = (page: Page, port: number) =>
+  page.locator('.port', { hasText: `Port ${port}` }).getByRole('button', { name: 'Open in a new tab' });

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** Long enough on a loaded machine: what it waits for is a condition. */
+export const SOON_MS = 30_000;
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+export interface Visit {
+  page: Page;
+  requests: Request[];
+  /** Errors on the console, breaches of the policy among them, and exceptions. */
+  complaints: string[];
+}
+
+export interface Look {
+  width?: number;
+  scheme?: 'light' | 'dark';
+}
+
+/** Whoever has a key. */
+interface KeyHolder {
+  key: string;
+}
+
+/** Pages of the console in a real browser, each context a browser of its own to the gateway. */
+export class Pages {
+  readonly #contexts = new Set<BrowserContext>();
+
+  constructor(
+    readonly browser: Browser,
+    /** Where the gateway is. */
+    readonly address: string,
+  ) {}
+
+  /** Signed in by whoever is given. */
+  async context(owner: KeyHolder | null, { width = 1_400, scheme = 'light' }: Look = {}): Promise<BrowserContext> {
+    const context = await this.browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: scheme,
+      reducedMotion: 'reduce',
+      timezoneId: 'Europe/Berlin',
+    });
+    this.#contexts.add(context);
+    context.on('close', () => this.#contexts.delete(context));
+    if (owner !== null) {
+      const headers = { origin: this.address };
+      const data = { key: owner.key };
+      const answer = await context.request.post(`${this.address}/console/session`, { headers, data });
+      expect(answer.status()).toBe(201);
+    }
+    return context;
+  }
+
+  async visit(path: string, context: BrowserContext): Promise<Visit> {
+    const page = await context.newPage();
+    page.setDefaultTimeout(SOON_MS);
+    const requests: Request[] = [];
+    const complaints: string[] = [];
+    page.on('request', (request) => requests.push(request));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(this.address + path);
+    return { page, requests, complaints };
+  }
+
+  async with<T>(path: string, owner: KeyHolder | null, work: (visit: Visit) => Promise<T>, look?: Look): Promise<T> {
+    const context = await this.context(owner, look);
+    try {
+      return await work(await this.visit(path, context));
+    } finally {
+      await context.close();
+    }
+  }
+
+  /** What a failed test left open. */
+  async close(): Promise<void> {
+    for (const context of this.#contexts) await context.close();
+  }
+}
+
+/** What axe finds that is serious or worse, in words. */
+export async function seriousIn(page: Page, within = 'body', rules: object = {}): Promise<string[]> {
+  // The policy lets no script in: it is evaluated instead.
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${JSON.stringify(rules)})`)) as {
+    violations: { id: string; impact: string; nodes: { html: string }[] }[];
+  };
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${page.url()}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+/** By how many pixels the page is wider than its window. */
+export function beyondWindow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+}

@@ -1,0 +1,151 @@
+import jsqr from 'jsqr';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Chain } from '../payments/support/chain.js';
+import { LitecoinChain, litecoind } from '../payments/support/litecoin.js';
+import { openShop, type Shop } from '../payments/support/shop.js';
+import { hasChromium, openChromium } from '../support/chromium.js';
+import { beyondWindow, Pages, seriousIn } from './support/pages.js';
+
+describe.skipIf(!hasChromium || litecoind === null)('a top-up in the console, on a real chain of Litecoin', () => {
+  let chain: Chain;
+  let shop: Shop;
+  let browser: Browser;
+  let pages: Pages;
+
+  beforeAll(async () => {
+    [chain, browser] = await Promise.all([LitecoinChain.open(), openChromium()]);
+    shop = await openShop({ chains: { LTC: chain } });
+    pages = new Pages(browser, shop.gateway.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await shop?.close();
+    await chain?.close();
+  });
+
+  async function ask(page: Page, usd: string): Promise<Locator> {
+    await page.getByLabel('USD').fill(usd);
+    await page.getByRole('button', { name: 'Get an address' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+    return dialog;
+  }
+
+  it('is paid by what its QR code says, and followed on the screen up to the credit', async () => {
+    const owner = await shop.gateway.renter('0');
+    await pages.with('/money', owner, async ({ page, complaints }) => {
+      await page.getByText('Nothing costs anything now').waitFor();
+      const dialog = await ask(page, '50');
+      await dialog.getByText('waiting for a payment').waitFor();
+      await dialog.getByText('0.625 LTC').first().waitFor();
+
+      // As a wallet: all that it knows is the picture.
+      const uri = new URL(await readQr(dialog.locator('.qr'), page));
+      expect(uri.protocol).toBe('litecoin:');
+      expect(await dialog.locator('code.secret').innerText()).toBe(uri.pathname);
+      await chain.pay(uri.pathname, uri.searchParams.get('amount')!);
+
+      await shop.shkeeper.poll();
+      await dialog.getByText('payment seen, not in a block yet').waitFor();
+      await dialog.getByText('0 of 6 confirmations').waitFor();
+      await chain.mine(5);
+      await shop.shkeeper.poll();
+      expect(await page.locator('.head-balance').innerText()).toMatch(/^0\.00 USD/);
+      await chain.mine(1);
+      await shop.shkeeper.poll();
+      await dialog.getByText('credited', { exact: true }).waitFor();
+      await page.locator('.head-balance').getByText('50.00 USD').waitFor();
+
+      // The dialog has an address: it can be shared and reloaded, and closed.
+      await page.reload();
+      await dialog.getByText('credited', { exact: true }).waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      expect(new URL(page.url()).search).toBe('');
+      await page.getByRole('row', { name: /50\.00 USD.*0\.625 LTC credited 50\.00/ }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('is asked for once, however often the button is pressed, and says what is too little', async () => {
+    const owner = await shop.gateway.renter('0');
+    await pages.with('/money', owner, async ({ page }) => {
+      await page.getByLabel('USD').fill('20');
+      await page.getByRole('button', { name: 'Get an address' }).evaluate((button: HTMLButtonElement) => {
+        for (let press = 0; press < 5; press += 1) button.click();
+      });
+      await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+      const { body } = await owner.graphql('{ topUps { id usd } }');
+      expect(body.data.topUps.map(({ usd }: { usd: number }) => usd)).toEqual([20]);
+      await page.keyboard.press('Escape');
+      const least = Number(await page.getByLabel('USD').getAttribute('min'));
+      const asset = (await owner.graphql('{ topUpAssets { minimum } }')).body.data.topUpAssets[0];
+      expect(least).toBe(asset.minimum);
+    });
+  });
+
+  it('is asked for once when the answer is lost and the button is pressed again; another wish is another top-up', async () => {
+    const owner = await shop.gateway.renter('0');
+    await pages.with('/money', owner, async ({ page }) => {
+      let isFirst = true;
+      await page.route('**/graphql', async (route) => {
+        if (!isFirst || !/mutation CreateTopUp/.test(route.request().postData() ?? '')) return route.fallback();
+        isFirst = false;
+        await route.fetch();
+        return route.abort();
+      });
+      const sums = async () => {
+        const { body } = await owner.graphql('{ topUps { usd } }');
+        return body.data.topUps.map(({ usd }: { usd: number }) => usd);
+      };
+      await page.getByLabel('USD').fill('20');
+      await page.getByRole('button', { name: 'Get an address' }).click();
+      await page.getByText('The service does not answer').waitFor();
+      await page.getByRole('button', { name: 'Get an address' }).click();
+      await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+      expect(await sums()).toEqual([20]);
+      await page.keyboard.press('Escape');
+      await ask(page, '20');
+      expect(await sums()).toEqual([20, 20]);
+    });
+  });
+
+  it('is sound to axe and fits a narrow window, and its code is read in the dark', async () => {
+    const owner = await shop.gateway.renter('0');
+    for (const scheme of ['light', 'dark'] as const) {
+      await pages.with(
+        '/money',
+        owner,
+        async ({ page }) => {
+          const dialog = await ask(page, '20');
+          expect(await readQr(dialog.locator('.qr'), page)).toMatch(/^litecoin:/);
+          expect(await seriousIn(page, 'dialog')).toEqual([]);
+          expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+        },
+        { scheme, width: 320 },
+      );
+    }
+  });
+});
+
+/** What a camera would read off the screen: decoded from the pixels of a picture of it. */
+async function readQr(code: Locator, page: Page): Promise<string> {
+  const picture = (await code.screenshot()).toString('base64');
+  // A page without the console's policy, which lets no such picture in.
+  const canvas = await page.context().newPage();
+  const { width, height, pixels } = await canvas.evaluate(async (png) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${png}`;
+    await image.decode();
+    const { width, height } = image;
+    const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')!;
+    context.drawImage(image, 0, 0);
+    return { width, height, pixels: [...context.getImageData(0, 0, width, height).data] };
+  }, picture);
+  await canvas.close();
+  const read = jsqr.default(Uint8ClampedArray.from(pixels), width, height);
+  expect(read, 'the code cannot be read').not.toBeNull();
+  return read!.data;
+}

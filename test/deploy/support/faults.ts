@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { find } from '../../agent/support/engines.js';
+import { folder } from '../../support/process.js';
+
+/** A small file system of its own: an ext4 image on a loop device. */
+export interface SmallDisk {
+  path: string;
+  unmount(): void;
+}
+
+/** Why there can't be one here; null where there can. */
+export function whyNoSmallDisk(): string | null {
+  if (process.getuid?.() !== 0) return 'a file system is mounted by root alone';
+  const program = ['mkfs.ext4', 'mount', 'umount'].find((name) => find(name) === null);
+  if (program !== undefined) return `${program} is not installed`;
+  try {
+    mountSmallDisk(16).unmount();
+    return null;
+  } catch {
+    return 'a loop device can not be mounted here';
+  }
+}
+
+export function mountSmallDisk(sizeMb: number): SmallDisk {
+  const image = join(folder(), 'image');
+  const path = folder();
+  writeFileSync(image, '');
+  truncateSync(image, sizeMb * 1_048_576);
+  execFileSync('mkfs.ext4', ['-q', '-m', '0', image]);
+  execFileSync('mount', ['-o', 'loop', image, path]);
+  return { path, unmount: () => void execFileSync('umount', ['-l', path]) };
+}
+
+/** A group of processes that the kernel kills one of when they take more memory together. */
+export interface MemoryLimit {
+  /** A process; its children of later on are in it too. */
+  add(pid: number): void;
+  remove(): void;
+}
+
+const V1 = '/sys/fs/cgroup/memory';
+const V2 = '/sys/fs/cgroup';
+
+/** Null where control groups can't be made. */
+export function limitMemory(name: string, mb: number): MemoryLimit | null {
+  const isV2 = existsSync(join(V2, 'cgroup.controllers'));
+  const path = join(isV2 ? V2 : V1, name);
+  try {
+    mkdirSync(path);
+    writeFileSync(join(path, isV2 ? 'memory.max' : 'memory.limit_in_bytes'), String(mb * 1_048_576));
+  } catch {
+    return null;
+  }
+  return {
+    add: (pid) => writeFileSync(join(path, 'cgroup.procs'), String(pid)),
+    remove: () => rmdirSync(path),
+  };
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import {
+  judge,
+  NOT_ASKED_YET,
+  type Payment,
+  type Report,
+  type TopUp,
+  topUpState,
+} from '../../src/domain/rules/top-up.js';
+
+const USD = 1_000_000n;
+
+const TOP_UP: TopUp = {
+  id: 'top-1',
+  accountId: 'acc-1',
+  processor: 'shkeeper',
+  asset: 'LTC',
+  usdMicro: 600n * USD,
+  invoice: '1',
+  address: 'address-1',
+  amount: '7.5',
+  rate: '80',
+  createdAt: 0n,
+  expiresAt: 1_000n,
+};
+
+const REPORT: Report = {
+  transaction: 'tx-1',
+  asset: 'LTC',
+  address: 'address-1',
+  coins: '7.5',
+  usd: 600n * USD,
+  confirmations: 6,
+  status: 'final',
+};
+
+const PAYMENT: Payment = {
+  transaction: 'tx-1',
+  state: 'CREDITED',
+  asset: 'LTC',
+  coins: '7.5',
+  usdMicro: 600n * USD,
+  confirmations: 6,
+  firstSeenAt: 10n,
+  creditedAt: 20n,
+  askedBack: false,
+  reason: null,
+};
+
+function judged(asked: Report | null | undefined, { unasked = 0n, usd = REPORT.usd } = {}) {
+  const judgement = { unaskedMicro: unasked, askAboveMicro: 500n * USD, asked, now: 20n };
+  return judge(TOP_UP, undefined, { ...REPORT, usd }, judgement);
+}
+
+describe('a payment above the setting', () => {
+  it.each<[string, Report]>([
+    ['the same', REPORT],
+    ['more, with its own fee', { ...REPORT, usd: 606n * USD }],
+    ['that a block holds it', { ...REPORT, status: 'pending', confirmations: 1 }],
+    ['no address', { ...REPORT, address: null }],
+  ])('is credited when the processor, asked back, says %s', (_name, asked) => {
+    expect(judged(asked)).toMatchObject({ state: 'CREDITED', askedBack: true, creditedAt: 20n, usdMicro: 600n * USD });
+  });
+
+  it.each<[string, Report | null]>([
+    ['that it knows of none', null],
+    ['a cent less', { ...REPORT, usd: 600n * USD - 10_000n }],
+    ['no worth', { ...REPORT, usd: null }],
+    ['fewer coins', { ...REPORT, coins: '7.4' }],
+    ['another coin', { ...REPORT, asset: 'BTC' }],
+    ['another address', { ...REPORT, address: 'address-2' }],
+    ['that no block holds it', { ...REPORT, status: 'pending', confirmations: 0 }],
+    ['that it is gone', { ...REPORT, status: 'gone' }],
+  ])('is kept aside when it says %s', (_name, asked) => {
+    const reason = 'the processor, asked back, does not say the same';
+    expect(judged(asked)).toMatchObject({ state: 'QUARANTINED', creditedAt: null, reason });
+  });
+
+  it('waits until the processor can be asked', () => {
+    expect(judged(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_ASKED_YET });
+  });
+
+  it('is one that is above it with what was credited unasked that day', () => {
+    const of = (unasked: bigint) => judged(undefined, { unasked, usd: 200n * USD })?.state;
+    expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
+  });
+});
+
+describe('a top-up', () => {
+  it.each([
+    ['nothing, in time', [], 999n, 'WAITING'],
+    ['nothing, in the second that the rate ends', [], 1_000n, 'EXPIRED'],
+    ['one per cent less', [{ usdMicro: 594n * USD }], 0n, 'CREDITED'],
+    ['less than that', [{ usdMicro: 594n * USD - 1n }], 0n, 'UNDERPAID'],
+    ['one per cent more', [{ usdMicro: 606n * USD }], 0n, 'CREDITED'],
+    ['more than that', [{ usdMicro: 606n * USD + 1n }], 0n, 'OVERPAID'],
+    ['all of it, too late', [{ firstSeenAt: 1_000n }], 0n, 'LATE'],
+    ['all of it and one to come', [{}, { state: 'CONFIRMING' }], 0n, 'CONFIRMING'],
+    ['one kept aside', [{}, { state: 'QUARANTINED' }], 0n, 'QUARANTINED'],
+    ['one that was refused', [{ state: 'REFUSED' }], 0n, 'WAITING'],
+  ] as const)('that got %s', (_name, payments, now, state) => {
+    const given = payments.map((payment): Payment => ({ ...PAYMENT, ...payment }));
+    expect(topUpState(TOP_UP, given, now)).toBe(state);
+  });
+});

@@ -1,0 +1,146 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { micro, rate, usd } from '../figures/money.js';
+import { secondsOf } from '../figures/time.js';
+import { InstanceHistory } from '../graph/documents.js';
+import { retryWhenTold, send } from '../graph/send.js';
+import { InstanceName } from '../parts/instance-name.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { Clear, DayField, Field, Select } from '../parts/query-fields.js';
+import { Status, stopReason } from '../parts/status.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { accountChanges, costNow, type Instance } from '../state/account.js';
+import { HISTORY_FILTERS, historyFilter, STATES, STOP_REASONS } from '../state/history-filter.js';
+import { query } from '../state/location.js';
+import { models } from '../state/market.js';
+import { MODES } from '../state/modes.js';
+import { regained } from '../state/stream.js';
+
+const PAGE = 50;
+
+/** Every instance that ever was, newest first; the address holds which. */
+export function History() {
+  const { rows, hasMore, error, more } = useHistory();
+  const isFiltered = HISTORY_FILTERS.some((name) => query.value.has(name));
+  return (
+    <section class="panel" aria-label="All instances">
+      <search class="padded stack-tight" aria-label="History">
+        <div class="filters">
+          <Field label="State">
+            <Select name="status" options={Object.entries(STATES)} />
+          </Field>
+          <Field label="Stopped">
+            <Select name="reason" options={Object.entries(STOP_REASONS)} />
+          </Field>
+          <Field label="GPU model" isWide>
+            <Select name="model" options={[...models.value.values()].map(({ slug, name }) => [slug, name])} />
+          </Field>
+          <Field label="Priced">
+            <Select name="mode" options={MODES.map(({ value, name }) => [value, name])} />
+          </Field>
+          <DayField name="from" label="Rented from (UTC)" />
+          <DayField name="to" label="to (UTC)" />
+        </div>
+        <Clear names={HISTORY_FILTERS}>Clear all filters</Clear>
+      </search>
+      {error !== null && (
+        <div class="padded">
+          <Failure error={error} />
+        </div>
+      )}
+      {rows !== null && rows.length > 0 && <Rows rows={rows} />}
+      {rows?.length === 0 && error === null && (
+        <Empty title={isFiltered ? `None of these${hasMore ? ' among the newest' : ''}` : 'Nothing was rented yet'}>
+          <p>
+            {isFiltered
+              ? 'Take out a filter, or look at another time.'
+              : 'What you rent is listed here, also after it is destroyed.'}
+          </p>
+        </Empty>
+      )}
+      <div class="padded row">
+        <p class="small quiet" role="status">
+          {rows === null ? 'Reading your history …' : wordsFor(rows.length, hasMore)}
+        </p>
+        {hasMore && (
+          <button type="button" onClick={more}>
+            {rows?.length === 0 ? 'Look further back' : 'Show older ones'}
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const wordsFor = (count: number, hasMore: boolean) =>
+  count === 0 ? '' : `${count} ${count === 1 ? 'instance' : 'instances'}${hasMore ? ' so far' : ' in all'}`;
+
+function Rows({ rows }: { rows: readonly Instance[] }) {
+  return (
+    <Table
+      isCards
+      columns={[['Instance'], ['State'], ['From'], ['To'], ['USD/h locked', 'number'], ['Cost, USD', 'number']]}
+    >
+      {rows.map((instance) => (
+        <tr key={instance.id}>
+          <InstanceName instance={instance} />
+          <td class="wide">
+            <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
+          </td>
+          <td class="wide" data-label="From">
+            <Time at={secondsOf(instance.createdAt)} />
+          </td>
+          <td class="wide" data-label="To">
+            {instance.destroyedAt === null ? (
+              <span class="quiet">–</span>
+            ) : (
+              <Time at={secondsOf(instance.destroyedAt)} />
+            )}
+          </td>
+          <td class="number" data-label="USD/h locked">
+            {rate(micro(instance.priceHr))}
+          </td>
+          <td class="number" data-label="Cost, USD">
+            {usd(costNow(instance), 4)}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** Page after page, from the newest; from the start again when something changed, or another filter is asked for. */
+function useHistory() {
+  const rows = useSignal<readonly Instance[] | null>(null);
+  const cursor = useSignal<string | null>(null);
+  const error = useSignal<unknown>(null);
+  const question = useRef(0);
+  const filter = historyFilter.value;
+  const read = async (after: string | null) => {
+    question.current += 1;
+    const mine = question.current;
+    try {
+      const { instanceHistory } = await send(InstanceHistory, { filter, first: PAGE, after });
+      if (mine !== question.current || instanceHistory === null) return;
+      const page = instanceHistory.edges.map(({ node }) => node);
+      rows.value = after === null ? page : [...(rows.peek() ?? []), ...page];
+      cursor.value = instanceHistory.pageInfo.hasNextPage ? (instanceHistory.pageInfo.endCursor ?? null) : null;
+      error.value = null;
+    } catch (fault) {
+      if (mine !== question.current) return;
+      error.value = fault;
+      retryWhenTold(fault, () => void (mine === question.current && read(after)));
+    }
+  };
+  const changes = accountChanges.value;
+  useEffect(() => {
+    void read(null);
+  }, [changes, regained.value, JSON.stringify(filter)]);
+  return {
+    rows: rows.value,
+    hasMore: cursor.value !== null,
+    error: error.value,
+    more: () => void read(cursor.peek()),
+  };
+}
