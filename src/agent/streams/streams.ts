@@ -234,7 +234,7 @@ async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows
 async function hangUp(exec: Exec): Promise<void> {
   for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {
     const { pid } = await exec.state().catch(() => ({ pid: null }));
-    if (pid !== null) return signalGroup(pid, 'HUP');
+    if (pid !== null && signalGroup(pid, 'HUP')) return;
     await new Promise((resolve) => setTimeout(resolve, HANG_UP_AGAIN_MS));
   }
 }
@@ -244,12 +244,12 @@ async function signalTo(exec: Exec, name: StreamSignal): Promise<void> {
   if (pid !== null) signalGroup(pid, name);
 }
 
-/** A command leads its process group. */
-function signalGroup(pid: number, name: StreamSignal): void {
+/** A command leads its process group. False when it does not yet, or has ended, or this host does not show it. */
+function signalGroup(pid: number, name: StreamSignal): boolean {
   try {
-    if (pid > 1) process.kill(-pid, `SIG${name}`);
+    return pid > 1 && process.kill(-pid, `SIG${name}`);
   } catch {
-    // It has ended, or this host does not show its processes.
+    return false;
   }
 }
 
