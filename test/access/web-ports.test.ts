@@ -173,6 +173,8 @@ describe.skipIf(why !== null)('web ports of a real container, over two gateways'
     await follow(first!, used);
     const unused = await web.link();
     const pass = (link: URL) => link.searchParams.get('pass')!;
+    const late = { link: await web.link(), cookie: await follow(first!, await web.link()) };
+    await web.expire(pass(late.link), late.cookie.split('=')[1]!);
     const linkAt = (host: string, link: URL): [string, string, object] => [host, link.pathname + link.search, {}];
     const refusedLink = await visit(first!, NOWHERE, linkAt('', used)[1]);
     expect(refusedLink).toMatchObject({ status: 403, text: expect.stringContaining('does not open anything') });
@@ -191,6 +193,8 @@ describe.skipIf(why !== null)('web ports of a real container, over two gateways'
       'the page of another site': [nothing, host, '/', { cookie, origin: 'http://evil.example' }],
       'the page of another instance': [nothing, host, '/', { cookie, origin: `http://${NOWHERE}` }],
       'a picture on another instance’s page': [nothing, host, '/', site],
+      'a cookie whose day is over': [nothing, host, '/', { cookie: late.cookie }],
+      'a link whose minute is over': [refusedLink, ...linkAt(host, late.link)],
       'a used link': [refusedLink, ...linkAt(host, used)],
       'a link at another port': [refusedLink, ...linkAt(web.hostOf(8081), unused)],
       'a link at another instance': [refusedLink, ...linkAt(NOWHERE, unused)],

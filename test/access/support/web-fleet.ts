@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Gateway, openGateway } from '../../../src/compose.js';
 import { readConfig } from '../../../src/config.js';
+import { hashWebPass } from '../../../src/domain/rules/web-pass.js';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { systemClock } from '../../../src/system-clock.js';
 import { RealFleet, type RealHost } from '../../fleet/support/real-fleet.js';
@@ -95,6 +96,16 @@ export class WebFleet {
     return new URL(
       (await this.ask(`mutation { webLink(id: "${this.instanceId}"${args}) { url } }`, renter)).webLink.url,
     );
+  }
+
+  /** As if the time of links and cookies were over in this second. */
+  async expire(...passes: string[]): Promise<void> {
+    const { rowCount } = await this.second.deps.db.pool.query(
+      `update web_pass set created_at = created_at - (expires_at - date_trunc('second', now())),
+         expires_at = date_trunc('second', now()) where hash = any($1::bytea[])`,
+      [passes.map(hashWebPass)],
+    );
+    if (rowCount !== passes.length) throw new Error(`${rowCount} of ${passes.length} passes are known`);
   }
 
   async close(): Promise<void> {
