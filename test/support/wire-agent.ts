@@ -26,10 +26,10 @@ export class WireAgent {
     return new WireAgent(address, machineId, token);
   }
 
-  /** The next document, when one comes within the seconds. */
-  async desired(waitSeconds = 5): Promise<DesiredState> {
-    const path = `/desired?after=${this.#generation}&wait=${waitSeconds}`;
-    const answer = await fetch(`${this.address}/agent/v1${path}`, { headers: this.#headers() });
+  /** The next document, when one comes within the seconds; with the streams that are wanted, if it is to take them. */
+  async desired(waitSeconds = 5, takesStreams = false): Promise<DesiredState> {
+    const path = `/desired?after=${this.#generation}&wait=${waitSeconds}${takesStreams ? '&streams=1' : ''}`;
+    const answer = await fetch(`${this.address}/agent/v1${path}`, { headers: this.headers() });
     if (answer.status !== 200) throw new Error(`no news: ${answer.status}`);
     const state = (await answer.json()) as DesiredState;
     this.#generation = state.generation;
@@ -47,12 +47,12 @@ export class WireAgent {
       unknown: [],
       engine: 'ok',
     };
-    const init = { method: 'POST', headers: this.#headers(), body: JSON.stringify(body) };
+    const init = { method: 'POST', headers: this.headers(), body: JSON.stringify(body) };
     const answer = await fetch(`${this.address}/agent/v1/report`, init);
     if (answer.status !== 200) throw new Error(`report: ${answer.status} ${await answer.text()}`);
   }
 
-  #headers() {
+  headers(): Record<string, string> {
     return { authorization: `Bearer ${this.#token}` };
   }
 }

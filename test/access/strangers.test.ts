@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { STREAMS_PATH } from '../../src/agent/stream-protocol.js';
+import { enrol } from '../../src/domain/fleet/enrolment.js';
+import { exchangeWebLink } from '../../src/domain/web-ports/web-links.js';
+import { seen } from '../support/agent.js';
+import type { Renter } from '../support/gateway.js';
+import { type Service, startService } from '../support/service.js';
+import { WireAgent } from '../support/wire-agent.js';
+
+const PORT = 8080;
+
+let service: Service;
+let renter: Renter;
+/** Two machines, each with a running instance of the renter, and one of another's. */
+let rented: { agent: WireAgent; id: string }[];
+
+beforeAll(async () => {
+  service = await startService();
+  renter = await service.renter('1000');
+  const stranger = await service.renter('1000');
+  rented = [];
+  for (const whose of [renter, renter, stranger]) {
+    const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
+    const agent = await WireAgent.join(service.address, (await enrol(service.deps, input)).code);
+    await agent.report();
+    await service.deps.fleet.heartbeats.flush();
+    await service.deps.db.notices.caughtUp();
+    const { status, body } = await whose.rest('POST', '/instances', { machine_id: agent.machineId });
+    expect(status).toBe(201);
+    await agent.desired();
+    await agent.report([seen(body.id, 'RUNNING')]);
+    rented.push({ agent, id: body.id });
+  }
+});
+afterAll(() => service?.close());
+
+/** What the gateway answers an agent that dials: its first message, or the status of its refusal. */
+async function dial(id: string, headers: Record<string, string>): Promise<string> {
+  const socket = new WebSocket(`${service.address.replace('http', 'ws')}${STREAMS_PATH}${id}`, { headers });
+  const heard = await new Promise<string>((resolve) => {
+    socket.once('message', (data) => resolve(String(data)));
+    socket.on('error', (error) => resolve(String(error)));
+  });
+  socket.terminate();
+  return heard;
+}
+
+describe('a stream', () => {
+  it('is given to the agent of its machine alone', async () => {
+    const [{ agent, id }, other] = rented as [(typeof rented)[0], (typeof rented)[0]];
+    const asked = renter.graphql(`{ instanceLogs(id: "${id}") { text } }`);
+    const { streams } = await agent.desired(5, true);
+    const { id: stream } = streams![0]!;
+    expect(await dial(stream, {})).toContain('401');
+    expect(await dial(stream, other.agent.headers())).toContain('404');
+    expect(await dial('0'.repeat(32), agent.headers())).toContain('404');
+    expect(JSON.parse(await dial(stream, agent.headers()))).toMatchObject({ type: 'open', instance: id });
+    // Nobody else gets it after that.
+    expect(await dial(stream, agent.headers())).toContain('404');
+    expect((await asked).body.errors[0].extensions.code).toBe('unavailable');
+  });
+});
+
+describe("a web port's cookie", () => {
+  it('lets in to its own instance and port alone', async () => {
+    const [own, another, foreign] = rented.map(({ id }) => id) as [string, string, string];
+    const { body } = await renter.graphql(`mutation { webLink(id: "${own}", port: ${PORT}) { url } }`);
+    const link = new URL(body.data.webLink.url).searchParams.get('pass')!;
+    for (const [id, port] of [
+      [another, PORT],
+      [foreign, PORT],
+      [own, PORT + 1],
+    ] as const)
+      expect(await exchangeWebLink(service.deps, link, id, port)).toBeNull();
+    const cookie = (await exchangeWebLink(service.deps, link, own, PORT))!;
+    const admit = (instanceId: string, port: number) => service.deps.visits.admit({ instanceId, port }, [cookie]);
+    // Twice: the second time it is remembered.
+    for (let time = 0; time < 2; time += 1) {
+      expect(await admit(own, PORT)).toMatchObject({ instanceId: own, port: PORT, accountId: renter.accountId });
+      expect(await admit(another, PORT)).toBeNull();
+      expect(await admit(foreign, PORT)).toBeNull();
+      expect(await admit(own, PORT + 1)).toBeNull();
+    }
+    service.clock.advance(86_400);
+    expect(await admit(own, PORT)).toBeNull();
+  });
+});
