@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,10 +9,17 @@ import { type Gateway, openGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import { systemClock } from '../../src/system-clock.js';
 import { whyNot } from '../agent/support/engines.js';
+import { until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
 
 const why = whyNot('podman');
+/** Of this computer, by their command lines. */
+function processes(are: (args: string) => boolean): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.filter(are).map((line) => Number.parseInt(line, 10));
+}
+
 /** Writes a line when it begins. */
 const TALKS = 'talks';
 const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarget => ({
@@ -128,6 +136,17 @@ describe.skipIf(why !== null)('streams into a container', () => {
     expect(await dial('Bearer nobody')).toBe(401);
     expect(await dial(`Bearer ${renter.api.key}`)).toBe(401);
     expect(await dial(`Bearer ${foreign.token}`)).toBe(404);
+  });
+
+  it('leaves nothing behind of what is given up while the engine is slow to begin it', async () => {
+    const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null };
+    const wanted = { opener, instanceId, target: shell('exec sleep 6321') };
+    const [engine] = processes((args) => args.includes(`unix://${fleet.engine.socket}`));
+    process.kill(engine!, 'SIGSTOP');
+    await expect(streams.open(wanted, AbortSignal.timeout(4_000))).rejects.toMatchObject({ reason: 'cancelled' });
+    process.kill(engine!, 'SIGCONT');
+    expect((await outputOf('echo the engine answers')).code).toBe(0);
+    await until('it is hung up', async () => processes((args) => args.includes('sleep 6321')).length === 0, 30_000);
   });
 
   it('ends when the key that opened it is revoked, and gives its place free', async () => {
