@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { STREAMS_PATH } from '../../src/agent/stream-protocol.js';
+import { MAX_STREAMS_PER_INSTANCE, STREAMS_PATH } from '../../src/agent/stream-protocol.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { exchangeWebLink } from '../../src/domain/web-ports/web-links.js';
 import { seen } from '../support/agent.js';
@@ -60,6 +60,21 @@ describe('a stream', () => {
     expect(await dial(stream, agent.headers())).toContain('404');
     expect((await asked).body.errors[0].extensions.code).toBe('unavailable');
   });
+});
+
+it('an instance has 256 streams at most, wanted ones among them', async () => {
+  const [{ id }] = rented as [(typeof rented)[0]];
+  const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
+  const ended = new AbortController();
+  const open = () =>
+    service.streams.open({ opener, instanceId: id, target: { kind: 'port', port: PORT } }, ended.signal);
+  // No agent dials.
+  const wanted = Array.from({ length: MAX_STREAMS_PER_INSTANCE }, () => open().catch(({ reason }) => reason));
+  await expect(open()).rejects.toMatchObject({ reason: 'busy' });
+  ended.abort();
+  expect(new Set(await Promise.all(wanted))).toEqual(new Set(['cancelled']));
+  const one = open().catch(({ reason }) => reason);
+  expect(await one).toBe('cancelled');
 });
 
 describe("a web port's cookie", () => {
