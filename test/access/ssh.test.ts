@@ -227,10 +227,10 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     const before = rss(second.pid);
     // From other addresses, which have bounds of their own and are together more than may wait.
     const silent = Array.from({ length: 450 }, (_, index) =>
-      createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: `127.0.1.${index % 3}` }).on(
-        'error',
-        () => {},
-      ),
+      // Reads, or it would not notice its end.
+      createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: `127.0.1.${index % 3}` })
+        .on('error', () => {})
+        .resume(),
     );
     const stalled = ssh.spawn(id, [], 'cat /dev/zero');
     const ended = outcomeOfExit(stalled);

@@ -287,8 +287,10 @@ async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]
     await client.query(sql);
     const query = client.query.bind(client);
     const connection = Object.assign(Object.create(client), {
-      query: (text: string, values?: unknown[]) =>
-        /^(BEGIN|COMMIT|ROLLBACK|set transaction)/i.test(text) ? Promise.resolve() : query(text, values),
+      query: (given: string | { text: string }, values?: unknown[]) => {
+        const text = typeof given === 'string' ? given : given.text;
+        return /^(BEGIN|COMMIT|ROLLBACK|set transaction)/i.test(text) ? Promise.resolve() : query(text, values);
+      },
       release: () => {},
     });
     const pool = Object.assign(Object.create(domain.db.pool), { connect: async () => connection });

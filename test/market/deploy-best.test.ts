@@ -358,8 +358,8 @@ describe('deployBest', () => {
         const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
         client.query = (async (...args: unknown[]) => {
           // The price is read under the machine's lock, once the choice is made by the price of before.
-          if (rises > 0 || typeof args[0] !== 'string' || !args[0].includes('EXECUTE "lock-machine"'))
-            return query(...args);
+          const { text = '' } = args[0] as { text?: string };
+          if (rises > 0 || !text.includes('EXECUTE "lock-machine"')) return query(...args);
           rises += 1;
           await set(900_000);
           const rows = await query(...args);

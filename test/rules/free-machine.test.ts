@@ -63,7 +63,7 @@ describe('claiming a machine', () => {
     ['RESERVED', 'RESERVED'],
   ] as const)('is refused while a %s instance runs, to %s', (running, mode) => {
     expect(() => claim(machine(on('RUNNING', running)), mode, 'action_failed')).toThrow(
-      new DomainError('action_failed', 'machine m-1 is taken'),
+      new DomainError('action_failed', 'machine m-1 is taken', { reason: 'taken' }),
     );
   });
 

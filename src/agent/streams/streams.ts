@@ -155,7 +155,8 @@ export class AgentStreams {
     if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
     stream.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);
-    if (outcome === 'gone') {
+    // The output ends, too, when there is nobody left to take it.
+    if (outcome === 'gone' || stream.destroyed) {
       await hangUp(exec);
       exec.detach();
       return;
