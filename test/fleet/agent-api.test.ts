@@ -144,7 +144,8 @@ describe('over HTTP', () => {
   test('heartbeats wake nobody and throw no ready answer away', async () => {
     const { token } = await joined();
     const report = reporter(token, first);
-    // The machines of other tests are away by now: one that leaves the offers is told of, rightly.
+    // The machines of other tests are away by now: one that leaves the offers is told of, rightly. What was heard of them is written.
+    for (const { deps } of [first, second]) await deps.fleet.heartbeats.flush();
     for (const { clock } of [first, second]) clock.advance(100);
     await markAway(first.deps.db, first.clock.now());
     await report();

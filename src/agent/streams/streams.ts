@@ -155,13 +155,14 @@ export class AgentStreams {
     if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
     stream.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);
-    // The output ends, too, when there is nobody left to take it.
-    if (outcome === 'gone' || stream.destroyed) {
+    if (outcome === 'gone') {
       await hangUp(exec);
       exec.detach();
       return;
     }
     const code = await exitCodeOf(exec);
+    // Docker lets go of a terminal whose input ends, and leaves the command running.
+    if (code === null && terminal !== null) await hangUp(exec);
     exec.detach();
     stream.say({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
     await gone;
