@@ -15,7 +15,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 10_000 } },
-    // One more than cores: most tests wait for the clock, a container or a process most of the time.
-    maxWorkers: 3,
+    // The database server shares the two cores.
+    maxWorkers: 2,
   },
 });
