@@ -47,7 +47,11 @@ class Renting {
       this.#machines = body.data.map(({ machine_id: id }: { machine_id: string }) => id);
     }
     const deployed = await this.renter.rest('POST', '/instances', { machine_id: this.#machines[0], disk_gb: 1 });
-    if (deployed.status !== 201) return this.#refused(deployed.status, deployed.body);
+    if (deployed.status !== 201) {
+      // It may have been rented all the same, and its answer lost.
+      this.#machines.shift();
+      return this.#refused(deployed.status, deployed.body);
+    }
     this.acknowledged.push(deployed.body.id);
     const destroyed = await this.renter.rest('DELETE', `/instances/${deployed.body.id}`);
     if (destroyed.status === 200) return true;
