@@ -114,27 +114,28 @@ export function watchState(registry: Registry, { deps, streams, ssh, webPorts, r
 /** Of the inventory in memory: what this process answers with. */
 function watchInventory(registry: Registry, { inventory }: Deps): void {
   const registers = [registry];
-  const models = () => inventory.latest.catalogue.gpuModels;
-  new Gauge({
-    name: 'gpu_rental_offers',
-    help: 'Of the database, the same at every gateway: do not sum. Machines on offer where nothing runs, by model.',
-    labelNames: ['gpu'] as const,
-    registers,
-    collect() {
-      this.reset();
-      for (const { slug } of models()) this.set({ gpu: slug }, inventory.latest.offers.offersOf(slug));
-    },
-  });
-  new Gauge({
-    name: 'gpu_rental_gpus_free',
-    help: 'Of the database, the same at every gateway: do not sum. GPUs of these machines, by model.',
-    labelNames: ['gpu'] as const,
-    registers,
-    collect() {
-      this.reset();
-      for (const { slug } of models()) this.set({ gpu: slug }, inventory.latest.offers.availableGpus(slug));
-    },
-  });
+  const byModel = (name: string, help: string, read: (slug: string) => number) => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['gpu'] as const,
+      registers,
+      collect() {
+        this.reset();
+        for (const { slug } of inventory.latest.catalogue.gpuModels) this.set({ gpu: slug }, read(slug));
+      },
+    });
+  };
+  byModel(
+    'gpu_rental_offers',
+    'Of the database, the same at every gateway: do not sum. Machines on offer where nothing runs, by model.',
+    (slug) => inventory.latest.offers.offersOf(slug),
+  );
+  byModel(
+    'gpu_rental_gpus_free',
+    'Of the database, the same at every gateway: do not sum. GPUs of these machines, by model.',
+    (slug) => inventory.latest.offers.availableGpus(slug),
+  );
   new Gauge({
     name: 'gpu_rental_price_sheet_timestamp_seconds',
     help: 'Of the database, the same at every gateway: do not sum. The day of the price sheet, its first second; 0 without one.',
