@@ -129,7 +129,7 @@ export class SshServer {
   #welcome(socket: Socket): void {
     const customer = customerOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (!this.#makeRoom(customer)) {
+    if (!this.#hasRoom(customer)) {
       socket.destroy();
       return;
     }
@@ -207,15 +207,11 @@ export class SshServer {
     return publicKey.verify(blob, signature, hashAlgo) === true ? access : null;
   }
 
-  /** False when there is none. Where strangers wait in all places, it is one of theirs. */
-  #makeRoom(customer: string): boolean {
-    let [ofCustomer, strangers, strangersOfCustomer] = [0, 0, 0];
-    let longest: Socket | null = null;
+  #hasRoom(customer: string): boolean {
+    let [ofCustomer, strangersOfCustomer] = [0, 0];
+    const strangers: Socket[] = [];
     for (const [socket, other] of this.#open) {
-      if (!other.isIn) {
-        strangers += 1;
-        longest ??= socket;
-      }
+      if (!other.isIn) strangers.push(socket);
       if (other.customer !== customer) continue;
       ofCustomer += 1;
       if (!other.isIn) strangersOfCustomer += 1;
@@ -225,7 +221,8 @@ export class SshServer {
       ofCustomer < MAX_CONNECTIONS_PER_CUSTOMER &&
       strangersOfCustomer < MAX_STRANGERS_PER_CUSTOMER;
     // A login takes a moment: who has waited longest is the least likely to mean it.
-    if (hasRoom && strangers >= MAX_STRANGERS) {
+    const [longest] = strangers;
+    if (hasRoom && strangers.length >= MAX_STRANGERS) {
       this.#open.delete(longest!);
       longest!.destroy();
     }
