@@ -98,7 +98,7 @@ export class Streams {
   readonly #open = new Set<Open>();
   readonly #sockets = new WebSocketServer({
     noServer: true,
-    clientTracking: false,
+    clientTracking: true,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
   });
@@ -172,6 +172,8 @@ export class Streams {
       this.#dialled.get(id)?.fail(new StreamRefused('ending', 'the gateway is shutting down; connect again'));
       stream?.destroy(new StreamRefused('ending', 'the gateway is shutting down; connect again'));
     }
+    // Those too that have ended, and whose agent has not said so: the process would wait for it.
+    for (const socket of this.#sockets.clients) socket.terminate();
   }
 
   async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayStream> {

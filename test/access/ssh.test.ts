@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
@@ -84,6 +84,10 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'some input', stderr: 'to stderr\n' });
   });
 
+  it('tells how a command ended that does not read its input', async () => {
+    for (let turn = 0; turn < 5; turn += 1) await readsLittle();
+  });
+
   it('gives a shell with a terminal of the size that it is told, and of the next one', async () => {
     const connection = await connect();
     const shell = await new Promise<ClientChannel>((resolve, reject) =>
@@ -122,12 +126,13 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   });
 
   it('ends what a client leaves behind', async () => {
-    const child = ssh.spawn(id, [], 'echo begun; exec sleep 4321');
+    const sleeps = sleepLike();
+    const child = ssh.spawn(id, [], `echo begun; exec ${sleeps}`);
     const ended = outcome(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
     child.kill('SIGKILL');
     await ended;
-    await soon('the command has ended', async () => running('sleep 4321').length === 0);
+    await soon('the command has ended', async () => running(sleeps).length === 0);
   });
 
   /** Files whose names and sizes are hard on a server. */
@@ -331,6 +336,25 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   }, 60_000);
 
+  it('refuses a second command on a session that has one, whatever it is', async () => {
+    const connection = await connect();
+    const channel = await new Promise<ClientChannel>((resolve, reject) =>
+      connection.exec('cat', (error, opened) => (error ? reject(error) : resolve(opened))),
+    );
+    // No client of the library does so.
+    const { _protocol: protocol } = connection as unknown as {
+      _protocol: Record<string, (...given: unknown[]) => void>;
+    };
+    const { outgoing } = channel as unknown as { outgoing: { id: number } };
+    protocol.exec!(outgoing.id, 'echo twice', false);
+    protocol.shell!(outgoing.id, false);
+    protocol.subsystem!(outgoing.id, 'sftp', false);
+    channel.end('once');
+    expect(await streamText(channel)).toBe('once');
+    connection.end();
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
+  });
+
   it('ends what a removed key has opened, within two seconds, and opens nothing more for it', async () => {
     const gone = new KeyPair();
     const keyId = await addKey(renter, gone);
@@ -345,19 +369,20 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   });
 
   it('ends a stream with its agent, and opens the next one with the next', async () => {
-    const child = ssh.spawn(id, [], 'echo begun; exec sleep 4322');
+    const [own, other] = [sleepLike(), sleepLike()];
+    const child = ssh.spawn(id, [], `echo begun; exec ${own}`);
     const done = outcome(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
-    const operators = fleet.engine.exec(id, 'sleep', '4323');
-    await soon('the operator’s own command runs', async () => running('sleep 4323').length === 1);
+    const operators = fleet.engine.exec(id, ...other.split(' '));
+    await soon('the operator’s own command runs', async () => running(other).length === 1);
     await host.end('SIGKILL');
     expect((await done).code).toBe(255);
-    expect(running('sleep 4322')).toHaveLength(1);
+    expect(running(own)).toHaveLength(1);
     host.start();
     await soon('the next one works', async () => (await ssh.ssh(id, 'echo again')).stdout === 'again\n', 40_000);
     // What the dead agent had begun is hung up by the next one; what others run in the container is not its own.
-    await soon('the command has ended', async () => running('sleep 4322').length === 0);
-    process.kill(running('sleep 4323')[0]!, 'SIGKILL');
+    await soon('the command has ended', async () => running(own).length === 0);
+    process.kill(running(other)[0]!, 'SIGKILL');
     await operators;
   });
 
@@ -392,14 +417,23 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
   });
 
   it('keeps its host key when a gateway is started again; a gateway that ends takes its connections along', async () => {
+    await readsLittle();
     const child = ssh.spawn(id, [], 'echo begun; cat');
     const done = outcome(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
-    expect((await second.end()).code).toBe(0);
+    const end = await second.end();
+    expect(end, end.stderr.split('\n').slice(-20).join('\n')).toMatchObject({ code: 0 });
     expect((await done).code).toBe(255);
     second = await startProcess(secondEnv);
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
   });
+
+  async function readsLittle(): Promise<void> {
+    const child = ssh.spawn(id, [], 'head -c 5; exit 3');
+    child.stdin.on('error', () => {}).end(Buffer.alloc(8_000_000, 'words'));
+    // Podman may have words of its own about it, on standard error.
+    expect(await outcome(child)).toMatchObject({ code: 3, stdout: 'words' });
+  }
 
   function connect(): Promise<Client> {
     const connection = new ssh2.Client();
@@ -474,6 +508,11 @@ function reading(channel: ClientChannel): () => string {
     said += chunk;
   });
   return () => said;
+}
+
+/** A command that nothing else on this computer runs. */
+function sleepLike(): string {
+  return `sleep ${randomInt(1_000_000, 9_000_000)}`;
 }
 
 /** Processes of this computer by their whole command line. */

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { enrol, revokeHost } from '../../src/domain/fleet/enrolment.js';
 import { markAway } from '../../src/domain/fleet/heartbeats.js';
 import { hardware, seen } from '../support/agent.js';
@@ -95,6 +97,40 @@ describe('over HTTP', () => {
       expect([status, headers.get('www-authenticate'), body.error.code]).toEqual([401, 'Bearer', 'unauthorized']);
       expect((await reporter(token, gateway)()).status).toBe(401);
     }
+  });
+
+  test('a gateway that closes waits neither for an agent that asks late nor for one that lets a stream hang', async () => {
+    const closing = await startService({ databaseUrl: first.databaseUrl });
+    const { machineId, token } = await joined();
+    const report = reporter(token, first);
+    await report();
+    await first.deps.fleet.heartbeats.flush();
+    await heardByAll([first, second, closing]);
+    const renter = await first.renter();
+    const { body: instance } = await renter.rest('POST', '/instances', { machine_id: machineId });
+    await ask(first, 'GET', '/desired', { token });
+    await report([seen(instance.id, 'RUNNING')]);
+    const target = { kind: 'exec', command: 'true', argv: null, env: {}, terminal: null } as const;
+    const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
+    const opening = closing.streams.open({ opener, instanceId: instance.id, target });
+    const { streams } = (await ask(closing, 'GET', '/desired?after=1&wait=25&streams=1', { token })).body;
+    const address = closing.address.replace('http', 'ws');
+    const agent = new WebSocket(`${address}/agent/v1/streams/${streams[0].id}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await once(agent, 'open');
+    agent.send(JSON.stringify({ type: 'opened' }));
+    const stream = await opening;
+    agent.pause();
+    agent.send(JSON.stringify({ type: 'exit', code: 0 }));
+    stream.resume();
+    await once(stream, 'close');
+    const began = performance.now();
+    closing.deps.fleet.endWaits();
+    expect((await ask(closing, 'GET', '/desired?after=1&wait=25', { token })).status).toBe(204);
+    await closing.close();
+    expect(performance.now() - began).toBeLessThan(5_000);
+    agent.terminate();
   });
 
   test('the renter sees each step, and hears of it', async () => {

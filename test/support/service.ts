@@ -61,11 +61,13 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
       return id;
     },
     publish: async (date, onDemandUsd) => {
-      await sql(`insert into market_snapshot (date, published_at) values ($1, '2026-11-20')`, [date]);
+      // In one statement, as one transaction: a sheet without prices is none.
       await sql(
-        `insert into gpu_price (snapshot_date, gpu, on_demand_rate, median_micro, listings)
-         select $1, gpu, coalesce(($2::jsonb ->> gpu)::numeric * 1000000, on_demand_rate)::bigint, median_micro, listings
-         from gpu_price where snapshot_date = (select max(date) from market_snapshot where date <> $1)`,
+        `with snapshot as (insert into market_snapshot (date, published_at) values ($1, '2026-11-20') returning date)
+         insert into gpu_price (snapshot_date, gpu, on_demand_rate, median_micro, listings)
+         select snapshot.date, gpu, coalesce(($2::jsonb ->> gpu)::numeric * 1000000, on_demand_rate)::bigint,
+           median_micro, listings
+         from snapshot, gpu_price where snapshot_date = (select max(date) from market_snapshot where date <> $1)`,
         [date, JSON.stringify(onDemandUsd)],
       );
     },

@@ -48,10 +48,14 @@ export function serveSession(session: Session, connected: Connected): void {
       await joinCommand(channel, opened, connected.socket);
     });
   };
-  session.on('shell', (accept) => void run(accept(), null));
-  session.on('exec', (accept, _reject, { command }) => void run(accept(), command));
+  // The library gives no channel for a second request of the session.
+  const begin = (channel: ServerChannel | undefined, use: (channel: ServerChannel) => Promise<void>) => {
+    if (channel !== undefined) void use(channel);
+  };
+  session.on('shell', (accept) => begin(accept(), (channel) => run(channel, null)));
+  session.on('exec', (accept, _reject, { command }) => begin(accept(), (channel) => run(channel, command)));
   session.on('subsystem', (accept, reject, { name }: { name: string }) => {
-    if (name === 'sftp') void serveSftp(accept(), connected);
+    if (name === 'sftp') begin(accept(), (channel) => serveSftp(channel, connected));
     else reject?.();
   });
 }

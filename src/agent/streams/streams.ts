@@ -150,21 +150,28 @@ export class AgentStreams {
     });
     stream.say({ type: 'opened' });
     exec.stdin.on('error', () => {});
-    const output = exec.output(stream, stream.stderr).then(() => 'done' as const);
+    const output = exec.output(stream, stream.stderr).then(
+      () => 'done' as const,
+      (error: Error) => error,
+    );
     // Before anything is typed: what is typed may ask for it.
     if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
     stream.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);
-    if (outcome === 'gone') {
+    const code = outcome === 'gone' ? null : await exitCodeOf(exec);
+    // The engine breaks off too when a command ends without reading its input; then there is a code.
+    if (outcome === 'gone' || (outcome !== 'done' && code === null)) {
+      if (outcome !== 'gone') stream.destroy(outcome);
       await hangUp(exec);
       exec.detach();
       return;
     }
-    const code = await exitCodeOf(exec);
     // Docker lets go of a terminal whose input ends, and leaves the command running.
     if (code === null && terminal !== null) await hangUp(exec);
     exec.detach();
     stream.say({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
+    // The rest of the input is nobody's; the gateway's end of the stream comes behind it.
+    stream.unpipe(exec.stdin).resume();
     await gone;
   }
 

@@ -49,6 +49,7 @@ export class DesiredStates {
   readonly #loader: DataLoader<string, DesiredState | null>;
   /** Machines that changed while they were being read; what was read of them is not kept. */
   readonly #reading = new Map<string, { isStale: boolean }>();
+  #isClosed = false;
 
   constructor(db: Database, clock: Clock) {
     this.#db = db;
@@ -85,7 +86,7 @@ export class DesiredStates {
     signal: AbortSignal,
     isWanted: () => boolean = () => false,
   ): Promise<DesiredState | null> {
-    const waiter = new Waiter(waitMs, signal);
+    const waiter = new Waiter(this.#isClosed ? 0 : waitMs, signal);
     this.#waiters.get(machineId)?.end();
     this.#waiters.set(machineId, waiter);
     try {
@@ -106,8 +107,9 @@ export class DesiredStates {
     this.#waiters.get(machineId)?.wake();
   }
 
-  /** Ends every wait. */
+  /** Ends every wait; from then on nobody waits. */
   close(): void {
+    this.#isClosed = true;
     for (const waiter of this.#waiters.values()) waiter.end();
   }
 
