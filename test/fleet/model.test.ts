@@ -244,6 +244,8 @@ describe('offers, credits and the naive model agree to the unit', () => {
         beat,
       ],
     ]));
+  test('over two rentals of a machine within a second', () =>
+    play([leap(0.001), beat, rent, { do: 'DESTROY', account: 0, pick: 0 }, rent, beat]));
   test('over a start that fails after it ran', () =>
     play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
 

@@ -13,8 +13,9 @@ export class NaiveService {
     string,
     { at: Instant; isAway: boolean; silences: { from: Instant; to: Instant | null }[] }
   >();
-  readonly #runningAt = new Map<string, Instant>();
-  readonly #failed = new Set<string>();
+  /** By run, as the naive model keeps it: a machine may have two rentals within a second. */
+  readonly #runningAt = new Map<object, Instant>();
+  readonly #failed = new Set<object>();
   readonly #given = new Map<Rental, bigint>();
 
   join(machine: string, at: Instant): void {
@@ -43,32 +44,31 @@ export class NaiveService {
   }
 
   sawRunning(rental: Rental, run: number, now: Instant): void {
-    const key = `${rental.machine} ${rental.from} ${run}`;
-    if (!this.#runningAt.has(key)) this.#runningAt.set(key, now);
+    const seen = rental.runs[run]!;
+    if (!this.#runningAt.has(seen)) this.#runningAt.set(seen, now);
   }
 
   sawFail(rental: Rental, run: number): void {
-    this.#failed.add(`${rental.machine} ${rental.from} ${run}`);
+    this.#failed.add(rental.runs[run]!);
   }
 
   /** What has become owed for the rental since it was last asked. */
   owed(rental: Rental): bigint {
     let units = 0n;
-    for (const [index, run] of rental.runs.entries()) {
-      const key = `${rental.machine} ${rental.from} ${index}`;
+    for (const run of rental.runs) {
       const silences: Seconds[] = [];
       for (const { from, to } of this.#heard.get(rental.machine)!.silences) {
         const end = to === null ? run.to : run.to === null || to < run.to ? to : run.to;
         if (end !== null && end > max(from, run.from)) silences.push({ from: max(from, run.from), to: end });
       }
-      const runningAt = this.#runningAt.get(key);
+      const runningAt = this.#runningAt.get(run);
       const until = [run.from + 600n, runningAt, run.to]
         .filter((at): at is bigint => at !== undefined && at !== null)
         .reduce((a, b) => (a < b ? a : b));
       const waited: Seconds[] = [];
       // Whoever sent another away pays for that much in any case.
       const from = run.from + run.least;
-      if (runningAt === undefined && run.to !== null && this.#failed.has(key)) waited.push({ from, to: run.to });
+      if (runningAt === undefined && run.to !== null && this.#failed.has(run)) waited.push({ from, to: run.to });
       else if (runningAt !== undefined || run.to !== null) waited.push({ from, to: until });
       units += rental.gpuRate * secondsOf([...silences, ...waited]) + rental.diskRate * secondsOf(silences);
     }
