@@ -88,6 +88,18 @@ describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH',
     for (let turn = 0; turn < 5; turn += 1) await readsLittle();
   });
 
+  it('carries both outputs whole to a client that reads late', async () => {
+    const write = (bytes: number, letter: string) => `head -c ${bytes} /dev/zero | tr '\\0' ${letter}`;
+    const turn = `${write(100_000, 'o')}; ${write(50_000, 'e')} >&2`;
+    const child = ssh.spawn(id, [], `for turn in $(seq 60); do ${turn}; done; exit 4`);
+    const done = outcome(child);
+    child.stdout.pause();
+    setTimeout(() => child.stdout.resume(), 1_000);
+    const { code, stdout, stderr } = await done;
+    expect([code, stdout.length, stderr.length]).toEqual([4, 6_000_000, 3_000_000]);
+    expect([/[^o]/.test(stdout), /[^e]/.test(stderr)]).toEqual([false, false]);
+  });
+
   it('gives a shell with a terminal of the size that it is told, and of the next one', async () => {
     const connection = await connect();
     const shell = await new Promise<ClientChannel>((resolve, reject) =>

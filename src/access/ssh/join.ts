@@ -10,33 +10,67 @@ const MAX_UNSENT_BYTES = 1_048_576;
 const MAX_UNREAD_BYTES = 6_291_456;
 
 /**
- * The bytes of a stream to a channel, which the library would send as fast as the channel's window allows even to a
- * client that reads nothing.
+ * The bytes of streams to a channel, of one at a time. When its standard output and its standard error wait for the
+ * client's window together the library forgets one of them, and what has waited once it sends again with the other.
  */
-function sinkOf(channel: ServerChannel, socket: Socket, toStderr: boolean): Writable {
-  const target: Writable = toStderr ? channel.stderr : channel;
-  return new Writable({
-    write: (chunk, _encoding, done) => {
+class Outlet {
+  readonly #channel: ServerChannel;
+  readonly #socket: Socket;
+  #isTaken = false;
+  #next: (() => void) | null = null;
+
+  constructor(channel: ServerChannel, socket: Socket) {
+    this.#channel = channel;
+    this.#socket = socket;
+  }
+
+  /** Resolves when all of it was handed to the client. */
+  send(source: Readable, toStderr = false): Promise<void> {
+    return new Promise((resolve) => {
+      const sink = this.#sink(toStderr ? this.#channel.stderr : this.#channel);
+      sink.once('finish', resolve).once('error', () => resolve());
+      source.once('close', resolve);
+      source.pipe(sink);
+    });
+  }
+
+  /** The library would send as fast as the channel's window allows even to a client that reads nothing. */
+  #sink(target: Writable): Writable {
+    const socket = this.#socket;
+    const write = (chunk: Buffer, done: () => void) => {
       // Its packets go out together.
       socket.cork();
       process.nextTick(() => socket.uncork());
       target.write(chunk, () => {
+        this.#pass();
         if (socket.writableLength < MAX_UNSENT_BYTES || socket.destroyed) done();
         else void firstEvent(socket, 'drain', 'close').then(() => done());
       });
-    },
-  });
+    };
+    return new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        if (this.#isTaken) {
+          this.#next = () => write(chunk, done);
+          return;
+        }
+        this.#isTaken = true;
+        write(chunk, done);
+      },
+    });
+  }
+
+  /** Lets the other one write. */
+  #pass(): void {
+    Object.assign(this.#channel, NOTHING_WAITS);
+    const next = this.#next;
+    this.#next = null;
+    if (next === null) this.#isTaken = false;
+    else next();
+  }
 }
 
-/** Resolves when all of it was handed to the client. */
-function send(source: Readable, channel: ServerChannel, socket: Socket, toStderr = false): Promise<void> {
-  return new Promise((resolve) => {
-    const sink = sinkOf(channel, socket, toStderr);
-    sink.once('finish', resolve).once('error', () => resolve());
-    source.once('close', resolve);
-    source.pipe(sink);
-  });
-}
+/** Fields of the library's channel, which it does not clear itself. */
+const NOTHING_WAITS = { _chunk: undefined, _chunkcb: undefined, _chunkErr: undefined, _chunkcbErr: undefined };
 
 /** Drops a client that does not keep to the window it was given. */
 export function guard(channel: ServerChannel, socket: Socket): void {
@@ -52,7 +86,8 @@ export async function joinCommand(channel: ServerChannel, stream: AgentStream, s
   guard(channel, socket);
   channel.once('close', () => stream.destroy());
   channel.pipe(stream);
-  await Promise.all([send(stream, channel, socket), send(stream.stderr, channel, socket, true)]);
+  const outlet = new Outlet(channel, socket);
+  await Promise.all([outlet.send(stream), outlet.send(stream.stderr, true)]);
 }
 
 /** Joins a channel to a connection; either side may end its own half first. */
@@ -67,7 +102,7 @@ export function joinPort(channel: ServerChannel, stream: AgentStream, socket: So
     if (ended === 2) channel.end();
   };
   channel.once('end', end);
-  void send(stream, channel, socket).then(() => {
+  void new Outlet(channel, socket).send(stream).then(() => {
     (channel as unknown as { eof(): void }).eof();
     end();
   });
