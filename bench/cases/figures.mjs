@@ -89,7 +89,7 @@ async function withMetrics(databaseUrl) {
 }
 
 async function withTraces(databaseUrl) {
-  const collector = await startPeer('collector', {});
+  const collector = await startPeer('collector', {}, { isPinned: false });
   const watched = await startGateway(databaseUrl, {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`,
     OTEL_TRACES_SAMPLER: 'traceidratio',
