@@ -28,6 +28,8 @@ const RECOVERS_WITHIN_MS = 60_000;
 const MAX_DEPLOYS = 5_000;
 /** Of PostgreSQL: its shared memory and the connections of a gateway fit it. */
 const MEMORY_MB = 400;
+/** Of a gateway, beside what it had at its start: used up within some hundred requests. */
+const LITTLE_MEMORY_MB = 16;
 
 afterAll(cleanUp);
 
@@ -162,6 +164,35 @@ describe('a query that takes all memory', () => {
     expect((await serverOf(env.DATA_DIR!))!.pid).toBe(pid);
     await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
     await gateway.end();
+    limit!.remove();
+  });
+});
+
+describe('a gateway that needs more memory than it may have', () => {
+  it('is killed by the kernel at any point; the next one has all that was acknowledged and rents on', async ({
+    skip,
+  }) => {
+    const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, LITTLE_MEMORY_MB);
+    skip(limit === null, 'no control group of memory can be made here');
+    const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
+    const first = await startProcess(env);
+    const renting = new Renting(client(first.address, first.demoKey!));
+    expect(await renting.once()).toBe(true);
+    // What it takes from now on is counted.
+    limit!.add(first.pid);
+    let isOver = false;
+    const killed = first.ended.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await renting.once().catch(() => {});
+    // SIGKILL, which no program sends to itself.
+    expect(await killed).toMatchObject({ code: null });
+    expect(limit!.kills()).toBe(1);
+    const next = await startProcess(env);
+    const { acknowledged } = renting;
+    await expectKept(env, await embeddedUrl(env.DATA_DIR!), acknowledged);
+    expect(await new Renting(client(next.address, first.demoKey!)).once()).toBe(true);
+    await next.end();
     limit!.remove();
   });
 });

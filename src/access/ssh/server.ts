@@ -129,7 +129,7 @@ export class SshServer {
   #welcome(socket: Socket): void {
     const customer = customerOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (!this.#hasRoom(customer)) {
+    if (!this.#makeRoom(customer)) {
       socket.destroy();
       return;
     }
@@ -207,7 +207,8 @@ export class SshServer {
     return publicKey.verify(blob, signature, hashAlgo) === true ? access : null;
   }
 
-  #hasRoom(customer: string): boolean {
+  /** False when there is none. Where strangers wait in all of their places, the one who has waited longest goes. */
+  #makeRoom(customer: string): boolean {
     let [ofCustomer, strangersOfCustomer] = [0, 0];
     const strangers: Socket[] = [];
     for (const [socket, other] of this.#open) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { find } from '../../agent/support/engines.js';
 import { folder } from '../../support/process.js';
@@ -37,6 +37,8 @@ export function mountSmallDisk(sizeMb: number): SmallDisk {
 export interface MemoryLimit {
   /** A process; its children of later on are in it too. */
   add(pid: number): void;
+  /** Processes that the kernel has killed for it. */
+  kills(): number;
   remove(): void;
 }
 
@@ -55,6 +57,10 @@ export function limitMemory(name: string, mb: number): MemoryLimit | null {
   }
   return {
     add: (pid) => writeFileSync(join(path, 'cgroup.procs'), String(pid)),
+    kills: () => {
+      const events = readFileSync(join(path, isV2 ? 'memory.events' : 'memory.oom_control'), 'utf8');
+      return Number(/^oom_kill (\d+)$/m.exec(events)![1]);
+    },
     remove: () => rmdirSync(path),
   };
 }
