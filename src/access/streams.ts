@@ -129,7 +129,7 @@ export class Streams {
   /** Rejects with StreamRefused. */
   async open(wanted: Wanted, signal?: AbortSignal): Promise<AgentStream> {
     const { opener, instanceId, target } = wanted;
-    if (this.#isClosed) throw new StreamRefused('ending', 'the gateway is shutting down; connect again');
+    if (this.#isClosed) throw ending();
     const reach = await reachOf(this.#deps, opener, instanceId);
     const machineId = checkReach(reach, instanceId, target);
     const entry: Open = { ...wanted, machineId, id: randomBytes(STREAM_ID_BYTES).toString('hex'), stream: null };
@@ -168,10 +168,7 @@ export class Streams {
   close(): void {
     this.#isClosed = true;
     this.#unsubscribe();
-    for (const { id, stream } of [...this.#open]) {
-      this.#dialled.get(id)?.fail(new StreamRefused('ending', 'the gateway is shutting down; connect again'));
-      stream?.destroy(new StreamRefused('ending', 'the gateway is shutting down; connect again'));
-    }
+    for (const entry of [...this.#open]) this.#end(entry, ending());
     // Those too that have ended, and whose agent has not said so: the process would wait for it.
     for (const socket of this.#sockets.clients) socket.terminate();
   }
@@ -288,11 +285,13 @@ export class Streams {
   }
 
   #cut(entries: readonly Open[]): void {
-    for (const { id, instanceId, stream } of entries) {
-      const why = new StreamRefused('stopped', `${instanceId} can't be reached any more`);
-      this.#dialled.get(id)?.fail(why);
-      stream?.destroy(why);
-    }
+    for (const entry of entries)
+      this.#end(entry, new StreamRefused('stopped', `${entry.instanceId} can't be reached any more`));
+  }
+
+  #end({ id, stream }: Open, why: StreamRefused): void {
+    this.#dialled.get(id)?.fail(why);
+    stream?.destroy(why);
   }
 }
 
@@ -346,6 +345,10 @@ function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: S
   if (state === 'stopped') throw new StreamRefused('stopped', `${instanceId} is stopped`);
   if (state === 'starting') throw new StreamRefused('starting', `${instanceId} is not running yet`);
   throw new StreamRefused('unreachable', `the machine of ${instanceId} is not heard from`);
+}
+
+function ending(): StreamRefused {
+  return new StreamRefused('ending', 'the gateway is shutting down; connect again');
 }
 
 function refuseUpgrade(socket: Duplex, status: string): void {

@@ -12,7 +12,8 @@ const MIN_AGE_MS = 10_000;
 const PAUSE_FACTOR = 20;
 const UNITS_PER_USD = 3_600 * 1_000_000;
 
-const ONE_DATABASE = 'Of the database, the same at every gateway: do not sum.';
+/** Begins the help of what each gateway tells alike. */
+export const ONE_DATABASE = 'Of the database, the same at every gateway: do not sum.';
 
 interface Figures {
   running: { gpu: string; mode: string; instances: number; gpus: number }[];

@@ -3,6 +3,7 @@ import type { Streams } from '../access/streams.js';
 import { watchWaits } from '../database/watch-pool.js';
 import type { Deps } from '../domain/deps.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
+import { ONE_DATABASE } from './database-figures.js';
 import { Durations } from './durations.js';
 import { Tally } from './tally.js';
 
@@ -126,19 +127,15 @@ function watchInventory(registry: Registry, { inventory }: Deps): void {
       },
     });
   };
-  byModel(
-    'gpu_rental_offers',
-    'Of the database, the same at every gateway: do not sum. Machines on offer where nothing runs, by model.',
-    (slug) => inventory.latest.offers.offersOf(slug),
+  byModel('gpu_rental_offers', `${ONE_DATABASE} Machines on offer where nothing runs, by model.`, (slug) =>
+    inventory.latest.offers.offersOf(slug),
   );
-  byModel(
-    'gpu_rental_gpus_free',
-    'Of the database, the same at every gateway: do not sum. GPUs of these machines, by model.',
-    (slug) => inventory.latest.offers.availableGpus(slug),
+  byModel('gpu_rental_gpus_free', `${ONE_DATABASE} GPUs of these machines, by model.`, (slug) =>
+    inventory.latest.offers.availableGpus(slug),
   );
   new Gauge({
     name: 'gpu_rental_price_sheet_timestamp_seconds',
-    help: 'Of the database, the same at every gateway: do not sum. The day of the price sheet, its first second; 0 without one.',
+    help: `${ONE_DATABASE} The day of the price sheet, its first second; 0 without one.`,
     registers,
     collect() {
       this.set(Date.parse(`${inventory.latest.catalogue.marketSnapshot}T00:00:00Z`) / MS_PER_SECOND);

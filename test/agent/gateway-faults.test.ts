@@ -121,7 +121,7 @@ describe('a gateway that misbehaves', () => {
       expect(await running()).toBe(true);
       // From the last answer on, which may have been under way when the gateway went.
       silence(CUT_OFF_SECONDS);
-      await until('stopped', async () => (await running()) === false, 60_000);
+      await until('stopped', async () => (await running()) === false, 15_000);
       // The very document that it had: its number tells nothing new, but it is asked for whole.
       gateway.reports = [];
       gateway.mood = 'good';
