@@ -73,7 +73,7 @@ module.exports = {
     only(
       'metrics-observe',
       '^src/metrics/',
-      '^src/(metrics|domain)/|^src/access/streams|^src/database/watch-pool|^src/http/(request-log|rate-limit/rate-limit)',
+      '^src/(metrics|domain)/|^src/access/tunnels|^src/database/watch-pool|^src/http/(request-log|rate-limit/rate-limit)',
       'metrics look at the parts that count; nothing but the composition root knows of them',
     ),
     only(
@@ -92,8 +92,8 @@ module.exports = {
     only(
       'access-composes',
       '^src/access/',
-      '^src/(access|domain)/|^src/agent/(stream-)?protocol|^src/database/(notices|faults)',
-      'ways into instances: they use the domain and the streams that host agents dial',
+      '^src/(access|domain)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)',
+      'ways into instances: they use the domain and the tunnels that host agents dial',
     ),
     only(
       'commands-stand-on-the-domain',

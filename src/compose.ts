@@ -7,7 +7,7 @@ import { seedDatabase } from '../prisma/seed/load.js';
 import { logsOf } from './access/open-logs.js';
 import { hostKey } from './access/ssh/host-key.js';
 import { SshServer } from './access/ssh/server.js';
-import { Streams } from './access/streams.js';
+import { Tunnels } from './access/tunnels.js';
 import { WebFront } from './access/web/web-front.js';
 import { type Config, domainSettings } from './config.js';
 import { openDatabase } from './database/database.js';
@@ -52,7 +52,7 @@ export interface Gateway extends Domain {
   /** Where SSH into instances leads; null where there is none. */
   sshAddress: Deps['settings']['ssh'];
   /** Ways into instances. */
-  streams: Streams;
+  tunnels: Tunnels;
   /** Where the metrics are; null where there are none. */
   metricsAddress: string | null;
   /** False where the console is left out. */
@@ -125,7 +125,7 @@ export async function openGateway(
   const messages = createMessages();
   let listener = answerStarting;
   let serving = true;
-  let takeStream: UpgradeListener = () => false;
+  let takeTunnel: UpgradeListener = () => false;
   let ssh: SshServer | null = null;
   const server = createHttpServer(
     messages,
@@ -135,7 +135,7 @@ export async function openGateway(
       listener(request, response);
     },
     undefined,
-    (request, socket, head) => takeStream(request, socket, head),
+    (request, socket, head) => takeTunnel(request, socket, head),
   );
   const redis = config.redisUrl === null ? null : await openRedis(config.redisUrl, log);
   try {
@@ -145,8 +145,8 @@ export async function openGateway(
     const payments = openPayments(config, publicUrl, clock, log, traces, metrics);
     const deps: Deps = { ...domain.deps, payments, settings: { ...domain.deps.settings, publicUrl } };
     if (metrics !== null) deps.events = metrics.events;
-    const streams = new Streams({ deps, log, streamsUrl: config.streamsUrl });
-    ssh = await openSsh(config, deps, streams, log);
+    const tunnels = new Tunnels({ deps, log, tunnelsUrl: config.streamsUrl });
+    ssh = await openSsh(config, deps, tunnels, log);
     const { demoKey } = await seedDatabase(domain.deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
     await domain.deps.inventory.current();
@@ -160,17 +160,17 @@ export async function openGateway(
     const onPayment = both(logPayment(log), metrics?.payments?.event);
     const reconciliation = startReconciliation(deps, onPayment, onFault);
     const isTrusted = trustProxies(config.trustProxy);
-    const webPorts = new WebFront({ deps, openStream: (wanted) => streams.open(wanted), isTrusted, onFault });
+    const webPorts = new WebFront({ deps, openTunnel: (wanted) => tunnels.open(wanted), isTrusted, onFault });
     // An instance may have any path.
-    takeStream = (request, socket, head) =>
-      webPorts.siteOf(request) === undefined && streams.handleUpgrade(request, socket, head);
+    takeTunnel = (request, socket, head) =>
+      webPorts.siteOf(request) === undefined && tunnels.handleUpgrade(request, socket, head);
     const redisState = redis?.state ?? null;
-    const metricsServer = (await metrics?.serve({ deps, streams, ssh, webPorts, redisState })) ?? null;
+    const metricsServer = (await metrics?.serve({ deps, tunnels, ssh, webPorts, redisState })) ?? null;
     const schema = buildSchema();
     if (traces !== null) (await import('./traces/use-cases.js')).traceUseCases(schema, traces);
     const limiter = createRateLimiter(redis ?? undefined);
     listener = createApp({
-      deps: { ...deps, openLogs: logsOf(streams) },
+      deps: { ...deps, openLogs: logsOf(tunnels) },
       schema,
       limiter: metrics?.countAdmissions(limiter) ?? limiter,
       redisState,
@@ -199,7 +199,7 @@ export async function openGateway(
       deps.subscriptions.close();
       deps.fleet.endWaits();
       webPorts.close();
-      streams.close();
+      tunnels.close();
       ssh?.close();
       await drain(server);
       redis?.close();
@@ -213,7 +213,7 @@ export async function openGateway(
     };
     const metricsAddress = metricsServer?.address ?? null;
     const { ssh: sshAddress } = deps.settings;
-    return { deps, address, hasConsole: config.console, sshAddress, metricsAddress, streams, demoKey, close };
+    return { deps, address, hasConsole: config.console, sshAddress, metricsAddress, tunnels, demoKey, close };
   } catch (error) {
     ssh?.close();
     server.close();
@@ -265,10 +265,10 @@ function both<T>(first: (told: T) => void, second: ((told: T) => void) | undefin
 }
 
 /** Null where SSH is off. Where it leads is from then on part of the settings. */
-async function openSsh(config: Config, deps: Deps, streams: Streams, log: Logger): Promise<SshServer | null> {
+async function openSsh(config: Config, deps: Deps, tunnels: Tunnels, log: Logger): Promise<SshServer | null> {
   if (config.sshPort === null) return null;
   const { privateKey, publicKey } = await hostKey(deps);
-  const ssh = new SshServer({ deps, streams, log, hostKey: privateKey });
+  const ssh = new SshServer({ deps, tunnels, log, hostKey: privateKey });
   const port = await ssh.listen(config.sshPort, config.host);
   deps.settings.ssh = { host: config.serviceDomain, port, hostKey: publicKey };
   return ssh;

@@ -1,6 +1,6 @@
 import type { OpenLogs } from '../domain/log-source.js';
 import { DomainError, type ErrorCode } from '../domain/rules/errors.js';
-import { type RefusalReason, StreamRefused, type Streams } from './streams.js';
+import { type RefusalReason, TunnelRefused, type Tunnels } from './tunnels.js';
 
 const CODE_OF: Partial<Record<RefusalReason, ErrorCode>> = {
   unknown: 'not_found',
@@ -12,19 +12,19 @@ const CODE_OF: Partial<Record<RefusalReason, ErrorCode>> = {
 };
 const RETRY_AFTER_SECONDS = 5;
 
-/** Reads logs through the streams that host agents dial; what they refuse is refused in the domain's words. */
-export function logsOf(streams: Streams): OpenLogs {
+/** Reads logs through the tunnels that host agents dial; what they refuse is refused in the domain's words. */
+export function logsOf(tunnels: Tunnels): OpenLogs {
   return async ({ opener, instanceId, tail, since, follow }, signal) => {
     const { accountId, keyId: apiKeyId, session } = opener;
     const target = { kind: 'logs' as const, tail, since: since === null ? null : Number(since), follow };
     const wanted = { opener: { accountId, apiKeyId, session, sshKeyId: null }, instanceId, target };
-    return streams.open(wanted, signal).catch((error: unknown) => {
-      throw error instanceof StreamRefused ? refusalOf(error) : error;
+    return tunnels.open(wanted, signal).catch((error: unknown) => {
+      throw error instanceof TunnelRefused ? refusalOf(error) : error;
     });
   };
 }
 
-function refusalOf({ reason, message }: StreamRefused): DomainError {
+function refusalOf({ reason, message }: TunnelRefused): DomainError {
   const code = CODE_OF[reason] ?? 'unavailable';
   const passes = code === 'unavailable' || code === 'rate_limited';
   return new DomainError(code, message, passes ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {});

@@ -178,7 +178,7 @@ function asJson(topUp: PaidTopUp): object {
       confirmations: payment.confirmations,
       seen_at: time(payment.firstSeenAt),
       credited_at: timeOrNull(payment.creditedAt),
-      asked_back: payment.askedBack,
+      asked_back: payment.confirmedByProcessor,
       reason: payment.reason,
     })),
   };

@@ -7,13 +7,13 @@ import { type Gateway, GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS } from './protocol.js';
 import { Reconciler } from './reconciler.js';
-import { AgentStreams } from './streams/streams.js';
+import { AgentTunnels } from './tunnels/tunnels.js';
 
 /** Changes that come together are told together. */
 const REPORT_TOGETHER_MS = 50;
 const ASK_EVERY_MS = 1_000;
 /** Streams that are wanted one after the other are told together. */
-const STREAMS_TOGETHER_MS = 20;
+const TUNNELS_TOGETHER_MS = 20;
 /** Between two reports of nothing but the bytes of a pull. */
 const PROGRESS_EVERY_MS = 1_000;
 /** A gateway that is being restarted is found again soon. */
@@ -39,7 +39,7 @@ export interface AgentDeps {
 /** Asks for what ought to be, tells what is, and has the reconciler bring one to the other. */
 export class Agent {
   readonly #reconciler: Reconciler;
-  readonly #streams: AgentStreams;
+  readonly #tunnels: AgentTunnels;
   readonly #session = randomUUID();
   readonly #ending = new AbortController();
   #sequence = 0;
@@ -57,7 +57,7 @@ export class Agent {
     this.#reconciler = new Reconciler({ ...deps, changed: (kind) => this.#changed(kind) });
     const { engine, log, gateway } = deps;
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
-    this.#streams = new AgentStreams({ engine, log, gateway, seen, machineId: deps.machineId });
+    this.#tunnels = new AgentTunnels({ engine, log, gateway, seen, machineId: deps.machineId });
     this.#lastContact = Math.min(deps.lastContact.read() ?? deps.clock.now(), deps.clock.now());
   }
 
@@ -77,7 +77,7 @@ export class Agent {
     this.#call.abort();
     this.#staleness.abort();
     this.#reconciler.end();
-    this.#streams.end();
+    this.#tunnels.end();
   }
 
   get #ended(): boolean {
@@ -91,7 +91,7 @@ export class Agent {
       const outcome = await this.#askOnce(MAX_WAIT_SECONDS);
       faults = outcome instanceof Error ? faults + 1 : 0;
       if (outcome instanceof Error) await this.#pause(outcome, faults);
-      else if (outcome === 'streams') await this.deps.clock.sleep(STREAMS_TOGETHER_MS, this.#ending.signal);
+      else if (outcome === 'tunnels') await this.deps.clock.sleep(TUNNELS_TOGETHER_MS, this.#ending.signal);
       // Against a gateway that doesn't wait, or sends one document again and again.
       else if (outcome === 'nothing new') {
         await this.deps.clock.sleep(asked + ASK_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
@@ -100,7 +100,7 @@ export class Agent {
   }
 
   /** Neither a fault nor an empty answer changes anything. `stale`: there is something to ask for at once. */
-  async #askOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'streams'> {
+  async #askOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
     this.#staleness = new AbortController();
     if (this.#ended) this.#staleness.abort();
     const stale = this.#staleness.signal;
@@ -110,9 +110,9 @@ export class Agent {
       const document = await this.deps.gateway.desired(after, waitSeconds, stale);
       this.#reached();
       if (document === null || this.#ended) return 'nothing new';
-      const { generation, instances, streams = [] } = document;
-      this.#streams.dial(streams);
-      if (streams.length > 0 && generation === after) return 'streams';
+      const { generation, instances, streams: tunnels = [] } = document;
+      this.#tunnels.dial(tunnels);
+      if (tunnels.length > 0 && generation === after) return 'tunnels';
       const known = generation === this.#reconciler.generation;
       if (!known) this.deps.log.info({ generation, instances: instances.length }, 'a document of what ought to be');
       await this.#reconciler.apply(document);

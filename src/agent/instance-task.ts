@@ -5,7 +5,7 @@ import type { GpuAccess } from './gpus/gpu-access.js';
 import type { DesiredInstance, ObservedInstance } from './protocol.js';
 
 /** What a task needs of the machine it is on. */
-export interface Surroundings {
+export interface TaskContext {
   engine: Engine;
   disks: Disks;
   gpus: GpuAccess;
@@ -69,7 +69,7 @@ export class InstanceTask {
 
   constructor(
     readonly id: string,
-    private readonly around: Surroundings,
+    private readonly context: TaskContext,
   ) {
     this.#observed = {
       id,
@@ -92,8 +92,8 @@ export class InstanceTask {
   }
 
   get want(): Want {
-    if (this.#desired === null) return this.#decided || this.around.isCutOff() ? 'unknown' : 'undecided';
-    if (this.#desired.phase === 'running' && this.around.isCutOff()) return 'stopped';
+    if (this.#desired === null) return this.#decided || this.context.isCutOff() ? 'unknown' : 'undecided';
+    if (this.#desired.phase === 'running' && this.context.isCutOff()) return 'stopped';
     return this.#desired.phase;
   }
 
@@ -157,18 +157,18 @@ export class InstanceTask {
       }
     }
     this.#busy = false;
-    if (this.#observed.phase !== phase) this.around.settled();
+    if (this.#observed.phase !== phase) this.context.settled();
   }
 
   async #recover(error: Error, signal: AbortSignal): Promise<void> {
     const away = error instanceof EngineFault && error.kind === 'away';
     if (!away) {
-      this.around.trouble(this.id, error.message);
+      this.context.trouble(this.id, error.message);
       this.#observe({ message: error.message });
     }
     const pause = pauseMs(this.#troubles, away ? MAX_AWAY_PAUSE_MS : MAX_TROUBLE_PAUSE_MS);
     this.#troubles += 1;
-    await this.around.clock.sleep(pause, signal);
+    await this.context.clock.sleep(pause, signal);
     this.#again = true;
   }
 
@@ -187,8 +187,8 @@ export class InstanceTask {
   }
 
   async #erase(): Promise<void> {
-    if (this.#observed.phase === 'ERASED' && this.around.seen(this.id) === null) return;
-    const { engine, disks } = this.around;
+    if (this.#observed.phase === 'ERASED' && this.context.seen(this.id) === null) return;
+    const { engine, disks } = this.context;
     this.#observe({ phase: 'STOPPING' });
     await engine.remove(this.id);
     if ((await this.#inspect()) !== null) throw new EngineFault('refused', 'the container is still being removed');
@@ -197,10 +197,10 @@ export class InstanceTask {
   }
 
   async #stop(): Promise<void> {
-    const { engine, stopSeconds } = this.around;
-    const message = this.around.isCutOff() ? 'stopped because the gateway was out of reach for too long' : null;
-    if (this.#observed.phase !== 'STOPPED' || this.around.seen(this.id)?.running) {
-      let container = this.around.seen(this.id) === null ? null : await this.#inspect();
+    const { engine, stopSeconds } = this.context;
+    const message = this.context.isCutOff() ? 'stopped because the gateway was out of reach for too long' : null;
+    if (this.#observed.phase !== 'STOPPED' || this.context.seen(this.id)?.running) {
+      let container = this.context.seen(this.id) === null ? null : await this.#inspect();
       if (container?.running) {
         this.#observe({ phase: 'STOPPING' });
         await engine.stop(this.id, stopSeconds);
@@ -215,7 +215,7 @@ export class InstanceTask {
   async #bringUp(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
     if (this.#failed === desired.start) return this.#keepDown();
     const container = await this.#inspect();
-    if (container !== null && container.machineId !== this.around.machineId) {
+    if (container !== null && container.machineId !== this.context.machineId) {
       return this.#fail(desired, 'a container of another machine has the name of this one');
     }
     if (container?.running) return this.#confirm(desired, container);
@@ -223,19 +223,19 @@ export class InstanceTask {
     const imageId = container === null ? await this.#image(desired, signal) : null;
     if (signal.aborted || (container === null && imageId === null)) return;
     try {
-      if (!(await this.around.starting(() => this.#start(desired, imageId, signal), signal))) return;
+      if (!(await this.context.starting(() => this.#start(desired, imageId, signal), signal))) return;
     } catch (error) {
       return this.#startRefused(desired, error as Error, signal);
     }
     this.#startTries = 0;
-    this.#upSince = this.around.clock.now();
+    this.#upSince = this.context.clock.now();
     this.#again = true;
   }
 
   /** False when it may not start now: the task is woken when that may have changed. */
   async #start(desired: DesiredInstance, imageId: string | null, signal: AbortSignal): Promise<boolean> {
-    const { engine, disks, gpus, machineId } = this.around;
-    const obstacle = await this.around.obstacle(desired);
+    const { engine, disks, gpus, machineId } = this.context;
+    const obstacle = await this.context.obstacle(desired);
     if (obstacle !== null) {
       this.#observe({ phase: 'WAITING', message: obstacle });
       return false;
@@ -264,22 +264,22 @@ export class InstanceTask {
     if (this.#startTries >= START_TRIES || (error instanceof EngineFault && error.final)) {
       return this.#fail(desired, error.message);
     }
-    this.around.trouble(this.id, error.message);
+    this.context.trouble(this.id, error.message);
     // An engine that was killed while it made a container may not be able to start it ever. Nothing of the renter's is
     // in one that never ran: it is made anew.
     const container = await this.#inspect();
-    const itsOwn = container?.machineId === this.around.machineId;
+    const itsOwn = container?.machineId === this.context.machineId;
     if (container !== null && itsOwn && !container.running && container.exitCode === null) {
-      await this.around.engine.remove(this.id);
+      await this.context.engine.remove(this.id);
     }
-    await this.around.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
+    await this.context.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
     this.#again = true;
   }
 
   /** RUNNING is told only of a container that shows the GPUs that were rented. */
   async #confirm(desired: DesiredInstance, container: ContainerDetail): Promise<void> {
     if (this.#confirmed !== container.startedAt && desired.gpus > 0) {
-      const shown = await this.around.gpus.shown(container);
+      const shown = await this.context.gpus.shown(container);
       if (shown === null) {
         const now = await this.#inspect();
         if (now?.running && now.startedAt === container.startedAt) {
@@ -291,13 +291,13 @@ export class InstanceTask {
       if (shown < desired.gpus) return this.#fail(desired, `the container shows ${shown} of ${desired.gpus} GPUs`);
     }
     this.#confirmed = container.startedAt;
-    this.#upSince ??= this.around.clock.now();
+    this.#upSince ??= this.context.clock.now();
     const same = this.#observed.imagePorts?.join() === container.imagePorts.join();
     this.#observe({ phase: 'RUNNING', message: null, ...(!same && { imagePorts: container.imagePorts }) });
   }
 
   async #pauseAfterEnd(container: ContainerDetail | null, signal: AbortSignal): Promise<void> {
-    const ran = this.around.clock.now() - (this.#upSince ?? 0);
+    const ran = this.context.clock.now() - (this.#upSince ?? 0);
     this.#upSince = null;
     if (ran >= STABLE_MS) this.#ends = 0;
     const pause = pauseMs(this.#ends, MAX_RESTART_PAUSE_MS);
@@ -305,13 +305,13 @@ export class InstanceTask {
     const exitCode = container?.exitCode ?? null;
     const message = `the container ended by itself and is started again after ${pause / 1_000} s`;
     this.#observe({ phase: 'WAITING', exitCode, restarts: this.#observed.restarts + 1, message });
-    await this.around.clock.sleep(pause, signal);
+    await this.context.clock.sleep(pause, signal);
     this.#again = true;
   }
 
   /** Null when the pull was interrupted or the start has failed. */
   async #image(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
-    const { engine } = this.around;
+    const { engine } = this.context;
     const { image } = desired;
     if (!IMAGE.test(image)) {
       await this.#fail(desired, `${image} is not the name of an image`);
@@ -321,7 +321,7 @@ export class InstanceTask {
     const there = await engine.imageId(reference);
     if (there !== null) return there;
     try {
-      await this.around.pulling(async () => {
+      await this.context.pulling(async () => {
         this.#observe({ phase: 'PULLING', message: null });
         await engine.pull(reference, (progress) => this.#observe(progress), signal);
       }, signal);
@@ -342,13 +342,13 @@ export class InstanceTask {
     this.#pullTries += 1;
     if (fault?.final || this.#pullTries >= PULL_TRIES) return this.#fail(desired, error.message);
     this.#observe({ phase: 'WAITING', message: error.message });
-    await this.around.clock.sleep(pauseMs(this.#pullTries - 1, MAX_RESTART_PAUSE_MS), signal);
+    await this.context.clock.sleep(pauseMs(this.#pullTries - 1, MAX_RESTART_PAUSE_MS), signal);
     this.#again = true;
   }
 
   async #fail(desired: DesiredInstance, message: string): Promise<void> {
     this.#failed = desired.start;
-    this.around.trouble(this.id, message);
+    this.context.trouble(this.id, message);
     await this.#keepDown();
     this.#observe({ phase: 'FAILED', message });
   }
@@ -357,15 +357,15 @@ export class InstanceTask {
   async #keepDown(): Promise<void> {
     this.#upSince = null;
     const container = await this.#inspect();
-    if (container?.running && container.machineId === this.around.machineId) {
-      await this.around.engine.stop(this.id, this.around.stopSeconds);
+    if (container?.running && container.machineId === this.context.machineId) {
+      await this.context.engine.stop(this.id, this.context.stopSeconds);
       await this.#inspect();
     }
   }
 
   async #inspect(): Promise<ContainerDetail | null> {
-    const container = await this.around.engine.inspect(this.id);
-    this.around.saw(this.id, container?.machineId === this.around.machineId ? container : null);
+    const container = await this.context.engine.inspect(this.id);
+    this.context.saw(this.id, container?.machineId === this.context.machineId ? container : null);
     return container;
   }
 
@@ -378,7 +378,7 @@ export class InstanceTask {
     const different = keys.filter((key) => next[key] !== before[key]);
     if (different.length === 0) return;
     const progressOnly = different.every((key) => key === 'pulledBytes' || key === 'totalBytes');
-    this.around.changed(progressOnly ? 'progress' : 'phase');
+    this.context.changed(progressOnly ? 'progress' : 'phase');
   }
 }
 

@@ -13,7 +13,7 @@ export const MAX_WAIT_SECONDS = 25;
 /** Instances of one machine that a document or a report may name. */
 export const MAX_INSTANCES = 1_200;
 /** Streams that one answer names at most. */
-export const MAX_WANTED_STREAMS = 512;
+export const MAX_WANTED_TUNNELS = 512;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
 /** Of one instance that its template or image names. */
@@ -73,20 +73,20 @@ export const desiredInstance = z.object({
 });
 export type DesiredInstance = z.infer<typeof desiredInstance>;
 
-/** A stream that the gateway waits for: the agent dials `<url>/agent/v1/streams/<id>` (stream-protocol.ts). */
-export const wantedStream = z.object({
+/** A tunnel that the gateway waits for: the agent dials `<url>/agent/v1/streams/<id>` (tunnel-protocol.ts). */
+export const wantedTunnel = z.object({
   id: z.string().regex(/^[a-f0-9]{32}$/),
   /** Of the gateway that wants it; null: where the agent reaches its gateway. */
   url: z.string().max(300).nullable(),
 });
-export type WantedStream = z.infer<typeof wantedStream>;
+export type WantedTunnel = z.infer<typeof wantedTunnel>;
 
 /** Everything that ought to be on a machine; a greater generation is newer. */
 export const desiredState = z.object({
   generation: z.number().int().min(0),
   instances: z.array(desiredInstance).max(MAX_INSTANCES),
   /** Of the agents that ask with `streams=1`: each is named once, and wanted for a few seconds. */
-  streams: z.array(wantedStream).max(MAX_WANTED_STREAMS).optional(),
+  streams: z.array(wantedTunnel).max(MAX_WANTED_TUNNELS).optional(),
 });
 export type DesiredState = z.infer<typeof desiredState>;
 

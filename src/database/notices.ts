@@ -19,7 +19,7 @@ export type Notice =
   | { table: 'top_up'; id: string; account: string }
   /** Which ports of an instance anybody may visit. */
   | { table: 'open_port'; id: string }
-  /** A stream into an instance is wanted (domain/fleet/stream-wants.ts). No row: it is over within seconds. */
+  /** A tunnel into an instance is wanted (domain/fleet/tunnel-requests.ts). No row: it is over within seconds. */
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' };

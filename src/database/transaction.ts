@@ -74,7 +74,7 @@ export class Transaction {
     // pg returns an array when the message holds several statements; its types don't say so.
     const query: ValuedQuery = {
       text: parts.join('; '),
-      told: () => sent.map(({ text }) => text).join('; ') || parts[0]!,
+      textWithoutValues: () => sent.map(({ text }) => text).join('; ') || parts[0]!,
     };
     const results = (await this.#client.query(query)) as pg.QueryResult | pg.QueryResult[];
     return Array.isArray(results) ? results : [results];

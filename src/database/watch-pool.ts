@@ -5,7 +5,7 @@ import type pg from 'pg';
 /** A query whose text holds values. Nothing but `told` may be shown of it. */
 export interface ValuedQuery extends pg.QueryConfig {
   /** Its statements with parameters instead of values. */
-  told(): string;
+  textWithoutValues(): string;
 }
 
 /** Tells how long each request for a connection waited, in ms. */
@@ -67,6 +67,6 @@ type Query = (...given: unknown[]) => unknown;
 
 function textOf(query: unknown): string {
   if (typeof query === 'string') return query;
-  const { told, text } = query as Partial<ValuedQuery>;
-  return told?.() ?? text ?? '';
+  const { textWithoutValues, text } = query as Partial<ValuedQuery>;
+  return textWithoutValues?.() ?? text ?? '';
 }

@@ -3,7 +3,7 @@ import type { OperationTypeNode } from 'graphql';
 import proxyAddr from 'proxy-addr';
 import { authenticate, type Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
-import { customerOf } from '../domain/rules/customer.js';
+import { clientNetworkOf } from '../domain/rules/client-network.js';
 import type { GatewayContext } from '../schema/context.js';
 import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
@@ -101,7 +101,7 @@ export function createContexts(deps: Deps, isTrusted: IsTrusted): CreateContext 
   return (caller, response) => ({
     deps,
     caller,
-    visitor: () => ({ address: customerOf(proxyAddr(response.req, isTrusted)) }),
+    visitor: () => ({ address: clientNetworkOf(proxyAddr(response.req, isTrusted)) }),
     onReplayed: () => response.setHeader('Idempotent-Replayed', 'true'),
     untilGone: () => closeSignal(response),
   });

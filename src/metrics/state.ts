@@ -1,5 +1,5 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import type { Streams } from '../access/streams.js';
+import type { Tunnels } from '../access/tunnels.js';
 import { watchWaits } from '../database/watch-pool.js';
 import type { Deps } from '../domain/deps.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
@@ -13,7 +13,7 @@ const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
 
 export interface Watched {
   deps: Deps;
-  streams: Streams;
+  tunnels: Tunnels;
   /** Open connections by SSH; null where there is no SSH. */
   ssh: { readonly size: number } | null;
   webPorts: { readonly size: number };
@@ -22,7 +22,7 @@ export interface Watched {
 }
 
 /** What is in the memory of this process, looked at when it is scraped. */
-export function watchState(registry: Registry, { deps, streams, ssh, webPorts, redisState }: Watched): void {
+export function watchState(registry: Registry, { deps, tunnels, ssh, webPorts, redisState }: Watched): void {
   const registers = [registry];
   const { pool, notices } = deps.db;
   const gauge = (name: string, help: string, read: () => number) => {
@@ -91,11 +91,11 @@ export function watchState(registry: Registry, { deps, streams, ssh, webPorts, r
   );
   new Gauge({
     name: 'gpu_rental_instance_streams_open',
-    help: 'Of this process. Streams into instances by kind: exec (SSH sessions), port (web ports and forwarding), logs.',
+    help: 'Of this process. Tunnels into instances by kind: exec (SSH sessions), port (web ports and forwarding), logs.',
     labelNames: ['kind'] as const,
     registers,
     collect() {
-      for (const kind of ['exec', 'port', 'logs'] as const) this.set({ kind }, streams.count(kind));
+      for (const kind of ['exec', 'port', 'logs'] as const) this.set({ kind }, tunnels.count(kind));
     },
   });
   if (ssh !== null) gauge('gpu_rental_ssh_connections_open', 'Of this process. Connections by SSH.', () => ssh.size);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { MAX_STREAMS_PER_INSTANCE, STREAMS_PATH } from '../../src/agent/stream-protocol.js';
+import { MAX_TUNNELS_PER_INSTANCE, TUNNELS_PATH } from '../../src/agent/tunnel-protocol.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { exchangeWebLink } from '../../src/domain/web-ports/web-links.js';
 import { seen } from '../support/agent.js';
@@ -37,7 +37,7 @@ afterAll(() => service?.close());
 
 /** What the gateway answers an agent that dials: its first message, or the status of its refusal. */
 async function dial(id: string, headers: Record<string, string>): Promise<string> {
-  const socket = new WebSocket(`${service.address.replace('http', 'ws')}${STREAMS_PATH}${id}`, { headers });
+  const socket = new WebSocket(`${service.address.replace('http', 'ws')}${TUNNELS_PATH}${id}`, { headers });
   const heard = await new Promise<string>((resolve) => {
     socket.once('message', (data) => resolve(String(data)));
     socket.on('error', (error) => resolve(String(error)));
@@ -62,14 +62,14 @@ describe('a stream', () => {
   });
 });
 
-it('an instance has 256 streams at most, wanted ones among them', async () => {
+it('an instance has 256 tunnels at most, requested ones among them', async () => {
   const [{ id }] = rented as [(typeof rented)[0]];
   const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
   const ended = new AbortController();
   const open = () =>
-    service.streams.open({ opener, instanceId: id, target: { kind: 'port', port: PORT } }, ended.signal);
+    service.tunnels.open({ opener, instanceId: id, target: { kind: 'port', port: PORT } }, ended.signal);
   // No agent dials.
-  const asked = Array.from({ length: MAX_STREAMS_PER_INSTANCE + 1 }, () => open().catch(({ reason }) => reason));
+  const asked = Array.from({ length: MAX_TUNNELS_PER_INSTANCE + 1 }, () => open().catch(({ reason }) => reason));
   expect(await Promise.race(asked)).toBe('busy');
   ended.abort();
   const outcomes = await Promise.all(asked);

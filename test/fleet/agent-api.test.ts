@@ -112,7 +112,7 @@ describe('over HTTP', () => {
     await report([seen(instance.id, 'RUNNING')]);
     const target = { kind: 'exec', command: 'true', argv: null, env: {}, terminal: null } as const;
     const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
-    const opening = closing.streams.open({ opener, instanceId: instance.id, target });
+    const opening = closing.tunnels.open({ opener, instanceId: instance.id, target });
     const { streams } = (await ask(closing, 'GET', '/desired?after=1&wait=25&streams=1', { token })).body;
     const address = closing.address.replace('http', 'ws');
     const agent = new WebSocket(`${address}/agent/v1/streams/${streams[0].id}`, {

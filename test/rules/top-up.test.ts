@@ -43,7 +43,7 @@ const PAYMENT: Payment = {
   confirmations: 6,
   firstSeenAt: 10n,
   creditedAt: 20n,
-  askedBack: false,
+  confirmedByProcessor: false,
   reason: null,
 };
 
@@ -59,7 +59,12 @@ describe('a payment above the setting', () => {
     ['that a block holds it', { ...REPORT, status: 'pending', confirmations: 1 }],
     ['no address', { ...REPORT, address: null }],
   ])('is credited when the processor, asked back, says %s', (_name, asked) => {
-    expect(judged(asked)).toMatchObject({ state: 'CREDITED', askedBack: true, creditedAt: 20n, usdMicro: 600n * USD });
+    expect(judged(asked)).toMatchObject({
+      state: 'CREDITED',
+      confirmedByProcessor: true,
+      creditedAt: 20n,
+      usdMicro: 600n * USD,
+    });
   });
 
   it.each<[string, Report | null]>([

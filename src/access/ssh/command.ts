@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { ServerChannel } from 'ssh2';
-import type { ExecTarget } from '../../agent/stream-protocol.js';
+import type { ExecTarget } from '../../agent/tunnel-protocol.js';
 import type { Opener } from '../../domain/fleet/reach.js';
-import { type AgentStream, StreamRefused, type Streams } from '../streams.js';
+import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
 /** Of ssh itself: there was no command to end with a code. */
 const NO_COMMAND = 255;
@@ -13,33 +13,33 @@ export interface Connected {
   opener: Opener;
   instanceId: string;
   socket: Socket;
-  streams: Streams;
+  tunnels: Tunnels;
   /** The instance or the key is gone: nothing more can be opened over this connection. */
   onCut(): void;
 }
 
-/** Opens the stream, has it used, and ends the channel as the command ended; says why when there is none. */
-export async function withStream(
+/** Opens the tunnel, has it used, and ends the channel as the command ended; says why when there is none. */
+export async function withTunnel(
   channel: ServerChannel,
   connected: Connected,
   target: ExecTarget,
-  use: (stream: AgentStream) => Promise<void>,
+  use: (tunnel: Tunnel) => Promise<void>,
 ): Promise<void> {
-  const { streams, opener, instanceId, onCut } = connected;
+  const { tunnels, opener, instanceId, onCut } = connected;
   const gone = new AbortController();
   channel.once('close', () => gone.abort());
   channel.on('error', () => {});
   try {
-    const stream = await streams.open({ opener, instanceId, target }, gone.signal);
+    const tunnel = await tunnels.open({ opener, instanceId, target }, gone.signal);
     let fault: Error | null = null;
-    stream.once('error', (error) => {
+    tunnel.once('error', (error) => {
       fault = error;
     });
-    await use(stream);
-    if (fault !== null && stream.exitCode === undefined) throw fault;
-    finish(channel, stream.exitCode ?? NO_COMMAND);
+    await use(tunnel);
+    if (fault !== null && tunnel.exitCode === undefined) throw fault;
+    finish(channel, tunnel.exitCode ?? NO_COMMAND);
   } catch (error) {
-    const isKnown = error instanceof StreamRefused;
+    const isKnown = error instanceof TunnelRefused;
     if (!gone.signal.aborted) {
       channel.stderr.write(`${isKnown ? error.message : `the connection to ${instanceId} was cut off`}\r\n`);
     }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
 import type { ServerChannel } from 'ssh2';
-import type { AgentStream } from '../streams.js';
+import type { Tunnel } from '../tunnels.js';
 import { firstEvent } from './first-event.js';
 
 /** Encrypted bytes that wait for a client to read them: above it nothing more is sent to the client. */
@@ -10,7 +10,7 @@ const MAX_UNSENT_BYTES = 1_048_576;
 const MAX_UNREAD_BYTES = 6_291_456;
 
 /**
- * The bytes of streams to a channel, of one at a time. When its standard output and its standard error wait for the
+ * The bytes of tunnels to a channel, of one at a time. When its standard output and its standard error wait for the
  * client's window together the library forgets one of them, and what has waited once it sends again with the other.
  */
 class Outlet {
@@ -82,27 +82,27 @@ export function guard(channel: ServerChannel, socket: Socket): void {
 }
 
 /** Joins a channel to a command; resolves when it has ended and its output was handed to the client. */
-export async function joinCommand(channel: ServerChannel, stream: AgentStream, socket: Socket): Promise<void> {
+export async function joinCommand(channel: ServerChannel, tunnel: Tunnel, socket: Socket): Promise<void> {
   guard(channel, socket);
-  channel.once('close', () => stream.destroy());
-  channel.pipe(stream);
+  channel.once('close', () => tunnel.destroy());
+  channel.pipe(tunnel);
   const outlet = new Outlet(channel, socket);
-  await Promise.all([outlet.send(stream), outlet.send(stream.stderr, true)]);
+  await Promise.all([outlet.send(tunnel), outlet.send(tunnel.stderr, true)]);
 }
 
 /** Joins a channel to a connection; either side may end its own half first. */
-export function joinPort(channel: ServerChannel, stream: AgentStream, socket: Socket): void {
+export function joinPort(channel: ServerChannel, tunnel: Tunnel, socket: Socket): void {
   guard(channel, socket);
-  channel.once('close', () => stream.destroy());
-  stream.once('error', () => channel.close());
-  channel.pipe(stream);
+  channel.once('close', () => tunnel.destroy());
+  tunnel.once('error', () => channel.close());
+  channel.pipe(tunnel);
   let ended = 0;
   const end = () => {
     ended += 1;
     if (ended === 2) channel.end();
   };
   channel.once('end', end);
-  void new Outlet(channel, socket).send(stream).then(() => {
+  void new Outlet(channel, socket).send(tunnel).then(() => {
     (channel as unknown as { eof(): void }).eof();
     end();
   });

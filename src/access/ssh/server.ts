@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from 'ssh2';
 import { findSshAccess } from '../../domain/accounts/ssh-keys.js';
 import type { Deps } from '../../domain/deps.js';
-import { customerOf } from '../../domain/rules/customer.js';
+import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
-import { StreamRefused, type Streams } from '../streams.js';
+import { TunnelRefused, type Tunnels } from '../tunnels.js';
 import type { Connected } from './command.js';
 import { joinPort } from './join.js';
 import { serveSession } from './session.js';
@@ -15,10 +15,10 @@ const LOGIN_MS = 20_000;
 /** Attempts of one connection: a client may offer so many keys. */
 const MAX_ATTEMPTS = 20;
 const MAX_CONNECTIONS = 2_000;
-const MAX_CONNECTIONS_PER_CUSTOMER = 256;
+const MAX_CONNECTIONS_PER_NETWORK = 256;
 /** Of those that have not logged in yet. */
 const MAX_STRANGERS = 256;
-const MAX_STRANGERS_PER_CUSTOMER = 128;
+const MAX_STRANGERS_PER_NETWORK = 128;
 /** Sessions and forwarded connections of one connection at once. */
 const MAX_CHANNELS = 128;
 const KEEPALIVE_MS = 15_000;
@@ -42,7 +42,7 @@ const KEXES = [
 
 export interface SshServerOptions {
   deps: Deps;
-  streams: Streams;
+  tunnels: Tunnels;
   log: Logger;
   /** As OpenSSH writes it. */
   hostKey: string;
@@ -63,7 +63,7 @@ export class SshServer {
   readonly #fast: ssh2.Server;
   readonly #server: Server;
   /** Open connections, of whom, and whether they have logged in. */
-  readonly #open = new Map<Socket, { customer: string; isIn: boolean }>();
+  readonly #open = new Map<Socket, { network: string; isIn: boolean }>();
   #isClosed = false;
 
   constructor(options: SshServerOptions) {
@@ -127,13 +127,13 @@ export class SshServer {
   }
 
   #welcome(socket: Socket): void {
-    const customer = customerOf(socket.remoteAddress);
+    const network = clientNetworkOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (!this.#makeRoom(customer)) {
+    if (!this.#makeRoom(network)) {
       socket.destroy();
       return;
     }
-    const entry = { customer, isIn: false };
+    const entry = { network, isIn: false };
     this.#open.set(socket, entry);
     const late = setTimeout(() => {
       if (!entry.isIn) socket.destroy();
@@ -149,7 +149,7 @@ export class SshServer {
   }
 
   #logIn(client: Connection): void {
-    const { deps, log, streams } = this.#options;
+    const { deps, log, tunnels } = this.#options;
     const socket = socketOf(client);
     let attempts = 0;
     let connected: Connected | null = null;
@@ -168,7 +168,7 @@ export class SshServer {
           if ((context as PublicKeyAuthContext).signature !== undefined) {
             const { accountId, sshKeyId } = access;
             const opener = { accountId, apiKeyId: null, sshKeyId };
-            connected = { opener, instanceId: context.username, socket, streams, onCut: () => client.end() };
+            connected = { opener, instanceId: context.username, socket, tunnels, onCut: () => client.end() };
           }
           context.accept();
         },
@@ -208,19 +208,19 @@ export class SshServer {
   }
 
   /** False when there is none. Where strangers wait in all of their places, the one who has waited longest goes. */
-  #makeRoom(customer: string): boolean {
+  #makeRoom(network: string): boolean {
     let [ofCustomer, strangersOfCustomer] = [0, 0];
     const strangers: Socket[] = [];
     for (const [socket, other] of this.#open) {
       if (!other.isIn) strangers.push(socket);
-      if (other.customer !== customer) continue;
+      if (other.network !== network) continue;
       ofCustomer += 1;
       if (!other.isIn) strangersOfCustomer += 1;
     }
     const hasRoom =
       this.#open.size < MAX_CONNECTIONS &&
-      ofCustomer < MAX_CONNECTIONS_PER_CUSTOMER &&
-      strangersOfCustomer < MAX_STRANGERS_PER_CUSTOMER;
+      ofCustomer < MAX_CONNECTIONS_PER_NETWORK &&
+      strangersOfCustomer < MAX_STRANGERS_PER_NETWORK;
     // A login takes a moment: who has waited longest is the least likely to mean it.
     const [longest] = strangers;
     if (hasRoom && strangers.length >= MAX_STRANGERS) {
@@ -233,7 +233,7 @@ export class SshServer {
 
 /** What a client that has logged in may open: sessions, and connections to ports inside. */
 function serve(client: Connection, connected: Connected, serviceDomain: string): void {
-  const { streams, opener, instanceId, socket, onCut } = connected;
+  const { tunnels, opener, instanceId, socket, onCut } = connected;
   let channels = 0;
   const hosts = new Set(['localhost', '127.0.0.1', '::1', instanceId, `${instanceId}.${serviceDomain}`]);
   const count = (channel: { once(event: 'close', call: () => void): unknown }) => {
@@ -251,21 +251,21 @@ function serve(client: Connection, connected: Connected, serviceDomain: string):
   client.on('tcpip', (accept, reject, { destIP, destPort }) => {
     if (channels >= MAX_CHANNELS || !hosts.has(destIP) || destPort < 1 || destPort > 65_535) return reject();
     channels += 1;
-    streams.open({ opener, instanceId, target: { kind: 'port', port: destPort } }).then(
-      (stream) => {
+    tunnels.open({ opener, instanceId, target: { kind: 'port', port: destPort } }).then(
+      (tunnel) => {
         channels -= 1;
         const channel = accept();
-        if (channel === undefined) return stream.destroy();
+        if (channel === undefined) return tunnel.destroy();
         count(channel);
-        joinPort(channel, stream, socket);
-        stream.once('error', (error) => {
-          if (error instanceof StreamRefused) onCut();
+        joinPort(channel, tunnel, socket);
+        tunnel.once('error', (error) => {
+          if (error instanceof TunnelRefused) onCut();
         });
       },
       (error) => {
         channels -= 1;
         reject();
-        if (error instanceof StreamRefused && (error.reason === 'unknown' || error.reason === 'ending')) onCut();
+        if (error instanceof TunnelRefused && (error.reason === 'unknown' || error.reason === 'ending')) onCut();
       },
     );
   });

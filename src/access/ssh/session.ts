@@ -1,7 +1,7 @@
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2';
-import { type ExecTarget, SIGNALS, type StreamSignal } from '../../agent/stream-protocol.js';
-import type { AgentStream } from '../streams.js';
-import { type Connected, withStream } from './command.js';
+import { type ExecTarget, SIGNALS, type TunnelSignal } from '../../agent/tunnel-protocol.js';
+import type { Tunnel } from '../tunnels.js';
+import { type Connected, withTunnel } from './command.js';
 import { joinCommand } from './join.js';
 import { serveSftp } from './sftp.js';
 
@@ -16,7 +16,7 @@ const MAX_SIDE = 1_000;
 export function serveSession(session: Session, connected: Connected): void {
   const env: Record<string, string> = {};
   let terminal: ExecTarget['terminal'] = null;
-  let stream: AgentStream | null = null;
+  let tunnel: Tunnel | null = null;
 
   session.on('env', (accept, reject, { key, val }: { key: string; val: string }) => {
     const isTaken = VARIABLE.test(key) && val.length <= MAX_VALUE && Object.keys(env).length < MAX_VARIABLES;
@@ -31,19 +31,19 @@ export function serveSession(session: Session, connected: Connected): void {
   });
   session.on('window-change', (accept, _reject, { cols, rows }) => {
     terminal = { columns: side(cols, 80), rows: side(rows, 24) };
-    stream?.resize(terminal.columns, terminal.rows);
+    tunnel?.resize(terminal.columns, terminal.rows);
     accept?.();
   });
   session.on('signal', (accept, _reject, { name }) => {
     const signal = SIGNALS.find((known) => known === name.replace(/^SIG/, ''));
-    if (signal !== undefined) stream?.signal(signal satisfies StreamSignal);
+    if (signal !== undefined) tunnel?.signal(signal satisfies TunnelSignal);
     accept?.();
   });
 
   const run = async (channel: ServerChannel, command: string | null) => {
     const target: ExecTarget = { kind: 'exec', command, argv: null, env, terminal };
-    await withStream(channel, connected, target, async (opened) => {
-      stream = opened;
+    await withTunnel(channel, connected, target, async (opened) => {
+      tunnel = opened;
       if (terminal !== null && target.terminal !== terminal) opened.resize(terminal.columns, terminal.rows);
       await joinCommand(channel, opened, connected.socket);
     });

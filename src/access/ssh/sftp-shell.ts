@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AgentStream } from '../streams.js';
+import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 
 /** Of one command: names and attributes of a large folder. */
@@ -19,7 +19,7 @@ export function quote(text: string): string {
  * stat and the like, busybox's too.
  */
 export class SftpShell {
-  readonly #stream: AgentStream;
+  readonly #tunnel: Tunnel;
   /** Ends what each command prints. Nobody inside knows it before. */
   readonly #mark = Buffer.from(`[${randomBytes(16).toString('hex')}]`);
   #output: Buffer[] = [];
@@ -29,11 +29,11 @@ export class SftpShell {
   #fault: Error | null = null;
 
   /** Of a shell that reads commands. */
-  constructor(stream: AgentStream) {
-    this.#stream = stream;
-    stream.on('data', (chunk: Buffer) => this.#take(chunk));
-    stream.stderr.resume();
-    stream.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was cut off')));
+  constructor(tunnel: Tunnel) {
+    this.#tunnel = tunnel;
+    tunnel.on('data', (chunk: Buffer) => this.#take(chunk));
+    tunnel.stderr.resume();
+    tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was cut off')));
   }
 
   /** Runs one command; never two at once. Refuses with what it printed when it fails. */
@@ -69,7 +69,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
   }
 
   end(): void {
-    this.#stream.destroy();
+    this.#tunnel.destroy();
   }
 
   #ask(command: string, keepsErrors: boolean): Promise<{ output: Buffer; code: number }> {
@@ -87,7 +87,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
         },
       };
       const errors = keepsErrors ? '2>&1' : '2>/dev/null';
-      this.#stream.write(`{ ${command}\n} </dev/null ${errors}; printf '%s%d\\n' '${this.#mark}' "$?"\n`);
+      this.#tunnel.write(`{ ${command}\n} </dev/null ${errors}; printf '%s%d\\n' '${this.#mark}' "$?"\n`);
     });
   }
 

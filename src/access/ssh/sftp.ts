@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { ServerChannel } from 'ssh2';
-import type { ExecTarget } from '../../agent/stream-protocol.js';
-import type { AgentStream } from '../streams.js';
-import { type Connected, withStream } from './command.js';
+import type { ExecTarget } from '../../agent/tunnel-protocol.js';
+import type { Tunnel } from '../tunnels.js';
+import { type Connected, withTunnel } from './command.js';
 import { firstEvent } from './first-event.js';
 import { guard, joinCommand } from './join.js';
 import {
@@ -28,20 +28,20 @@ const NAMES_AT_ONCE = 100;
 /** SFTP, and scp with it: by the image's own server, else by one of ours that uses a shell inside. */
 export async function serveSftp(channel: ServerChannel, connected: Connected): Promise<void> {
   const target = shellCommand(`exec /bin/sh -c ${quote(FIND)}`);
-  await withStream(channel, connected, target, async (stream) => {
-    const [mode, rest] = await firstLine(stream);
-    if (rest.length > 0) stream.unshift(rest);
-    if (mode === 'S') return joinCommand(channel, stream, connected.socket);
-    const server = new SftpServer(new SftpShell(stream), connected);
+  await withTunnel(channel, connected, target, async (tunnel) => {
+    const [mode, rest] = await firstLine(tunnel);
+    if (rest.length > 0) tunnel.unshift(rest);
+    if (mode === 'S') return joinCommand(channel, tunnel, connected.socket);
+    const server = new SftpServer(new SftpShell(tunnel), connected);
     guard(channel, connected.socket);
-    channel.once('close', () => stream.destroy());
+    channel.once('close', () => tunnel.destroy());
     try {
       await server.serve(channel);
     } finally {
       await server.end();
-      stream.end('exit 0\n');
+      tunnel.end('exit 0\n');
     }
-    if (!stream.destroyed) await firstEvent(stream, 'close');
+    if (!tunnel.destroyed) await firstEvent(tunnel, 'close');
   });
 }
 
@@ -49,13 +49,13 @@ function shellCommand(command: string): ExecTarget {
   return { kind: 'exec', command, argv: null, env: {}, terminal: null };
 }
 
-async function firstLine(stream: AgentStream): Promise<[line: string, rest: Buffer]> {
+async function firstLine(tunnel: Tunnel): Promise<[line: string, rest: Buffer]> {
   let read: Buffer = Buffer.alloc(0);
   while (!read.includes(10)) {
-    const chunk = stream.read() as Buffer | null;
+    const chunk = tunnel.read() as Buffer | null;
     if (chunk !== null) read = Buffer.concat([read, chunk]);
-    else if (stream.readableEnded || stream.destroyed) throw new Error('no shell');
-    else await firstEvent(stream, 'readable', 'close');
+    else if (tunnel.readableEnded || tunnel.destroyed) throw new Error('no shell');
+    else await firstEvent(tunnel, 'readable', 'close');
   }
   const end = read.indexOf(10);
   return [read.subarray(0, end).toString('latin1'), read.subarray(end + 1)];
@@ -72,8 +72,8 @@ interface OpenFile {
   flags: number;
   /** Null unless it is small, and once it was read. */
   small: Buffer | null;
-  reader: { stream: AgentStream; at: bigint; left: Buffer } | null;
-  writer: { stream: AgentStream; at: bigint; failure: Promise<string | null> } | null;
+  reader: { tunnel: Tunnel; at: bigint; left: Buffer } | null;
+  writer: { tunnel: Tunnel; at: bigint; failure: Promise<string | null> } | null;
 }
 
 /**
@@ -113,8 +113,8 @@ class SftpServer {
   async end(): Promise<void> {
     for (const handle of this.#handles.values()) {
       if (handle.kind !== 'file') continue;
-      handle.reader?.stream.destroy();
-      handle.writer?.stream.destroy();
+      handle.reader?.tunnel.destroy();
+      handle.writer?.tunnel.destroy();
     }
     this.#handles.clear();
   }
@@ -269,7 +269,7 @@ class SftpServer {
     const file = this.#handles.get(handle);
     this.#handles.delete(handle);
     if (file?.kind !== 'file') return;
-    file.reader?.stream.destroy();
+    file.reader?.tunnel.destroy();
     await this.#flush(file);
   }
 
@@ -283,14 +283,14 @@ class SftpServer {
     if (file.small !== null) return file.small.subarray(Number(offset), Number(offset) + length);
     if (file.reader === null || offset !== file.reader.at) {
       // Requests that were sent before the end was known.
-      if (file.reader?.stream.readableEnded && offset > file.reader.at) return Buffer.alloc(0);
-      file.reader?.stream.destroy();
+      if (file.reader?.tunnel.readableEnded && offset > file.reader.at) return Buffer.alloc(0);
+      file.reader?.tunnel.destroy();
       const from =
         offset === 0n ? `exec cat -- ${quote(file.path)}` : `exec tail -c +${offset + 1n} -- ${quote(file.path)}`;
-      const stream = await this.#stream(from);
-      stream.stderr.resume();
-      stream.on('error', () => {});
-      file.reader = { stream, at: offset, left: Buffer.alloc(0) };
+      const tunnel = await this.#tunnel(from);
+      tunnel.stderr.resume();
+      tunnel.on('error', () => {});
+      file.reader = { tunnel, at: offset, left: Buffer.alloc(0) };
     }
     const bytes = await take(file.reader, length);
     file.reader.at += BigInt(bytes.length);
@@ -299,7 +299,7 @@ class SftpServer {
 
   async #write(file: OpenFile, offset: bigint, bytes: Buffer): Promise<void> {
     if ((file.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
-    file.reader?.stream.destroy();
+    file.reader?.tunnel.destroy();
     file.reader = null;
     file.small = null;
     if (file.writer !== null && file.writer.at !== offset && (file.flags & OPEN.append) === 0) await this.#flush(file);
@@ -307,14 +307,14 @@ class SftpServer {
       const path = quote(file.path);
       const seek = offset === 0n ? '' : `dd bs=1 seek=${offset} count=0 conv=notrunc 2>/dev/null; `;
       const command = (file.flags & OPEN.append) !== 0 ? `exec cat >> ${path}` : `{ ${seek}exec cat; } 1<> ${path}`;
-      const stream = await this.#stream(command);
-      file.writer = { stream, at: offset, failure: failureOf(stream) };
+      const tunnel = await this.#tunnel(command);
+      file.writer = { tunnel, at: offset, failure: failureOf(tunnel) };
     }
     const { writer } = file;
     writer.at += BigInt(bytes.length);
-    if (writer.stream.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? 'it can’t be written');
-    if (writer.stream.write(Buffer.from(bytes))) return;
-    await firstEvent(writer.stream, 'drain', 'close');
+    if (writer.tunnel.destroyed) throw new SftpFault(STATUS.failure, (await writer.failure) ?? 'it can’t be written');
+    if (writer.tunnel.write(Buffer.from(bytes))) return;
+    await firstEvent(writer.tunnel, 'drain', 'close');
   }
 
   /** What was written so far is in the file. */
@@ -322,7 +322,7 @@ class SftpServer {
     const { writer } = file;
     if (writer === null) return;
     file.writer = null;
-    writer.stream.end();
+    writer.tunnel.end();
     const failure = await writer.failure;
     if (failure !== null) throw new SftpFault(STATUS.failure, failure);
   }
@@ -345,8 +345,8 @@ class SftpServer {
     await this.#shell.run(`if ${taken}; then echo 'it exists'; false; else mv -f -- ${old} ${next}; fi`);
   }
 
-  #stream(command: string): Promise<AgentStream> {
-    const { streams, opener, instanceId } = this.#connected;
+  #tunnel(command: string): Promise<Tunnel> {
+    const { tunnels, opener, instanceId } = this.#connected;
     // Not the user's shell: these are lines for sh.
     const target: ExecTarget = {
       kind: 'exec',
@@ -355,32 +355,32 @@ class SftpServer {
       env: {},
       terminal: null,
     };
-    return streams.open({ opener, instanceId, target });
+    return tunnels.open({ opener, instanceId, target });
   }
 }
 
 /** Null when the command that writes has written all; else why not. */
-function failureOf(stream: AgentStream): Promise<string | null> {
+function failureOf(tunnel: Tunnel): Promise<string | null> {
   let words = '';
-  stream.on('error', () => {});
-  stream.resume();
-  stream.stderr.on('data', (chunk: Buffer) => {
+  tunnel.on('error', () => {});
+  tunnel.resume();
+  tunnel.stderr.on('data', (chunk: Buffer) => {
     words = (words + chunk).slice(-500);
   });
   return new Promise((resolve) => {
-    stream.once('close', () => resolve(stream.exitCode === 0 ? null : words.trim().split('\n').at(-1) || 'it failed'));
+    tunnel.once('close', () => resolve(tunnel.exitCode === 0 ? null : words.trim().split('\n').at(-1) || 'it failed'));
   });
 }
 
 /** So many bytes, fewer only at the end. */
-async function take(reader: { stream: AgentStream; left: Buffer }, length: number): Promise<Buffer> {
-  const { stream } = reader;
+async function take(reader: { tunnel: Tunnel; left: Buffer }, length: number): Promise<Buffer> {
+  const { tunnel } = reader;
   while (reader.left.length < length) {
-    const chunk = stream.read() as Buffer | null;
+    const chunk = tunnel.read() as Buffer | null;
     if (chunk !== null) reader.left = reader.left.length === 0 ? chunk : Buffer.concat([reader.left, chunk]);
-    else if (stream.readableEnded) break;
-    else if (stream.destroyed) throw new SftpFault(STATUS.failure, 'the connection was cut off');
-    else await firstEvent(stream, 'readable', 'end', 'close');
+    else if (tunnel.readableEnded) break;
+    else if (tunnel.destroyed) throw new SftpFault(STATUS.failure, 'the connection was cut off');
+    else await firstEvent(tunnel, 'readable', 'end', 'close');
   }
   const bytes = reader.left.subarray(0, length);
   reader.left = reader.left.subarray(bytes.length);

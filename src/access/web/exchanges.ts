@@ -8,7 +8,7 @@ import type { Visit } from '../../domain/web-ports/visits.js';
 /** Requests and WebSockets at once; fewer than the streams of an instance, so that SSH is left a way in. */
 const MAX_OF_INSTANCE = 200;
 /** Many people may share an address. */
-const MAX_OF_CUSTOMER = 200;
+const MAX_OF_NETWORK = 200;
 const MAX_ALL = 4_000;
 /** A cookie that has expired ends what it opened so much later at most. */
 const LOOK_EVERY_MS = 30_000;
@@ -22,7 +22,7 @@ export interface Exchange {
   /** The cookies that it came with. */
   passes: readonly string[];
   /** Whose it is: the visitor's address, or network. */
-  customer: string;
+  network: string;
   /** Cuts it off. */
   end(): void;
 }
@@ -32,7 +32,7 @@ export class Exchanges {
   readonly #deps: Deps;
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Set<Exchange>();
-  /** Open ones by instance and by customer. */
+  /** Open ones by instance and by network. */
   readonly #counts = new Map<string, number>();
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -54,9 +54,9 @@ export class Exchanges {
 
   /** False when too many are open, or after `close`; else `end` must follow. */
   begin(exchange: Exchange): boolean {
-    const { visit, customer } = exchange;
+    const { visit, network } = exchange;
     if (this.#isClosed || this.#open.size >= MAX_ALL || this.#count(visit.instanceId) >= MAX_OF_INSTANCE) return false;
-    if (this.#count(customer) >= MAX_OF_CUSTOMER) return false;
+    if (this.#count(network) >= MAX_OF_NETWORK) return false;
     this.#open.add(exchange);
     this.#add(exchange, 1);
     return true;
@@ -77,8 +77,8 @@ export class Exchanges {
     return this.#counts.get(name) ?? 0;
   }
 
-  #add({ visit, customer }: Exchange, change: number): void {
-    for (const name of [visit.instanceId, customer]) {
+  #add({ visit, network }: Exchange, change: number): void {
+    for (const name of [visit.instanceId, network]) {
       const count = this.#count(name) + change;
       if (count > 0) this.#counts.set(name, count);
       else this.#counts.delete(name);

@@ -3,7 +3,7 @@ import { type Duplex, pipeline } from 'node:stream';
 import proxyAddr from 'proxy-addr';
 import { isUnavailable } from '../../database/faults.js';
 import type { Deps } from '../../domain/deps.js';
-import { customerOf } from '../../domain/rules/customer.js';
+import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import {
   headersForContainer,
   headersForVisitor,
@@ -16,7 +16,7 @@ import { COOKIE_SECONDS } from '../../domain/rules/web-pass.js';
 import { isWebPath, type WebSite, webSiteOf } from '../../domain/rules/web-site.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 import { exchangeWebLink, LINK_PATH } from '../../domain/web-ports/web-links.js';
-import { type AgentStream, StreamRefused, type Wanted } from '../streams.js';
+import { type Tunnel, TunnelRefused, type TunnelRequest } from '../tunnels.js';
 import { type Exchange, Exchanges } from './exchanges.js';
 import { PAGES, sendPage } from './pages.js';
 import { PortAgent, portOptions } from './port-agent.js';
@@ -35,7 +35,7 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 type Page = (typeof PAGES)[keyof typeof PAGES];
 
-const PAGE_OF_REFUSAL: Partial<Record<StreamRefused['reason'], Page>> = {
+const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
   unknown: PAGES.nothing,
   destroyed: PAGES.nothing,
   stopped: PAGES.stopped,
@@ -47,7 +47,7 @@ const PAGE_OF_REFUSAL: Partial<Record<StreamRefused['reason'], Page>> = {
 
 export interface WebFrontOptions {
   deps: Deps;
-  openStream(wanted: Wanted): Promise<AgentStream>;
+  openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
   /** Whether an address, so many hops away, is a proxy whose X-Forwarded headers are believed. */
   isTrusted(address: string, hop: number): boolean;
   /** Told of faults of the gateway's own. */
@@ -69,7 +69,7 @@ export class WebFront {
     // Shared by all visitors of an instance, so opened for its account and for no key: what a key let in ends with it here.
     this.#agent = new PortAgent(({ accountId, instanceId, port }) => {
       const opener = { accountId, apiKeyId: null, sshKeyId: null };
-      return options.openStream({ opener, instanceId, target: { kind: 'port', port } });
+      return options.openTunnel({ opener, instanceId, target: { kind: 'port', port } });
     });
   }
 
@@ -122,8 +122,8 @@ export class WebFront {
     if (!visit.isRunning) return refuse(request, response, PAGES.stopped);
     if (response.destroyed) return;
     const addresses = proxyAddr.all(request, this.#options.isTrusted).reverse();
-    const customer = customerOf(addresses[0]);
-    const exchange: Exchange = { visit, site, passes, customer, end: () => request.socket.destroy() };
+    const network = clientNetworkOf(addresses[0]);
+    const exchange: Exchange = { visit, site, passes, network, end: () => request.socket.destroy() };
     if (!this.#exchanges.begin(exchange)) return refuse(request, response, PAGES.tooMany);
     response.once('close', () => this.#exchanges.end(exchange));
     if (visits.changes !== asOf) this.#exchanges.judge(exchange);
@@ -305,7 +305,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, page: Page):
 }
 
 function pageOf(error: Error & { code?: string }): Page {
-  if (error instanceof StreamRefused) return PAGE_OF_REFUSAL[error.reason] ?? PAGES.unreachable;
+  if (error instanceof TunnelRefused) return PAGE_OF_REFUSAL[error.reason] ?? PAGES.unreachable;
   return error.code === 'ECONNRESET' || error.code?.startsWith('HPE_') ? PAGES.badAnswer : PAGES.unreachable;
 }
 

@@ -5,7 +5,7 @@ import { HeardReports } from './heard-reports.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
 import { Slots } from './slots.js';
-import { StreamWants } from './stream-wants.js';
+import { TunnelRequests } from './tunnel-requests.js';
 
 /** Reports with news that are written at once: most connections are left to those who rent. */
 const WRITTEN_AT_ONCE = 4;
@@ -15,7 +15,7 @@ const MAX_UNWRITTEN = 10_000;
 export class Fleet {
   readonly tokens: HostTokens;
   readonly desired: DesiredStates;
-  readonly wants: StreamWants;
+  readonly tunnelRequests: TunnelRequests;
   readonly heartbeats: Heartbeats;
   readonly heard: HeardReports;
   readonly writing = new Slots({ atOnce: WRITTEN_AT_ONCE, maxWaiting: MAX_UNWRITTEN });
@@ -25,8 +25,8 @@ export class Fleet {
   constructor(db: Database, clock: Clock) {
     this.tokens = new HostTokens(db);
     this.desired = new DesiredStates(db, clock);
-    this.wants = new StreamWants(db.notices);
-    this.wants.onWant = (machineId) => this.desired.wake(machineId);
+    this.tunnelRequests = new TunnelRequests(db.notices);
+    this.tunnelRequests.onRequest = (machineId) => this.desired.wake(machineId);
     this.heartbeats = new Heartbeats(db, (error) => this.onFault(error));
     this.heard = new HeardReports(db.notices);
   }

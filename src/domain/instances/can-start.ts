@@ -8,7 +8,7 @@ import { type Micro, shownCost } from '../rules/money.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { type Instant, latest } from '../rules/time.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
-import { judgedMachine } from './judged-machine.js';
+import { machineForPreview } from './machine-for-preview.js';
 
 /** Whether a stopped instance can be started, as `start` would decide now. */
 export interface StartCheck {
@@ -27,7 +27,7 @@ export async function startCheck(deps: Deps, row: InstanceRow): Promise<StartChe
   const instance = fromRow(row);
   if (instance.status !== 'STOPPED') return null;
   const account = await settled(deps, instance.accountId);
-  const machine = (await judgedMachine(deps, instance.machineId))!;
+  const machine = (await machineForPreview(deps, instance.machineId))!;
   const asOf = latest(deps.clock.now(), account.settledAt);
   const { coverSeconds } = deps.settings;
   let preempted: Instance | null = null;

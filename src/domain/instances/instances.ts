@@ -123,7 +123,7 @@ export async function findInstance(
 
 /** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */
 export function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
-  return telling(deps, () => deployMachine(deps, accountId, input));
+  return countOutcome(deps, () => deployMachine(deps, accountId, input));
 }
 
 async function deployMachine(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
@@ -294,7 +294,7 @@ export async function writeOnce(
 }
 
 /** Tells how a deploy ends. */
-export async function telling({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
+export async function countOutcome({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
   try {
     const outcome = await deploy();
     events.deploy(outcome.replayed ? 'replayed' : 'rented');

@@ -2,14 +2,14 @@ import DataLoader from 'dataloader';
 import type pg from 'pg';
 import { INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import { MACHINE_CONDITION } from '../machine-condition.js';
-import type { JudgedMachine } from '../rules/admission.js';
+import type { MachineForAdmission } from '../rules/admission.js';
 import type { Instance } from '../rules/lifecycle.js';
 
 /** Most machines that one statement reads. */
 const MAX_BATCH = 200;
 
 const MACHINES = {
-  name: 'judged-machines',
+  name: 'machines-by-id',
   text: `select id, gpu, num_gpus as "numGpus", disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
            (select on_demand_rate from gpu_price where gpu = machine.gpu order by snapshot_date desc limit 1) as "ratePerGpu"
          from machine where id = any($1::text[])`,
@@ -20,7 +20,7 @@ const LIVE_INSTANCES = {
          order by machine_id, sequence, id`,
 };
 
-export type MachineAsRead = Readonly<JudgedMachine<Readonly<Instance>>>;
+export type MachineAsRead = Readonly<MachineForAdmission<Readonly<Instance>>>;
 
 /**
  * Reads machines to say beforehand what the rules would decide; whoever decides reads them again, under lock. All loads of

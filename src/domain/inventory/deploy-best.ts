@@ -4,7 +4,15 @@ import type { Candidate, MachinePicker } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import { checkTerms, type Outcome, rent, renter, type TermsInput, telling, writeOnce } from '../instances/instances.js';
+import {
+  checkTerms,
+  countOutcome,
+  type Outcome,
+  rent,
+  renter,
+  type TermsInput,
+  writeOnce,
+} from '../instances/instances.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { formatUsd } from '../rules/money.js';
@@ -41,7 +49,7 @@ type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
  * Refuses with invalid_request, deploy_failed (also when nothing that fits is free) and unavailable.
  */
 export function deployBest(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {
-  return telling(deps, () => deployBestMachine(deps, accountId, input));
+  return countOutcome(deps, () => deployBestMachine(deps, accountId, input));
 }
 
 async function deployBestMachine(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {

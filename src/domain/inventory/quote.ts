@@ -4,7 +4,7 @@ import { settled } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { checkTerms, type TermsInput, unknownMachine } from '../instances/instances.js';
-import { judgedMachine } from '../instances/judged-machine.js';
+import { machineForPreview } from '../instances/machine-for-preview.js';
 import type { MachineAsRead } from '../instances/machine-loader.js';
 import { advance, balanceAt, balanceUnitsAt, exhaustionOf } from '../rules/accrual.js';
 import { admitAccount, admitMachine, type Claim, checkMaxRate, ratesOf } from '../rules/admission.js';
@@ -73,14 +73,14 @@ export async function quote(deps: Deps, accountId: string | null, input: QuoteIn
       throw new DomainError('invalid_request', 'give machineId, or what to choose by', { field: 'machineId' });
     }
     const machineId = check('machineId', fields.machineId, input.machineId);
-    const machine = await judgedMachine(deps, machineId);
+    const machine = await machineForPreview(deps, machineId);
     if (machine === null) throw unknownMachine(machineId);
     return quoteOf(deps, account, machine, wanted);
   }
   const { criteria, order } = bestOffer(wanted);
   const { offers } = await deps.inventory.current();
   for (const { machineId } of offers.best(criteria, order, MAX_TRIES, new Set())) {
-    const machine = await judgedMachine(deps, machineId);
+    const machine = await machineForPreview(deps, machineId);
     if (machine === null) continue;
     const quoted = quoteOf(deps, account, machine, wanted);
     if (quoted.isFree) return quoted;

@@ -12,7 +12,7 @@ import type { Instant } from './time.js';
 export type InstanceOnMachine = Pick<Instance, 'status' | 'mode' | 'diskGb' | 'accountId' | 'gpuRate'>;
 
 /** A machine that is about to be judged, with the undestroyed instances on it. */
-export interface JudgedMachine<T extends InstanceOnMachine> {
+export interface MachineForAdmission<T extends InstanceOnMachine> {
   id: string;
   gpu: string;
   numGpus: number;
@@ -30,7 +30,7 @@ export interface Claim<T extends InstanceOnMachine> extends LockedRates {
 
 /** What a rental of the machine locks. Refuses with deploy_failed when nobody can have it on these terms now. */
 export function admitMachine<T extends InstanceOnMachine>(
-  machine: JudgedMachine<T>,
+  machine: MachineForAdmission<T>,
   { mode, diskGb }: { mode: PricingMode; diskGb: number },
   diskRatePerGb: Rate,
 ): Claim<T> {
@@ -41,7 +41,7 @@ export function admitMachine<T extends InstanceOnMachine>(
 
 /** The rates of a rental, whether or not the machine is free. */
 export function ratesOf(
-  { gpu, numGpus, ratePerGpu }: Pick<JudgedMachine<never>, 'gpu' | 'numGpus' | 'ratePerGpu'>,
+  { gpu, numGpus, ratePerGpu }: Pick<MachineForAdmission<never>, 'gpu' | 'numGpus' | 'ratePerGpu'>,
   terms: { mode: PricingMode; diskGb: number },
   diskRatePerGb: Rate,
 ): LockedRates {

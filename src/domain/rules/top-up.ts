@@ -52,7 +52,7 @@ export interface Payment {
   firstSeenAt: Instant;
   creditedAt: Instant | null;
   /** Whether the processor, asked back, said the same. */
-  askedBack: boolean;
+  confirmedByProcessor: boolean;
   /** Why it is kept aside or was refused. */
   reason: string | null;
 }
@@ -108,7 +108,7 @@ export function judge(topUp: TopUp, known: Payment | undefined, report: Report, 
     coins: report.coins,
     usdMicro: report.usd ?? known?.usdMicro ?? null,
     confirmations: Math.max(report.confirmations, known?.confirmations ?? 0),
-    askedBack: false,
+    confirmedByProcessor: false,
     state: report.confirmations === 0 && known?.state !== 'CONFIRMING' ? 'SEEN' : 'CONFIRMING',
     reason: null,
   };
@@ -136,7 +136,7 @@ function judgeState(
     if (asked === undefined) return aside(NOT_ASKED_YET);
     if (asked === null || !confirms(asked, payment, topUp))
       return aside('the processor, asked back, does not say the same');
-    return { ...payment, state: 'CREDITED', creditedAt: judgement.now, askedBack: true };
+    return { ...payment, state: 'CREDITED', creditedAt: judgement.now, confirmedByProcessor: true };
   }
   return { ...payment, state: 'CREDITED', creditedAt: judgement.now };
 }

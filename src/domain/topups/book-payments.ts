@@ -93,7 +93,7 @@ function judgeAll(deps: Deps, topUp: TopUp, reports: readonly Report[], before: 
     if (payment === null) continue;
     known.set(keyOf(report), payment);
     changed.push(payment);
-    if (payment.state === 'CREDITED' && !payment.askedBack) unaskedMicro += payment.usdMicro!;
+    if (payment.state === 'CREDITED' && !payment.confirmedByProcessor) unaskedMicro += payment.usdMicro!;
   }
   return { changed, lost };
 }

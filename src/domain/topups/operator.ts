@@ -77,7 +77,7 @@ export async function creditPayment(
       usdMicro: worth,
       state: 'CREDITED',
       creditedAt: current.at,
-      askedBack: true,
+      confirmedByProcessor: true,
       reason: check('note', fields.note, note),
     };
     bookCredit(current, account, topUp, payment);

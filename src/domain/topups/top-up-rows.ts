@@ -23,7 +23,7 @@ export const TOP_UP_COLUMNS = `top_up.id, top_up.account_id as "accountId", top_
   top_up.created_at as "createdAt", top_up.expires_at as "expiresAt"`;
 
 const PAYMENT_COLUMNS = `asset, transaction, state, coins, usd_micro as "usdMicro", confirmations,
-  first_seen_at as "firstSeenAt", credited_at as "creditedAt", asked_back as "askedBack", reason`;
+  first_seen_at as "firstSeenAt", credited_at as "creditedAt", asked_back as "confirmedByProcessor", reason`;
 
 export async function findTopUpRow(from: Queryable, id: string): Promise<TopUp | null> {
   // Whatever else is asked for names no top-up, and may not even be text to PostgreSQL.
@@ -102,7 +102,7 @@ export function savePayment({ processor, id }: TopUp, payment: Payment): Prepare
       payment.confirmations,
       formatInstant(firstSeenAt),
       creditedAt === null ? null : formatInstant(creditedAt),
-      String(payment.askedBack),
+      String(payment.confirmedByProcessor),
       payment.reason,
     ],
   };

@@ -82,14 +82,14 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
         const gone = new AbortController();
         response.once('close', () => gone.abort());
         const dials = query.get('streams') === '1';
-        const isWanted = () => dials && fleet.wants.has(machineId);
+        const isWanted = () => dials && fleet.tunnelRequests.has(machineId);
         const news = await fleet.desired.news(machineId, after, wait * 1_000, gone.signal, isWanted);
         // The token may have been revoked meanwhile.
         if (news !== null && (await machineOf(request)) === machineId) {
-          const streams = dials ? fleet.wants.take(machineId) : [];
+          const streams = dials ? fleet.tunnelRequests.take(machineId) : [];
           if (streams.length > 0) {
             response.once('close', () => {
-              if (!response.writableFinished) fleet.wants.giveBack(machineId, streams);
+              if (!response.writableFinished) fleet.tunnelRequests.giveBack(machineId, streams);
             });
           }
           send(response, 200, streams.length > 0 ? { ...news, streams } : news);

@@ -7,7 +7,7 @@ import { findApiKey } from '../../domain/accounts/api-keys.js';
 import { authenticateSession, beginSession, endSession, SESSION_SECONDS } from '../../domain/accounts/sessions.js';
 import { signUp } from '../../domain/accounts/sign-up.js';
 import type { Deps } from '../../domain/deps.js';
-import { customerOf } from '../../domain/rules/customer.js';
+import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { formatInstant } from '../../domain/rules/time.js';
 import { type Buckets, createBuckets } from '../buckets.js';
@@ -42,7 +42,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
   const signIns = attemptsOf('attempts to sign in', SIGN_INS);
   const signUps = attemptsOf('new accounts', SIGN_UPS);
   const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
-  const senderOf = (request: IncomingMessage): string => customerOf(proxyAddr(request, isTrusted));
+  const senderOf = (request: IncomingMessage): string => clientNetworkOf(proxyAddr(request, isTrusted));
 
   const fromOwnPage: RequestHandler = (request, _response, next) => {
     if (!isOwn(request))

@@ -8,40 +8,40 @@ import {
   agentControl,
   type GatewayControl,
   MAX_FRAME_BYTES,
-  MAX_STREAMS_PER_INSTANCE,
-  MAX_STREAMS_PER_MACHINE,
-  STREAMS_PATH,
-  StreamSocket,
-  type StreamTarget,
+  MAX_TUNNELS_PER_INSTANCE,
+  MAX_TUNNELS_PER_MACHINE,
+  TUNNELS_PATH,
+  TunnelSocket,
+  type TunnelTarget,
   WANT_SECONDS,
-} from '../agent/stream-protocol.js';
+} from '../agent/tunnel-protocol.js';
 import type { Notice } from '../database/notices.js';
 import type { Deps } from '../domain/deps.js';
 import { type Opener, type Reach, reachOf, readReach } from '../domain/fleet/reach.js';
 
 /*
- * Streams into instances, for whatever gives a renter a way in (SSH, web ports, logs):
+ * Tunnels into instances, for whatever gives a renter a way in (SSH, web ports, logs):
  *
- *   const stream = await streams.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
+ *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
- * `target` is a StreamTarget of src/agent/stream-protocol.ts: exec, port or logs. `open` resolves when the agent has
- * opened it, and rejects with StreamRefused, whose `reason` says why and whose message is for the renter. `stream` is a
+ * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, port or logs. `open` resolves when the agent has
+ * opened it, and rejects with TunnelRefused, whose `reason` says why and whose message is for the renter. `tunnel` is a
  * Duplex of bytes with backpressure and half-close, with
- *   stream.id                    told in the log
- *   stream.stderr                Readable; exec without a terminal, logs
- *   stream.resize(columns, rows), stream.signal(name)
- *   stream.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
+ *   tunnel.id                    told in the log
+ *   tunnel.stderr                Readable; exec without a terminal, logs
+ *   tunnel.resize(columns, rows), tunnel.signal(name)
+ *   tunnel.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
  * It is destroyed with an error when it is cut off: by its agent's death, the end of the instance, of its key (opener),
  * of the account's good standing, or of this gateway. Whoever opened it destroys it when it is not needed any more.
  * Bounds: 256 an instance, 512 a machine, 5,000 a process.
  */
 
-const MAX_STREAMS = 5_000;
-const STREAM_ID_BYTES = 16;
+const MAX_TUNNELS = 5_000;
+const TUNNEL_ID_BYTES = 16;
 /** From the agent's dialling: an engine that is asked for a hundred commands at once takes its time. */
 const OPENS_WITHIN_MS = 60_000;
 /** While the database is away it is not known who may still reach what. */
-const JUDGE_AGAIN_MS = 500;
+const CHECK_AGAIN_MS = 500;
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 export type RefusalReason =
@@ -57,8 +57,8 @@ export type RefusalReason =
   | 'cancelled'
   | 'ending';
 
-/** Why there is no stream; the message is for the renter. */
-export class StreamRefused extends Error {
+/** Why there is no tunnel; the message is for the renter. */
+export class TunnelRefused extends Error {
   constructor(
     readonly reason: RefusalReason,
     message: string,
@@ -67,13 +67,13 @@ export class StreamRefused extends Error {
   }
 }
 
-export interface Wanted {
+export interface TunnelRequest {
   opener: Opener;
   instanceId: string;
-  target: StreamTarget;
+  target: TunnelTarget;
 }
 
-export interface AgentStream extends Duplex {
+export interface Tunnel extends Duplex {
   readonly id: string;
   readonly stderr: Duplex;
   /** Of a command that ended; null when the engine does not know it, undefined while there is none. */
@@ -82,18 +82,18 @@ export interface AgentStream extends Duplex {
   signal(name: (GatewayControl & { type: 'signal' })['name']): void;
 }
 
-export interface StreamsOptions {
+export interface TunnelsOptions {
   deps: Deps;
   log: Logger;
   /** Where agents reach this gateway rather than another; null: where they reach any. */
-  streamsUrl: string | null;
+  tunnelsUrl: string | null;
 }
 
-/** The streams of this process, wanted and open. */
-export class Streams {
+/** The tunnels of this process, wanted and open. */
+export class Tunnels {
   readonly #deps: Deps;
   readonly #log: Logger;
-  readonly #streamsUrl: string | null;
+  readonly #tunnelsUrl: string | null;
   readonly #dialled = new Map<string, Pending>();
   readonly #open = new Set<Open>();
   readonly #sockets = new WebSocketServer({
@@ -105,13 +105,13 @@ export class Streams {
   readonly #unsubscribe: () => void;
   #isClosed = false;
 
-  constructor({ deps, log, streamsUrl }: StreamsOptions) {
+  constructor({ deps, log, tunnelsUrl }: TunnelsOptions) {
     this.#deps = deps;
     this.#log = log;
-    this.#streamsUrl = streamsUrl;
+    this.#tunnelsUrl = tunnelsUrl;
     this.#unsubscribe = deps.db.notices.subscribe({
       onNotice: (notice) => this.#note(notice),
-      onLost: () => this.#judge([...this.#open]),
+      onLost: () => this.#recheck([...this.#open]),
     });
   }
 
@@ -120,51 +120,51 @@ export class Streams {
   }
 
   /** Those of a kind. */
-  count(kind: StreamTarget['kind']): number {
+  count(kind: TunnelTarget['kind']): number {
     let count = 0;
     for (const { target } of this.#open) if (target.kind === kind) count += 1;
     return count;
   }
 
-  /** Rejects with StreamRefused. */
-  async open(wanted: Wanted, signal?: AbortSignal): Promise<AgentStream> {
+  /** Rejects with TunnelRefused. */
+  async open(wanted: TunnelRequest, signal?: AbortSignal): Promise<Tunnel> {
     const { opener, instanceId, target } = wanted;
     if (this.#isClosed) throw ending();
     const reach = await reachOf(this.#deps, opener, instanceId);
     const machineId = checkReach(reach, instanceId, target);
-    const entry: Open = { ...wanted, machineId, id: randomBytes(STREAM_ID_BYTES).toString('hex'), stream: null };
+    const entry: Open = { ...wanted, machineId, id: randomBytes(TUNNEL_ID_BYTES).toString('hex'), tunnel: null };
     this.#checkRoom(entry);
     this.#open.add(entry);
     const openedAt = performance.now();
     try {
-      const stream = await this.#dial(entry, signal);
-      stream.once('close', () => {
+      const tunnel = await this.#dial(entry, signal);
+      tunnel.once('close', () => {
         this.#open.delete(entry);
         const seconds = Math.round(performance.now() - openedAt) / 1_000;
-        const { bytesIn, bytesOut } = stream;
-        const of = { stream: entry.id, instance: instanceId, kind: target.kind };
-        this.#log.info({ ...of, seconds, bytesIn, bytesOut }, 'a stream ended');
+        const { bytesIn, bytesOut } = tunnel;
+        const of = { tunnel: entry.id, instance: instanceId, kind: target.kind };
+        this.#log.info({ ...of, seconds, bytesIn, bytesOut }, 'a tunnel ended');
       });
-      return stream;
+      return tunnel;
     } catch (error) {
       this.#open.delete(entry);
       // The agent may have dialled, and not opened it yet.
-      entry.stream?.destroy();
+      entry.tunnel?.destroy();
       throw error;
     }
   }
 
   /** Takes the connection of an agent that dials; false for any other. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    if (!request.url!.startsWith(STREAMS_PATH)) return false;
+    if (!request.url!.startsWith(TUNNELS_PATH)) return false;
     this.#accept(request, socket, head).catch((error) => {
-      this.#log.error({ err: error }, 'a stream could not be taken');
+      this.#log.error({ err: error }, 'a tunnel could not be taken');
       refuseUpgrade(socket, '503 Service Unavailable');
     });
     return true;
   }
 
-  /** Cuts all streams off and refuses new ones. */
+  /** Cuts all tunnels off and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -173,7 +173,7 @@ export class Streams {
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
-  async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayStream> {
+  async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayTunnel> {
     const { id, machineId } = entry;
     // On one connection with the notice of the want: when the agents wait elsewhere, it is not lost.
     await this.#deps.db.notices.ready();
@@ -184,7 +184,7 @@ export class Streams {
         this.#dialled.delete(id);
       };
       const late = () => {
-        pending.fail(new StreamRefused('unreachable', `the machine of ${entry.instanceId} does not answer`));
+        pending.fail(new TunnelRefused('unreachable', `the machine of ${entry.instanceId} does not answer`));
       };
       const pending: Pending = {
         entry,
@@ -192,49 +192,49 @@ export class Streams {
           clearTimeout(timer);
           timer = setTimeout(late, OPENS_WITHIN_MS);
         },
-        take: (stream) => {
+        take: (tunnel) => {
           done();
-          resolve(stream);
+          resolve(tunnel);
         },
         fail: (error) => {
           done();
           reject(error);
         },
       };
-      const onAbort = () => pending.fail(new StreamRefused('cancelled', 'the stream is not wanted any more'));
+      const onAbort = () => pending.fail(new TunnelRefused('cancelled', 'the tunnel is not wanted any more'));
       let timer = setTimeout(late, WANT_SECONDS * 1_000);
       this.#dialled.set(id, pending);
       if (signal?.aborted) return onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#deps.fleet.wants.publish(machineId, { id, url: this.#streamsUrl });
+      this.#deps.fleet.tunnelRequests.publish(machineId, { id, url: this.#tunnelsUrl });
     });
   }
 
   async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => {});
-    const id = request.url!.slice(STREAMS_PATH.length);
+    const id = request.url!.slice(TUNNELS_PATH.length);
     const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
     const machineId = token === undefined ? null : await this.#deps.fleet.tokens.machineOf(token);
     if (machineId === null) return refuseUpgrade(socket, '401 Unauthorized');
     const pending = this.#dialled.get(id);
-    if (pending === undefined || pending.entry.machineId !== machineId || pending.entry.stream !== null)
+    if (pending === undefined || pending.entry.machineId !== machineId || pending.entry.tunnel !== null)
       return refuseUpgrade(socket, '404 Not Found');
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
-      const stream = new GatewayStream(ws, id);
-      pending.entry.stream = stream;
+      const tunnel = new GatewayTunnel(ws, id);
+      pending.entry.tunnel = tunnel;
       pending.dialled();
-      stream.once('close', () => pending.fail(new StreamRefused('unreachable', 'the machine broke the stream off')));
-      stream.on('error', () => {});
-      stream.once('control', (message: AgentControl) => {
-        if (message.type === 'opened') return pending.take(stream);
+      tunnel.once('close', () => pending.fail(new TunnelRefused('unreachable', 'the machine broke the tunnel off')));
+      tunnel.on('error', () => {});
+      tunnel.once('control', (message: AgentControl) => {
+        if (message.type === 'opened') return pending.take(tunnel);
         if (message.type === 'refused') {
           const reason = message.reason === 'not_running' ? 'starting' : message.reason;
-          pending.fail(new StreamRefused(reason, message.message));
+          pending.fail(new TunnelRefused(reason, message.message));
         }
-        stream.destroy();
+        tunnel.destroy();
       });
       const { instanceId, target } = pending.entry;
-      stream.say({ type: 'open', instance: instanceId, target });
+      tunnel.sendControl({ type: 'open', instance: instanceId, target });
     });
   }
 
@@ -245,24 +245,24 @@ export class Streams {
       ofMachine += 1;
       if (other.instanceId === instanceId) ofInstance += 1;
     }
-    if (ofInstance >= MAX_STREAMS_PER_INSTANCE)
-      throw new StreamRefused('busy', `an instance has at most ${MAX_STREAMS_PER_INSTANCE} open streams`);
-    if (ofMachine >= MAX_STREAMS_PER_MACHINE || this.#open.size >= MAX_STREAMS)
-      throw new StreamRefused('busy', 'too many streams are open; try again later');
+    if (ofInstance >= MAX_TUNNELS_PER_INSTANCE)
+      throw new TunnelRefused('busy', `an instance has at most ${MAX_TUNNELS_PER_INSTANCE} open tunnels`);
+    if (ofMachine >= MAX_TUNNELS_PER_MACHINE || this.#open.size >= MAX_TUNNELS)
+      throw new TunnelRefused('busy', 'too many tunnels are open; try again later');
   }
 
   #note(notice: Notice): void {
     const open = [...this.#open];
-    if (notice.table === 'instance') this.#judge(open.filter(({ instanceId }) => instanceId === notice.id));
-    else if (notice.table === 'account') this.#judge(open.filter(({ opener }) => opener.accountId === notice.id));
-    else if (notice.table === 'api_key') this.#judge(open.filter(({ opener }) => opener.apiKeyId === notice.id));
-    else if (notice.table === 'ssh_key') this.#judge(open.filter(({ opener }) => opener.sshKeyId === notice.id));
+    if (notice.table === 'instance') this.#recheck(open.filter(({ instanceId }) => instanceId === notice.id));
+    else if (notice.table === 'account') this.#recheck(open.filter(({ opener }) => opener.accountId === notice.id));
+    else if (notice.table === 'api_key') this.#recheck(open.filter(({ opener }) => opener.apiKeyId === notice.id));
+    else if (notice.table === 'ssh_key') this.#recheck(open.filter(({ opener }) => opener.sshKeyId === notice.id));
     // The machine's token was revoked or replaced: whoever had it is not believed any more.
     else if (notice.table === 'host') this.#cut(open.filter(({ machineId }) => machineId === notice.machine));
   }
 
   /** Looks again whether they may go on; one question for those of one opener and instance. */
-  #judge(entries: readonly Open[]): void {
+  #recheck(entries: readonly Open[]): void {
     const groups = new Map<string, Open[]>();
     for (const entry of entries) {
       const name = JSON.stringify([entry.opener, entry.instanceId, entry.target.kind === 'logs']);
@@ -277,8 +277,8 @@ export class Streams {
           if (isOver) this.#cut(group);
         },
         () => {
-          const later = () => this.#judge(group.filter((entry) => this.#open.has(entry)));
-          setTimeout(later, JUDGE_AGAIN_MS).unref();
+          const later = () => this.#recheck(group.filter((entry) => this.#open.has(entry)));
+          setTimeout(later, CHECK_AGAIN_MS).unref();
         },
       );
     }
@@ -286,34 +286,34 @@ export class Streams {
 
   #cut(entries: readonly Open[]): void {
     for (const entry of entries)
-      this.#end(entry, new StreamRefused('stopped', `${entry.instanceId} can't be reached any more`));
+      this.#end(entry, new TunnelRefused('stopped', `${entry.instanceId} can't be reached any more`));
   }
 
-  #end({ id, stream }: Open, why: StreamRefused): void {
+  #end({ id, tunnel }: Open, why: TunnelRefused): void {
     this.#dialled.get(id)?.fail(why);
-    stream?.destroy(why);
+    tunnel?.destroy(why);
   }
 }
 
-interface Open extends Wanted {
+interface Open extends TunnelRequest {
   id: string;
   machineId: string;
   /** Null until the agent has dialled. */
-  stream: GatewayStream | null;
+  tunnel: GatewayTunnel | null;
 }
 
 interface Pending {
   entry: Open;
   dialled(): void;
-  take(stream: GatewayStream): void;
-  fail(error: StreamRefused): void;
+  take(tunnel: GatewayTunnel): void;
+  fail(error: TunnelRefused): void;
 }
 
-class GatewayStream extends StreamSocket<AgentControl, GatewayControl> implements AgentStream {
+class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implements Tunnel {
   exitCode: number | null | undefined;
 
   constructor(
-    ws: ConstructorParameters<typeof StreamSocket>[0],
+    ws: ConstructorParameters<typeof TunnelSocket>[0],
     readonly id: string,
   ) {
     super(ws, agentControl);
@@ -327,28 +327,28 @@ class GatewayStream extends StreamSocket<AgentControl, GatewayControl> implement
   }
 
   resize(columns: number, rows: number): void {
-    this.say({ type: 'resize', columns, rows });
+    this.sendControl({ type: 'resize', columns, rows });
   }
 
   signal(name: (GatewayControl & { type: 'signal' })['name']): void {
-    this.say({ type: 'signal', name });
+    this.sendControl({ type: 'signal', name });
   }
 }
 
 /** The machine that runs it. */
-function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: StreamTarget): string {
-  if (state === 'unknown') throw new StreamRefused('unknown', 'no such instance');
-  if (state === 'destroyed') throw new StreamRefused('destroyed', `${instanceId} is destroyed`);
+function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: TunnelTarget): string {
+  if (state === 'unknown') throw new TunnelRefused('unknown', 'no such instance');
+  if (state === 'destroyed') throw new TunnelRefused('destroyed', `${instanceId} is destroyed`);
   if (machineId === null)
-    throw new StreamRefused('no_agent', `nothing runs for ${instanceId}: its machine has no host agent`);
+    throw new TunnelRefused('no_agent', `nothing runs for ${instanceId}: its machine has no host agent`);
   if (state === 'running' || (kind === 'logs' && state !== 'unreachable')) return machineId;
-  if (state === 'stopped') throw new StreamRefused('stopped', `${instanceId} is stopped`);
-  if (state === 'starting') throw new StreamRefused('starting', `${instanceId} is not running yet`);
-  throw new StreamRefused('unreachable', `the machine of ${instanceId} is not heard from`);
+  if (state === 'stopped') throw new TunnelRefused('stopped', `${instanceId} is stopped`);
+  if (state === 'starting') throw new TunnelRefused('starting', `${instanceId} is not running yet`);
+  throw new TunnelRefused('unreachable', `the machine of ${instanceId} is not heard from`);
 }
 
-function ending(): StreamRefused {
-  return new StreamRefused('ending', 'the gateway is shutting down; connect again');
+function ending(): TunnelRefused {
+  return new TunnelRefused('ending', 'the gateway is shutting down; connect again');
 }
 
 function refuseUpgrade(socket: Duplex, status: string): void {

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Streams } from '../../src/access/streams.js';
-import type { ExecTarget, StreamTarget } from '../../src/agent/stream-protocol.js';
+import type { Tunnels } from '../../src/access/tunnels.js';
+import type { ExecTarget, TunnelTarget } from '../../src/agent/tunnel-protocol.js';
 import { type Gateway, openGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import { systemClock } from '../../src/system-clock.js';
@@ -31,24 +31,24 @@ const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarg
   ...rest,
 });
 
-/** The agent asks one gateway, the streams are wanted at another: what is wanted has to find its way. */
-describe.skipIf(why !== null)('streams into a container', () => {
+/** The agent asks one gateway, the tunnels are wanted at another: what is wanted has to find its way. */
+describe.skipIf(why !== null)('tunnels into a container', () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
   let other: Gateway;
-  let streams: Streams;
+  let tunnels: Tunnels;
   let instanceId: string;
 
-  const open = (target: StreamTarget, changes: { accountId?: string; apiKeyId?: string | null } = {}) => {
+  const open = (target: TunnelTarget, changes: { accountId?: string; apiKeyId?: string | null } = {}) => {
     const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null, ...changes };
-    return streams.open({ opener, instanceId, target });
+    return tunnels.open({ opener, instanceId, target });
   };
   const outputOf = async (command: string, input?: string) => {
-    const stream = await open(shell(command));
-    stream.end(input);
-    const [stdout, stderr] = await Promise.all([text(stream), text(stream.stderr)]);
-    return { stdout, stderr, code: stream.exitCode };
+    const tunnel = await open(shell(command));
+    tunnel.end(input);
+    const [stdout, stderr] = await Promise.all([text(tunnel), text(tunnel.stderr)]);
+    return { stdout, stderr, code: tunnel.exitCode };
   };
 
   beforeAll(async () => {
@@ -70,7 +70,7 @@ describe.skipIf(why !== null)('streams into a container', () => {
       systemClock,
       pino({ level: 'silent' }),
     );
-    streams = other.streams;
+    tunnels = other.tunnels;
     const { id } = await renter.deploy(host.machineId, { template: TALKS });
     instanceId = id;
     await renter.phase(id, 'RUNNING');
@@ -101,16 +101,16 @@ describe.skipIf(why !== null)('streams into a container', () => {
   });
 
   it('reads what the container wrote, each line with where it wrote it and when', async () => {
-    const stream = await open({ kind: 'logs', tail: 10, since: null, follow: false });
-    stream.end();
-    const [stdout] = await Promise.all([text(stream), text(stream.stderr)]);
+    const tunnel = await open({ kind: 'logs', tail: 10, since: null, follow: false });
+    tunnel.end();
+    const [stdout] = await Promise.all([text(tunnel), text(tunnel.stderr)]);
     expect(stdout).toMatch(/^o\d{4}-\d\d-\d\dT\S+ begun\n$/);
   });
 
   it('is refused what is not its own, and what does not run', async () => {
     const refused = (changes: object, id = instanceId) =>
       expect(
-        streams.open({
+        tunnels.open({
           opener: { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null, ...changes },
           instanceId: id,
           target: shell('true'),
@@ -123,7 +123,7 @@ describe.skipIf(why !== null)('streams into a container', () => {
     await refused({ sshKeyId: 'ssh-0000000000000000' }).toMatchObject({ reason: 'unknown' });
   });
 
-  it('takes a stream only from the machine that it is wanted of', async () => {
+  it('takes a tunnel only from the machine that it is wanted of', async () => {
     const foreign = await fleet.enrolled();
     const path = `${other.address}/agent/v1/streams/${'0'.repeat(32)}`;
     const dial = (authorization: string) =>
@@ -143,7 +143,7 @@ describe.skipIf(why !== null)('streams into a container', () => {
     const wanted = { opener, instanceId, target: shell('exec sleep 6321') };
     const [engine] = processes((args) => args.includes(`unix://${fleet.engine.socket}`));
     process.kill(engine!, 'SIGSTOP');
-    await expect(streams.open(wanted, AbortSignal.timeout(4_000))).rejects.toMatchObject({ reason: 'cancelled' });
+    await expect(tunnels.open(wanted, AbortSignal.timeout(4_000))).rejects.toMatchObject({ reason: 'cancelled' });
     process.kill(engine!, 'SIGCONT');
     expect((await outputOf('echo the engine answers')).code).toBe(0);
     await until('it is hung up', async () => processes((args) => args.includes('sleep 6321')).length === 0, 30_000);
@@ -152,11 +152,11 @@ describe.skipIf(why !== null)('streams into a container', () => {
   it('ends when the key that opened it is revoked, and gives its place free', async () => {
     const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
     const apiKeyId = body.data.createApiKey.apiKey.id;
-    const stream = await open(shell('cat'), { apiKeyId });
-    const closed = new Promise((resolve) => stream.on('error', () => {}).once('close', resolve));
-    const before = streams.size;
+    const tunnel = await open(shell('cat'), { apiKeyId });
+    const closed = new Promise((resolve) => tunnel.on('error', () => {}).once('close', resolve));
+    const before = tunnels.size;
     await renter.api.graphql(`mutation { revokeApiKey(id: "${apiKeyId}") { id } }`);
     await closed;
-    expect(streams.size).toBe(before - 1);
+    expect(tunnels.size).toBe(before - 1);
   });
 });

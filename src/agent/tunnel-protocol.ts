@@ -3,19 +3,19 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 
 /**
- * Streams: what flows between the gateway and something inside an instance. The gateway wants one, the agent is told so
+ * Tunnels: what flows between the gateway and something inside an instance. The gateway wants one, the agent is told so
  * by its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket, with its
  * machine token. A proxy in front passes a WebSocket, it keeps messages apart, and it can be stopped from reading.
  *
- * Text frames are control messages in JSON. Binary frames are bytes: the first one says the channel, 0 for the stream
+ * Text frames are control messages in JSON. Binary frames are bytes: the first one says the channel, 0 for the tunnel
  * itself and 1 for standard error. The gateway speaks first (`open`), the agent answers `opened` or `refused`. Either
  * side says `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
  */
-export const STREAMS_PATH = '/agent/v1/streams/';
-/** Streams of one instance, and of one machine, that may be open at once. */
-export const MAX_STREAMS_PER_INSTANCE = 256;
-export const MAX_STREAMS_PER_MACHINE = 512;
-/** A stream that is wanted and not dialled for so long is given up. */
+export const TUNNELS_PATH = '/agent/v1/streams/';
+/** Tunnels of one instance, and of one machine, that may be open at once. */
+export const MAX_TUNNELS_PER_INSTANCE = 256;
+export const MAX_TUNNELS_PER_MACHINE = 512;
+/** A tunnel that is wanted and not dialled for so long is given up. */
 export const WANT_SECONDS = 10;
 /** Of one frame. */
 export const MAX_FRAME_BYTES = 1_048_576;
@@ -55,19 +55,19 @@ export const logsTarget = z.object({
   since: z.number().int().min(0).nullable(),
   follow: z.boolean(),
 });
-export const streamTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsTarget]);
-export type StreamTarget = z.infer<typeof streamTarget>;
+export const tunnelTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsTarget]);
+export type TunnelTarget = z.infer<typeof tunnelTarget>;
 export type ExecTarget = z.infer<typeof execTarget>;
 export type LogsTarget = z.infer<typeof logsTarget>;
 
 export const SIGNALS = ['HUP', 'INT', 'QUIT', 'KILL', 'TERM', 'USR1', 'USR2', 'ALRM', 'PIPE'] as const;
-export type StreamSignal = (typeof SIGNALS)[number];
+export type TunnelSignal = (typeof SIGNALS)[number];
 
 const instance = z.string().regex(/^i-[a-f0-9]{8}$/);
 
 /** What the gateway says. */
 export const gatewayControl = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('open'), instance, target: streamTarget }),
+  z.object({ type: z.literal('open'), instance, target: tunnelTarget }),
   z.object({ type: z.literal('resize'), columns: size, rows: size }),
   z.object({ type: z.literal('signal'), name: z.enum(SIGNALS) }),
   z.object({ type: z.literal('end') }),
@@ -87,29 +87,29 @@ export const agentControl = z.discriminatedUnion('type', [
 ]);
 export type AgentControl = z.infer<typeof agentControl>;
 
-/** Frames that were sent and can be filled again, of all streams of the process: new ones would have V8 look for garbage often. */
+/** Frames that were sent and can be filled again, of all tunnels of the process: new ones would have V8 look for garbage often. */
 const spareFrames: Buffer[] = [];
 const MAX_SPARE_FRAMES = 32;
 
 type Control = GatewayControl | AgentControl;
 
 /**
- * One end of a stream. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the agent
+ * One end of a tunnel. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the agent
  * writes it). Nobody reads faster than the other side's reader: a full buffer stops the connection, and that the writer.
  * Emits `control` for each message but `end`.
  */
-export class StreamSocket<Heard extends Control, Said extends Control> extends Duplex {
+export class TunnelSocket<Received extends Control, Sent extends Control> extends Duplex {
   readonly stderr: Duplex;
   bytesIn = 0;
   bytesOut = 0;
   readonly #ws: WebSocket;
-  readonly #shape: z.ZodType<Heard>;
+  readonly #shape: z.ZodType<Received>;
   readonly #pinging: NodeJS.Timeout;
-  #heardAt = Date.now();
+  #receivedAt = Date.now();
   /** Channels whose reader is behind. */
   readonly #full = new Set<Duplex>();
 
-  constructor(ws: WebSocket, shape: z.ZodType<Heard>) {
+  constructor(ws: WebSocket, shape: z.ZodType<Received>) {
     super({ readableHighWaterMark: BUFFERED_BYTES, writableHighWaterMark: BUFFERED_BYTES });
     this.#ws = ws;
     this.#shape = shape;
@@ -120,14 +120,14 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
     });
     this.stderr.on('error', () => {});
     ws.on('message', (data, isBinary) => this.#take(data as Buffer, isBinary));
-    ws.on('pong', () => this.#hear());
+    ws.on('pong', () => this.#receive());
     ws.on('close', () => this.#closed());
     ws.on('error', (error) => this.destroy(error));
     this.#pinging = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
   }
 
   /** Says something in the order of what was written before. Nothing is said after the end. */
-  say(message: Said): void {
+  sendControl(message: Sent): void {
     if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(message), ignore);
   }
 
@@ -146,7 +146,7 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
   }
 
   override _final(done: () => void): void {
-    this.say({ type: 'end' } as Said);
+    this.sendControl({ type: 'end' } as Sent);
     done();
   }
 
@@ -171,7 +171,7 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
 
   #send(channel: number, chunks: readonly Buffer[], done: (error?: Error | null) => void): void {
     if (this.#ws.readyState !== this.#ws.OPEN) {
-      done(new Error('the stream was cut off'));
+      done(new Error('the tunnel was cut off'));
       return;
     }
     let left = chunks.reduce((sum, { length }) => sum + length, 0);
@@ -200,7 +200,7 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
   }
 
   #take(data: Buffer, isBinary: boolean): void {
-    this.#hear();
+    this.#receive();
     if (this.destroyed) return;
     if (isBinary) this.#takeBytes(data);
     else this.#takeControl(data);
@@ -230,7 +230,7 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
 
   #closed(): void {
     if (this.#hasEnded) this.#endSoon();
-    else this.destroy(new Error('the stream was cut off'));
+    else this.destroy(new Error('the tunnel was cut off'));
   }
 
   /** What was received is still read. */
@@ -239,14 +239,14 @@ export class StreamSocket<Heard extends Control, Said extends Control> extends D
     else this.once('end', () => this.destroy());
   }
 
-  #hear(): void {
-    this.#heardAt = Date.now();
+  #receive(): void {
+    this.#receivedAt = Date.now();
   }
 
   #ping(): void {
     // What is not read is not heard.
-    if (this.#full.size > 0) this.#hear();
-    else if (Date.now() - this.#heardAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
+    if (this.#full.size > 0) this.#receive();
+    else if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping(ignore);
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
 import { type Engine, EngineFault, type Exec } from '../engine/engine.js';
 import type { Gateway } from '../gateway.js';
-import type { WantedStream } from '../protocol.js';
+import type { WantedTunnel } from '../protocol.js';
 import {
   type AgentControl,
   type ExecTarget,
@@ -12,19 +12,19 @@ import {
   gatewayControl,
   type LogsTarget,
   MAX_FRAME_BYTES,
-  MAX_STREAMS_PER_INSTANCE,
-  MAX_STREAMS_PER_MACHINE,
-  STREAMS_PATH,
-  type StreamSignal,
-  StreamSocket,
-  type StreamTarget,
-} from '../stream-protocol.js';
+  MAX_TUNNELS_PER_INSTANCE,
+  MAX_TUNNELS_PER_MACHINE,
+  TUNNELS_PATH,
+  type TunnelSignal,
+  TunnelSocket,
+  type TunnelTarget,
+} from '../tunnel-protocol.js';
 import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
 
 /** Ids that are remembered: two gateways may name the same one. */
-const REMEMBERED = 4_096;
+const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
 const RESIZE_TRIES = 20;
 const RESIZE_AGAIN_MS = 50;
@@ -34,7 +34,7 @@ const EXIT_TRIES = 50;
 const EXIT_AGAIN_MS = 20;
 const MAX_WORDS = 1_000;
 
-export interface StreamsDeps {
+export interface TunnelsDeps {
   engine: Engine;
   log: Logger;
   gateway: Gateway;
@@ -43,7 +43,7 @@ export interface StreamsDeps {
   seen(instanceId: string): { running: boolean } | null;
 }
 
-type Stream = StreamSocket<GatewayControl, AgentControl>;
+type Tunnel = TunnelSocket<GatewayControl, AgentControl>;
 class Refused extends Error {
   constructor(
     readonly reason: (AgentControl & { type: 'refused' })['reason'],
@@ -53,28 +53,28 @@ class Refused extends Error {
   }
 }
 
-/** Dials the streams that the gateway wants, and joins each to something inside a container. */
-export class AgentStreams {
-  readonly #deps: StreamsDeps;
+/** Dials the tunnels that the gateway wants, and joins each to something inside a container. */
+export class AgentTunnels {
+  readonly #deps: TunnelsDeps;
   readonly #ports: Ports;
   readonly #known = new Set<string>();
   readonly #open = new Map<string, number>();
   readonly #sockets = new Set<WebSocket>();
   readonly #hungUp: Promise<void>;
 
-  constructor(deps: StreamsDeps) {
+  constructor(deps: TunnelsDeps) {
     this.#deps = deps;
     this.#ports = new Ports(deps.engine, deps.log);
     this.#hungUp = this.#hangUpLeftovers();
   }
 
   /** Those it does not know yet. */
-  dial(wanted: readonly WantedStream[]): void {
+  dial(wanted: readonly WantedTunnel[]): void {
     for (const { id, url } of wanted) {
-      if (this.#known.has(id) || this.#sockets.size >= MAX_STREAMS_PER_MACHINE) continue;
+      if (this.#known.has(id) || this.#sockets.size >= MAX_TUNNELS_PER_MACHINE) continue;
       this.#known.add(id);
       for (const old of this.#known) {
-        if (this.#known.size <= REMEMBERED) break;
+        if (this.#known.size <= MAX_KNOWN_IDS) break;
         this.#known.delete(old);
       }
       this.#dial(id, url);
@@ -92,10 +92,10 @@ export class AgentStreams {
     const base = url === null || isSafe(url) ? (url ?? gateway.url) : null;
     // The token travels with it: in clear only within this computer.
     if (base === null) {
-      log.warn({ stream: id }, 'a stream is wanted at an address without TLS');
+      log.warn({ tunnel: id }, 'a tunnel is wanted at an address without TLS');
       return;
     }
-    const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${STREAMS_PATH}${id}`, {
+    const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${TUNNELS_PATH}${id}`, {
       headers: { authorization: `Bearer ${gateway.token}` },
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
@@ -105,30 +105,30 @@ export class AgentStreams {
     });
     this.#sockets.add(ws);
     ws.once('close', () => this.#sockets.delete(ws));
-    const stream: Stream = new StreamSocket<GatewayControl, AgentControl>(ws, gatewayControl);
-    stream.on('error', (error) => log.debug({ stream: id, message: error.message }, 'a stream broke off'));
-    stream.once('control', (message: GatewayControl) => {
-      if (message.type === 'open') void this.#serve(id, stream, message.instance, message.target);
-      else stream.destroy();
+    const tunnel: Tunnel = new TunnelSocket<GatewayControl, AgentControl>(ws, gatewayControl);
+    tunnel.on('error', (error) => log.debug({ tunnel: id, message: error.message }, 'a tunnel broke off'));
+    tunnel.once('control', (message: GatewayControl) => {
+      if (message.type === 'open') void this.#serve(id, tunnel, message.instance, message.target);
+      else tunnel.destroy();
     });
   }
 
-  async #serve(id: string, stream: Stream, instanceId: string, target: StreamTarget): Promise<void> {
+  async #serve(id: string, tunnel: Tunnel, instanceId: string, target: TunnelTarget): Promise<void> {
     const { log } = this.#deps;
     const open = this.#open.get(instanceId) ?? 0;
     this.#open.set(instanceId, open + 1);
     try {
-      if (open >= MAX_STREAMS_PER_INSTANCE) throw new Refused('busy', 'too many streams of this instance are open');
+      if (open >= MAX_TUNNELS_PER_INSTANCE) throw new Refused('busy', 'too many tunnels of this instance are open');
       const seen = this.#deps.seen(instanceId);
       const isThere = target.kind === 'logs' ? seen !== null : seen?.running;
       if (!isThere) throw new Refused('not_running', `${instanceId} is not running`);
-      log.debug({ stream: id, instance: instanceId, kind: target.kind }, 'a stream begins');
-      if (target.kind === 'exec') await this.#exec(stream, instanceId, target);
-      else if (target.kind === 'port') await this.#port(stream, instanceId, target.port);
-      else await this.#logs(stream, instanceId, target);
+      log.debug({ tunnel: id, instance: instanceId, kind: target.kind }, 'a tunnel begins');
+      if (target.kind === 'exec') await this.#exec(tunnel, instanceId, target);
+      else if (target.kind === 'port') await this.#port(tunnel, instanceId, target.port);
+      else await this.#logs(tunnel, instanceId, target);
     } catch (error) {
-      if (!stream.destroyed) stream.say({ type: 'refused', ...refusalOf(error as Error) });
-      else log.debug({ stream: id, message: (error as Error).message }, 'a stream failed');
+      if (!tunnel.destroyed) tunnel.sendControl({ type: 'refused', ...refusalOf(error as Error) });
+      else log.debug({ tunnel: id, message: (error as Error).message }, 'a tunnel failed');
     } finally {
       const left = (this.#open.get(instanceId) ?? 1) - 1;
       if (left > 0) this.#open.set(instanceId, left);
@@ -136,32 +136,32 @@ export class AgentStreams {
     }
   }
 
-  async #exec(stream: Stream, instanceId: string, target: ExecTarget): Promise<void> {
+  async #exec(tunnel: Tunnel, instanceId: string, target: ExecTarget): Promise<void> {
     const { terminal, env, command, argv } = target;
     await this.#hungUp;
     const exec = await this.#deps.engine.exec(instanceId, { argv: argv ?? inShell(command), env, terminal });
-    stream.on('control', (message: GatewayControl) => {
+    tunnel.on('control', (message: GatewayControl) => {
       if (message.type === 'resize' && terminal !== null) void resizeSoon(exec, message);
       else if (message.type === 'signal') void signalTo(exec, message.name);
     });
     const gone = new Promise<'gone'>((resolve) => {
-      if (stream.destroyed) resolve('gone');
-      stream.once('close', () => resolve('gone'));
+      if (tunnel.destroyed) resolve('gone');
+      tunnel.once('close', () => resolve('gone'));
     });
-    stream.say({ type: 'opened' });
+    tunnel.sendControl({ type: 'opened' });
     exec.stdin.on('error', () => {});
-    const output = exec.output(stream, stream.stderr).then(
+    const output = exec.output(tunnel, tunnel.stderr).then(
       () => 'done' as const,
       (error: Error) => error,
     );
     // Before anything is typed: what is typed may ask for it.
     if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
-    stream.pipe(exec.stdin);
+    tunnel.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);
     const code = outcome === 'gone' ? null : await exitCodeOf(exec);
     // The engine breaks off too when a command ends without reading its input; then there is a code.
     if (outcome === 'gone' || (outcome !== 'done' && code === null)) {
-      if (outcome !== 'gone') stream.destroy(outcome);
+      if (outcome !== 'gone') tunnel.destroy(outcome);
       await hangUp(exec);
       exec.detach();
       return;
@@ -169,9 +169,9 @@ export class AgentStreams {
     // Docker lets go of a terminal whose input ends, and leaves the command running.
     if (code === null && terminal !== null) await hangUp(exec);
     exec.detach();
-    stream.say({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
-    // The rest of the input is nobody's; the gateway's end of the stream comes behind it.
-    stream.unpipe(exec.stdin).resume();
+    tunnel.sendControl({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
+    // The rest of the input is nobody's; the gateway's end of the tunnel comes behind it.
+    tunnel.unpipe(exec.stdin).resume();
     await gone;
   }
 
@@ -190,32 +190,32 @@ export class AgentStreams {
     }
   }
 
-  async #port(stream: Stream, instanceId: string, port: number): Promise<void> {
+  async #port(tunnel: Tunnel, instanceId: string, port: number): Promise<void> {
     const socket: Socket = await this.#ports.connect(instanceId, port);
-    if (stream.destroyed) return void socket.destroy();
-    stream.say({ type: 'opened' });
-    socket.on('error', () => stream.destroy());
-    socket.once('close', () => stream.end());
-    stream.once('close', () => socket.destroy());
-    stream.pipe(socket).pipe(stream);
-    await new Promise((resolve) => stream.once('close', resolve));
+    if (tunnel.destroyed) return void socket.destroy();
+    tunnel.sendControl({ type: 'opened' });
+    socket.on('error', () => tunnel.destroy());
+    socket.once('close', () => tunnel.end());
+    tunnel.once('close', () => socket.destroy());
+    tunnel.pipe(socket).pipe(tunnel);
+    await new Promise((resolve) => tunnel.once('close', resolve));
   }
 
-  async #logs(stream: Stream, instanceId: string, { tail, since, follow }: LogsTarget): Promise<void> {
+  async #logs(tunnel: Tunnel, instanceId: string, { tail, since, follow }: LogsTarget): Promise<void> {
     const ending = new AbortController();
-    stream.once('close', () => ending.abort());
-    if (stream.destroyed) return;
+    tunnel.once('close', () => ending.abort());
+    if (tunnel.destroyed) return;
     const logs = await this.#deps.engine.logs(instanceId, { tail, since, follow }, ending.signal);
-    stream.say({ type: 'opened' });
-    stream.resume();
-    const [out, err] = [markedLines(stream, 'o'), markedLines(stream, 'e')];
+    tunnel.sendControl({ type: 'opened' });
+    tunnel.resume();
+    const [out, err] = [markedLines(tunnel, 'o'), markedLines(tunnel, 'e')];
     await logs.output(out, err).catch((error) => {
-      if (!ending.signal.aborted) stream.destroy(error as Error);
+      if (!ending.signal.aborted) tunnel.destroy(error as Error);
     });
     // A last line without an end is told too.
     await Promise.all([out, err].map((each) => finished(each.end())));
-    stream.end();
-    await new Promise<void>((resolve) => (stream.destroyed ? resolve() : void stream.once('close', resolve)));
+    tunnel.end();
+    await new Promise<void>((resolve) => (tunnel.destroyed ? resolve() : void tunnel.once('close', resolve)));
   }
 }
 
@@ -248,13 +248,13 @@ async function hangUp(exec: Exec): Promise<void> {
   }
 }
 
-async function signalTo(exec: Exec, name: StreamSignal): Promise<void> {
+async function signalTo(exec: Exec, name: TunnelSignal): Promise<void> {
   const { pid } = await exec.state().catch(() => ({ pid: null }));
   if (pid !== null) signalGroup(pid, name);
 }
 
 /** A command leads its process group. False when it does not yet, or has ended, or this host does not show it. */
-function signalGroup(pid: number, name: StreamSignal): boolean {
+function signalGroup(pid: number, name: TunnelSignal): boolean {
   try {
     return pid > 1 && process.kill(-pid, `SIG${name}`);
   } catch {

@@ -8,7 +8,7 @@ const NETWORK_GROUPS = 4;
  * Stands for one customer of a provider: an IPv4 address, or the network of an IPv6 address, who has 2^64 of them. Undefined
  * when the connection was lost already.
  */
-export function customerOf(address: string | undefined): string {
+export function clientNetworkOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
   const [ip] = address.split('%');
   if (!isIPv6(ip!)) return address;

@@ -1,0 +1,77 @@
+import { performance } from 'node:perf_hooks';
+import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent/protocol.js';
+import type { Notices } from '../../database/notices.js';
+
+/** Machines with wanted tunnels that are remembered at most. */
+const MAX_MACHINES = 20_000;
+/** Longer than the gateway that requests it waits. */
+const KEPT_MS = 11_000;
+
+interface TunnelRequest extends WantedTunnel {
+  untilMs: number;
+}
+
+/**
+ * The tunnels that machines' agents are to dial. Every gateway hears of each by a change notice, and names it once to
+ * the agent that asks there; agents know what they have dialled already. Nothing is written: a tunnel that nobody dials
+ * within seconds is forgotten.
+ */
+export class TunnelRequests {
+  readonly #notices: Notices;
+  readonly #requests = new Map<string, TunnelRequest[]>();
+  /** Told of a machine that has news. */
+  onRequest: (machineId: string) => void = () => {};
+
+  constructor(notices: Notices) {
+    this.#notices = notices;
+    notices.subscribe({
+      onNotice: (notice) => {
+        if (notice.table === 'stream') this.#add(notice.machine, [{ id: notice.id, url: notice.url }]);
+      },
+    });
+  }
+
+  /** Tells every gateway. */
+  publish(machineId: string, { id, url }: WantedTunnel): void {
+    this.#notices.publish([{ table: 'stream', machine: machineId, id, url }]);
+  }
+
+  /** What is wanted of the machine and was not taken here before. */
+  take(machineId: string): WantedTunnel[] {
+    const requests = this.#requests.get(machineId);
+    if (requests === undefined) return [];
+    this.#requests.delete(machineId);
+    const now = performance.now();
+    return requests.filter(({ untilMs }) => untilMs > now).map(({ id, url }) => ({ id, url }));
+  }
+
+  has(machineId: string): boolean {
+    return this.#requests.has(machineId);
+  }
+
+  /** What was taken and did not reach the agent. */
+  giveBack(machineId: string, requests: readonly WantedTunnel[]): void {
+    if (requests.length > 0) this.#add(machineId, requests);
+  }
+
+  #add(machineId: string, added: readonly WantedTunnel[]): void {
+    const requests = this.#requests.get(machineId) ?? [];
+    const untilMs = performance.now() + KEPT_MS;
+    this.#requests.delete(machineId);
+    this.#requests.set(
+      machineId,
+      [...requests, ...added.map((request) => ({ ...request, untilMs }))].slice(-MAX_WANTED_TUNNELS),
+    );
+    this.#forgetOld();
+    this.onRequest(machineId);
+  }
+
+  /** The oldest machines come first. */
+  #forgetOld(): void {
+    const now = performance.now();
+    for (const [machineId, requests] of this.#requests) {
+      if (this.#requests.size <= MAX_MACHINES && requests.at(-1)!.untilMs > now) break;
+      this.#requests.delete(machineId);
+    }
+  }
+}
