@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/agent/protocol|^src/payments/processor|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -29,14 +29,14 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/|^src/agent/protocol|^src/payments/processor',
-      'domain imports rules, the database, the protocol of host agents and the port to payment processors',
+      '^src/(domain|database)/|^src/agent/protocol',
+      'domain imports rules, the database and the protocol of host agents',
     ),
     only(
       'payments-know-rules',
       '^src/payments/',
-      '^src/payments/|^src/domain/rules/',
-      'a payment processor is spoken to in the words of the rules',
+      '^src/payments/|^src/domain/(rules/|top-ups/processor)',
+      'an adapter is the port that the domain asks for, in the words of the rules',
     ),
     area('billing', [], 'the ledger and what reads it'),
     area('accounts', ['billing'], 'who pays, and their keys'),
@@ -44,11 +44,11 @@ module.exports = {
     area('fleet', ['billing'], 'host agents, what ought to run on their machines, and what is given back'),
     area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
     area('market', [], 'prices and where they come from'),
-    area('topups', ['billing'], 'credit paid in cryptocurrency'),
+    area('top-ups', ['billing'], 'credit paid in cryptocurrency'),
     area('web-ports', ['billing', 'instances'], 'who may visit the web ports of instances'),
     area(
       'updates',
-      ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'topups'],
+      ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'top-ups'],
       'what is told as it changes',
     ),
     only('database-knows-itself', '^src/database/', '^src/database/', 'the database layer knows no domain'),

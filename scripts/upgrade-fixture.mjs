@@ -57,8 +57,8 @@ const { readConfig } = await load('config.js');
 const accounts = await load('domain/accounts/accounts.js', 'domain/accounts.js');
 const { createApiKey } = await load('domain/accounts/api-keys.js', 'domain/api-keys.js');
 const { statement } = await load('domain/billing/statement.js', 'domain/statement.js');
-const topUps = await load('domain/topups/create-top-up.js');
-const { bookPayments } = (await load('domain/topups/book-payments.js')) ?? {};
+const topUps = await load('domain/top-ups/create-top-up.js', 'domain/topups/create-top-up.js');
+const { bookPayments } = (await load('domain/top-ups/book-payments.js', 'domain/topups/book-payments.js')) ?? {};
 
 const dataDir = mkdtempSync(join(tmpdir(), 'upgrade-fixture-'));
 const config = { ...readConfig({}), port: 0, sshPort: null, dataDir, seed: 'demo', rateLimitPerMinute: 0 };

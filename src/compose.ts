@@ -21,7 +21,8 @@ import { createDeps, type Deps } from './domain/deps.js';
 import { startFleetWatch } from './domain/fleet/watch.js';
 import { startRecheck } from './domain/market/recheck.js';
 import type { Clock } from './domain/rules/time.js';
-import { startReconciliation } from './domain/topups/reconcile.js';
+import type { PaymentProcessor } from './domain/top-ups/processor.js';
+import { startReconciliation } from './domain/top-ups/reconcile.js';
 import { sendError } from './http/error-envelope.js';
 import { createKeyUses } from './http/key-uses.js';
 import { createMessages } from './http/messages.js';
@@ -35,7 +36,6 @@ import { logRecheck } from './log-recheck.js';
 import type { Metrics } from './metrics/metrics.js';
 import { PACKAGE_ROOT } from './package-root.js';
 import { createProcessor } from './payments/create-processor.js';
-import type { PaymentProcessor } from './payments/processor.js';
 import type { Traces } from './traces/traces.js';
 
 /** The domain on its database, without an HTTP server: all that operator commands need. */

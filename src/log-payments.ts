@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { formatUsd } from './domain/rules/money.js';
-import type { PaymentEvent } from './domain/topups/book-payments.js';
-import type { PaymentProcessor } from './payments/processor.js';
+import type { PaymentEvent } from './domain/top-ups/book-payments.js';
+import type { PaymentProcessor } from './domain/top-ups/processor.js';
 
 /** A line in the log for whatever becomes of a payment; the operator has to look at those that warn. */
 export function logPayment(log: Logger): (event: PaymentEvent) => void {

@@ -5,7 +5,7 @@ import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
 import type { Instant } from '../domain/rules/time.js';
 import { instantOf } from '../domain/rules/time.js';
 import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
-import { type AsideCallback, listAside, removeAside } from '../domain/topups/callbacks.js';
+import { type AsideCallback, listAside, removeAside } from '../domain/top-ups/callbacks.js';
 import {
   bookedLines,
   creditPayment,
@@ -14,8 +14,8 @@ import {
   refundTopUp,
   refusePayment,
   showTopUp,
-} from '../domain/topups/operator.js';
-import type { PaidTopUp } from '../domain/topups/top-up-rows.js';
+} from '../domain/top-ups/operator.js';
+import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 

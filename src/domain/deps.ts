@@ -1,5 +1,4 @@
 import type { Database } from '../database/database.js';
-import type { PaymentProcessor } from '../payments/processor.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { type DomainEvents, NO_EVENTS } from './events.js';
@@ -12,6 +11,7 @@ import type { OpenLogs } from './log-source.js';
 import type { PriceSheet } from './market/price-sheet.js';
 import type { Offer } from './rules/offer.js';
 import type { Clock } from './rules/time.js';
+import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { Visits } from './web-ports/visits.js';
 

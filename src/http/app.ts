@@ -4,7 +4,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
-import type { PaymentEvent } from '../domain/topups/book-payments.js';
+import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';

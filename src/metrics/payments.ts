@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 import { MICRO_PER_USD } from '../domain/rules/money.js';
-import type { PaymentEvent } from '../domain/topups/book-payments.js';
+import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 
 export interface PaymentCounts {
   event(event: PaymentEvent): void;

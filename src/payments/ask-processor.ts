@@ -1,4 +1,4 @@
-import { ProcessorUnavailable } from './processor.js';
+import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
 
 /** Of one request, until its answer is read. */
 const PROCESSOR_TIMEOUT_MS = 5_000;

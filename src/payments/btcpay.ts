@@ -1,15 +1,15 @@
 import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domain/rules/decimal.js';
 import { formatUsd } from '../domain/rules/money.js';
+import type { ReportedPayment } from '../domain/rules/top-up.js';
 import type { AssetCode, Confirmations } from '../domain/rules/top-up-assets.js';
-import { createAsk, type MoreHeaders } from './ask-processor.js';
 import {
   type CallbackHeaders,
   type PaymentProcessor,
   ProcessorRefusal,
   ProcessorUnavailable,
-  type ReportedPayment,
   type VerifiedCallback,
-} from './processor.js';
+} from '../domain/top-ups/processor.js';
+import { createAsk, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { isSignedBy } from './signature.js';
 

@@ -1,8 +1,8 @@
 import { isDecimal, microOf, tidyDecimal } from '../domain/rules/decimal.js';
 import { formatUsd } from '../domain/rules/money.js';
 import type { Instant } from '../domain/rules/time.js';
+import type { ReportedPayment } from '../domain/rules/top-up.js';
 import type { AssetCode } from '../domain/rules/top-up-assets.js';
-import { createAsk, type MoreHeaders } from './ask-processor.js';
 import {
   type CallbackHeaders,
   type InvoiceOf,
@@ -10,9 +10,9 @@ import {
   type PaymentProcessor,
   ProcessorRefusal,
   ProcessorUnavailable,
-  type ReportedPayment,
   type VerifiedCallback,
-} from './processor.js';
+} from '../domain/top-ups/processor.js';
+import { createAsk, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { isSignedBy } from './signature.js';
 

@@ -1,7 +1,7 @@
 import { type AccountState, accountState } from '../domain/accounts/accounts.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
-import { topUpsUnderWay } from '../domain/topups/top-ups.js';
+import { topUpsUnderWay } from '../domain/top-ups/top-ups.js';
 import { type AccountChange, accountChanges } from '../domain/updates/change-streams.js';
 import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';
 import { builder, NEEDS_KEY } from './builder.js';

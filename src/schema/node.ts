@@ -2,7 +2,7 @@ import { accountState } from '../domain/accounts/accounts.js';
 import { findApiKey } from '../domain/accounts/api-keys.js';
 import { findInstance } from '../domain/instances/instances.js';
 import { findGpuModel, findRegion, findTemplate } from '../domain/inventory/catalogue.js';
-import { findTopUp } from '../domain/topups/top-ups.js';
+import { findTopUp } from '../domain/top-ups/top-ups.js';
 import { builder, COUNTS_WITH_KEY } from './builder.js';
 import { accountOf, type GatewayContext } from './context.js';
 

@@ -9,9 +9,9 @@ import { DomainError } from '../../src/domain/rules/errors.js';
 import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
 import { instantOf } from '../../src/domain/rules/time.js';
 import type { TopUp } from '../../src/domain/rules/top-up.js';
-import { bookPayments } from '../../src/domain/topups/book-payments.js';
-import { createTopUp } from '../../src/domain/topups/create-top-up.js';
-import type { PaymentProcessor } from '../../src/payments/processor.js';
+import { bookPayments } from '../../src/domain/top-ups/book-payments.js';
+import { createTopUp } from '../../src/domain/top-ups/create-top-up.js';
+import type { PaymentProcessor } from '../../src/domain/top-ups/processor.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 import { isRunning, NaiveModel } from './naive-model.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PaymentEvent } from '../../src/domain/topups/book-payments.js';
-import { reconcile } from '../../src/domain/topups/reconcile.js';
+import type { PaymentEvent } from '../../src/domain/top-ups/book-payments.js';
+import { reconcile } from '../../src/domain/top-ups/reconcile.js';
 import { type Renter, startGateway, type TestGateway } from '../support/gateway.js';
 import { STORE, TestBtcpay } from './support/btcpay.js';
 import { read, topUp } from './support/shop.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
-import { listAside } from '../../src/domain/topups/callbacks.js';
-import { reconcile } from '../../src/domain/topups/reconcile.js';
+import { listAside } from '../../src/domain/top-ups/callbacks.js';
+import { reconcile } from '../../src/domain/top-ups/reconcile.js';
 import type { Renter } from '../support/gateway.js';
 import { signature } from './support/shkeeper.js';
 import { KEY, openShop, read, type Shop, topUp } from './support/shop.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
-import { bookedLines, refundTopUp, refusePayment } from '../../src/domain/topups/operator.js';
-import { reconcile } from '../../src/domain/topups/reconcile.js';
+import { bookedLines, refundTopUp, refusePayment } from '../../src/domain/top-ups/operator.js';
+import { reconcile } from '../../src/domain/top-ups/reconcile.js';
 import { LitecoinChain, litecoind } from './support/litecoin.js';
 import { openShop, read, topUp } from './support/shop.js';
 

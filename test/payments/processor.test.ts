@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createTopUp } from '../../src/domain/topups/create-top-up.js';
-import { reconcile } from '../../src/domain/topups/reconcile.js';
+import { createTopUp } from '../../src/domain/top-ups/create-top-up.js';
+import { reconcile } from '../../src/domain/top-ups/reconcile.js';
 import { startGateway } from '../support/gateway.js';
 import { openShop, read, type Shop, topUp } from './support/shop.js';
 

@@ -3,7 +3,7 @@ import {
   judge,
   NOT_ASKED_YET,
   type Payment,
-  type Report,
+  type ReportedPayment,
   type TopUp,
   topUpState,
 } from '../../src/domain/rules/top-up.js';
@@ -24,7 +24,7 @@ const TOP_UP: TopUp = {
   expiresAt: 1_000n,
 };
 
-const REPORT: Report = {
+const REPORT: ReportedPayment = {
   transaction: 'tx-1',
   asset: 'LTC',
   address: 'address-1',
@@ -47,13 +47,13 @@ const PAYMENT: Payment = {
   reason: null,
 };
 
-function judged(asked: Report | null | undefined, { unasked = 0n, usd = REPORT.usd } = {}) {
+function judged(asked: ReportedPayment | null | undefined, { unasked = 0n, usd = REPORT.usd } = {}) {
   const judgement = { unaskedMicro: unasked, askAboveMicro: 500n * USD, asked, now: 20n };
   return judge(TOP_UP, undefined, { ...REPORT, usd }, judgement);
 }
 
 describe('a payment above the setting', () => {
-  it.each<[string, Report]>([
+  it.each<[string, ReportedPayment]>([
     ['the same', REPORT],
     ['more, with its own fee', { ...REPORT, usd: 606n * USD }],
     ['that a block holds it', { ...REPORT, status: 'pending', confirmations: 1 }],
@@ -67,7 +67,7 @@ describe('a payment above the setting', () => {
     });
   });
 
-  it.each<[string, Report | null]>([
+  it.each<[string, ReportedPayment | null]>([
     ['that it knows of none', null],
     ['a cent less', { ...REPORT, usd: 600n * USD - 10_000n }],
     ['no worth', { ...REPORT, usd: null }],

@@ -74,14 +74,19 @@ export const UNASKED_SECONDS = 86_400n;
 /** Within one per cent of what was asked it is paid: wallets round, and processors convert back and forth. */
 const TOLERANCE = 100n;
 
-/** What the processor tells of one transaction (src/payments/processor.ts). */
-export interface Report {
+/** One transaction that pays an invoice, as the processor tells it. */
+export interface ReportedPayment {
   transaction: string;
+  /** OTHER: a coin or network that the gateway doesn't know. */
   asset: AssetCode | 'OTHER';
   address: string | null;
+  /** Coins that arrived, as decimal text. */
   coins: string;
+  /** What they are worth by the processor's rate, rounded down once; null where it doesn't say. */
   usd: Micro | null;
+  /** Confirmations that it has at least. */
   confirmations: number;
+  /** `final`: by the processor's own count it won't be taken back. `gone`: it no longer pays the invoice. */
   status: 'pending' | 'final' | 'gone';
 }
 
@@ -91,14 +96,19 @@ export interface Judgement {
   /** From which sum on the processor is asked back. */
   askAboveMicro: Micro;
   /** What the processor said of this transaction, asked just now; undefined: it was not asked. Null: it knows of none. */
-  asked: Report | null | undefined;
+  asked: ReportedPayment | null | undefined;
   now: Instant;
 }
 
 export const NOT_ASKED_YET = 'the processor is yet to be asked back';
 
 /** What a report makes of a payment; null when nothing changes. `known` is what was stored of it before. */
-export function judge(topUp: TopUp, known: Payment | undefined, report: Report, judgement: Judgement): Payment | null {
+export function judge(
+  topUp: TopUp,
+  known: Payment | undefined,
+  report: ReportedPayment,
+  judgement: Judgement,
+): Payment | null {
   if (known !== undefined && isOver(known)) return null;
   if (known?.state === 'QUARANTINED' && known.reason !== NOT_ASKED_YET) return null;
   const payment: Payment = {
@@ -120,7 +130,7 @@ function judgeState(
   topUp: TopUp,
   known: Payment | undefined,
   payment: Payment,
-  report: Report,
+  report: ReportedPayment,
   judgement: Judgement,
 ): Payment {
   if (report.status === 'gone') return { ...payment, state: 'GONE', reason: 'the processor takes it back' };
@@ -142,7 +152,7 @@ function judgeState(
 }
 
 /** Asked back, a processor may say more than is credited: its own fee is in it. */
-function confirms(asked: Report, payment: Payment, topUp: TopUp): boolean {
+function confirms(asked: ReportedPayment, payment: Payment, topUp: TopUp): boolean {
   const isMined = asked.status === 'final' || (asked.status === 'pending' && asked.confirmations > 0);
   const isHere = asked.asset === topUp.asset && (asked.address === null || asked.address === topUp.address);
   return isMined && isHere && asked.coins === payment.coins && asked.usd !== null && asked.usd >= payment.usdMicro!;

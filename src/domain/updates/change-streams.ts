@@ -16,8 +16,8 @@ import { balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import type { Account } from '../rules/lifecycle.js';
 import { latest } from '../rules/time.js';
-import type { PaidTopUp } from '../topups/top-up-rows.js';
-import { findTopUp, listTopUps } from '../topups/top-ups.js';
+import type { PaidTopUp } from '../top-ups/top-up-rows.js';
+import { findTopUp, listTopUps } from '../top-ups/top-ups.js';
 import type { Changes, Stream, Subscriber, Topic, Visitor } from './subscriptions.js';
 
 /** The pause between two reads of a stream while the database is unavailable. */

@@ -2,8 +2,8 @@ import express, { type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Deps } from '../../domain/deps.js';
 import { DomainError } from '../../domain/rules/errors.js';
-import type { PaymentEvent } from '../../domain/topups/book-payments.js';
-import { receiveCallback } from '../../domain/topups/callbacks.js';
+import type { PaymentEvent } from '../../domain/top-ups/book-payments.js';
+import { receiveCallback } from '../../domain/top-ups/callbacks.js';
 
 /** A callback that lists a hundred transactions is smaller. */
 const BODY_LIMIT = '64kb';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type CallbackHeaders, ProcessorUnavailable } from '../../payments/processor.js';
 import type { Deps } from '../deps.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { bookPayments, type PaymentEvent } from './book-payments.js';
+import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
 /** Kept aside at once. Beyond it a callback is answered with 503, so that the processor keeps it and sends it again. */

@@ -1,4 +1,3 @@
-import { ProcessorUnavailable } from '../../payments/processor.js';
 import { type Write, write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { rateOf } from '../rules/decimal.js';
@@ -12,10 +11,11 @@ import {
   NOT_ASKED_YET,
   type Payment,
   type PaymentState,
-  type Report,
+  type ReportedPayment,
   type TopUp,
 } from '../rules/top-up.js';
 import { ASSETS } from '../rules/top-up-assets.js';
+import { ProcessorUnavailable } from './processor.js';
 import { paymentsOf, savePayment, unaskedMicro } from './top-up-rows.js';
 
 /** What became of one payment, for the operator's log. */
@@ -38,8 +38,8 @@ export interface PaymentEvent {
 export async function bookPayments(
   deps: Deps,
   topUp: TopUp,
-  reports: readonly Report[],
-  asked?: readonly Report[],
+  reports: readonly ReportedPayment[],
+  asked?: readonly ReportedPayment[],
 ): Promise<PaymentEvent[]> {
   const preview = judgeAll(deps, topUp, reports, {
     payments: await paymentsOf(deps.db.pool, topUp.id),
@@ -70,11 +70,11 @@ export async function bookPayments(
 interface Before {
   payments: readonly Payment[];
   unasked: Micro;
-  asked: readonly Report[] | undefined;
+  asked: readonly ReportedPayment[] | undefined;
   now: Instant;
 }
 
-function judgeAll(deps: Deps, topUp: TopUp, reports: readonly Report[], before: Before) {
+function judgeAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[], before: Before) {
   const known = new Map(before.payments.map((payment) => [keyOf(payment), payment]));
   const changed: Payment[] = [];
   const lost: PaymentEvent[] = [];
@@ -99,7 +99,7 @@ function judgeAll(deps: Deps, topUp: TopUp, reports: readonly Report[], before: 
 }
 
 /** Undefined while the processor is away: the payment is kept aside, and the sweep asks again. */
-async function askBack({ payments: processor }: Deps, topUp: TopUp): Promise<Report[] | undefined> {
+async function askBack({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
   try {
     return await processor!.read(topUp);
   } catch (error) {
@@ -155,7 +155,7 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
 }
 
 /** What is stored of a payment that waits for the processor to be asked back, as it was reported. */
-export function storedReport(topUp: TopUp, payment: Payment): Report | null {
+export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
   if (isOver(payment) || payment.reason !== NOT_ASKED_YET) return null;
   const { transaction, asset, coins, usdMicro, confirmations } = payment;
   return { transaction, asset, address: topUp.address, coins, usd: usdMicro, confirmations, status: 'final' };

@@ -1,5 +1,4 @@
 import { inTransaction } from '../../database/transaction.js';
-import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from '../../payments/processor.js';
 import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
@@ -9,6 +8,7 @@ import { DomainError } from '../rules/errors.js';
 import type { Micro } from '../rules/money.js';
 import { HOLDS_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
 import { ASSET_CODES, type AssetCode, assetNamed } from '../rules/top-up-assets.js';
+import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from './processor.js';
 import type { PaidTopUp } from './top-up-rows.js';
 import { insertTopUp } from './top-up-rows.js';
 import { countWaiting, findTopUp } from './top-ups.js';

@@ -1,6 +1,7 @@
-import type { Micro } from '../domain/rules/money.js';
-import type { Instant } from '../domain/rules/time.js';
-import type { AssetCode } from '../domain/rules/top-up-assets.js';
+import type { Micro } from '../rules/money.js';
+import type { Instant } from '../rules/time.js';
+import type { ReportedPayment } from '../rules/top-up.js';
+import type { AssetCode } from '../rules/top-up-assets.js';
 
 /**
  * What the gateway asks of a payment processor. Wallets, chains and rates are the processor's work; the gateway keeps
@@ -38,22 +39,6 @@ export interface InvoiceOf {
   id: string;
   asset: AssetCode;
   invoice: string;
-}
-
-/** One transaction that pays an invoice, as the processor tells it. */
-export interface ReportedPayment {
-  transaction: string;
-  /** OTHER: a coin or network that the gateway doesn't know. */
-  asset: AssetCode | 'OTHER';
-  address: string | null;
-  /** Coins that arrived, as decimal text. */
-  coins: string;
-  /** What they are worth by the processor's rate, rounded down once; null where it doesn't say. */
-  usd: Micro | null;
-  /** Confirmations that it has at least. */
-  confirmations: number;
-  /** `final`: by the processor's own count it won't be taken back. `gone`: it no longer pays the invoice. */
-  status: 'pending' | 'final' | 'gone';
 }
 
 export type VerifiedCallback =
