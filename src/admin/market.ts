@@ -107,8 +107,8 @@ function show(plan: MarketPlan, { json }: Options): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function more(count: number, told: number): string[] {
-  return count > told ? [`  and ${count - told} more`] : [];
+function more(count: number, shown: number): string[] {
+  return count > shown ? [`  and ${count - shown} more`] : [];
 }
 
 function isGainOrLoss({ oldMedianMicro, medianMicro }: ModelPlan): boolean {

@@ -51,7 +51,7 @@ export class Agent {
   #call = new AbortController();
   #progressDue = false;
   #lastContact: number;
-  #saidOfGateway = '';
+  #reportedProblem = '';
 
   constructor(private readonly deps: AgentDeps) {
     this.#reconciler = new Reconciler({ ...deps, changed: (kind) => this.#changed(kind) });
@@ -64,7 +64,7 @@ export class Agent {
   /** Runs until `end`. */
   async run(): Promise<void> {
     const watching = this.#reconciler.run();
-    this.#judgeCutOff();
+    this.#checkCutOff();
     // What is wanted is asked first, so that the first report says what becomes of it.
     await this.#askOnce(0);
     await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact()]);
@@ -119,7 +119,7 @@ export class Agent {
       return known ? 'nothing new' : 'new';
     } catch (error) {
       if (stale.aborted) return 'stale';
-      this.#say(error as Error);
+      this.#reportProblem(error as Error);
       return error as Error;
     }
   }
@@ -142,7 +142,7 @@ export class Agent {
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;
-        this.#say(error as Error);
+        this.#reportProblem(error as Error);
         faults += 1;
         await this.#pause(error as Error, faults);
         continue;
@@ -165,11 +165,11 @@ export class Agent {
   async #watchContact(): Promise<void> {
     while (!this.#ended) {
       await this.deps.clock.sleep(1_000, this.#ending.signal);
-      this.#judgeCutOff();
+      this.#checkCutOff();
     }
   }
 
-  #judgeCutOff(): void {
+  #checkCutOff(): void {
     const silence = this.deps.clock.now() - this.#lastContact;
     if (silence < this.deps.cutOffSeconds * 1_000 || this.#reconciler.isCutOff) return;
     this.deps.log.warn({ seconds: Math.floor(silence / 1_000) }, 'the gateway is out of reach: what runs is stopped');
@@ -180,16 +180,16 @@ export class Agent {
   #reached(): void {
     this.#lastContact = this.deps.clock.now();
     this.deps.lastContact.write(this.#lastContact);
-    if (this.#saidOfGateway === '') return;
-    this.#saidOfGateway = '';
+    if (this.#reportedProblem === '') return;
+    this.#reportedProblem = '';
     this.deps.log.info('the gateway answers');
   }
 
   /** Once for each kind of fault in a row: a gateway that is away for a day must not fill the log. */
-  #say(error: Error): void {
+  #reportProblem(error: Error): void {
     const kind = error instanceof GatewayFault ? error.kind : 'failed';
-    if (this.#saidOfGateway === kind) return;
-    this.#saidOfGateway = kind;
+    if (this.#reportedProblem === kind) return;
+    this.#reportedProblem = kind;
     const advice =
       kind === 'revoked' ? 'the gateway does not know this machine’s token: join again' : 'no answer of use';
     this.deps.log.warn({ message: error.message, kind }, advice);

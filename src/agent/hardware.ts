@@ -10,7 +10,7 @@ const BYTES_PER_GB = 1_073_741_824;
 const DISK_SHARE_PERCENT = 80;
 
 /** GPUs that are pretended, to try the service without any. */
-export interface PretendedGpus {
+export interface SimulatedGpus {
   count: number;
   name: string;
   vramMb: number;
@@ -21,11 +21,11 @@ export async function findHardware(
   dataDir: string,
   engine: EngineInfo,
   disks: Disks,
-  pretended: PretendedGpus | null,
+  pretended: SimulatedGpus | null,
   name: string = hostname(),
 ): Promise<Hardware> {
   const found =
-    pretended === null ? await findGpus() : { ...pretendGpus(pretended), driver: null, cudaMax: null, nvlink: false };
+    pretended === null ? await findGpus() : { ...simulatedGpus(pretended), driver: null, cudaMax: null, nvlink: false };
   const processors = cpus();
   return {
     hostname: name,
@@ -40,7 +40,7 @@ export async function findHardware(
   };
 }
 
-export function pretendGpus({ count, name, vramMb }: PretendedGpus): Pick<Hardware, 'gpus'> {
+export function simulatedGpus({ count, name, vramMb }: SimulatedGpus): Pick<Hardware, 'gpus'> {
   const gpus = Array.from({ length: count }, (_, index) => ({
     index,
     uuid: `GPU-pretended-${index}`,

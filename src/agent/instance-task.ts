@@ -25,7 +25,7 @@ export interface TaskContext {
   pulling<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   changed(kind: 'phase' | 'progress'): void;
   /** The task is done for now, and something is not as it was: others may be waiting for that. */
-  settled(): void;
+  phaseChanged(): void;
   trouble(instanceId: string, message: string): void;
 }
 
@@ -157,7 +157,7 @@ export class InstanceTask {
       }
     }
     this.#busy = false;
-    if (this.#observed.phase !== phase) this.context.settled();
+    if (this.#observed.phase !== phase) this.context.phaseChanged();
   }
 
   async #recover(error: Error, signal: AbortSignal): Promise<void> {

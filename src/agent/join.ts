@@ -1,7 +1,7 @@
 import { probeDisks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway } from './gateway.js';
-import { findHardware, type PretendedGpus } from './hardware.js';
+import { findHardware, type SimulatedGpus } from './hardware.js';
 import { type JoinedMachine, MachineFile } from './machine-file.js';
 import { AGENT_PROTOCOL, type Hardware } from './protocol.js';
 import { type AgentSettings, UsageError } from './settings.js';
@@ -11,7 +11,7 @@ export interface JoinOptions {
   code: string;
   name?: string;
   /** Null: the real ones. */
-  pretended: PretendedGpus | null;
+  pretended: SimulatedGpus | null;
 }
 
 /** Tells the gateway what the host has, and keeps the token it gets. The code is used up by this. */

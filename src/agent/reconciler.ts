@@ -221,7 +221,7 @@ export class Reconciler {
       obstacle: (desired) => this.#obstacle(desired),
       starting: (job, signal) => this.#starts.run(job, signal),
       pulling: (job, signal) => this.#pulls.run(job, signal),
-      settled: () => this.#wakeWaiting(id),
+      phaseChanged: () => this.#wakeWaiting(id),
       trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'not done'),
     });
     this.#tasks.set(id, task);
@@ -230,9 +230,9 @@ export class Reconciler {
     return task;
   }
 
-  #wakeWaiting(settled: string): void {
+  #wakeWaiting(changedId: string): void {
     for (const task of this.#tasks.values()) {
-      if (task.id !== settled && task.want === 'running' && task.observed.phase === 'WAITING') task.wake();
+      if (task.id !== changedId && task.want === 'running' && task.observed.phase === 'WAITING') task.wake();
     }
   }
 

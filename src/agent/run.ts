@@ -9,7 +9,7 @@ import { NoEngine, openEngine } from './engine/open-engine.js';
 import { Gateway } from './gateway.js';
 import { openGpuAccess } from './gpus/gpu-access.js';
 import { findGpus } from './gpus/nvidia-smi.js';
-import { pretendGpus } from './hardware.js';
+import { simulatedGpus } from './hardware.js';
 import { MachineFile } from './machine-file.js';
 import { type AgentSettings, UsageError } from './settings.js';
 
@@ -32,7 +32,7 @@ export async function run(settings: AgentSettings): Promise<void> {
   const { machineId, gateway, token, pretended, diskLimit } = machine;
   const log = openLog(settings);
   const engine = await waitForEngine(settings, log);
-  const { gpus } = pretended === null ? await findGpus() : pretendGpus(pretended);
+  const { gpus } = pretended === null ? await findGpus() : simulatedGpus(pretended);
   const agent = new Agent({
     gateway: new Gateway(gateway, token),
     engine,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { PACKAGE_ROOT } from '../package-root.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway, GatewayFault } from './gateway.js';
-import type { PretendedGpus } from './hardware.js';
+import type { SimulatedGpus } from './hardware.js';
 import { gatewayUrl, join } from './join.js';
 import { type JoinedMachine, MachineFile } from './machine-file.js';
 import { run } from './run.js';
@@ -24,7 +24,7 @@ export async function tryOut(
   settings: AgentSettings,
   engine: Engine,
   url: string,
-  pretended: PretendedGpus,
+  pretended: SimulatedGpus,
 ): Promise<void> {
   const gateway = gatewayUrl(url);
   const dir = { ...settings, dataDir: joinPath(settings.dataDir, 'try') };
@@ -36,7 +36,7 @@ export async function tryOut(
 async function stillJoined(
   settings: AgentSettings,
   gateway: string,
-  pretended: PretendedGpus,
+  pretended: SimulatedGpus,
 ): Promise<JoinedMachine | null> {
   const machine = new MachineFile(settings.dataDir).read();
   if (machine?.gateway !== gateway || JSON.stringify(machine.pretended) !== JSON.stringify(pretended)) return null;
@@ -50,7 +50,7 @@ async function stillJoined(
   }
 }
 
-async function joinAnew(settings: AgentSettings, engine: Engine, url: string, pretended: PretendedGpus) {
+async function joinAnew(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
   const { code } = await enroll();
   rmSync(new MachineFile(settings.dataDir).path, { force: true });
   return (await join(settings, engine, { url, code, pretended })).machine;

@@ -70,8 +70,8 @@ function dataOf<Data>(url: string, response: Response, text: string): Data {
   const code = error?.extensions?.code ?? answer?.error?.code;
   if (code !== undefined) throw new GpuRefusal(code, error?.message ?? answer?.error?.message ?? code, details);
   if (answer?.data != null && error === undefined) return answer.data as Data;
-  const said = error?.message ?? `HTTP ${response.status}`;
-  throw new GpuConnectionError('bad_answer', `${url} does not answer as the service does: ${said}`, details);
+  const detail = error?.message ?? `HTTP ${response.status}`;
+  throw new GpuConnectionError('bad_answer', `${url} does not answer as the service does: ${detail}`, details);
 }
 
 interface Answer {

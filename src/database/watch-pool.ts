@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 import type pg from 'pg';
 
-/** A query whose text holds values. Nothing but `told` may be shown of it. */
+/** A query whose text holds values. Nothing but `textWithoutValues` may be shown of it. */
 export interface ValuedQuery extends pg.QueryConfig {
   /** Its statements with parameters instead of values. */
   textWithoutValues(): string;
@@ -13,15 +13,15 @@ export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
   const connect = pool.connect.bind(pool) as Connect;
   const watched: Connect = (callback) => {
     const askedAt = performance.now();
-    const told = () => waited(performance.now() - askedAt);
+    const report = () => waited(performance.now() - askedAt);
     if (callback !== undefined) {
       return connect((...given) => {
-        told();
+        report();
         callback(...given);
       });
     }
     const client = connect()!;
-    client.then(told, told);
+    client.then(report, report);
     return client;
   };
   pool.connect = watched as pg.Pool['connect'];

@@ -51,14 +51,14 @@ export function describeFault(error: unknown): Fault {
 
 /** Faults of the gateway itself each time; why the database can't serve once in ten seconds. */
 export function createFaultLog(log: Logger, where = ''): LogFault {
-  const toldAtMs = new Map<string, number>();
+  const loggedAtMs = new Map<string, number>();
   return ({ unexpected, outage }, error, details) => {
     if (unexpected) log.error({ err: error, ...details }, `unexpected error${where}`);
     if (outage === undefined) return;
     const now = performance.now();
-    if (now - (toldAtMs.get(outage) ?? Number.NEGATIVE_INFINITY) < OUTAGE_AGAIN_MS) return;
-    if (toldAtMs.size >= MAX_OUTAGES) toldAtMs.clear();
-    toldAtMs.set(outage, now);
+    if (now - (loggedAtMs.get(outage) ?? Number.NEGATIVE_INFINITY) < OUTAGE_AGAIN_MS) return;
+    if (loggedAtMs.size >= MAX_OUTAGES) loggedAtMs.clear();
+    loggedAtMs.set(outage, now);
     log.warn({ reason: outage }, 'the database can not serve');
   };
 }

@@ -30,7 +30,7 @@ export interface RequestState {
   /** Worth a line in the log only when it fails. */
   isRoutine: boolean;
   /** Its body may take longer to arrive than requests to the gateway itself. */
-  mayLast: boolean;
+  isLongLived: boolean;
 }
 
 export interface RunOperation {
@@ -67,7 +67,7 @@ export function createRequestState(id: string): RequestState {
     traceId: null,
     ticket: null,
     isRoutine: false,
-    mayLast: false,
+    isLongLived: false,
   };
 }
 

@@ -85,7 +85,7 @@ export function createHttpServer(
     const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     // Node tells of it once.
-    else if (isPending && response.req.state?.mayLast && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
+    else if (isPending && response.req.state?.isLongLived && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
     // A complete request came before: it runs, and the refusal must not be taken for its answer.
     else if (isPending && response.req.complete) response.once('finish', refuse);
     else if (isPending && response.headersSent) socket.destroy();

@@ -2,7 +2,7 @@ import { formatPrismaCursor, prismaConnectionHelpers, queryFromInfo } from '@pot
 import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
 import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
-import { instanceHistory, MOST_LOOKED_THROUGH } from '../domain/instances/instance-history.js';
+import { instanceHistory, MAX_ROWS_SCANNED } from '../domain/instances/instance-history.js';
 import {
   act,
   activeInstances,
@@ -271,12 +271,12 @@ builder.queryFields((t) => ({
       type: InstanceType,
       ...NEEDS_KEY,
       nullable: true,
-      description: `Every instance of the account, destroyed ones included, newest first. With a filter a page looks through ${MOST_LOOKED_THROUGH} instances at most: it may hold fewer entries than asked for, or none, though hasNextPage is true; endCursor then leads on. Needs an API key.`,
+      description: `Every instance of the account, destroyed ones included, newest first. With a filter a page looks through ${MAX_ROWS_SCANNED} instances at most: it may hold fewer entries than asked for, or none, though hasNextPage is true; endCursor then leads on. Needs an API key.`,
       args: { filter: t.arg({ type: InstanceFilterInput, description: 'Which instances; by default all.' }) },
       resolve: async (_root, { filter, ...args }, context, info) => {
         const accountId = accountOf(context);
         const { take, cursor } = historyPages.getQuery(args, context, () => true);
-        const { instances, lookedTo } = await instanceHistory(
+        const { instances, scannedTo } = await instanceHistory(
           context.deps,
           accountId,
           {
@@ -287,8 +287,8 @@ builder.queryFields((t) => ({
           filter,
         );
         const page = historyPages.resolve(instances, args, context, undefined);
-        if (lookedTo === null) return page;
-        const edge = formatPrismaCursor({ accountId, sequence: lookedTo }, ['accountId', 'sequence']);
+        if (scannedTo === null) return page;
+        const edge = formatPrismaCursor({ accountId, sequence: scannedTo }, ['accountId', 'sequence']);
         return { ...page, pageInfo: cutShort(page.pageInfo, { edge, isBackwards: take! < 0 }) };
       },
     },

@@ -6,7 +6,7 @@ import { openDisks } from '../../src/agent/disks.js';
 import { openEngine } from '../../src/agent/engine/open-engine.js';
 import { Gateway } from '../../src/agent/gateway.js';
 import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
-import { pretendGpus } from '../../src/agent/hardware.js';
+import { simulatedGpus } from '../../src/agent/hardware.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
 import { startEngine, type TestEngine, whyNot } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
@@ -93,7 +93,11 @@ describe('a gateway that misbehaves', () => {
       gateway: new Gateway(gateway.url, TOKEN),
       engine: opened,
       disks: openDisks(host.dataDir, 'none'),
-      gpus: await openGpuAccess({ ...pretendGpus({ count: 1, name: 'GPU', vramMb: 1 }), pretended: true }, opened, log),
+      gpus: await openGpuAccess(
+        { ...simulatedGpus({ count: 1, name: 'GPU', vramMb: 1 }), pretended: true },
+        opened,
+        log,
+      ),
       clock,
       log,
       machineId: MACHINE,

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { enrol, revokeHost } from '../../src/domain/fleet/enrolment.js';
-import { markAway } from '../../src/domain/fleet/heartbeats.js';
+import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
 import { hardware, seen } from '../support/agent.js';
 import { createTestDatabase } from '../support/database.js';
 import { heardByAll, type Service, startService } from '../support/service.js';
@@ -183,7 +183,7 @@ describe('over HTTP', () => {
     // The machines of other tests are away by now: one that leaves the offers is told of, rightly. What was heard of them is written.
     for (const { deps } of [first, second]) await deps.fleet.heartbeats.flush();
     for (const { clock } of [first, second]) clock.advance(100);
-    await markAway(first.deps.db, first.clock.now());
+    await markUnreachable(first.deps.db, first.clock.now());
     await report();
     await first.deps.fleet.heartbeats.flush();
     await heardByAll([first, second]);

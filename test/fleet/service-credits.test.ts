@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
-import { markAway } from '../../src/domain/fleet/heartbeats.js';
+import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
 import { settleService } from '../../src/domain/fleet/service-credits.js';
 import { seen } from '../support/agent.js';
 import { createTestDatabase } from '../support/database.js';
@@ -40,7 +40,7 @@ describe('two gateways', () => {
       }
       await first.deps.fleet.heartbeats.flush();
       for (const { clock } of gateways) clock.advance(500);
-      await Promise.all(gateways.map(({ deps }) => markAway(deps.db, deps.clock.now())));
+      await Promise.all(gateways.map(({ deps }) => markUnreachable(deps.db, deps.clock.now())));
       await heardByAll(gateways);
 
       // While a third holds the account, both find the same outages and wait to book them.

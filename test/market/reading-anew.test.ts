@@ -14,13 +14,13 @@ let releaseHeld = () => {};
 beforeAll(async () => {
   service = await startService();
   await addMachines('m-many', MANY);
-  await service.deps.inventory.settled();
+  await service.deps.inventory.readInFull();
 });
 afterAll(() => service?.close());
 afterEach(async () => {
   releaseHeld();
   vi.restoreAllMocks();
-  await service.deps.inventory.settled();
+  await service.deps.inventory.readInFull();
 });
 
 /** By one statement, as an import does. */
@@ -132,11 +132,11 @@ describe('while all machines are read anew', () => {
     for (let time = 0; time < 3; time += 1) await offers();
     expect((await offers()).length).toBe(100);
     release();
-    await service.deps.inventory.settled();
+    await service.deps.inventory.readInFull();
     expect(await offers()).toEqual([]);
     expect(names.filter((name) => name === 'offered-page').length).toBeGreaterThan(3);
     await service.sql(`update machine set reliability = 0.9, state = 'LISTED' where gpu = $1`, [GPU]);
-    await service.deps.inventory.settled();
+    await service.deps.inventory.readInFull();
     expect(await isOffered(id)).toBe(true);
   });
 
@@ -149,7 +149,7 @@ describe('while all machines are read anew', () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: id });
     expect(await isOffered(id)).toBe(false);
     release();
-    await service.deps.inventory.settled();
+    await service.deps.inventory.readInFull();
     expect(await isOffered(id)).toBe(false);
     await renter.rest('DELETE', `/instances/${body.id}`);
     expect(await isOffered(id)).toBe(true);
@@ -163,7 +163,7 @@ describe('while all machines are read anew', () => {
     await service.sql(`update machine set state = 'OFFLINE' where id = $1`, [id]);
     expect(await isOffered(id)).toBe(false);
     release();
-    await service.deps.inventory.settled();
+    await service.deps.inventory.readInFull();
     expect(await isOffered(id)).toBe(false);
   });
 
@@ -178,7 +178,7 @@ describe('while all machines are read anew', () => {
       `do $$ begin set local session_replication_role = replica; delete from machine where id = 'z-last'; end $$`,
     );
     release();
-    await service.deps.inventory.settled();
+    await service.deps.inventory.readInFull();
     expect([await isOffered(come), await isOffered(gone)]).toEqual([true, false]);
   });
 });
@@ -233,6 +233,6 @@ it('what a gateway rented that died before it told leaves the offers before all 
   await expect.poll(preemptible, PATIENCE).toBe(false);
   expect(names.filter((name) => name === 'offered-page')).toHaveLength(1);
   release();
-  await service.deps.inventory.settled();
+  await service.deps.inventory.readInFull();
   expect([await isOffered(id), await preemptible()]).toEqual([false, false]);
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Hardware, ObservedInstance, Report } from '../../src/agent/protocol.js';
 import type { Deps } from '../../src/domain/deps.js';
 import { enrol, join } from '../../src/domain/fleet/enrolment.js';
-import { markAway } from '../../src/domain/fleet/heartbeats.js';
+import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
 import { takeReport } from '../../src/domain/fleet/observations.js';
 import { settleService } from '../../src/domain/fleet/service-credits.js';
 
@@ -90,7 +90,7 @@ export class TestAgent {
 
 /** What a gateway does by itself all the time. */
 export async function tick(deps: Deps): Promise<void> {
-  await markAway(deps.db, deps.clock.now());
+  await markUnreachable(deps.db, deps.clock.now());
   await settleService(deps);
   await deps.db.notices.caughtUp();
 }

@@ -6,10 +6,10 @@ import type { WebSite } from '../../domain/rules/web-site.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 
 /** Requests and WebSockets at once; fewer than the streams of an instance, so that SSH is left a way in. */
-const MAX_OF_INSTANCE = 200;
+const MAX_PER_INSTANCE = 200;
 /** Many people may share an address. */
-const MAX_OF_NETWORK = 200;
-const MAX_ALL = 4_000;
+const MAX_PER_NETWORK = 200;
+const MAX_EXCHANGES = 4_000;
 /** A cookie that has expired ends what it opened so much later at most. */
 const LOOK_EVERY_MS = 30_000;
 /** While the database is away it is not known who may still come in. */
@@ -43,9 +43,9 @@ export class Exchanges {
     this.#onFault = onFault;
     this.#unsubscribe = deps.db.notices.subscribe({
       onNotice: (notice) => this.#note(notice),
-      onLost: () => this.#judgeAll([...this.#open]),
+      onLost: () => this.#recheckAll([...this.#open]),
     });
-    this.#timer = setInterval(() => this.#judgeExpired(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#recheckExpired(), LOOK_EVERY_MS).unref();
   }
 
   get size(): number {
@@ -55,8 +55,9 @@ export class Exchanges {
   /** False when too many are open, or after `close`; else `end` must follow. */
   begin(exchange: Exchange): boolean {
     const { visit, network } = exchange;
-    if (this.#isClosed || this.#open.size >= MAX_ALL || this.#count(visit.instanceId) >= MAX_OF_INSTANCE) return false;
-    if (this.#count(network) >= MAX_OF_NETWORK) return false;
+    if (this.#isClosed || this.#open.size >= MAX_EXCHANGES || this.#count(visit.instanceId) >= MAX_PER_INSTANCE)
+      return false;
+    if (this.#count(network) >= MAX_PER_NETWORK) return false;
     this.#open.add(exchange);
     this.#add(exchange, 1);
     return true;
@@ -89,29 +90,29 @@ export class Exchanges {
     const open = [...this.#open];
     const { table } = notice;
     if (table === 'instance' || table === 'open_port') {
-      this.#judgeAll(open.filter(({ visit }) => visit.instanceId === notice.id));
+      this.#recheckAll(open.filter(({ visit }) => visit.instanceId === notice.id));
     } else if (table === 'api_key') {
-      this.#judgeAll(open.filter(({ visit }) => visit.keyId === notice.id));
+      this.#recheckAll(open.filter(({ visit }) => visit.keyId === notice.id));
     } else if (table === 'account') {
-      this.#judgeAll(open.filter(({ visit }) => visit.accountId === notice.id && visit.keyId !== null));
+      this.#recheckAll(open.filter(({ visit }) => visit.accountId === notice.id && visit.keyId !== null));
     }
   }
 
-  #judgeExpired(): void {
+  #recheckExpired(): void {
     const now = this.#deps.clock.now();
-    this.#judgeAll([...this.#open].filter(({ visit }) => visit.expiresAt !== null && visit.expiresAt <= now));
+    this.#recheckAll([...this.#open].filter(({ visit }) => visit.expiresAt !== null && visit.expiresAt <= now));
   }
 
   /** Ends it unless it would be let in if it came now. */
-  judge(exchange: Exchange): void {
-    void this.#judge(exchange).catch(this.#onFault);
+  recheck(exchange: Exchange): void {
+    void this.#recheck(exchange).catch(this.#onFault);
   }
 
-  #judgeAll(exchanges: readonly Exchange[]): void {
-    for (const exchange of exchanges) this.judge(exchange);
+  #recheckAll(exchanges: readonly Exchange[]): void {
+    for (const exchange of exchanges) this.recheck(exchange);
   }
 
-  async #judge(exchange: Exchange): Promise<void> {
+  async #recheck(exchange: Exchange): Promise<void> {
     while (this.#open.has(exchange)) {
       try {
         await this.#deps.db.notices.ready();

@@ -86,7 +86,7 @@ export class WebFront {
   serve(request: IncomingMessage, response: ServerResponse): void {
     const site = this.siteOf(request) ?? null;
     request.state.route = ROUTE;
-    request.state.mayLast = true;
+    request.state.isLongLived = true;
     request.socket.setTimeout(IDLE_MS);
     this.#serve(request, response, site).catch((error: unknown) => {
       if (!isUnavailable(error)) this.#options.onFault(error);
@@ -126,7 +126,7 @@ export class WebFront {
     const exchange: Exchange = { visit, site, passes, network, end: () => request.socket.destroy() };
     if (!this.#exchanges.begin(exchange)) return refuse(request, response, PAGES.tooMany);
     response.once('close', () => this.#exchanges.end(exchange));
-    if (visits.changes !== asOf) this.#exchanges.judge(exchange);
+    if (visits.changes !== asOf) this.#exchanges.recheck(exchange);
     this.#pass(request, response, visit, addresses);
   }
 
@@ -167,8 +167,8 @@ export class WebFront {
   }
 
   #isTls({ socket, headers }: IncomingMessage): boolean {
-    const said = text(headers['x-forwarded-proto']);
-    if (said && this.#options.isTrusted(socket.remoteAddress ?? '', 0)) return said.split(',')[0]!.trim() === 'https';
+    const proto = text(headers['x-forwarded-proto']);
+    if (proto && this.#options.isTrusted(socket.remoteAddress ?? '', 0)) return proto.split(',')[0]!.trim() === 'https';
     return this.#options.deps.settings.publicUrl.startsWith('https:');
   }
 

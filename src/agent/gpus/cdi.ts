@@ -21,9 +21,9 @@ const CDI_DIRS = ['/etc/cdi', CDI_DIR];
 const CDI_VERSION = '0.3.0';
 
 export const OWN_KIND = 'gpu-rental.local/nvidia';
-export const PRETENDED_KIND = 'gpu-rental.local/pretended';
-export const PRETENDED_NODE = /^gpu-pretended\d+$/;
-const PRETENDED_DEVICES = 64;
+export const SIMULATED_KIND = 'gpu-rental.local/pretended';
+export const SIMULATED_NODE = /^gpu-pretended\d+$/;
+const SIMULATED_DEVICES = 64;
 
 const LIBRARY_DIRS = [
   '/usr/local/nvidia/lib64',
@@ -41,12 +41,12 @@ const PROGRAMS = ['nvidia-smi', 'nvidia-debugdump', 'nvidia-cuda-mps-control', '
 const SHARED_NODES = ['nvidiactl', 'nvidia-uvm', 'nvidia-uvm-tools', 'nvidia-modeset'];
 const READ_ONLY = ['ro', 'nosuid', 'nodev', 'bind'];
 
-export function pretendedSpec(): CdiSpec {
-  const devices = Array.from({ length: PRETENDED_DEVICES }, (_, index) => ({
+export function simulatedSpec(): CdiSpec {
+  const devices = Array.from({ length: SIMULATED_DEVICES }, (_, index) => ({
     name: String(index),
     containerEdits: { deviceNodes: [{ path: `/dev/gpu-pretended${index}`, hostPath: '/dev/zero' }] },
   }));
-  return { cdiVersion: CDI_VERSION, kind: PRETENDED_KIND, devices, containerEdits: {} };
+  return { cdiVersion: CDI_VERSION, kind: SIMULATED_KIND, devices, containerEdits: {} };
 }
 
 /**

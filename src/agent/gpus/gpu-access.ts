@@ -8,9 +8,9 @@ import {
   hasCdiKind,
   OWN_KIND,
   ownSpec,
-  PRETENDED_KIND,
-  PRETENDED_NODE,
-  pretendedSpec,
+  SIMULATED_KIND,
+  SIMULATED_NODE,
+  simulatedSpec,
   writeSpec,
 } from './cdi.js';
 
@@ -31,10 +31,10 @@ export async function openGpuAccess(
   log: Logger,
 ): Promise<GpuAccess> {
   const indexes = gpus.map(({ index }) => index);
-  const grantAll = pretended ? await pretendedGrant(indexes, engine) : await realGrant(gpus, engine, log);
+  const grantAll = pretended ? await simulatedGrant(indexes, engine) : await realGrant(gpus, engine, log);
   return {
     grant: (count) => (count > indexes.length ? null : grantAll(count)),
-    shown: (container) => countNodes(container, pretended ? PRETENDED_NODE : NVIDIA_NODE),
+    shown: (container) => countNodes(container, pretended ? SIMULATED_NODE : NVIDIA_NODE),
   };
 }
 
@@ -61,16 +61,16 @@ async function cdiKind(log: Logger): Promise<string> {
 }
 
 /** By CDI where the engine takes it, so that the way of real GPUs is the one that is tried; else as plain devices. */
-async function pretendedGrant(indexes: number[], engine: Engine): Promise<Grant> {
+async function simulatedGrant(indexes: number[], engine: Engine): Promise<Grant> {
   const written =
     engine.info.name === 'podman' &&
-    (await writeSpec('gpu-agent-pretended', pretendedSpec()).then(
+    (await writeSpec('gpu-agent-pretended', simulatedSpec()).then(
       () => true,
       () => false,
     ));
   return (count) => {
     const given = indexes.slice(0, count);
-    if (written) return { kind: 'cdi', names: given.map((index) => `${PRETENDED_KIND}=${index}`) };
+    if (written) return { kind: 'cdi', names: given.map((index) => `${SIMULATED_KIND}=${index}`) };
     return {
       kind: 'nodes',
       nodes: given.map((index) => ({ host: '/dev/zero', inside: `/dev/gpu-pretended${index}` })),

@@ -122,13 +122,13 @@ class Helper {
         this.#waiting.delete(id);
         reject(new NoListener('no answer'));
       }, CONNECTS_WITHIN_MS);
-      const settle =
+      const finish =
         <T>(call: (value: T) => void) =>
         (value: T) => {
           clearTimeout(timer);
           call(value);
         };
-      this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject) });
+      this.#waiting.set(id, { resolve: finish(resolve), reject: finish(reject) });
       this.#child.send({ id, port }, (error) => error && this.#take({ id, error: error.message }, undefined));
     });
   }

@@ -173,11 +173,11 @@ export function isSameFile(one: string, other: string): boolean {
  * A server may have replaced the file since it was read, and must keep its own: so the file is moved aside first, and
  * put back when it is not the one that was judged. (In between, PostgreSQL's lock on shared memory still holds.)
  */
-async function removeStalePidFile(file: string, judged: string): Promise<void> {
+async function removeStalePidFile(file: string, expected: string): Promise<void> {
   const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;
   const moved = await rename(file, aside).then(() => true, ignoreMissing);
   if (!moved) return;
-  if ((await readFile(aside, 'utf8')) !== judged) await link(aside, file).catch(() => {});
+  if ((await readFile(aside, 'utf8')) !== expected) await link(aside, file).catch(() => {});
   await unlink(aside);
 }
 

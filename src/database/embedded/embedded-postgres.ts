@@ -194,7 +194,7 @@ function use(site: Site, first: Session): EmbeddedPostgres {
   const reenter = async (port: number) => {
     session = undefined;
     site.note('Lost the connection to the built-in PostgreSQL; looking for it again.');
-    let told = '';
+    let lastNote = '';
     // As long as this process lives: a disk that is full today has space tomorrow.
     while (released === undefined) {
       try {
@@ -208,8 +208,8 @@ function use(site: Site, first: Session): EmbeddedPostgres {
         return;
       } catch (error) {
         const { message } = error as Error;
-        if (message !== told) site.note(message);
-        told = message;
+        if (message !== lastNote) site.note(message);
+        lastNote = message;
         await sleep(REENTER_MS);
       }
     }

@@ -138,8 +138,8 @@ function differenceFrom(manifest: Buffer, found: ReadonlyMap<string, Found>): st
   const read = manifestShape.safeParse(parse(manifest.toString('utf8')));
   if (!read.success) return 'its manifest is no manifest of SHA-256 sums';
   const { Files: files, 'Manifest-Checksum': own } = read.data;
-  const judged = manifest.subarray(0, manifest.lastIndexOf('"Manifest-Checksum"'));
-  if (createHash('sha256').update(judged).digest('hex') !== own) return 'its manifest was changed';
+  const checked = manifest.subarray(0, manifest.lastIndexOf('"Manifest-Checksum"'));
+  if (createHash('sha256').update(checked).digest('hex') !== own) return 'its manifest was changed';
   const expected = new Set<string>();
   for (const { Path: path, Size: size, Checksum: checksum } of files) {
     expected.add(path);

@@ -1,6 +1,6 @@
 import type { Account as AccountRow } from '../../database/generated/client/client.js';
 import { type Write, write } from '../billing/ledger.js';
-import { settled } from '../billing/settlement.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
@@ -54,7 +54,7 @@ export interface AccountState {
 }
 
 export async function accountState(deps: Deps, accountId: string): Promise<AccountState> {
-  return describeAccount(deps, await settled(deps, checkedId(accountId)));
+  return describeAccount(deps, await settledAccount(deps, checkedId(accountId)));
 }
 
 /** A settled account, with what never changes of it. */
@@ -68,7 +68,7 @@ export async function listAccounts(deps: Deps): Promise<AccountState[]> {
   const order = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
   const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: MAX_LISTED_ACCOUNTS });
   const states: AccountState[] = [];
-  for (const row of rows) states.push(stateOf(deps, await settled(deps, row.id), row));
+  for (const row of rows) states.push(stateOf(deps, await settledAccount(deps, row.id), row));
   return states;
 }
 

@@ -3,7 +3,7 @@ import { balanceAt, monthSpendAt } from '../rules/accrual.js';
 import { type Account, diskDeleteAtOf, exhaustsAtOf } from '../rules/lifecycle.js';
 import type { Micro } from '../rules/money.js';
 import { type Instant, latest } from '../rules/time.js';
-import { settled } from './settlement.js';
+import { settledAccount } from './settlement.js';
 
 export interface Balance {
   balance: Micro;
@@ -21,7 +21,7 @@ export interface Balance {
 
 /** Settled first, so that it is exact to the second. */
 export async function readBalance(deps: Deps, accountId: string): Promise<Balance> {
-  return balanceOf(deps, await settled(deps, accountId));
+  return balanceOf(deps, await settledAccount(deps, accountId));
 }
 
 export function balanceOf({ clock, settings }: Deps, account: Account): Balance {

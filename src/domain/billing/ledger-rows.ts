@@ -1,7 +1,7 @@
 import type { PreparedStatement } from '../../database/transaction.js';
 import { MACHINE_CONDITION } from '../machine-condition.js';
 import type { MachineCondition } from '../rules/free-machine.js';
-import type { Account, Changes, Instance, LedgerEntry, UsageInterval } from '../rules/lifecycle.js';
+import type { Account, Instance, LedgerEntry, RowChanges, UsageInterval } from '../rules/lifecycle.js';
 import type { Rate } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { DUE_AT, recomputed } from './recompute.js';
@@ -158,7 +158,7 @@ export function machineRows([machines, live, others]: readonly object[][]) {
 type PriceAndSales = Pick<MachineUnderLock, 'ratePerGpu' | 'soldUntil'>;
 
 /** The statements that write the changes: none, one for all of a few rows, or one for each of many. */
-export function writesOf({ accounts, created, updated, opened, closed, entries }: Changes): PreparedStatement[] {
+export function writesOf({ accounts, created, updated, opened, closed, entries }: RowChanges): PreparedStatement[] {
   return statementsOf([
     ...Array.from(accounts, (row) => rowsFor(UPDATE_ACCOUNT, [row])),
     ...Array.from(updated, (row) => rowsFor(UPDATE_INSTANCE, [row])),

@@ -124,13 +124,13 @@ export async function write<T>(
   };
   const { pool, accountQueue } = deps.db;
   const outcome = await accountQueue.run(scope.accountIds[0]!, () => inTransaction(pool, work));
-  if (outcome.rows !== null) tell(deps, outcome.rows);
+  if (outcome.rows !== null) publishChanges(deps, outcome.rows);
   if ('refusal' in outcome) throw outcome.refusal;
   return outcome.value;
 }
 
 /** Before the answer is sent: the caches of this process must not be older than its answers. */
-function tell({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
+function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
   db.notices.publish([

@@ -7,7 +7,7 @@ import { write } from './ledger.js';
 const SWEEP_BATCH = 200;
 
 /** The account after everything that fell due was written, so that no stored status lags behind the money. */
-export async function settled(deps: Deps, accountId: string): Promise<Readonly<Account>> {
+export async function settledAccount(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
@@ -30,6 +30,6 @@ async function settleBatch(deps: Deps, name: string, locking: string): Promise<n
     text: `select id from account where due_at < to_timestamp($1) order by due_at limit $2 ${locking}`,
     values: [deps.clock.now().toString(), SWEEP_BATCH],
   });
-  for (const { id } of rows) await settled(deps, id);
+  for (const { id } of rows) await settledAccount(deps, id);
   return rows.length;
 }

@@ -16,7 +16,7 @@ import {
 } from '../rules/time.js';
 import { checkpointBefore, makeCheckpoints, openingOf, usedSince } from './checkpoints.js';
 import { CHARGED, secondsBefore } from './recompute.js';
-import { settled } from './settlement.js';
+import { settledAccount } from './settlement.js';
 
 export const MAX_SPEND_DAYS = 92;
 /** Instances that are named unless more or fewer are asked for. */
@@ -70,7 +70,7 @@ export async function spendByDay(
   period: { from: string; to?: string | null; limit?: number | null },
 ): Promise<SpendByDay> {
   const limit = check('limit', fields.limit, period.limit ?? DEFAULT_NAMED);
-  const account = await settled(deps, accountId);
+  const account = await settledAccount(deps, accountId);
   const asOf = latest(deps.clock.now(), account.settledAt);
   const today = formatDay(dateOf(asOf));
   const to = period.to == null || period.to > today ? today : period.to;

@@ -5,7 +5,7 @@ import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../
 import { formatInstant, type Instant, latest } from '../rules/time.js';
 import { type Checkpoint, checkpointBefore, makeCheckpoints, openingOf, usedSince } from './checkpoints.js';
 import { MOVED, secondsBefore } from './recompute.js';
-import { settled } from './settlement.js';
+import { settledAccount } from './settlement.js';
 
 /** What one instance was charged within the period, for GPUs, disk, an early exit or sending others away. */
 export interface StatementLine {
@@ -62,7 +62,7 @@ export async function statement(
   if (from < 0n) throw new DomainError('invalid_request', 'from must not be before 1970', { field: 'from' });
   if (period.to !== null && period.to < from)
     throw new DomainError('invalid_request', 'to must not be before from', { field: 'to' });
-  const account = await settled(deps, accountId);
+  const account = await settledAccount(deps, accountId);
   const now = latest(deps.clock.now(), account.settledAt);
   if (from > now) throw new DomainError('invalid_request', 'from must not be in the future', { field: 'from' });
   // Usage of future seconds is left out; what was booked within this second is included.

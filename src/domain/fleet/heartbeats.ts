@@ -5,7 +5,7 @@ import { formatInstant, type Instant } from '../rules/time.js';
 /** What is heard within it is written together. */
 const WRITE_EVERY_MS = 1_000;
 /** Machines of one change notice. */
-const TOLD_AT_ONCE = 50;
+const IDS_PER_NOTICE = 50;
 
 /**
  * When machines were last heard from. Many are written by one statement, and nobody is told of them; a machine that
@@ -55,7 +55,7 @@ export class Heartbeats {
  * Marks the machines that were not heard from for too long, and begins their outages; returns their ids. Whichever
  * gateway looks first does it for all.
  */
-export async function markAway(db: Database, now: Instant): Promise<string[]> {
+export async function markUnreachable(db: Database, now: Instant): Promise<string[]> {
   const { rows } = await db.pool.query<{ id: string }>({
     name: 'mark-away',
     text: AWAY_SQL,
@@ -68,10 +68,10 @@ export async function markAway(db: Database, now: Instant): Promise<string[]> {
  * Tells all gateways, this one too, of the machines in `changed (id)`, so many at once as a notice holds, and of what
  * runs there.
  */
-const TELL = `
+const NOTIFY = `
   told as (
     select pg_notify('gateway', json_build_object('table', 'machine', 'ids', json_agg(id))::text)
-    from (select id, (row_number() over (order by id) - 1) / ${TOLD_AT_ONCE} as part from changed) parts group by part
+    from (select id, (row_number() over (order by id) - 1) / ${IDS_PER_NOTICE} as part from changed) parts group by part
   ), told_of as (
     select pg_notify('gateway', json_build_object('table', 'container', 'id', instance_id, 'machine', container.machine_id,
       'account', account_id)::text)
@@ -95,7 +95,7 @@ const HEARTBEATS_SQL = `
     from before where machine_heartbeat.machine_id = before.machine_id
   ), changed as (
     select machine_id as id from before where not reachable
-  ), ${TELL}`;
+  ), ${NOTIFY}`;
 
 const AWAY_SQL = `
   with changed as (
@@ -104,4 +104,4 @@ const AWAY_SQL = `
   ), begun as (
     insert into machine_outage (machine_id, started_at) select id, seen_at from changed
     on conflict (machine_id, started_at) do nothing
-  ), ${TELL}`;
+  ), ${NOTIFY}`;

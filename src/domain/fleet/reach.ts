@@ -1,4 +1,4 @@
-import { settled } from '../billing/settlement.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import type { ContainerPhase } from '../rules/fleet.js';
 import { formatInstant } from '../rules/time.js';
@@ -30,7 +30,7 @@ const NOTHING: Reach = { state: 'unknown', machineId: null };
 /** Whether the opener may reach the instance now, with what is due settled first. */
 export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
-  await settled(deps, opener.accountId);
+  await settledAccount(deps, opener.accountId);
   return readReach(deps, opener, instanceId);
 }
 

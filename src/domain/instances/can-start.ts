@@ -1,4 +1,4 @@
-import { settled } from '../billing/settlement.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkCover, coverNeeded } from '../rules/cover.js';
 import { type Refused, refusedBy } from '../rules/errors.js';
@@ -26,7 +26,7 @@ export interface StartCheck {
 export async function startCheck(deps: Deps, row: InstanceRow): Promise<StartCheck | null> {
   const instance = fromRow(row);
   if (instance.status !== 'STOPPED') return null;
-  const account = await settled(deps, instance.accountId);
+  const account = await settledAccount(deps, instance.accountId);
   const machine = (await machineForPreview(deps, instance.machineId))!;
   const asOf = latest(deps.clock.now(), account.settledAt);
   const { coverSeconds } = deps.settings;

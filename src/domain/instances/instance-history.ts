@@ -1,5 +1,5 @@
 import type { Prisma } from '../../database/database.js';
-import { settled } from '../billing/settlement.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
 import type { InstanceStatus, StopReason } from '../rules/lifecycle.js';
@@ -8,7 +8,7 @@ import type { Instant } from '../rules/time.js';
 import type { InstanceRow } from './instance-row.js';
 
 /** Most instances that one page looks through for those that match: what bounds its cost, however rare they are. */
-export const MOST_LOOKED_THROUGH = 10_000;
+export const MAX_ROWS_SCANNED = 10_000;
 
 /** What an instance of the history must be. Null, left out and an empty list ask for nothing. */
 export interface InstanceFilter {
@@ -33,7 +33,7 @@ export interface HistoryPage {
   /** Newest first. */
   instances: InstanceRow[];
   /** The last sequence number looked at when the bound ended the search, so that more may follow beyond; else null. */
-  lookedTo: number | null;
+  scannedTo: number | null;
 }
 
 /** Every instance of the account that matches, newest first, one page of it. Refuses a filter out of bounds. */
@@ -44,13 +44,13 @@ export async function instanceHistory(
   filter?: InstanceFilter | null,
 ): Promise<HistoryPage> {
   const wanted = checkFilter(filter ?? {});
-  const { deployedInstances } = await settled(deps, accountId);
+  const { deployedInstances } = await settledAccount(deps, accountId);
   const orderBy = { sequence: 'desc' } as const;
   if (wanted === null) {
     // Given a cursor, Prisma reads all that follows it and cuts the page out of that.
     const beyond = position === null ? {} : { sequence: take < 0 ? { gt: position } : { lt: position } };
     const where = { accountId, ...beyond };
-    return { instances: await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take }), lookedTo: null };
+    return { instances: await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take }), scannedTo: null };
   }
   const span = spanOf(position, take, deployedInstances);
   const found = await findSequences(deps, accountId, span, wanted);
@@ -59,7 +59,7 @@ export async function instanceHistory(
     found.length === 0
       ? []
       : await deps.db.prisma.instance.findMany({ ...query, where: { accountId, sequence: { in: found } }, orderBy });
-  return { instances, lookedTo: isCutShort ? span.furthest : null };
+  return { instances, scannedTo: isCutShort ? span.furthest : null };
 }
 
 /** Null when it asks for nothing. */
@@ -94,13 +94,13 @@ function spanOf(position: number | null, take: number, newest: number): Span {
     return {
       isBackwards: true,
       nearest,
-      furthest: Math.min(nearest + MOST_LOOKED_THROUGH - 1, newest),
+      furthest: Math.min(nearest + MAX_ROWS_SCANNED - 1, newest),
       end: newest,
       limit,
     };
   }
   const nearest = Math.min((position ?? newest + 1) - 1, newest);
-  return { isBackwards: false, nearest, furthest: Math.max(nearest - MOST_LOOKED_THROUGH + 1, 1), end: 1, limit };
+  return { isBackwards: false, nearest, furthest: Math.max(nearest - MAX_ROWS_SCANNED + 1, 1), end: 1, limit };
 }
 
 /** Read from an index alone, which holds all that a filter may ask for. */

@@ -4,7 +4,7 @@ import { StaleReadError, type Transaction } from '../../database/transaction.js'
 import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
-import { settleDue, settled } from '../billing/settlement.js';
+import { settleDue, settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, priceLimit } from '../fields.js';
 import { randomId } from '../random-id.js';
@@ -84,7 +84,7 @@ export async function activeInstances(
   accountId: string,
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
-  await settled(deps, accountId);
+  await settledAccount(deps, accountId);
   // Clients poll the plain list: read without Prisma it costs half.
   if (!('include' in query) && !('select' in query))
     return (await deps.accountLoader.liveInstances(accountId)).map(toRow);
@@ -98,7 +98,7 @@ export async function activeInstances(
 
 /** For the operator: undestroyed instances of one account or of all, settled, newest first; at most 10,000. */
 export async function listInstances(deps: Deps, accountId: string | null): Promise<InstanceRow[]> {
-  if (accountId !== null) await settled(deps, accountId);
+  if (accountId !== null) await settledAccount(deps, accountId);
   else while ((await settleDue(deps)) > 0);
   return deps.db.prisma.instance.findMany({
     where: { status: { not: 'DESTROYED' }, ...(accountId !== null && { accountId }) },
@@ -117,7 +117,7 @@ export async function findInstance(
   // Used even when it will not be needed: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!INSTANCE_ID.test(id)) return null;
-  await settled(deps, accountId);
+  await settledAccount(deps, accountId);
   return deps.db.prisma.instance.findFirst(wanted);
 }
 

@@ -1,4 +1,4 @@
-import { settled } from '../billing/settlement.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { runningOf } from '../rules/free-machine.js';
 import { isDue } from '../rules/lifecycle.js';
@@ -11,6 +11,6 @@ export async function machineForPreview(deps: Deps, machineId: string): Promise<
   if (holder === null) return machine;
   const account = await deps.accountLoader.account(holder.accountId);
   if (account === null || !isDue(account, deps.clock.now())) return machine;
-  await settled(deps, holder.accountId);
+  await settledAccount(deps, holder.accountId);
   return deps.machineLoader.machine(machineId);
 }

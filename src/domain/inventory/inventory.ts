@@ -106,7 +106,7 @@ export class Inventory {
 
   /**
    * Includes everything that this process committed, or that another's notice named, before the call; what is read anew in
-   * the background it includes once `settled` resolves.
+   * the background it includes once `readInFull` resolves.
    */
   async current(): Promise<PublicData> {
     if (!this.isCurrent) {
@@ -126,7 +126,7 @@ export class Inventory {
   }
 
   /** Resolves when nothing is read in the background. */
-  async settled(): Promise<void> {
+  async readInFull(): Promise<void> {
     while (this.#background !== null) await this.#background;
   }
 

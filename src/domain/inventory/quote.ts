@@ -1,6 +1,6 @@
 import type { Prisma } from '../../database/database.js';
 import type { Machine } from '../../database/generated/client/client.js';
-import { settled } from '../billing/settlement.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { checkTerms, type TermsInput, unknownMachine } from '../instances/instances.js';
@@ -67,7 +67,7 @@ export interface QuoteForAccount {
 /** Refuses with invalid_request, and with deploy_failed where there is no machine to quote. */
 export async function quote(deps: Deps, accountId: string | null, input: QuoteInput): Promise<Quote> {
   const wanted = { ...checkPreferences(input), ...checkTerms(input) };
-  const account = accountId === null ? null : await settled(deps, accountId);
+  const account = accountId === null ? null : await settledAccount(deps, accountId);
   if (input.machineId !== null && input.machineId !== undefined) {
     if (input.filter || input.gpus || input.regions) {
       throw new DomainError('invalid_request', 'give machineId, or what to choose by', { field: 'machineId' });

@@ -51,8 +51,8 @@ export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd
 
 const PROGRESS_EVERY_ROWS = 1_000;
 /** A damaged file has a fault in each of its many rows. */
-const MAX_TOLD = 20;
-const MAX_ID_TOLD = 100;
+const MAX_LISTED = 20;
+const MAX_ID_SHOWN = 100;
 const ID_SETS = 512;
 /** A listing with more GPUs or a higher price than this is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
@@ -181,12 +181,12 @@ function readListing({ listingId, gpuSlug, numGpus, priceUsdHour }: ListingRow):
 
 function reject(plan: MarketPlan, line: number, reason: string): void {
   plan.rejectedCount += 1;
-  if (plan.rejected.length < MAX_TOLD) plan.rejected.push({ line, reason });
+  if (plan.rejected.length < MAX_LISTED) plan.rejected.push({ line, reason });
 }
 
 function noteRepeat(plan: MarketPlan, { line, listingId }: ListingRow): void {
   plan.repeatedCount += 1;
-  if (plan.repeated.length < MAX_TOLD) plan.repeated.push({ line, listingId: listingId.slice(0, MAX_ID_TOLD) });
+  if (plan.repeated.length < MAX_LISTED) plan.repeated.push({ line, listingId: listingId.slice(0, MAX_ID_SHOWN) });
 }
 
 /** Ids of listings, in many small sets: a set of millions stands still while it grows. */

@@ -38,12 +38,12 @@ export function claim<T extends Pick<Instance, 'status' | 'mode'>>(
   const running = runningOf(machine.liveInstances);
   const availability = availabilityOf(machine.state, running?.mode ?? null);
   if (isFreeFor(mode, availability)) return running;
-  throw new DomainError(code, `machine ${machine.id} is ${whyNot(machine.state, availability)}`, {
+  throw new DomainError(code, `machine ${machine.id} is ${unavailableBecause(machine.state, availability)}`, {
     reason: availability === 'NOT_LISTED' ? 'not_listed' : 'taken',
   });
 }
 
-function whyNot(state: MachineCondition, availability: Availability): string {
+function unavailableBecause(state: MachineCondition, availability: Availability): string {
   if (availability !== 'NOT_LISTED') return 'taken';
   if (state === 'UNREACHABLE') return 'not heard from';
   return state === 'OFFLINE' ? 'offline' : 'no longer listed';

@@ -8,7 +8,7 @@ import { type Instant, latest, type Second } from './time.js';
 
 /**
  * The life of an instance and of the account that pays for it. Unlike all other rules, these steps change the rows they
- * are given and note every change in `Changes`; they read nothing else and return nothing but their answer.
+ * are given and note every change in `RowChanges`; they read nothing else and return nothing but their answer.
  */
 
 export type InstanceStatus = 'RUNNING' | 'STOPPED' | 'DESTROYED';
@@ -94,7 +94,7 @@ export interface LedgerEntry {
 }
 
 /** What steps changed, for the ledger to write at once. Steps add to it and never read it. */
-export interface Changes {
+export interface RowChanges {
   accounts: Set<Account>;
   created: Set<Instance>;
   updated: Set<Instance>;
@@ -103,7 +103,7 @@ export interface Changes {
   entries: LedgerEntry[];
 }
 
-export function noChanges(): Changes {
+export function noChanges(): RowChanges {
   return { accounts: new Set(), created: new Set(), updated: new Set(), opened: [], closed: [], entries: [] };
 }
 
@@ -113,7 +113,7 @@ export function noChanges(): Changes {
  */
 export interface Step extends Second {
   account: Account;
-  changes: Changes;
+  changes: RowChanges;
 }
 
 /** What a start takes over of its machine. */
@@ -292,7 +292,7 @@ export function settle(
   live: readonly Instance[],
   now: Instant,
   grace: bigint,
-  changes: Changes,
+  changes: RowChanges,
 ): void {
   while (isDue(account, now)) {
     const step: Step = { account, at: account.dueAt!, end: account.dueAt!, changes };

@@ -29,7 +29,7 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 /** What only a proxy may say of a visitor. */
-const SAID_BY_PROXIES =
+const PROXY_HEADERS =
   /^(x-forwarded(-.*)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
 /** What would reach beyond the host that sends it: cookies of the whole domain, and the address of the gateway. */
 const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
@@ -45,11 +45,11 @@ export interface VisitorRequest {
 /** The visitor's headers as a container gets them, without those that frame the message. */
 export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }: VisitorRequest): string[] {
   const passed = filtered(raw, (name, value) => {
-    if (name === 'host' || SAID_BY_PROXIES.test(name) || holdsSecret(value)) return null;
+    if (name === 'host' || PROXY_HEADERS.test(name) || holdsSecret(value)) return null;
     return name === 'cookie' ? withoutOwnCookies(value) : value;
   });
-  const said = ['X-Forwarded-For', addresses.join(', '), 'X-Forwarded-Proto', isTls ? 'https' : 'http'];
-  return ['Host', host, ...passed, ...said, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
+  const added = ['X-Forwarded-For', addresses.join(', '), 'X-Forwarded-Proto', isTls ? 'https' : 'http'];
+  return ['Host', host, ...passed, ...added, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
 }
 
 /** A container's headers as a visitor gets them, without those that frame the message. */

@@ -4,7 +4,7 @@ import { isUnavailable } from '../../database/faults.js';
 import { type AccountState, describeAccount } from '../accounts/accounts.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import { type Balance, balanceOf } from '../billing/balance.js';
-import { settled } from '../billing/settlement.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { runtimeOf } from '../fleet/runtime.js';
 import type { InstanceRow } from '../instances/instance-row.js';
@@ -18,7 +18,7 @@ import type { Account } from '../rules/lifecycle.js';
 import { latest } from '../rules/time.js';
 import type { PaidTopUp } from '../top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../top-ups/top-ups.js';
-import type { Changes, Stream, Subscriber, Topic, Visitor } from './subscriptions.js';
+import type { Stream, StreamChanges, Subscriber, Topic, Visitor } from './subscriptions.js';
 
 /** The pause between two reads of a stream while the database is unavailable. */
 const RETRY_MS = 500;
@@ -47,15 +47,15 @@ function changedInstances(deps: Deps, accountId: string, id: string | null) {
     if (id !== null && (await findInstance(deps, accountId, id)) === null) {
       throw new DomainError('not_found', 'no such instance');
     }
-    newest = (await settled(deps, accountId)).deployedInstances;
+    newest = (await settledAccount(deps, accountId)).deployedInstances;
     const where = { accountId, status: { not: 'DESTROYED' as const }, ...(id !== null && { id }) };
     for (const row of await deps.db.prisma.instance.findMany({ where, include })) seen.set(row.id, stateOf(row));
     return [];
   };
-  return async ({ instances }: Pick<Changes, 'instances'>): Promise<InstanceRow[]> => {
+  return async ({ instances }: Pick<StreamChanges, 'instances'>): Promise<InstanceRow[]> => {
     if (newest === null) return begin();
     const before = newest;
-    await settled(deps, accountId);
+    await settledAccount(deps, accountId);
     const ids = [...(instances ?? seen.keys())];
     // A change not sent yet concerns a live instance or a new one.
     const rows = await deps.db.prisma.instance.findMany({
@@ -107,14 +107,14 @@ export function topUpChanges(
 
 /** Reads the top-ups that have changed since the last reading; the first gives none, or the one that is named. */
 function changedTopUps(deps: Deps, accountId: string, id: string | null): () => Promise<PaidTopUp[]> {
-  /** What was told last, by id; null before the first look. */
-  let told: Map<string, string> | null = null;
+  /** What was sent last, by id; null before the first look. */
+  let lastSent: Map<string, string> | null = null;
   return async () => {
     const found = id === null ? await listTopUps(deps, accountId) : [await findTopUp(deps, accountId, id)];
     const topUps = found.filter((topUp) => topUp !== null);
     if (id !== null && topUps.length === 0) throw new DomainError('not_found', 'no such top-up');
-    const before = told;
-    told = new Map(topUps.map((topUp) => [topUp.id, wordsOf(topUp)]));
+    const before = lastSent;
+    lastSent = new Map(topUps.map((topUp) => [topUp.id, wordsOf(topUp)]));
     if (before === null) return id === null ? [] : topUps;
     // A new one was answered to whoever created it: it is told once something was paid.
     return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== wordsOf(topUp));
@@ -134,7 +134,7 @@ export function balanceChanges(
 ): Promise<AsyncIterableIterator<Balance>> {
   let lastSent: Account | null = null;
   return watch(deps, 'balance', subscriber, signal, async () => {
-    const account = await settled(deps, subscriber.accountId);
+    const account = await settledAccount(deps, subscriber.accountId);
     if (lastSent !== null && isSameCourse(lastSent, account)) return [];
     lastSent = account;
     return [balanceOf(deps, account)];
@@ -175,7 +175,7 @@ export function accountChanges(
     if (changes.topUps) unsent.topUps.push(...(await readTopUps()));
     unsent.instances.push(...(await readInstances(changes)));
     // Read last: what the account shows includes what is told of its instances.
-    const account = await settled(deps, accountId);
+    const account = await settledAccount(deps, accountId);
     const isSame = lastSent !== null && isSameCourse(lastSent, account);
     if (isSame && unsent.instances.length === 0 && unsent.topUps.length === 0) return [];
     const state = await describeAccount(deps, account);
@@ -244,12 +244,12 @@ async function watch<T>(
   topic: Topic,
   reader: Subscriber | Visitor,
   signal: AbortSignal,
-  readEvents: (changes: Changes) => Promise<T[]>,
+  readEvents: (changes: StreamChanges) => Promise<T[]>,
 ): Promise<AsyncIterableIterator<T>> {
   const stream = deps.subscriptions.open(topic, reader);
   signal.addEventListener('abort', () => stream.close(), { once: true });
   if (signal.aborted) stream.close();
-  const checkAndRead = async (changes: Changes): Promise<T[]> => {
+  const checkAndRead = async (changes: StreamChanges): Promise<T[]> => {
     // Without notices a change would go unnoticed: read once they are received again.
     await deps.db.notices.ready();
     if (changes.access && 'keyId' in reader && !(await isAccepted(deps, reader))) {
@@ -270,7 +270,7 @@ async function watch<T>(
 async function* eventsOf<T>(
   stream: Stream,
   first: T[],
-  read: (changes: Changes) => Promise<T[]>,
+  read: (changes: StreamChanges) => Promise<T[]>,
 ): AsyncGenerator<T, void> {
   try {
     let events = first;

@@ -87,7 +87,7 @@ export async function followLogs(
     const kept = await readLines(deps, { ...wanted, tail: MAX_LINES, follow: false }, ending.signal);
     const place = placeAfter(kept);
     const first = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
-    const lines = batchesOf(deps, { wanted, told: lastOf(kept, tail), place, first, slot, ending });
+    const lines = batchesOf(deps, { wanted, earlier: lastOf(kept, tail), place, first, slot, ending });
     const iterator: AsyncIterableIterator<LogLine[]> = {
       next: () => lines.next(),
       return: () => {
@@ -122,7 +122,7 @@ function placeAfter(lines: readonly LogLine[]): Place {
 
 interface Following {
   wanted: Pick<WantedLogs, 'opener' | 'instanceId' | 'since'>;
-  told: LogLine[];
+  earlier: LogLine[];
   place: Place;
   first: LogSource;
   slot: Stream;
@@ -130,10 +130,10 @@ interface Following {
 }
 
 async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogLine[], void> {
-  const { wanted, told, first, slot, ending } = following;
+  const { wanted, earlier, first, slot, ending } = following;
   let { place } = following;
   try {
-    if (told.length > 0) yield told;
+    if (earlier.length > 0) yield earlier;
     for (let source = first; ; ) {
       const queue = new LineQueue(source, ending.signal);
       const before = place;

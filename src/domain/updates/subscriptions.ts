@@ -38,7 +38,7 @@ export interface Visitor {
 export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
 /** What may have changed since a stream's last read. */
-export interface Changes {
+export interface StreamChanges {
   /** Whether the key is still accepted. */
   access: boolean;
   /** The data that the stream shows. */
@@ -267,7 +267,7 @@ export class Stream {
   }
 
   /** Resolves to the changes as soon as there are any, and clears them; null once the stream is closed. */
-  async nextChanges(): Promise<Changes | null> {
+  async nextChanges(): Promise<StreamChanges | null> {
     while (!this.#isClosed && !this.#access && !this.#isContentDue) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;

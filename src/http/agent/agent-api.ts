@@ -6,10 +6,10 @@ import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
 import { takeReport } from '../../domain/fleet/observations.js';
 import { DomainError } from '../../domain/rules/errors.js';
-import { createBuckets } from '../buckets.js';
 import { JSON_TYPE, sendError } from '../error-envelope.js';
 import { createFaultLog, describeFault, type LogFault } from '../errors.js';
 import { sendJson } from '../send-json.js';
+import { createTokenBuckets } from '../token-buckets.js';
 import { agentOpenApi } from './agent-openapi.js';
 import { readBody } from './read-body.js';
 
@@ -42,9 +42,9 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
   const { publicUrl } = deps.settings;
   const refusal = () => 'this machine asks too often';
   /** A report every ten seconds and on change, a request for news after every answer. */
-  const reports = createBuckets({ size: 60, everySeconds: 0.25, refusal });
+  const reports = createTokenBuckets({ size: 60, everySeconds: 0.25, refusal });
   /** Each stream that is wanted answers one, unless several come together: agents leave 20 ms between two. */
-  const asks = createBuckets({ size: 120, everySeconds: 0.02, refusal });
+  const asks = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
   const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
   let joining = 0;

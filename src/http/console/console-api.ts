@@ -10,9 +10,9 @@ import type { Deps } from '../../domain/deps.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { formatInstant } from '../../domain/rules/time.js';
-import { type Buckets, createBuckets } from '../buckets.js';
 import { createJsonReader } from '../read-json.js';
 import { named, refuseOtherMethods } from '../routing.js';
+import { createTokenBuckets, type TokenBuckets } from '../token-buckets.js';
 import type { IsTrusted } from '../trust-proxy.js';
 import { createOwnOrigin } from './own-origin.js';
 import { readSessionCookie, sessionCookie } from './session-cookie.js';
@@ -119,9 +119,9 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
   };
 }
 
-function attemptsOf(what: string, bounds: { size: number; everySeconds: number }): Buckets {
+function attemptsOf(what: string, bounds: { size: number; everySeconds: number }): TokenBuckets {
   const refusal = (seconds: number) => `too many ${what} from this address; try again in ${seconds} s`;
-  return createBuckets({ ...bounds, refusal });
+  return createTokenBuckets({ ...bounds, refusal });
 }
 
 /** Browsers name no origin in a GET to their own; where they say that it is another's page that asks, it is told nothing. */

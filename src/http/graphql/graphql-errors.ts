@@ -76,11 +76,11 @@ export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors
   if (data !== undefined || errors === undefined) return result;
   for (const error of errors) error.message = shortened(error.message);
   if (errors.length <= MAX_REQUEST_ERRORS) return result;
-  const told = errors.slice(0, MAX_REQUEST_ERRORS - 1);
-  const others = new GraphQLError(`and ${errors.length - told.length} more errors`, {
+  const listed = errors.slice(0, MAX_REQUEST_ERRORS - 1);
+  const others = new GraphQLError(`and ${errors.length - listed.length} more errors`, {
     extensions: { code: 'invalid_request' satisfies ErrorCode },
   });
-  return { ...result, errors: [...told, others] };
+  return { ...result, errors: [...listed, others] };
 }
 
 function shortened(message: string): string {

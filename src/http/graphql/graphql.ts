@@ -38,7 +38,7 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
   async function answer(request: IncomingMessage, response: ServerResponse, type: string | undefined): Promise<void> {
     if (type === undefined) throw notAcceptable();
     const parameters = await readParameters(request, response);
-    const found = mayBeKept(request, type) ? answers.lookupOperation(type, parameters) : null;
+    const found = isCacheable(request, type) ? answers.lookupOperation(type, parameters) : null;
     if (found !== null && !(found instanceof Ticket)) return sendKept(request, response, found);
     const result = await execute({ req: request, res: response, type }, parameters);
     noteRefusals(request, result);
@@ -58,7 +58,7 @@ function noteRefusals(request: IncomingMessage, result: Results): void {
 }
 
 /** An answer with a key may be its account's alone. */
-function mayBeKept({ method, headers }: IncomingMessage, type: string): boolean {
+function isCacheable({ method, headers }: IncomingMessage, type: string): boolean {
   return method === 'POST' && headers.authorization === undefined && type !== STREAM_ANSWER;
 }
 

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/rules/errors.js';
 
 /** Callers remembered at most; one that is forgotten begins with a full bucket. */
-const REMEMBERED = 20_000;
+const MAX_CALLERS = 20_000;
 
-export interface BucketOptions {
+export interface TokenBucketOptions {
   /** So many at once. */
   size: number;
   /** After them, another each so many seconds. */
@@ -13,14 +13,14 @@ export interface BucketOptions {
   refusal(retryAfterSeconds: number): string;
 }
 
-export interface Buckets {
+export interface TokenBuckets {
   /** Refuses with rate_limited. */
   take(caller: string): void;
 }
 
 /** A bucket for each caller of a route that the accounts' rate limit does not cover. */
-export function createBuckets({ size, everySeconds, refusal }: BucketOptions): Buckets {
-  const buckets = new LRUCache<string, { left: number; atMs: number }>({ max: REMEMBERED });
+export function createTokenBuckets({ size, everySeconds, refusal }: TokenBucketOptions): TokenBuckets {
+  const buckets = new LRUCache<string, { left: number; atMs: number }>({ max: MAX_CALLERS });
   return {
     take: (caller) => {
       const now = performance.now();
