@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { parseUsd, usdNumber } from '../domain/rules/money.js';
+import { microOfUsd, usdNumber } from '../domain/rules/money.js';
 import { formatDay, formatInstant, instantOf, isDay } from '../domain/rules/time.js';
 import { builder } from './builder.js';
 
@@ -14,7 +14,7 @@ builder.scalarType('USD', {
   description: 'An amount in US dollars: a JSON number, exact to 6 decimals.',
   serialize: usdNumber,
   parseValue: (value) => {
-    const micro = typeof value === 'number' ? parseUsd(value.toFixed(6)) : null;
+    const micro = typeof value === 'number' ? microOfUsd(value) : null;
     if (micro === null) throw new GraphQLError('USD must be a number with at most 6 decimals');
     return micro;
   },

@@ -484,6 +484,35 @@ describe('the ledger', () => {
     await expect(other).rejects.toMatchObject({ code: 'invalid_request', field: 'reference' });
   });
 
+  test('a reference stands for one payment of one account, whoever else brings it, also at once', async () => {
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => domain.account('1')));
+    const refused = { code: 'invalid_request', field: 'reference' };
+    let holder = '';
+    const payment = { amountMicro: 5_000_000n, reference: 'wire-4', note: 'bank transfer' };
+    for (const reference of ['wire-0', 'wire-1', 'wire-2', 'wire-3', payment.reference]) {
+      const booking = (id: string) => creditAccount(domain, id, { ...payment, reference }).then(() => id);
+      const results = await Promise.allSettled(accounts.map(booking));
+      const booked = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(booked).toHaveLength(1);
+      holder = booked[0]!;
+      for (const result of results) {
+        if (result.status === 'fulfilled') continue;
+        expect(result.reason).toMatchObject({ ...refused, message: 'reference was used for another account' });
+      }
+    }
+    const balances = await Promise.all(accounts.map(async (id) => (await readBalance(domain, id)).balance));
+    expect(balances.reduce((sum, balance) => sum + balance, 0n)).toBe(8_000_000n + 5n * 5_000_000n);
+    // Nor is it another kind of movement of the account that has it.
+    const adjusted = adjustAccount(domain, holder, payment);
+    await expect(adjusted).rejects.toMatchObject({
+      ...refused,
+      message: 'reference was used for a movement of another kind',
+    });
+    const { balance } = await readBalance(domain, holder);
+    await creditAccount(domain, holder, payment);
+    expect((await readBalance(domain, holder)).balance).toBe(balance);
+  });
+
   test('an adjustment of either sign is credit, not spend', async () => {
     const account = await domain.account('1');
     await adjustAccount(domain, account, { amountMicro: -250_000n, note: 'double refund' });

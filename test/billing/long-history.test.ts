@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rebuildAccount } from '../../src/domain/accounts/accounts.js';
+import { creditAccount, rebuildAccount } from '../../src/domain/accounts/accounts.js';
 import { audit } from '../../src/domain/billing/audit.js';
+import { readBalance } from '../../src/domain/billing/balance.js';
 import { spendByDay } from '../../src/domain/billing/spend-by-day.js';
 import { statement } from '../../src/domain/billing/statement.js';
+import { act, deploy } from '../../src/domain/instances/instances.js';
 import { shownSpend } from '../../src/domain/rules/money.js';
 import { dateOf, dateOfDay, formatDay, instantOf } from '../../src/domain/rules/time.js';
 import type { Renter } from '../support/gateway.js';
@@ -268,5 +270,34 @@ describe('a statement', () => {
       await read(now - DAY, now);
       expect(await found()).toEqual([]);
     }
+  });
+
+  it('begins at no checkpoint of a second in which more may be booked', async () => {
+    const busy = await service.renter('1000000');
+    const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
+    await giveHistory(service, busy.accountId, machines, { count: 398, restarts: 100 });
+    // The 400th instance: what it ends with is where the second checkpoint would be.
+    const { instance } = await deploy(service.deps, busy.accountId, { machineId: machines[0], diskGb: 10 });
+    const booked = service.clock.now();
+    const read = (from: bigint, to: bigint | null) => statement(service.deps, busy.accountId, { from, to });
+    await read(booked - DAY, null);
+    const made = async () =>
+      (await service.sql('select at from account_checkpoint where account_id = $1 order by at', [busy.accountId])).map(
+        ({ at }) => at as unknown as bigint,
+      );
+    expect((await made()).length).toBe(1);
+    expect((await made())[0]).toBeLessThan(booked - 60n);
+    await creditAccount(service.deps, busy.accountId, { amountMicro: 7_000_000n });
+    await act(service.deps, busy.accountId, { id: instance.id, action: 'DESTROY' });
+    service.clock.advance(3_600);
+    const { balance } = await readBalance(service.deps, busy.accountId);
+    for (const from of [booked, booked + 1n, booked + 600n]) {
+      const later = await read(from, null);
+      const changed =
+        later.movements.reduce((sum, { amount }) => sum + amount, 0n) -
+        later.lines.reduce((sum, { amount }) => sum + amount, 0n);
+      expect([later.closingBalance, later.openingBalance + changed]).toEqual([balance, balance]);
+    }
+    expect(await found()).toEqual([]);
   });
 });

@@ -116,3 +116,32 @@ test('what is booked in this very second is in it, and usage goes to now', async
     expect(closingBalance).toBe((await readBalance(domain, other)).balance);
   }
 });
+
+test('a booking of the second in which one statement ends and the next begins stands in the next alone', async () => {
+  const other = await domain.account('100');
+  const since = domain.clock.now();
+  const machineId = await domain.machine();
+  const { instance } = await deploy(domain, other, { machineId, mode: 'RESERVED', diskGb: 10 });
+  domain.clock.advance(3_600);
+  await creditAccount(domain, other, { amountMicro: 5_000_000n });
+  await act(domain, other, { id: instance.id, action: 'DESTROY' });
+  const seam = domain.clock.now();
+  const read = async (later: number) => {
+    domain.clock.advance(later);
+    return [
+      await statement(domain, other, { from: since, to: seam }),
+      await statement(domain, other, { from: seam, to: null }),
+    ] as const;
+  };
+  // While that second lasts, and when it is over.
+  for (const later of [0, 1, 86_400]) {
+    const [first, second] = await read(later);
+    expect(first.to).toBe(seam);
+    expect(first.movements.map(({ amount }) => amount)).toEqual([100_000_000n]);
+    expect(first.lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK']);
+    expect(second.movements.map(({ amount }) => amount)).toEqual([5_000_000n]);
+    expect(second.lines.map(({ kind }) => kind)).toEqual(['EARLY_EXIT']);
+    expect(first.closingBalance).toBe(second.openingBalance);
+    expect(second.closingBalance).toBe((await readBalance(domain, other)).balance);
+  }
+});

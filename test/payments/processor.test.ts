@@ -58,6 +58,8 @@ describe('createTopUp', () => {
     shop = await openShop();
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
+    const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50.0000001 }) { id } }');
+    expect(body.errors[0].message).toContain('at most 6 decimals');
     const make = (asset: string, usd: bigint) => createTopUp(deps, renter.accountId, { asset, usd });
     await expect(make('LTC', 4_999_999n)).rejects.toMatchObject({ code: 'invalid_request', field: 'usd' });
     await expect(make('LTC', 100_000_000_001n)).rejects.toMatchObject({ field: 'usd' });

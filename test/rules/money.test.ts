@@ -4,6 +4,7 @@ import {
   floorDivide,
   formatUsd,
   microNotAbove,
+  microOfUsd,
   parseUsd,
   shownBalance,
   shownSpend,
@@ -35,6 +36,23 @@ describe('parseUsd', () => {
       expect(parseUsd(text)).toBeNull();
     },
   );
+});
+
+describe('microOfUsd', () => {
+  it.each([
+    [50, 50_000_000n],
+    [50.1, 50_100_000n],
+    [0.000001, 1n],
+    [99_999.999999, 99_999_999_999n],
+    [-12.345678, -12_345_678n],
+    [8_000_000_000.123456, 8_000_000_000_123_456n],
+  ])('%d', (usd, micro) => {
+    expect(microOfUsd(usd)).toBe(micro);
+  });
+
+  it.each([50.0000001, 0.0000004, 0.1 + 0.2, 1e21, Number.NaN, Number.POSITIVE_INFINITY])('refuses %d', (usd) => {
+    expect(microOfUsd(usd)).toBeNull();
+  });
 });
 
 describe('formatUsd', () => {

@@ -254,17 +254,19 @@ export class DockerEngine implements Engine {
     { tail, since, follow }: LogsSpec,
     signal: AbortSignal,
   ): Promise<Pick<Exec, 'output'>> {
-    const query = new URLSearchParams({
-      follow: String(follow),
-      stdout: 'true',
-      stderr: 'true',
-      timestamps: 'true',
-      tail: tail === null ? 'all' : String(tail),
-      ...(since === null ? {} : { since: String(since) }),
-    });
-    const path = `/containers/${containerName(instanceId)}/logs?${query}`;
-    const stream = await answered(this.#stream(path, signal));
-    return { output: (stdout, stderr) => outputOf(stream, false, stdout, stderr) };
+    const query = {
+      follow,
+      stdout: true,
+      stderr: true,
+      timestamps: true,
+      tail: tail ?? 'all',
+      ...(since === null ? {} : { since }),
+    };
+    const stream = this.#stream(`/containers/${containerName(instanceId)}/logs?`, query, signal);
+    stream.catch(() => {});
+    // Podman sends the head of its answer with the first line, which may be hours away: a refusal comes at once.
+    await Promise.race([answered(stream), ...(follow ? [this.dial('GET', '/_ping', CALL_MS)] : [])]);
+    return { output: async (stdout, stderr) => outputOf(await answered(stream), false, stdout, stderr) };
   }
 
   async address(instanceId: string): Promise<string | null> {
@@ -275,10 +277,13 @@ export class DockerEngine implements Engine {
     return addresses.find((address) => address) ?? null;
   }
 
-  /** The library's own call for logs is not given back as a stream unless they are followed. */
-  #stream(path: string, abortSignal: AbortSignal): Promise<Readable> {
+  /**
+   * The library's own call for logs is not given back as a stream unless they are followed. The path ends with `?`, and
+   * the query is given as options: of a path that already has a query the library cuts the last character.
+   */
+  #stream(path: string, options: object, abortSignal: AbortSignal): Promise<Readable> {
     return new Promise((resolve, reject) => {
-      const call = { path, method: 'GET', isStream: true, statusCodes: { 200: true, 101: true }, abortSignal };
+      const call = { path, method: 'GET', options, isStream: true, statusCodes: { 200: true, 101: true }, abortSignal };
       this.docker.modem.dial(call, (error, stream) => (error ? reject(error) : resolve(stream as Readable)));
     });
   }

@@ -30,6 +30,8 @@ const END_SESSIONS = {
   text: 'delete from console_session where key_id in (select id from api_key where account_id = $1)',
 };
 const MAX_LISTED_ACCOUNTS = 10_000;
+/** First half of the key of an advisory lock; the second is that of the reference. */
+const REFERENCE_LOCK = 4_207_010;
 
 /** An account at one second, and what its burn leads to. */
 export interface AccountState {
@@ -110,7 +112,7 @@ export async function createAccount(
 export interface Movement {
   amountMicro: Micro;
   note?: string | null;
-  /** Names the movement: sent twice, it moves money once. */
+  /** Names the movement among those of all accounts: sent twice, it moves money once. */
   reference?: string | null;
 }
 
@@ -136,7 +138,7 @@ async function move(deps: Deps, accountId: string, kind: LedgerKind, movement: M
   const note = checkOptional('note', fields.note, movement.note) ?? null;
   const reference = checkOptional('reference', fields.reference, movement.reference) ?? null;
   return changeAccount(deps, accountId, async (current, account) => {
-    if (await isBooked(current, accountId, reference, unitsOfMicro(amountMicro))) return;
+    if (await isBooked(current, { accountId, kind, units: unitsOfMicro(amountMicro), reference })) return;
     book(current, account, kind, amountMicro, { note, reference });
   });
 }
@@ -160,15 +162,30 @@ function book(
   });
 }
 
-/** True when the reference has already moved this amount; refuses one that moved another amount. */
-async function isBooked(current: Write, accountId: string, reference: string | null, units: bigint): Promise<boolean> {
+/**
+ * True when the reference has moved this very sum already. Refuses a reference that stands for anything else: another
+ * account, a movement of another kind, another amount. Two that bring the same one at once wait for each other.
+ */
+async function isBooked(
+  { transaction }: Write,
+  wanted: { accountId: string; kind: LedgerKind; units: bigint; reference: string | null },
+): Promise<boolean> {
+  const { accountId, kind, units, reference } = wanted;
   if (reference === null) return false;
-  const { rows } = await current.transaction.query<{ units: bigint }>(
-    'select units from ledger_entry where account_id = $1 and reference = $2',
-    [accountId, reference],
+  await transaction.query('select pg_advisory_xact_lock($1, hashtext($2))', [REFERENCE_LOCK, reference]);
+  const { rows } = await transaction.query<{ accountId: string; kind: LedgerKind; units: bigint }>(
+    'select account_id as "accountId", kind, units from ledger_entry where reference = $1',
+    [reference],
   );
-  if (rows[0] === undefined || rows[0].units === units) return rows.length > 0;
-  throw new DomainError('invalid_request', 'reference was used for another amount', { field: 'reference' });
+  const fault = rows.some((row) => row.accountId !== accountId)
+    ? 'another account'
+    : rows.some((row) => row.kind !== kind)
+      ? 'a movement of another kind'
+      : rows.some((row) => row.units !== units)
+        ? 'another amount'
+        : null;
+  if (fault === null) return rows.length > 0;
+  throw new DomainError('invalid_request', `reference was used for ${fault}`, { field: 'reference' });
 }
 
 /** Refuses the account's keys, ends its console sessions and stops its running instances. */

@@ -52,6 +52,12 @@ export function parseUsd(text: string): Micro | null {
   return sign === '-' ? -micro : micro;
 }
 
+/** The exact micro-USD of a JSON number; null for one with more than 6 decimals, and for one beyond 12 whole digits. */
+export function microOfUsd(usd: number): Micro | null {
+  const micro = parseUsd(usd.toFixed(MICRO_DIGITS));
+  return micro !== null && usdNumber(micro) === usd ? micro : null;
+}
+
 /** Decimal text with at least 2 and at most 6 decimals: 100.00, 0.000139. */
 export function formatUsd(micro: Micro): string {
   const absolute = micro < 0n ? -micro : micro;
