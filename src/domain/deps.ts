@@ -20,14 +20,14 @@ import { Visits } from './web-ports/visits.js';
  * marked as the domain's.
  */
 export interface Settings {
-  /** Where the service is reached, without a slash at the end; known once it listens. */
+  /** Where the service is reached, without a slash at the end. */
   publicUrl: string;
-  /** Where SSH into instances leads, and the host's public key; null where there is none. Known once it listens. */
+  /** Where SSH into instances leads, and the host's public key; null where there is none. */
   ssh: { host: string; port: number; hostKey: string } | null;
 }
 
-/** What every use case needs; created once by the composition root. */
-export interface Deps {
+/** What every use case needs. The composition root makes it once, frozen. */
+export type Deps = Readonly<{
   db: Database;
   /** The public data, cached in memory. */
   inventory: Inventory;
@@ -56,33 +56,39 @@ export interface Deps {
   /** Told of what happens in use cases. */
   events: DomainEvents;
   clock: Clock;
-  settings: Settings;
+  settings: Readonly<Settings>;
+}>;
+
+/** What only a gateway has: operator commands do without. */
+export interface GatewayDeps extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events'>> {
+  /** Told what went wrong in the background. */
+  onFault?: (error: unknown) => void;
 }
 
 export function createDeps(
   db: Database,
   clock: Clock,
   settings: Settings,
-  payments: PaymentProcessor | null = null,
+  { payments = null, openLogs = null, events = NO_EVENTS, onFault = () => {} }: GatewayDeps = {},
 ): Deps {
   const { notices } = db;
   const inventory = new Inventory(db);
-  return {
+  return Object.freeze({
     db,
     inventory,
-    sharedOffers: new SharedAnswers(inventory),
-    sharedSheet: new SharedAnswers(inventory),
+    sharedOffers: new SharedAnswers<Offer[]>(inventory),
+    sharedSheet: new SharedAnswers<PriceSheet>(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),
     usageIntervalLoader: new UsageIntervalLoader(db.pool),
     subscriptions: new SubscriptionRegistry(notices),
-    fleet: new Fleet(db, clock),
+    fleet: new Fleet(db, clock, onFault),
     visits: new Visits(db, clock),
-    openLogs: null,
+    openLogs,
     payments,
-    events: NO_EVENTS,
+    events,
     clock,
-    settings,
-  };
+    settings: Object.freeze({ ...settings }),
+  });
 }

@@ -419,7 +419,8 @@ describe('what an operator can mend is one line', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
-    expect(await refusal({ ...env, PORT: port })).toMatch(new RegExp(`^PORT ${port} is taken.*set PORT to another`));
+    for (const name of ['PORT', 'SSH_PORT', 'METRICS_PORT'])
+      expect(await refusal({ ...env, [name]: port })).toMatch(new RegExp(`^${name} ${port} is taken.*set `));
     other.close();
     await once(other, 'close');
     const gateway = await startProcess({ ...env, PORT: port });

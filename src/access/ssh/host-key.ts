@@ -3,7 +3,7 @@ import { gatewaySecret } from '../../domain/accounts/gateway-secret.js';
 import type { Deps } from '../../domain/deps.js';
 
 /** The host's key, the same for all gateways of a database, and its public part as known_hosts holds it. */
-export async function hostKey(deps: Deps): Promise<{ privateKey: string; publicKey: string }> {
+export async function hostKey(deps: Pick<Deps, 'db' | 'clock'>): Promise<{ privateKey: string; publicKey: string }> {
   const privateKey = await gatewaySecret(deps, 'ssh_host_key', newKey);
   const parsed = ssh2.utils.parseKey(privateKey);
   if (parsed instanceof Error) throw parsed;

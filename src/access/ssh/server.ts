@@ -41,8 +41,6 @@ const KEXES = [
 ] as const;
 
 export interface SshServerOptions {
-  deps: Deps;
-  tunnels: Tunnels;
   log: Logger;
   /** As OpenSSH writes it. */
   hostKey: string;
@@ -64,6 +62,8 @@ export class SshServer {
   readonly #server: Server;
   /** Open connections, of whom, and whether they have logged in. */
   readonly #open = new Map<Socket, { network: string; isIn: boolean }>();
+  /** Null until `serve`. */
+  #served: { deps: Deps; tunnels: Tunnels } | null = null;
   #isClosed = false;
 
   constructor(options: SshServerOptions) {
@@ -73,7 +73,7 @@ export class SshServer {
     this.#server = createServer((socket) => this.#welcome(socket));
   }
 
-  /** The port it listens on. */
+  /** The port it listens on. Connections are closed at once until `serve` is called. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => reject(new SshPortUnusable(port, error)));
@@ -82,6 +82,11 @@ export class SshServer {
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
+  }
+
+  /** Takes connections from now on. */
+  serve(deps: Deps, tunnels: Tunnels): void {
+    this.#served = { deps, tunnels };
   }
 
   /** Open connections, of those too that have not logged in. */
@@ -129,7 +134,7 @@ export class SshServer {
   #welcome(socket: Socket): void {
     const network = clientNetworkOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (!this.#makeRoom(network)) {
+    if (this.#served === null || !this.#makeRoom(network)) {
       socket.destroy();
       return;
     }
@@ -149,7 +154,8 @@ export class SshServer {
   }
 
   #logIn(client: Connection): void {
-    const { deps, log, tunnels } = this.#options;
+    const { log } = this.#options;
+    const { deps, tunnels } = this.#served!;
     const socket = socketOf(client);
     let attempts = 0;
     let connected: Connected | null = null;
@@ -199,7 +205,7 @@ export class SshServer {
     const { key, signature, blob, hashAlgo, username } = context;
     // RSA with SHA-1 is no proof any more.
     if (!SSH_KEY_TYPES.includes(key.algo) || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return null;
-    const access = await findSshAccess(this.#options.deps, username, key.data);
+    const access = await findSshAccess(this.#served!.deps, username, key.data);
     if (access === null || signature === undefined || blob === undefined) return access;
     const parsed = ssh2.utils.parseKey(key.data);
     if (parsed instanceof Error) return null;

@@ -5,7 +5,11 @@ import { formatInstant } from '../rules/time.js';
  * A secret that all gateways of a database share. The first one that needs it makes it; whoever loses that race takes
  * the winner's. Never shown and never logged; who reads the database or a copy of it has it.
  */
-export async function gatewaySecret(deps: Deps, name: string, make: () => string): Promise<string> {
+export async function gatewaySecret(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  name: string,
+  make: () => string,
+): Promise<string> {
   const read = async () => {
     const { rows } = await deps.db.pool.query<{ value: string }>('select value from gateway_secret where name = $1', [
       name,

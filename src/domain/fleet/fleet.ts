@@ -19,15 +19,16 @@ export class Fleet {
   readonly heartbeats: Heartbeats;
   readonly heard: HeardReports;
   readonly writing = new Slots({ atOnce: WRITTEN_AT_ONCE, maxWaiting: MAX_UNWRITTEN });
-  /** Told what went wrong in the background. */
-  onFault: (error: unknown) => void = () => {};
-
-  constructor(db: Database, clock: Clock) {
+  /** `onFault` is told what went wrong in the background. */
+  constructor(
+    db: Database,
+    clock: Clock,
+    readonly onFault: (error: unknown) => void,
+  ) {
     this.tokens = new HostTokens(db);
     this.desired = new DesiredStates(db, clock);
-    this.tunnelRequests = new TunnelRequests(db.notices);
-    this.tunnelRequests.onRequest = (machineId) => this.desired.wake(machineId);
-    this.heartbeats = new Heartbeats(db, (error) => this.onFault(error));
+    this.tunnelRequests = new TunnelRequests(db.notices, (machineId) => this.desired.wake(machineId));
+    this.heartbeats = new Heartbeats(db, onFault);
     this.heard = new HeardReports(db.notices);
   }
 

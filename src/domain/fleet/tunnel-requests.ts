@@ -19,11 +19,12 @@ interface TunnelRequest extends WantedTunnel {
 export class TunnelRequests {
   readonly #notices: Notices;
   readonly #requests = new Map<string, TunnelRequest[]>();
-  /** Told of a machine that has news. */
-  onRequest: (machineId: string) => void = () => {};
+  readonly #onRequest: (machineId: string) => void;
 
-  constructor(notices: Notices) {
+  /** `onRequest` is told of a machine that has news. */
+  constructor(notices: Notices, onRequest: (machineId: string) => void) {
     this.#notices = notices;
+    this.#onRequest = onRequest;
     notices.subscribe({
       onNotice: (notice) => {
         if (notice.table === 'stream') this.#add(notice.machine, [{ id: notice.id, url: notice.url }]);
@@ -63,7 +64,7 @@ export class TunnelRequests {
       [...requests, ...added.map((request) => ({ ...request, untilMs }))].slice(-MAX_WANTED_TUNNELS),
     );
     this.#forgetOld();
-    this.onRequest(machineId);
+    this.#onRequest(machineId);
   }
 
   /** The oldest machines come first. */

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import { startSessionSweep } from '../domain/accounts/sessions.js';
+import { startSweep } from '../domain/billing/sweep.js';
+import type { Deps } from '../domain/deps.js';
+import { startFleetWatch } from '../domain/fleet/watch.js';
+import { startRecheck } from '../domain/market/recheck.js';
+import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
+import { startReconciliation } from '../domain/top-ups/reconcile.js';
+import { logRecheck } from '../log-recheck.js';
+
+export interface BackgroundOptions {
+  /** Sessions of the console are swept. */
+  hasConsole: boolean;
+  log: Logger;
+  onPayment(event: PaymentEvent): void;
+  onFault(error: unknown): void;
+}
+
+/** What a gateway does without being asked. */
+export interface BackgroundWork {
+  /** No more requests to other services are begun; resolves when those under way have ended. */
+  stopAskingOthers(): Promise<void>;
+  /** Everything else; what was heard of host agents is written. */
+  stop(): Promise<void>;
+}
+
+export function startBackgroundWork(
+  deps: Deps,
+  { hasConsole, log, onPayment, onFault }: BackgroundOptions,
+): BackgroundWork {
+  const sweep = startSweep(deps, onFault);
+  const sessionSweep = hasConsole ? startSessionSweep(deps, onFault) : null;
+  const watch = startFleetWatch(deps, onFault);
+  const recheck = startRecheck(deps, logRecheck(log), onFault);
+  const reconciliation = startReconciliation(deps, onPayment, onFault);
+  return {
+    stopAskingOthers: async () => {
+      await Promise.all([recheck.stop(), reconciliation.stop()]);
+    },
+    stop: async () => {
+      await Promise.all([sweep.stop(), sessionSweep?.stop(), watch.stop(), deps.fleet.close()]);
+    },
+  };
+}

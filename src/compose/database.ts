@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Config } from '../config.js';
+import { type Database, openDatabase } from '../database/database.js';
+import { openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
+import { applyMigrations } from '../database/migrate.js';
+import type { NotifyMode } from '../database/pool.js';
+import { watchStatements } from '../database/watch-pool.js';
+import { PACKAGE_ROOT } from '../package-root.js';
+import type { Traces } from '../traces/traces.js';
+
+/** The database can't be reached or migrated; the message is one line that names the setting. */
+export class DatabaseUnusable extends Error {}
+
+/** Cutting a connection does not end its query. */
+const CLOSE_MS = 1_000;
+
+export interface OpenDatabase {
+  db: Database;
+  close(): Promise<void>;
+}
+
+/** Opens the configured database, the embedded one if there is no address, and applies pending migrations. */
+export async function openConfiguredDatabase(
+  config: Config,
+  log: Logger,
+  notifyMode: NotifyMode,
+  traces: Traces | null = null,
+): Promise<OpenDatabase> {
+  const embedded =
+    config.databaseUrl === null
+      ? await openEmbeddedPostgres({ dataDir: config.dataDir, onNote: (note) => log.info(note) })
+      : null;
+  const url = config.databaseUrl ?? embedded!.url;
+  const db = openDatabase(url, notifyMode);
+  if (traces !== null) watchStatements(db.pool, traces.statements);
+  const close = async () => {
+    await within(CLOSE_MS, db.close());
+    await embedded?.release();
+  };
+  try {
+    // The pool's connections time out on a host that does not answer; the migrations' connection does not.
+    await db.pool.query('select 1');
+    const applied = await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
+    if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date');
+    return { db, close };
+  } catch (error) {
+    await close();
+    const setting = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
+    throw new DatabaseUnusable(`${setting} names a database that can't be used: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Waits for work that is ending, but no longer: a query waiting for a lock must not keep the process from ending. */
+export function within(ms: number, work: Promise<void>): Promise<void> {
+  return Promise.race([work, sleep(ms, undefined, { ref: false })]);
+}
+
+function reasonOf(error: unknown): string {
+  // A host name with several addresses fails with one error for each, and no message of its own.
+  const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import { hostKey } from '../access/ssh/host-key.js';
+import { SshServer } from '../access/ssh/server.js';
+import type { Config } from '../config.js';
+import type { Database } from '../database/database.js';
+import type { Settings } from '../domain/deps.js';
+import type { Clock } from '../domain/rules/time.js';
+import type { PaymentProcessor } from '../domain/top-ups/processor.js';
+import { CALLBACK_PATH } from '../http/payments/callback-path.js';
+import { withLog } from '../log-payments.js';
+import type { Metrics } from '../metrics/metrics.js';
+import { createProcessor } from '../payments/create-processor.js';
+import type { Traces } from '../traces/traces.js';
+
+/*
+ * What an operator may leave out. Each is null then, and its library is imported only when it is used: the clients of
+ * Redis, metrics and traces take megabytes.
+ */
+
+export async function openRedis({ redisUrl }: Config, log: Logger) {
+  if (redisUrl === null) return null;
+  const { openRedisBuckets } = await import('../http/rate-limit/redis-buckets.js');
+  return openRedisBuckets(redisUrl, log);
+}
+
+export async function openMetrics(config: Config, log: Logger): Promise<Metrics | null> {
+  const { metricsPort: port, metricsHost: host } = config;
+  if (port === null) return null;
+  const { createMetrics } = await import('../metrics/metrics.js');
+  const onFault = (error: unknown) =>
+    log.warn({ err: error }, 'the figures of the database are missing in the metrics');
+  return createMetrics({ host, port, hasPayments: config.payments !== null, onFault });
+}
+
+export async function openTraces(config: Config, log: Logger): Promise<Traces | null> {
+  const { tracesUrl: url, tracesHeaders, tracesService: service, tracesSampler: sampler, tracesRatio: ratio } = config;
+  if (url === null) return null;
+  const { openTraces } = await import('../traces/traces.js');
+  const onDelivery = (reason: string | null) => {
+    if (reason === null) log.info('traces are sent again');
+    else log.warn({ reason }, 'traces can not be sent and are dropped');
+  };
+  return openTraces({ url, headers: tracesHeaders ?? {}, service, sampler, ratio, onDelivery });
+}
+
+export interface OpenSsh {
+  server: SshServer;
+  address: NonNullable<Settings['ssh']>;
+}
+
+/** Listens; connections are closed at once until the server is given what it serves. */
+export async function openSsh(config: Config, db: Database, clock: Clock, log: Logger): Promise<OpenSsh | null> {
+  if (config.sshPort === null) return null;
+  const { privateKey, publicKey } = await hostKey({ db, clock });
+  const server = new SshServer({ log, hostKey: privateKey });
+  const port = await server.listen(config.sshPort, config.host);
+  return { server, address: { host: config.serviceDomain, port, hostKey: publicKey } };
+}
+
+export function openPayments(
+  config: Config,
+  publicUrl: string,
+  clock: Clock,
+  log: Logger,
+  { traces, metrics }: { traces: Traces | null; metrics: Metrics | null },
+): PaymentProcessor | null {
+  const { payments, paymentsUrl, paymentsKey, paymentsCallbackUrl } = config;
+  if (payments === null || paymentsUrl === null || paymentsKey === null) return null;
+  const moreHeaders = traces?.outgoing ?? (() => ({}));
+  const settings = { ...config, payments, paymentsUrl, paymentsKey, moreHeaders };
+  const callbackUrl = paymentsCallbackUrl ?? publicUrl + CALLBACK_PATH;
+  const processor = createProcessor(settings, callbackUrl, () => clock.now());
+  return withLog(processor, log, metrics?.payments?.fault);
+}
