@@ -1,21 +1,45 @@
 import { createRequire } from 'node:module';
 import { defineConfig } from 'vitest/config';
+import { LeftOut } from './test/support/left-out.js';
+import { LongestFirst } from './test/support/longest-first.js';
 
 const require = createRequire(import.meta.url);
 
+/** Pure rules: no database, no process. */
+const RULES = ['test/rules/**/*.test.ts', 'test/seed/inventory.test.ts'];
+
+const shared = {
+  // Libraries that load graphql as CommonJS and tests that import it must meet the same copy.
+  resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
+};
+const patient = {
+  // Nothing is judged by its time: a slow machine is given as long as it takes.
+  testTimeout: 90_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 10_000 } },
+};
+
 export default defineConfig({
-  resolve: {
-    // Libraries that load graphql as CommonJS and tests that import it must meet the same copy.
-    alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }],
-  },
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: 'test/support/global-setup.ts',
-    // Nothing is judged by its time: a slow machine is given as long as it takes.
-    testTimeout: 90_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 10_000 } },
-    // The database server shares the two cores.
-    maxWorkers: 2,
+    // Two cores: one more, because many tests wait for another process.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    reporters: ['default', new LeftOut()],
+    projects: [
+      {
+        ...shared,
+        test: {
+          ...patient,
+          globalSetup: 'test/support/global-setup.ts',
+          name: 'service',
+          include: ['test/**/*.test.ts'],
+          exclude: RULES,
+          // To load the gateway takes longer than most files do.
+          isolate: false,
+          setupFiles: 'test/support/after-file.ts',
+        },
+      },
+      { ...shared, test: { ...patient, name: 'rules', include: RULES, isolate: false } },
+    ],
   },
 });

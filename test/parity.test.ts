@@ -9,6 +9,7 @@ import { PACKAGE_ROOT } from '../src/package-root.js';
 import { buildSchema } from '../src/schema/index.js';
 import { startGateway, type TestGateway } from './support/gateway.js';
 import { dereferenced } from './support/openapi.js';
+import { needs } from './support/tools.js';
 
 const run = promisify(execFile);
 const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');
@@ -155,8 +156,11 @@ test('the command line has a command for each operation and an option for each p
   }
 });
 
-test('the Python SDK has a method for each operation, an argument for each parameter, an exception for each code', async (context) => {
-  const script = `
+test(
+  'the Python SDK has a method for each operation, an argument for each parameter, an exception for each code',
+  needs('python3'),
+  async () => {
+    const script = `
 import inspect, json
 from gpu_rental import Client
 from gpu_rental.errors import BY_CODE
@@ -166,19 +170,17 @@ def method(path):
     group, name = path.split('.')
     return getattr(getattr(client, group), name)
 print(json.dumps({'codes': list(BY_CODE), 'methods': {path: list(inspect.signature(method(path)).parameters) for path in methods}}))`;
-  const python = process.env.PYTHON || 'python3';
-  const env = { ...process.env, PYTHONPATH: join(PACKAGE_ROOT, 'sdk/python'), PYTHONDONTWRITEBYTECODE: '1' };
-  const told = await run(python, ['-c', script], { env }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') context.skip('no python3 is installed');
-    throw error;
-  });
-  const { codes, methods } = JSON.parse(told.stdout);
-  expect(codes.sort()).toEqual([...document.components.schemas.Error.properties.error.properties.code.enum].sort());
-  for (const { id, names } of operations) {
-    const parameters = names.map((name) => name.toLowerCase().replaceAll('-', '_'));
-    expect(methods[OPERATIONS[id]!.python].sort(), id).toEqual(parameters.sort());
-  }
-});
+    const python = process.env.PYTHON || 'python3';
+    const env = { ...process.env, PYTHONPATH: join(PACKAGE_ROOT, 'sdk/python'), PYTHONDONTWRITEBYTECODE: '1' };
+    const told = await run(python, ['-c', script], { env });
+    const { codes, methods } = JSON.parse(told.stdout);
+    expect(codes.sort()).toEqual([...document.components.schemas.Error.properties.error.properties.code.enum].sort());
+    for (const { id, names } of operations) {
+      const parameters = names.map((name) => name.toLowerCase().replaceAll('-', '_'));
+      expect(methods[OPERATIONS[id]!.python].sort(), id).toEqual(parameters.sort());
+    }
+  },
+);
 
 describe('GraphQL', () => {
   const schema = buildSchema();

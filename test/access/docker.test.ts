@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { whyNot } from '../agent/support/engines.js';
+import { needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
-import { addKey, KeyPair, outcome, SshClient, whyNoSsh } from './support/ssh.js';
+import { addKey, KeyPair, OPEN_SSH, outcome, SshClient } from './support/ssh.js';
 import { visit } from './support/visit.js';
 
-const why = whyNot('docker') ?? whyNoSsh();
 const TALKS = 'talks';
 
 /** What differs between the engines; all else is tried on Podman. */
-describe.skipIf(why !== null)('ways into a container of Docker', () => {
+describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;

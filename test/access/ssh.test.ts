@@ -9,19 +9,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey } from '../../src/access/ssh/host-key.js';
-import { whyNot } from '../agent/support/engines.js';
+import { needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
 import { type Env, folder, type GatewayProcess, startProcess } from '../support/process.js';
-import { addKey, KeyPair, outcome, SshClient, whyNoSsh } from './support/ssh.js';
+import { addKey, KeyPair, OPEN_SSH, outcome, SshClient } from './support/ssh.js';
 
-const why = whyNot('podman') ?? whyNoSsh();
 /** An image with a server for SFTP of its own. */
 const FULL = 'full';
 
 /** The agent asks the first gateway; what is tested goes through the second unless it says so. */
-describe.skipIf(why !== null)('SSH into an instance, by the clients of OpenSSH', () => {
+describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman', ...OPEN_SSH), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;

@@ -8,12 +8,11 @@ import type { ExecTarget, TunnelTarget } from '../../src/agent/tunnel-protocol.j
 import { type Gateway, openGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import { systemClock } from '../../src/system-clock.js';
-import { whyNot } from '../agent/support/engines.js';
+import { needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
 
-const why = whyNot('podman');
 /** Of this computer, by their command lines. */
 function processes(are: (args: string) => boolean): number[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
@@ -32,7 +31,7 @@ const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarg
 });
 
 /** The agent asks one gateway, the tunnels are wanted at another: what is wanted has to find its way. */
-describe.skipIf(why !== null)('tunnels into a container', () => {
+describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;

@@ -1,23 +1,22 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { whyNot } from '../agent/support/engines.js';
+import { needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { gpu } from '../cli/gpu.js';
+import { openChromium } from '../support/chromium.js';
 import { subscribe } from '../support/events.js';
 import { folder } from '../support/process.js';
+import { needs } from '../support/tools.js';
 import { send } from '../support/wire.js';
 import { type Answer, follow, open, upload, visit } from './support/visit.js';
 import { DOMAIN, WebFleet } from './support/web-fleet.js';
 
-const why = whyNot('podman');
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 const NOWHERE = `i-00000000.${DOMAIN}`;
 const MB = 1_048_576;
 /** What passes through in the tests of memory. */
@@ -25,7 +24,7 @@ const MANY_BYTES = 200 * MB;
 const WARM_UP_BYTES = 30 * MB;
 const MORE_MEMORY_MB = 50;
 
-describe.skipIf(why !== null)('web ports of a real container, over two gateways', () => {
+describe('web ports of a real container, over two gateways', needsEngine('podman', 'ldd'), () => {
   let web: WebFleet;
   /** Lets in to the first port. */
   let cookie: string;
@@ -373,24 +372,22 @@ describe.skipIf(why !== null)('web ports of a real container, over two gateways'
     expect(most - before, `from ${before} MB to ${most} MB`).toBeLessThan(MORE_MEMORY_MB);
   });
 
-  it('opens in a browser by its link, and in curl', async () => {
+  it('opens in a browser by its link, and in curl', needs('chromium', 'curl'), async () => {
     const link = await web.link(web.renter, undefined, '/');
     expect(link.hostname).toBe(host);
-    if (existsSync(CHROMIUM)) {
-      const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
-      const page = await browser.newPage();
-      await page.goto(link.href);
-      expect(await page.textContent('h1')).toBe('from inside');
-      await page.waitForFunction(() => document.title !== 'from inside');
-      expect(await page.title()).toBe('cookie: none');
-      expect(page.url()).toBe(`http://${link.host}/`);
-      const [stored] = await page.context().cookies();
-      expect(stored).toMatchObject({ name: 'gpu_web', domain: host, httpOnly: true, sameSite: 'Lax', path: '/' });
-      // Its neighbour is another site: neither its cookie nor its page comes along.
-      await page.goto(`http://${web.hostOf(8081)}:${link.port}/`);
-      expect(await page.textContent('h1')).toBe('Nothing to see here');
-      await browser.close();
-    }
+    const browser = await openChromium();
+    const page = await browser.newPage();
+    await page.goto(link.href);
+    expect(await page.textContent('h1')).toBe('from inside');
+    await page.waitForFunction(() => document.title !== 'from inside');
+    expect(await page.title()).toBe('cookie: none');
+    expect(page.url()).toBe(`http://${link.host}/`);
+    const [stored] = await page.context().cookies();
+    expect(stored).toMatchObject({ name: 'gpu_web', domain: host, httpOnly: true, sameSite: 'Lax', path: '/' });
+    // Its neighbour is another site: neither its cookie nor its page comes along.
+    await page.goto(`http://${web.hostOf(8081)}:${link.port}/`);
+    expect(await page.textContent('h1')).toBe('Nothing to see here');
+    await browser.close();
     const jar = join(folder(), 'cookies');
     const { href } = await web.link();
     const { stdout } = await promisify(execFile)('curl', ['-sSL', '-c', jar, '-b', jar, href]);

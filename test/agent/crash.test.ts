@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredInstance } from '../../src/agent/protocol.js';
 import { TestHost, wished } from './support/agent-process.js';
-import { type EngineName, startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
 import { until } from './support/until.js';
@@ -25,9 +25,9 @@ function randomFrom(seed: number): (below: number) => number {
 }
 
 describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (name) => {
-  const reason = whyNot(name);
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

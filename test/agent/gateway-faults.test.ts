@@ -8,7 +8,7 @@ import { Gateway } from '../../src/agent/gateway.js';
 import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
 import { simulatedGpus } from '../../src/agent/hardware.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
-import { startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
 import { until } from './support/until.js';
@@ -24,9 +24,9 @@ class MovedClock implements AgentClock {
 }
 
 describe('a gateway that misbehaves', () => {
-  const reason = whyNot('podman');
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine('podman');
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openEngine } from '../../src/agent/engine/open-engine.js';
 import { findGpus } from '../../src/agent/gpus/nvidia-smi.js';
+import { leftOut } from '../support/tools.js';
 import { TestHost, wished } from './support/agent-process.js';
-import { startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
 
 const ID = 'i-00000001';
 const { gpus } = await findGpus();
-const reason = whyNot('podman');
 
-describe.skipIf(reason !== null)(`GPUs by CDI${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+describe('GPUs by CDI', needsEngine('podman'), () => {
   let registry: TestRegistry;
   let engine: TestEngine;
   let gateway: ScriptedGateway;
@@ -56,7 +56,7 @@ describe.skipIf(reason !== null)(`GPUs by CDI${reason === null ? '' : ` (skipped
     await host.close();
   });
 
-  it.skipIf(gpus.length === 0)('shows real GPUs inside (skipped where nvidia-smi finds none)', async () => {
+  it('shows real GPUs inside', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
     await registry.push('glibc', { glibc: true });
     const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
     host.start();

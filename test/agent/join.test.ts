@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runAgent } from './support/agent-process.js';
-import { startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { CODE, ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
 import { until } from './support/until.js';
 
 describe('gpu-agent join', () => {
-  const reason = whyNot('podman');
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine('podman');
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let engine: TestEngine;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
-import { type EngineName, startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
 import { until } from './support/until.js';
@@ -12,9 +12,9 @@ const OTHER = 'i-00000002';
 const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
 
 describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) => {
-  const reason = whyNot(name);
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

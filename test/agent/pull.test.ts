@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TestHost, wished } from './support/agent-process.js';
-import { type EngineName, startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
 
@@ -8,9 +8,9 @@ const ID = 'i-00000001';
 const LAYER_BYTES = 24_000_000;
 
 describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
-  const reason = whyNot(name);
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let registry: TestRegistry;

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -7,9 +6,9 @@ import { openWire, refusal, type Wire } from '../client/wire.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, run } from '../support/process.js';
 import { type Service, startService } from '../support/service.js';
+import { needs } from '../support/tools.js';
 import { GPU, gpu, readable } from './gpu.js';
 
-const WITHOUT_SCRIPT = !String(spawnSync('script', ['--version']).stdout).includes('util-linux');
 const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
 const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
 
@@ -347,7 +346,7 @@ describe('completion', () => {
   });
 
   // Bash splits the line itself here, at colons too.
-  it.skipIf(WITHOUT_SCRIPT)('of bash, at a prompt, behind an address and after help', async () => {
+  it('of bash, at a prompt, behind an address and after help', needs('script', 'bash'), async () => {
     const { key, rest } = await service.renter('1000');
     const { id } = (await rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -6,6 +5,7 @@ import { openWire, refusal, type Wire } from '../client/wire.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder } from '../support/process.js';
 import { type Service, startService } from '../support/service.js';
+import { needs } from '../support/tools.js';
 import { gpuInTerminal, readable, SPINNER } from './gpu.js';
 
 const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
@@ -13,11 +13,8 @@ const ESCAPE = '\u001b';
 const HIDE_CURSOR = `${ESCAPE}[?25l`;
 
 /** Other systems have a `script` that takes other options. */
-function says(word: string, command: string, ...args: string[]): boolean {
-  return String(spawnSync(command, args).stdout).includes(word);
-}
 
-describe.skipIf(!says('util-linux', 'script', '--version'))('in a terminal (script of util-linux)', () => {
+describe('in a terminal (script of util-linux)', needs('script'), () => {
   let service: Service;
   let wire: Wire;
   let renter: Renter;

@@ -1,15 +1,14 @@
-import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { seen } from '../support/agent.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, run } from '../support/process.js';
 import { type Service, startService } from '../support/service.js';
+import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 import { GPU, gpu, gpuInTerminal, readable } from './gpu.js';
 
 const MB = 1_000_000;
-const WITHOUT_SCRIPT = !String(spawnSync('script', ['--version']).stdout).includes('util-linux');
 
 let service: Service;
 let renter: Renter;
@@ -96,7 +95,7 @@ describe('gpu deploy --wait', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it.skipIf(WITHOUT_SCRIPT)('shows a person how far the pull is, and clears the line', async () => {
+  it('shows a person how far the pull is, and clears the line', needs('script'), async () => {
     const agent = await machine();
     const program = gpuInTerminal(['deploy', agent.machineId, '--wait'], env);
     onTestFinished(() => program.signal('SIGKILL'));

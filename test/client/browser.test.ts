@@ -1,18 +1,18 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { openChromium } from '../support/chromium.js';
 import { type Service, startService } from '../support/service.js';
+import { needs } from '../support/tools.js';
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 const BUILT = join(PACKAGE_ROOT, 'dist/src/client');
 
 // A page of another origin, as a web console is: what it learns of an answer is what CORS lets it.
-describe.skipIf(!existsSync(CHROMIUM))('in a browser', () => {
+describe('in a browser', needs('chromium'), () => {
   let service: Service;
   let pages: Server;
   let browser: Browser;
@@ -25,7 +25,7 @@ describe.skipIf(!existsSync(CHROMIUM))('in a browser', () => {
       response.end(script ?? '<!doctype html><title>console</title>');
     });
     await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+    browser = await openChromium();
   });
   afterAll(async () => {
     await browser?.close();

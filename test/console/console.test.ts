@@ -9,11 +9,12 @@ import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { systemClock } from '../../src/system-clock.js';
 import { gpu } from '../cli/gpu.js';
 import { seen } from '../support/agent.js';
-import { hasChromium, openChromium, skipNote } from '../support/chromium.js';
+import { openChromium } from '../support/chromium.js';
 import { testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';
 import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, type GatewayProcess, query, startProcess } from '../support/process.js';
+import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 import { beyondWindow, Pages, SOON_MS, seriousIn, type Visit } from './support/pages.js';
 
@@ -149,7 +150,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole('heading',
 const figure = async (page: Page, name: string): Promise<number> =>
   Number((await page.locator(`[data-figure="${name}"]`).innerText()).replace(/[^\d.−]/g, '').replace('−', '-'));
 
-describe.skipIf(!hasChromium)(`the console in Chromium${skipNote}`, () => {
+describe('the console in Chromium', needs('chromium'), () => {
   beforeAll(async () => {
     const databaseUrl = await createTestDatabase();
     db = openDatabase(databaseUrl);

@@ -1,15 +1,13 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KeyPair, run, SshClient, whyNoSsh } from '../access/support/ssh.js';
+import { KeyPair, OPEN_SSH, run, SshClient } from '../access/support/ssh.js';
 import { WebFleet } from '../access/support/web-fleet.js';
-import { whyNot } from '../agent/support/engines.js';
-import { hasChromium, openChromium } from '../support/chromium.js';
+import { needsEngine } from '../agent/support/engines.js';
+import { openChromium } from '../support/chromium.js';
 import { freePort } from '../support/free-port.js';
 import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
 
-const why = whyNot('podman') ?? whyNoSsh() ?? (hasChromium ? null : 'there is no Chromium');
-
-describe.skipIf(why !== null)('an instance in a real container, in the console', () => {
+describe('an instance in a real container, in the console', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;
   let browser: Browser;
   let pages: Pages;

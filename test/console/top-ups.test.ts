@@ -2,12 +2,13 @@ import jsqr from 'jsqr';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Chain } from '../payments/support/chain.js';
-import { LitecoinChain, litecoind } from '../payments/support/litecoin.js';
+import { LitecoinChain } from '../payments/support/litecoin.js';
 import { openShop, type Shop } from '../payments/support/shop.js';
-import { hasChromium, openChromium } from '../support/chromium.js';
+import { openChromium } from '../support/chromium.js';
+import { needs } from '../support/tools.js';
 import { beyondWindow, Pages, seriousIn } from './support/pages.js';
 
-describe.skipIf(!hasChromium || litecoind === null)('a top-up in the console, on a real chain of Litecoin', () => {
+describe('a top-up in the console, on a real chain of Litecoin', needs('chromium', 'litecoind'), () => {
   let chain: Chain;
   let shop: Shop;
   let browser: Browser;

@@ -22,13 +22,12 @@ import ts from 'typescript';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findPostmaster } from '../../src/database/embedded/cluster.js';
 import { EmbeddedPostgresUnavailable, openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { needsRoot } from '../support/tools.js';
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
-const isRoot = process.geteuid?.() === 0;
 const isLinux = process.platform === 'linux';
-const onlyRoot = isRoot ? '' : ' (skipped: needs root)';
 /** A user without an entry in /etc/passwd would do for the server, yet not for initdb without a user namespace. */
 const ORDINARY_USER = 65534;
 
@@ -381,7 +380,7 @@ describe('after a crash', () => {
   });
 });
 
-describe.skipIf(!isRoot || !isLinux)(`users and their rights${onlyRoot}`, () => {
+describe('users and their rights', needsRoot('setpriv'), () => {
   let child: string;
   beforeAll(() => {
     child = writeOwnProgram();

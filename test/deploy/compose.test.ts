@@ -3,11 +3,12 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
-import { find, startEngine, type TestEngine, whyNot } from '../agent/support/engines.js';
+import { needsEngine, startEngine, type TestEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { freePort } from '../support/free-port.js';
 import { client } from '../support/gateway.js';
 import { cleanUp, folder } from '../support/process.js';
+import { leftOut } from '../support/tools.js';
 import { ask, type TestCaddy } from './support/caddy.js';
 import { Docker } from './support/docker.js';
 import { startLoad } from './support/load.js';
@@ -25,19 +26,16 @@ const API_HOST = 'gateway.localhost';
 const SERVICE_DOMAIN = 'instances.localhost';
 const IMAGE = 'gpu-rental:latest';
 
-function whyNotHere(): string | null {
-  if (process.env.TEST_DEPLOY === undefined) return 'runs by npm run test:deploy';
-  const missing = ['docker', 'docker-compose', 'debootstrap'].find((program) => find(program) === null);
-  return missing === undefined ? whyNot('docker') : `${missing} is not installed`;
-}
-
-const missing = whyNotHere();
+const wanted =
+  process.env.TEST_DEPLOY === undefined
+    ? leftOut('TEST_DEPLOY', 'npm run test:deploy')
+    : needsEngine('docker', 'docker', 'docker-compose', 'debootstrap');
 const report = (what: string) => console.info(`  ${what}`);
 const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed(1);
 
 afterAll(cleanUp);
 
-describe.skipIf(missing !== null)(`in containers${missing === null ? '' : ` (skipped: ${missing})`}`, () => {
+describe('in containers', wanted, () => {
   let engine: TestEngine | null = null;
   let docker: Docker;
 

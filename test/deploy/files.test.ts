@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
-import { find } from '../agent/support/engines.js';
 import { createTestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { cleanUp, folder, run } from '../support/process.js';
+import { needs } from '../support/tools.js';
 
 const DEPLOY = join(PACKAGE_ROOT, 'deploy');
 const read = (...path: string[]) => readFileSync(join(DEPLOY, ...path), 'utf8');
-/** A test that needs a program skips without it, and says so. */
-const unless = (program: string) => (find(program) === null ? ` (skipped: ${program} is not installed)` : '');
 
 afterAll(cleanUp);
 
@@ -35,7 +33,7 @@ describe('compose.yaml', () => {
     expect(names.filter((name) => !(name in SETTINGS))).toEqual([]);
   });
 
-  it.skipIf(find('docker-compose') === null)(`is what Compose understands${unless('docker-compose')}`, () => {
+  it('is what Compose understands', needs('docker-compose'), () => {
     const copy = join(folder(), 'deploy');
     cpSync(DEPLOY, copy, { recursive: true });
     const compose = (...args: string[]) =>
@@ -60,7 +58,7 @@ describe('the units', () => {
   });
 
   const verify = 'systemd-analyze';
-  it.skipIf(find(verify) === null)(`are what systemd understands${unless(verify)}`, () => {
+  it('are what systemd understands', needs(verify), () => {
     const copy = folder();
     // An instance of the template, and programs that are there.
     for (const unit of units) {

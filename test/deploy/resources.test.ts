@@ -18,7 +18,7 @@ import {
   serverOf,
   startProcess,
 } from '../support/process.js';
-import { limitMemory, mountSmallDisk, type SmallDisk, whyNoSmallDisk } from './support/faults.js';
+import { limitMemory, mountSmallDisk, needsMemoryLimit, needsSmallDisk, type SmallDisk } from './support/faults.js';
 
 /** Room for a new cluster with its log, and little more. */
 const DISK_MB = 256;
@@ -80,66 +80,60 @@ async function expectKept(env: Env, databaseUrl: string, acknowledged: readonly 
   expect([code, stdout]).toEqual([0, expect.stringMatching(/: no difference\n$/)]);
 }
 
-const noDisk = whyNoSmallDisk();
+describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
+  let disk: SmallDisk;
+  let gateway: GatewayProcess | undefined;
 
-describe.skipIf(noDisk !== null)(
-  `a full disk under PostgreSQL${noDisk === null ? '' : ` (skipped: ${noDisk})`}`,
-  () => {
-    let disk: SmallDisk;
-    let gateway: GatewayProcess | undefined;
+  afterAll(async () => {
+    await gateway?.end();
+    disk?.unmount();
+  });
 
-    afterAll(async () => {
-      await gateway?.end();
-      disk?.unmount();
-    });
+  it('refuses clearly, loses nothing that was acknowledged, and goes on by itself when there is space', async () => {
+    disk = mountSmallDisk(DISK_MB);
+    const env: Env = { DATA_DIR: join(disk.path, 'data'), RATE_LIMIT_PER_MINUTE: '0' };
+    gateway = await startProcess(env);
+    const renting = new Renting(client(gateway.address, gateway.demoKey!));
+    expect(await renting.once()).toBe(true);
+    const server = await serverOf(env.DATA_DIR!);
 
-    it('refuses clearly, loses nothing that was acknowledged, and goes on by itself when there is space', async () => {
-      disk = mountSmallDisk(DISK_MB);
-      const env: Env = { DATA_DIR: join(disk.path, 'data'), RATE_LIMIT_PER_MINUTE: '0' };
-      gateway = await startProcess(env);
-      const renting = new Renting(client(gateway.address, gateway.demoKey!));
-      expect(await renting.once()).toBe(true);
-      const server = await serverOf(env.DATA_DIR!);
+    const ballast = join(disk.path, 'ballast');
+    const { bavail, bsize } = statfsSync(disk.path);
+    execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
+    // First tables can't grow.
+    let deploys = 0;
+    while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
+    expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
+    // Then its log can't, which ends PostgreSQL, and it can't start again.
+    const url = await embeddedUrl(env.DATA_DIR!);
+    await query(url, 'select pg_switch_wal()');
+    await until(
+      'PostgreSQL is gone',
+      async () => {
+        await renting.once();
+        return (await serverOf(env.DATA_DIR!))?.pid !== server!.pid;
+      },
+      RECOVERS_WITHIN_MS,
+    );
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await renting.once()).toBe(false);
+    expect(new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`))).toEqual(
+      new Set(['503 unavailable']),
+    );
+    expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
+    // The operator is told why.
+    expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
 
-      const ballast = join(disk.path, 'ballast');
-      const { bavail, bsize } = statfsSync(disk.path);
-      execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
-      // First tables can't grow.
-      let deploys = 0;
-      while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
-      expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
-      // Then its log can't, which ends PostgreSQL, and it can't start again.
-      const url = await embeddedUrl(env.DATA_DIR!);
-      await query(url, 'select pg_switch_wal()');
-      await until(
-        'PostgreSQL is gone',
-        async () => {
-          await renting.once();
-          return (await serverOf(env.DATA_DIR!))?.pid !== server!.pid;
-        },
-        RECOVERS_WITHIN_MS,
-      );
-      for (let attempt = 0; attempt < 5; attempt += 1) expect(await renting.once()).toBe(false);
-      expect(new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`))).toEqual(
-        new Set(['503 unavailable']),
-      );
-      expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
-      // The operator is told why.
-      expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
-
-      await sleep(FULL_MS);
-      rmSync(ballast);
-      await until('the gateway is ready again', () => isReady(gateway!), RECOVERS_WITHIN_MS);
-      expect(await renting.once()).toBe(true);
-      await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
-    });
-  },
-);
+    await sleep(FULL_MS);
+    rmSync(ballast);
+    await until('the gateway is ready again', () => isReady(gateway!), RECOVERS_WITHIN_MS);
+    expect(await renting.once()).toBe(true);
+    await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
+  });
+});
 
 describe('a query that takes all memory', () => {
-  it('is killed with its server, which the gateways outlive', async ({ skip }) => {
+  it('is killed with its server, which the gateways outlive', needsMemoryLimit(), async () => {
     const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
-    skip(limit === null, 'no control group of memory can be made here');
     const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
     const gateway = await startProcess(env);
     const { pid } = (await serverOf(env.DATA_DIR!))!;
@@ -169,30 +163,31 @@ describe('a query that takes all memory', () => {
 });
 
 describe('a gateway that needs more memory than it may have', () => {
-  it('is killed by the kernel at any point; the next one has all that was acknowledged and rents on', async ({
-    skip,
-  }) => {
-    const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, LITTLE_MEMORY_MB);
-    skip(limit === null, 'no control group of memory can be made here');
-    const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
-    const first = await startProcess(env);
-    const renting = new Renting(client(first.address, first.demoKey!));
-    expect(await renting.once()).toBe(true);
-    // What it takes from now on is counted.
-    limit!.add(first.pid);
-    let isOver = false;
-    const killed = first.ended.finally(() => {
-      isOver = true;
-    });
-    while (!isOver) await renting.once().catch(() => {});
-    // SIGKILL, which no program sends to itself.
-    expect(await killed).toMatchObject({ code: null });
-    expect(limit!.kills()).toBe(1);
-    const next = await startProcess(env);
-    const { acknowledged } = renting;
-    await expectKept(env, await embeddedUrl(env.DATA_DIR!), acknowledged);
-    expect(await new Renting(client(next.address, first.demoKey!)).once()).toBe(true);
-    await next.end();
-    limit!.remove();
-  });
+  it(
+    'is killed by the kernel at any point; the next one has all that was acknowledged and rents on',
+    needsMemoryLimit(),
+    async () => {
+      const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, LITTLE_MEMORY_MB);
+      const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
+      const first = await startProcess(env);
+      const renting = new Renting(client(first.address, first.demoKey!));
+      expect(await renting.once()).toBe(true);
+      // What it takes from now on is counted.
+      limit!.add(first.pid);
+      let isOver = false;
+      const killed = first.ended.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) await renting.once().catch(() => {});
+      // SIGKILL, which no program sends to itself.
+      expect(await killed).toMatchObject({ code: null });
+      expect(limit!.kills()).toBe(1);
+      const next = await startProcess(env);
+      const { acknowledged } = renting;
+      await expectKept(env, await embeddedUrl(env.DATA_DIR!), acknowledged);
+      expect(await new Renting(client(next.address, first.demoKey!)).once()).toBe(true);
+      await next.end();
+      limit!.remove();
+    },
+  );
 });

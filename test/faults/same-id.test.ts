@@ -1,25 +1,28 @@
-import type * as crypto from 'node:crypto';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
 import { deploy } from '../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
 /** Drawn next, before what chance draws. */
-const { drawn } = vi.hoisted(() => ({ drawn: [] as string[] }));
-vi.mock('node:crypto', async (original) => {
-  const real = await original<typeof crypto>();
-  const randomBytes = (size: number) => {
-    const next = size === 4 ? drawn.shift() : undefined;
-    return next === undefined ? real.randomBytes(size) : Buffer.from(next, 'hex');
-  };
-  return { ...real, randomBytes };
-});
+const drawn: string[] = [];
 
 let domain: TestDomain;
 beforeAll(async () => {
   domain = await openTestDomain();
+  const real = crypto.randomBytes;
+  vi.spyOn(crypto, 'randomBytes').mockImplementation(((size: number) => {
+    const next = size === 4 ? drawn.shift() : undefined;
+    return next === undefined ? real(size) : Buffer.from(next, 'hex');
+  }) as typeof real);
+  syncBuiltinESMExports();
 });
-afterAll(() => domain?.close());
+afterAll(async () => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+  await domain?.close();
+});
 
 /** Of 2^32 ids it happens once in some thousand rentals when there are a million. */
 it('an id that is taken is drawn anew, and nothing else is seen of it', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
-import { whyNot } from '../agent/support/engines.js';
+import { needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
 
@@ -23,9 +23,9 @@ function randomFrom(seed: number): (below: number) => number {
 }
 
 describe('the death of gateway, agents and Podman', () => {
-  const reason = whyNot('podman');
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine('podman');
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let fleet: RealFleet;

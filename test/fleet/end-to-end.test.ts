@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
-import { mountsBelow, whyNot } from '../agent/support/engines.js';
+import { mountsBelow, needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { admin, adminJson, query } from '../support/process.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
@@ -11,9 +11,9 @@ const LAYER_BYTES = 24_000_000;
 
 /** Gateway, host agent and Podman as an operator runs them: processes of their own that meet over HTTP alone. */
 describe('a deploy on a real host', () => {
-  const reason = whyNot('podman');
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine('podman');
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let fleet: RealFleet;

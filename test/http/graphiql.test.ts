@@ -12,7 +12,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GRAPHIQL_EXAMPLES } from '../../src/http/graphiql/examples.js';
 import { createGraphiql } from '../../src/http/graphiql/graphiql.js';
 import { buildSchema } from '../../src/schema/index.js';
-import { hasChromium, openChromium, skipNote } from '../support/chromium.js';
+import { openChromium } from '../support/chromium.js';
+import { needs } from '../support/tools.js';
 
 const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8';
 const BUILD_SCRIPT = join(import.meta.dirname, '../../scripts/build-graphiql.mjs');
@@ -141,7 +142,7 @@ describe('GraphiQL over HTTP', () => {
   });
 });
 
-describe.skipIf(!hasChromium)(`GraphiQL in Chromium${skipNote}`, () => {
+describe('GraphiQL in Chromium', needs('chromium'), () => {
   let browser: Browser;
 
   beforeAll(async () => {

@@ -5,18 +5,16 @@ import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import { createRateLimiter } from '../../src/http/rate-limit/rate-limit.js';
 import { openRedisBuckets, type RedisBuckets } from '../../src/http/rate-limit/redis-buckets.js';
 import { type Answer, client, type Renter, startGateway, type TestGateway } from '../support/gateway.js';
-import { hasRedis, startRedis, type TestRedis } from '../support/redis.js';
+import { startRedis, type TestRedis } from '../support/redis.js';
+import { needs } from '../support/tools.js';
 
 const LIMIT = 120;
 const KEY = 'gpu-rental-gateway:rate-limit:';
 const NOBODY = 'redis://:hunter2@127.0.0.1:1';
 
-const installed = hasRedis();
-if (!installed) console.warn('skipped: the shared rate limit is tested against redis-server, which is not installed');
-
 let redis: TestRedis;
 
-describe.skipIf(!installed)('the rate limit through Redis', () => {
+describe('the rate limit through Redis', needs('redis-server'), () => {
   beforeAll(async () => {
     redis = await startRedis();
   });

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -22,6 +21,7 @@ import {
   query,
   startProcess,
 } from '../support/process.js';
+import { needs } from '../support/tools.js';
 
 // Every command is a process of its own.
 vi.setConfig({ testTimeout: 90_000 });
@@ -274,8 +274,7 @@ bad-3,rtx-4090,1,free,us`;
     expect([done.code, done.stderr]).toEqual([0, '']);
   });
 
-  const terminal = spawnSync('script', ['--version']).stdout?.includes('util-linux') === true;
-  test.skipIf(!terminal)('tells its progress on a terminal alone', async () => {
+  test('tells its progress on a terminal alone', needs('script'), async () => {
     const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
     const path = file('many.csv', MARKET_HEADER + rows);
     const args = ['market', 'import', path, '--date', '2026-10-20', '--dry-run'];

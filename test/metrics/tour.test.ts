@@ -7,7 +7,8 @@ import { createTestDatabase } from '../support/database.js';
 import { type EventStream, subscribe } from '../support/events.js';
 import { client, type Renter } from '../support/gateway.js';
 import { adminJson, cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
-import { hasRedis, startRedis, type TestRedis } from '../support/redis.js';
+import { startRedis, type TestRedis } from '../support/redis.js';
+import { find, needs } from '../support/tools.js';
 import { type Scrape, scrape } from './support.js';
 
 /** The built gateway with all that has metrics of its own, after a tour of what renters do. */
@@ -21,7 +22,7 @@ const LIMIT = 30;
 
 beforeAll(async () => {
   const databaseUrl = await createTestDatabase();
-  redis = hasRedis() ? await startRedis() : null;
+  redis = find('redis-server') !== null ? await startRedis() : null;
   const env: Env = {
     DATABASE_URL: databaseUrl,
     SSH_PORT: '0',
@@ -229,9 +230,7 @@ describe('dashboard and alert rules', () => {
   });
 });
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-
-describe.skipIf(!hasPromtool)('promtool', () => {
+describe('promtool', needs('promtool'), () => {
   const promtool = (args: string[], input?: string) => {
     const { status, stdout, stderr } = spawnSync('promtool', args, {
       cwd: join(PACKAGE_ROOT, 'deploy/prometheus'),

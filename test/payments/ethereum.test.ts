@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
-import { AnvilChain, anvil, TokenChain } from './support/anvil.js';
+import { needs } from '../support/tools.js';
+import { AnvilChain, TokenChain } from './support/anvil.js';
 import { openShop, read, topUp } from './support/shop.js';
 
-describe.skipIf(anvil === null)('on a real Ethereum node', () => {
+describe('on a real Ethereum node', needs('anvil'), () => {
   let chain: AnvilChain;
   beforeAll(async () => {
     chain = await AnvilChain.open();

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
 import { bookedLines, refundTopUp, refusePayment } from '../../src/domain/top-ups/operator.js';
 import { reconcile } from '../../src/domain/top-ups/reconcile.js';
-import { LitecoinChain, litecoind } from './support/litecoin.js';
+import { needs } from '../support/tools.js';
+import { LitecoinChain } from './support/litecoin.js';
 import { openShop, read, topUp } from './support/shop.js';
 
-describe.skipIf(litecoind === null)('50 USD in LTC on a real chain', () => {
+describe('50 USD in LTC on a real chain', needs('litecoind'), () => {
   let chain: LitecoinChain;
   beforeAll(async () => {
     chain = await LitecoinChain.open();

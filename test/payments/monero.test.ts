@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/domain/billing/audit.js';
-import { MoneroChain, monerod, moneroWalletRpc } from './support/monero.js';
+import { needs } from '../support/tools.js';
+import { MoneroChain } from './support/monero.js';
 import { openShop, read, topUp } from './support/shop.js';
 
-describe.skipIf(monerod === null || moneroWalletRpc === null)('on a real Monero node', () => {
+describe('on a real Monero node', needs('monerod', 'monero-wallet-rpc'), () => {
   let chain: MoneroChain;
   beforeAll(async () => {
     chain = await MoneroChain.open();

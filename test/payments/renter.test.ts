@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gpu, gpuInTerminal, readable } from '../cli/gpu.js';
 import { subscribe } from '../support/events.js';
 import { type Renter, startGateway } from '../support/gateway.js';
 import { cleanUp, type Env, folder } from '../support/process.js';
+import { needs } from '../support/tools.js';
 import { openShop, type Shop, topUp } from './support/shop.js';
 
 let shop: Shop;
@@ -92,8 +92,7 @@ describe('gpu topup', () => {
     await gateway.close();
   });
 
-  const hasScript = String(spawnSync('script', ['--version']).stdout).includes('util-linux');
-  test.skipIf(!hasScript)('on a terminal shows a QR code and waits until the payment is credited', async () => {
+  test('on a terminal shows a QR code and waits until the payment is credited', needs('script'), async () => {
     const program = gpuInTerminal(['topup', 'LTC', '51'], env, { rows: 50 });
     await program.says(/Ctrl-C ends the wait/);
     const id = /t-[0-9a-f]{20}/.exec(program.stdout())![0];

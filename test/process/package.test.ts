@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { cleanUp, folder, run } from '../support/process.js';
+import { needs } from '../support/tools.js';
 
 const exec = promisify(execFile);
 const { name, version, bin } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
@@ -25,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-describe('the package', () => {
+describe('the package', needs('tar'), () => {
   it('holds what runs, and neither sources nor tests nor what builds it', () => {
     const folders = new Set(files.map((path) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '.')));
     expect([...folders].sort()).toEqual(['.', 'deploy', 'dist', 'docs', 'prisma', 'sdk']);

@@ -24,6 +24,7 @@ import {
   serverOf,
   startProcess,
 } from '../support/process.js';
+import { needs, needsRoot, needsThat } from '../support/tools.js';
 
 /** What the issue asks on an idle machine; what is asserted leaves room for a busy one. */
 const FIRST_ANSWER = { onNewFolder: { goalMs: 10_000, limitMs: 25_000 }, again: { goalMs: 3_000, limitMs: 15_000 } };
@@ -32,7 +33,6 @@ const FLUSHED = { timeout: 3_000 };
 const ENDS_WITHIN_MS = 10_000;
 const ORDINARY_USER = 65534;
 const AS_ORDINARY_USER = ['setpriv', `--reuid=${ORDINARY_USER}`, `--regid=${ORDINARY_USER}`, '--clear-groups'];
-const isRoot = process.geteuid?.() === 0;
 
 afterAll(cleanUp);
 
@@ -43,11 +43,6 @@ function works(file: string, ...args: string[]): boolean {
   } catch {
     return false;
   }
-}
-
-/** A test that needs a program skips without it, and says so. */
-function skipUnless(condition: boolean, need: string): { skip: boolean; note: string } {
-  return { skip: !condition, note: condition ? '' : ` (skipped: needs ${need})` };
 }
 
 function report(what: string, tookMs: number, { goalMs, limitMs }: { goalMs: number; limitMs: number }): void {
@@ -107,8 +102,7 @@ describe('on a data folder', () => {
     expect(gateway.stdout().split(key)).toHaveLength(3);
   });
 
-  const curl = skipUnless(works('curl', '--version'), 'curl');
-  it.skipIf(curl.skip)(`prints a curl line that works when pasted${curl.note}`, async () => {
+  it('prints a curl line that works when pasted', needs('curl'), async () => {
     const line = gateway.stdout().match(/^ +(curl .*)$/m)![1]!;
     const { stdout } = await promisify(execFile)('sh', ['-c', `${line} --silent --show-error`]);
     expect(JSON.parse(stdout)).toEqual({ object: 'balance', currency: 'USD', balance: 100, month_spend: 0 });
@@ -235,8 +229,7 @@ describe('on a data folder', () => {
     half.destroy();
   });
 
-  const terminal = skipUnless(works('script', '--version'), 'script of util-linux');
-  it.skipIf(terminal.skip)(`ends in order on Ctrl-C in a terminal${terminal.note}`, async () => {
+  it('ends in order on Ctrl-C in a terminal', needs('script'), async () => {
     const shell = run([MAIN], env, { prefix: ['sh', '-c', `exec script -qec "exec '$0' '$1'" /dev/null`] });
     await shell.says(/"listening"/);
     shell.stdin.write('\x03');
@@ -323,9 +316,10 @@ async function halfSent(address: string): Promise<Socket> {
 }
 
 describe('who starts it', () => {
-  const readable = isRoot && works(AS_ORDINARY_USER[0]!, ...AS_ORDINARY_USER.slice(1), 'test', '-r', MAIN);
-  const user = skipUnless(readable, 'root, and a checkout that others may read');
-  it.skipIf(user.skip)(`may be an ordinary user, below a folder only that user may enter${user.note}`, async () => {
+  const root = needsRoot('setpriv');
+  const isReadable = () => works(AS_ORDINARY_USER[0]!, ...AS_ORDINARY_USER.slice(1), 'test', '-r', MAIN);
+  const user = root.skip ? root : needsThat(isReadable(), 'a readable checkout', 'a folder that others may enter');
+  it('may be an ordinary user, below a folder only that user may enter', user, async () => {
     const home = folder();
     chmodSync(home, 0o700);
     chownSync(home, ORDINARY_USER, ORDINARY_USER);

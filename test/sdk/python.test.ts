@@ -8,6 +8,7 @@ import { expect, inject, test } from 'vitest';
 import { STATUS_OF } from '../../src/domain/rules/errors.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { startGateway, type TestGateway } from '../support/gateway.js';
+import { needsThat } from '../support/tools.js';
 
 const SDK = join(PACKAGE_ROOT, 'sdk/python');
 const OLDEST = [3, 9] as const;
@@ -16,28 +17,27 @@ const MAX_RUN_MS = 120_000;
 
 const python = findPython();
 
-test.skipIf(python === null)(
-  `the Python SDK against a gateway${python === null ? ': skipped, no Python 3.9 or newer (set PYTHON to one)' : ''}`,
-  { timeout: MAX_RUN_MS + 20_000 },
-  async () => {
-    const gateway = await startGateway();
-    const limited = await startGateway({ rateLimitPerMinute: LIMIT, databaseUrl: gateway.databaseUrl });
-    const control = await openControl(gateway);
-    const { failed, output } = await unittest({
-      GATEWAY_URL: `${gateway.address}/v1`,
-      LIMITED_URL: `${limited.address}/v1`,
-      CONTROL_URL: control.address,
-    });
-    control.close();
-    await limited.close();
-    await gateway.close();
-    if (failed) console.error(output);
-    expect(failed, 'the Python tests failed: their output is above').toBe(false);
-    // A run that found no tests, or no gateway, succeeds as well.
-    expect(Number(/^Ran (\d+) tests/m.exec(output)?.[1])).toBeGreaterThan(50);
-    expect(output).not.toMatch(/needs a gateway|ResourceWarning/);
-  },
-);
+test('the Python SDK against a gateway', {
+  timeout: MAX_RUN_MS + 20_000,
+  ...needsThat(python !== null, 'Python 3.9', 'python3-venv, or PYTHON'),
+}, async () => {
+  const gateway = await startGateway();
+  const limited = await startGateway({ rateLimitPerMinute: LIMIT, databaseUrl: gateway.databaseUrl });
+  const control = await openControl(gateway);
+  const { failed, output } = await unittest({
+    GATEWAY_URL: `${gateway.address}/v1`,
+    LIMITED_URL: `${limited.address}/v1`,
+    CONTROL_URL: control.address,
+  });
+  control.close();
+  await limited.close();
+  await gateway.close();
+  if (failed) console.error(output);
+  expect(failed, 'the Python tests failed: their output is above').toBe(false);
+  // A run that found no tests, or no gateway, succeeds as well.
+  expect(Number(/^Ran (\d+) tests/m.exec(output)?.[1])).toBeGreaterThan(50);
+  expect(output).not.toMatch(/needs a gateway|ResourceWarning/);
+});
 
 /** A Python that is new enough: what PYTHON names, or python3. */
 function findPython(): string | null {

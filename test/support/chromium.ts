@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
+import { find } from './tools.js';
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
@@ -14,11 +13,7 @@ const ARGUMENTS = [
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost',
 ];
 
-export const hasChromium = existsSync(CHROMIUM);
-/** Behind the name of what is left out without a browser. */
-export const skipNote = hasChromium ? '' : ` (skipped: no Chromium at ${CHROMIUM}; install it or set CHROMIUM_PATH)`;
-
 /** A real browser that reaches nothing but this machine. */
 export function openChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  return chromium.launch({ executablePath: find('chromium')!, args: ARGUMENTS });
 }

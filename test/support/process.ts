@@ -83,7 +83,7 @@ export function folder(): string {
 /** Ends whatever a failed test left running, and removes its folders. Each test file calls it last. */
 export async function cleanUp(): Promise<void> {
   for (const child of children) child.kill('SIGKILL');
-  for (const path of folders) {
+  for (const path of folders.splice(0)) {
     const servers = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('postmaster.pid'),
     );

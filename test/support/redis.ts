@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
@@ -16,10 +16,6 @@ export interface TestRedis {
   /** A client to look into it. */
   client: Redis;
   close(): Promise<void>;
-}
-
-export function hasRedis(): boolean {
-  return spawnSync('redis-server', ['--version']).status === 0;
 }
 
 export async function startRedis(): Promise<TestRedis> {

@@ -1,17 +1,11 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { find } from '../../agent/support/engines.js';
 import type { RealRenter } from '../../fleet/support/real-fleet.js';
 import { folder } from '../../support/process.js';
 
-/** Why there is no OpenSSH to test with; null when there is. */
-export function whyNoSsh(): string | null {
-  for (const program of ['ssh', 'scp', 'sftp', 'ssh-keygen', 'sshd', 'rsync']) {
-    if (find(program) === null) return `${program} is not installed`;
-  }
-  return null;
-}
+/** What tests of OpenSSH's clients use. */
+export const OPEN_SSH = ['ssh', 'scp', 'sftp', 'ssh-keygen', 'sshd', 'rsync', 'bash', 'ldd', 'ps'] as const;
 
 export interface Done {
   code: number | null;

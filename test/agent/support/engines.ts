@@ -1,19 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import Docker from 'dockerode';
 import { LABELS } from '../../../src/agent/engine/engine.js';
+import { find, type Needs, needsRoot, type Tool } from '../../support/tools.js';
 import { until } from './until.js';
 
 /** Real engines of the host's packages, each on a folder of its own: nothing of the host's own containers is touched. */
@@ -37,28 +28,13 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
+/** Images are made of busybox and pushed to a registry; disks are images of ext4. */
+const CONTAINERS = ['docker-registry', 'busybox', 'tar', 'mkfs.ext4', 'mount', 'umount'] as const;
 const ANSWERS_WITHIN_MS = 60_000;
 
-/** Why no container can be run by this engine here; null when one can. */
-export function whyNot(name: EngineName): string | null {
-  if (process.getuid?.() !== 0) return 'the tests of the engines need root';
-  const program = name === 'podman' ? 'podman' : 'dockerd';
-  if (find(program) === null) return `${program} is not installed`;
-  return find('docker-registry') === null ? 'docker-registry is not installed' : null;
-}
-
-export function find(program: string): string | null {
-  const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
-  return dirs.map((dir) => join(dir, program)).find((path) => isProgram(path)) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+/** Tests that run containers on this engine need root, the engine and images, and other tools beside them. */
+export function needsEngine(name: EngineName, ...more: readonly Tool[]): Needs {
+  return needsRoot(name === 'podman' ? 'podman' : 'dockerd', ...CONTAINERS, ...more);
 }
 
 /** `registries` are host:port pairs that are spoken to without TLS. */

@@ -15,7 +15,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { freePort } from '../../support/free-port.js';
-import { find } from './engines.js';
+import { find } from '../../support/tools.js';
 import { until } from './until.js';
 
 /** Debian's registry with images made of busybox, and a slow line to it. */

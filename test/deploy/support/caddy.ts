@@ -5,10 +5,10 @@ import { type Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect } from 'node:tls';
 import { PACKAGE_ROOT } from '../../../src/package-root.js';
-import { find } from '../../agent/support/engines.js';
 import { until } from '../../agent/support/until.js';
 import { freePort } from '../../support/free-port.js';
 import { folder } from '../../support/process.js';
+import { find } from '../../support/tools.js';
 
 const API_HOST = 'gateway.localhost';
 const SERVICE_DOMAIN = 'instances.localhost';
@@ -24,10 +24,6 @@ export interface TestCaddy {
   tls(host?: string): ConnectionOptions & { ca: string; servername: string; host: string; port: number };
   log(): string;
   end(): Promise<void>;
-}
-
-export function whyNoCaddy(): string | null {
-  return find('caddy') === null ? 'caddy is not installed' : null;
 }
 
 /** `gateways` are their ports on this host; the first two have ways of their own for the streams of host agents. */

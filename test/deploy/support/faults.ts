@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { find } from '../../agent/support/engines.js';
 import { folder } from '../../support/process.js';
+import { type Needs, needsRoot, needsThat } from '../../support/tools.js';
 
 /** A small file system of its own: an ext4 image on a loop device. */
 export interface SmallDisk {
@@ -10,16 +10,14 @@ export interface SmallDisk {
   unmount(): void;
 }
 
-/** Why there can't be one here; null where there can. */
-export function whyNoSmallDisk(): string | null {
-  if (process.getuid?.() !== 0) return 'a file system is mounted by root alone';
-  const program = ['mkfs.ext4', 'mount', 'umount'].find((name) => find(name) === null);
-  if (program !== undefined) return `${program} is not installed`;
+export function needsSmallDisk(): Needs {
+  const tools = needsRoot('mkfs.ext4', 'mount', 'umount', 'fallocate');
+  if (tools.skip) return tools;
   try {
     mountSmallDisk(16).unmount();
-    return null;
+    return tools;
   } catch {
-    return 'a loop device can not be mounted here';
+    return needsThat(false, 'loop devices', 'a kernel with them');
   }
 }
 
@@ -31,6 +29,13 @@ export function mountSmallDisk(sizeMb: number): SmallDisk {
   execFileSync('mkfs.ext4', ['-q', '-m', '0', image]);
   execFileSync('mount', ['-o', 'loop', image, path]);
   return { path, unmount: () => void execFileSync('umount', ['-l', path]) };
+}
+
+/** Control groups of memory can be made. */
+export function needsMemoryLimit(): Needs {
+  const limit = limitMemory(`gateway-test-${process.pid}`, 16);
+  limit?.remove();
+  return needsThat(limit !== null, 'a control group of memory', 'root, and a kernel with them');
 }
 
 /** A group of processes that the kernel kills one of when they take more memory together. */

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { freePort } from '../../support/free-port.js';
 import type { Chain, Received } from './chain.js';
-import { programOrNull, rpc, start, untilReady } from './programs.js';
-
-export const anvil = programOrNull('anvil');
+import { rpc, start, untilReady } from './programs.js';
 
 const ETHER_DECIMALS = 18;
 const TOKEN_DECIMALS = 6;
@@ -29,7 +27,7 @@ export class AnvilChain implements Chain {
 
   static async open(): Promise<AnvilChain> {
     const port = await freePort();
-    const { end } = start(anvil!, () => ['--port', String(port), '--no-mining', '--silent']);
+    const { end } = start('anvil', () => ['--port', String(port), '--no-mining', '--silent']);
     const chain = new AnvilChain(`http://127.0.0.1:${port}`, end);
     await untilReady(() => chain.call('eth_chainId'));
     [chain.#payer] = (await chain.call<string[]>('eth_accounts')) as [string];

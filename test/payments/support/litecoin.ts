@@ -1,8 +1,6 @@
 import { freePort } from '../../support/free-port.js';
 import type { Chain, Received } from './chain.js';
-import { programOrNull, rpc, start, untilReady } from './programs.js';
-
-export const litecoind = programOrNull('litecoind');
+import { rpc, start, untilReady } from './programs.js';
 
 const MATURE_BLOCKS = 101;
 const AUTHORIZATION = `Basic ${Buffer.from('test:test').toString('base64')}`;
@@ -20,7 +18,7 @@ export class LitecoinChain implements Chain {
 
   static async open(): Promise<LitecoinChain> {
     const port = await freePort();
-    const { end } = start(litecoind!, (folder) => [
+    const { end } = start('litecoind', (folder) => [
       '-regtest',
       `-datadir=${folder}`,
       '-listen=0',

@@ -1,9 +1,6 @@
 import { freePort } from '../../support/free-port.js';
 import type { Chain, Received } from './chain.js';
-import { programOrNull, rpc, start, untilReady } from './programs.js';
-
-export const monerod = programOrNull('monerod');
-export const moneroWalletRpc = programOrNull('monero-wallet-rpc');
+import { rpc, start, untilReady } from './programs.js';
 
 /** Enough that the first coins may be spent: those of a block are locked for 60. */
 const MATURE_BLOCKS = 75;
@@ -28,7 +25,7 @@ export class MoneroChain implements Chain {
 
   static async open(): Promise<MoneroChain> {
     const [daemonPort, peerPort, walletPort] = [await freePort(), await freePort(), await freePort()];
-    const node = start(monerod!, (folder) => [
+    const node = start('monerod', (folder) => [
       '--regtest',
       '--offline',
       '--fixed-difficulty=1',
@@ -41,7 +38,7 @@ export class MoneroChain implements Chain {
     ]);
     const daemon = `http://127.0.0.1:${daemonPort}/json_rpc`;
     await untilReady(() => rpc(daemon, 'get_block_count', {}));
-    const purse = start(moneroWalletRpc!, (folder) => [
+    const purse = start('monero-wallet-rpc', (folder) => [
       `--daemon-address=127.0.0.1:${daemonPort}`,
       `--rpc-bind-port=${walletPort}`,
       '--disable-rpc-login',

@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import { DURATIONS } from './longest-first.js';
+
+/** Says at the end of a run which tests were left out on this machine, and what would bring them. */
+export class LeftOut implements Reporter {
+  #vitest!: Vitest;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    if (process.env.WRITE_DURATIONS) this.#writeDurations(modules);
+    const reasons = new Map<string, { tests: number; broughtBy: string; files: Set<string> }>();
+    let tests = 0;
+    for (const module of modules) {
+      for (const test of module.children.allTests('skipped')) {
+        const { leftOut = [] } = test.meta();
+        if (leftOut.length > 0) tests += 1;
+        for (const { wants, broughtBy } of leftOut) {
+          const reason = reasons.get(wants) ?? { tests: 0, broughtBy, files: new Set() };
+          reason.tests += 1;
+          reason.files.add(this.#nameOf(module));
+          reasons.set(wants, reason);
+        }
+      }
+    }
+    if (tests === 0) return;
+    const width = Math.max(...[...reasons.keys()].map(({ length }) => length));
+    const lines = [...reasons].map(
+      ([wants, { tests, broughtBy, files }]) =>
+        `   ${wants.padEnd(width)}  ${String(tests).padStart(4)} tests  ${broughtBy}\n${[...files].map((file) => `     ${file}\n`).join('')}`,
+    );
+    this.#vitest.logger.log(
+      ` Left out here: ${tests} tests. What they want, and the Debian package (or else) that brings it:\n${lines.join('')}`,
+    );
+  }
+
+  #writeDurations(modules: readonly TestModule[]): void {
+    const seconds = modules.map((module) => {
+      const { collectDuration, setupDuration, duration } = module.diagnostic();
+      return [this.#nameOf(module), Math.round((collectDuration + setupDuration + duration) / 100) / 10] as const;
+    });
+    const sorted = seconds.sort(([, one], [, other]) => other - one);
+    writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
+  }
+
+  #nameOf({ moduleId }: TestModule): string {
+    return relative(this.#vitest.config.root, moduleId);
+  }
+}

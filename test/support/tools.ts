@@ -1,0 +1,112 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
+
+/** What tests use beside Node and coreutils: each tool with what brings it, a Debian package unless it says otherwise. */
+const BROUGHT_BY = {
+  anvil: 'npm install --no-save @foundry-rs/anvil-linux-amd64',
+  bash: 'bash',
+  busybox: 'busybox-static',
+  caddy: 'caddy',
+  chromium: 'chromium',
+  curl: 'curl',
+  docker: 'docker.io',
+  'docker-compose': 'docker-compose',
+  'docker-registry': 'docker-registry',
+  dockerd: 'docker.io',
+  debootstrap: 'debootstrap',
+  fallocate: 'util-linux',
+  ldd: 'libc-bin',
+  litecoind: 'litecoind',
+  'mkfs.ext4': 'e2fsprogs',
+  'monero-wallet-rpc': 'monero',
+  monerod: 'monero',
+  mount: 'mount',
+  podman: 'podman',
+  promtool: 'prometheus',
+  ps: 'procps',
+  python3: 'python3-venv',
+  'redis-server': 'redis-server',
+  rsync: 'rsync',
+  scp: 'openssh-client',
+  script: 'bsdutils',
+  setpriv: 'util-linux',
+  sftp: 'openssh-client',
+  ssh: 'openssh-client',
+  'ssh-keygen': 'openssh-client',
+  sshd: 'openssh-server',
+  'systemd-analyze': 'systemd',
+  tar: 'tar',
+  umount: 'mount',
+} as const;
+
+export type Tool = keyof typeof BROUGHT_BY;
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Why a test is left out on this machine, and what would bring it. */
+    leftOut?: { wants: string; broughtBy: string }[];
+  }
+}
+
+export interface Needs {
+  skip: boolean;
+  meta: { leftOut: { wants: string; broughtBy: string }[] };
+}
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+const ANVIL = join(PACKAGE_ROOT, 'node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil');
+
+/** The path of a program, or null. */
+export function find(program: string): string | null {
+  if (program === 'chromium') return existsSync(CHROMIUM) ? CHROMIUM : null;
+  if (program === 'anvil' && existsSync(ANVIL)) return ANVIL;
+  if (program === 'python3' && process.env.PYTHON) return process.env.PYTHON;
+  // That of util-linux: others take other options.
+  if (program === 'script' && process.platform !== 'linux') return null;
+  const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return dirs.map((dir) => join(dir, program)).find((path) => isProgram(path)) ?? null;
+}
+
+/**
+ * Options of a test, or of a group of tests, that uses these programs: it is left out where one is missing, which
+ * `npm test` says at its end. With REQUIRE_TOOLS, as in .ci/run, its file fails instead.
+ */
+export function needs(...tools: readonly Tool[]): Needs {
+  const missing = tools.filter((tool) => find(tool) === null);
+  return options(missing.map((tool) => ({ wants: tool, broughtBy: BROUGHT_BY[tool] })));
+}
+
+/** As `needs`, for what only root may do. */
+export function needsRoot(...tools: readonly Tool[]): Needs {
+  const { meta } = needs(...tools);
+  const root = process.getuid?.() === 0 ? [] : [{ wants: 'root', broughtBy: 'running as root' }];
+  return options([...root, ...meta.leftOut]);
+}
+
+/** As `needs`, for what is not a program. */
+export function needsThat(holds: boolean, wants: string, broughtBy: string): Needs {
+  return options(holds ? [] : [{ wants, broughtBy }]);
+}
+
+/** What runs by a command or on hardware of its own: left out in CI too. */
+export function leftOut(wants: string, broughtBy: string): Needs {
+  return { skip: true, meta: { leftOut: [{ wants, broughtBy }] } };
+}
+
+function options(leftOut: Needs['meta']['leftOut']): Needs {
+  if (leftOut.length > 0 && process.env.REQUIRE_TOOLS) {
+    const missing = leftOut.map(({ wants, broughtBy }) => `${wants} (${broughtBy})`);
+    throw new Error(`REQUIRE_TOOLS is set, and these tests need ${missing.join(', ')}`);
+  }
+  return { skip: leftOut.length > 0, meta: { leftOut } };
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
