@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { containerName, type Engine, type LogsSpec } from '../../src/agent/engine/engine.js';
 import { openEngine } from '../../src/agent/engine/open-engine.js';
-import { type EngineName, startEngine, type TestEngine, whyNot } from './support/engines.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { until } from './support/until.js';
 
@@ -13,9 +13,9 @@ const LINES = 250;
 
 /** Asked of the engine itself: what stands before it may leave lines out, but can't bring back what it did not send. */
 describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', (name) => {
-  const reason = whyNot(name);
-  if (reason !== null) {
-    it.skip(`skipped: ${reason}`, () => {});
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
