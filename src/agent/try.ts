@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { PACKAGE_ROOT } from '../package-root.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway, GatewayFault } from './gateway.js';
 import type { SimulatedGpus } from './hardware.js';
@@ -15,8 +15,9 @@ import { type AgentSettings, UsageError } from './settings.js';
 /** It serves a page and goes on; that of the default template has some gigabytes. */
 const SMALL_IMAGE = 'nginx';
 const ENROLS_WITHIN_MS = 60_000;
-/** The operator's command that gives a join code: a program of this package, run as one. */
-const ENROLL = [joinPath(PACKAGE_ROOT, 'dist/src/admin/main.js'), 'machine', 'enroll', '--demo', '--online', '--json'];
+/** The operator commands, where the agent is part of the gateway's package. */
+const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
+const ENROLL = [ADMIN, 'machine', 'enroll', '--demo', '--online', '--json'];
 const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
 
 /** This computer as a machine with pretended GPUs, under a gateway that runs on it. */
@@ -58,6 +59,7 @@ async function joinAnew(settings: AgentSettings, engine: Engine, url: string, pr
 
 /** Works on the database that DATA_DIR or DATABASE_URL name, as `npm start` does. */
 async function enroll(): Promise<z.infer<typeof enrolled>> {
+  if (!existsSync(ADMIN)) throw new UsageError("`try` needs the gateway's package: run npx gpu-agent try there");
   try {
     const { stdout } = await promisify(execFile)(process.execPath, ENROLL, { timeout: ENROLS_WITHIN_MS });
     return enrolled.parse(JSON.parse(stdout));

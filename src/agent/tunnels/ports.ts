@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { type Engine, EngineFault } from '../engine/engine.js';
+import { PORT_HELPER, PROGRAM } from '../program.js';
 
-const HELPER = fileURLToPath(new URL('./port-helper.js', import.meta.url));
 const STARTS_WITHIN_MS = 10_000;
 const CONNECTS_WITHIN_MS = 10_000;
 /** A helper that nobody asks is ended. */
@@ -92,7 +91,7 @@ class Helper {
   static async start(pid: number, network: string): Promise<Helper> {
     const isRoot = process.getuid?.() === 0;
     const enter = isRoot ? [] : ['--user', '--preserve-credentials'];
-    const args = [...enter, '--net', `--target=${pid}`, process.execPath, HELPER];
+    const args = [...enter, '--net', `--target=${pid}`, process.execPath, PROGRAM, PORT_HELPER];
     const child = spawn('nsenter', args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {} });
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('nsenter does not come up')), STARTS_WITHIN_MS);

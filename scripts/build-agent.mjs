@@ -1,0 +1,64 @@
+// node scripts/build-agent.mjs              writes the host agent as one file, dist/gpu-agent.mjs
+// It runs with Node alone: the packages it uses are inside. `npx tsc -p .` has to have run before.
+import { readdirSync, readFileSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const NAME = 'gpu-agent.mjs';
+/**
+ * Parts of dockerode that nothing here calls: engines over SSH, and BuildKit. With them the file would have ssh2, gRPC and
+ * protobuf inside.
+ */
+const UNUSED = /^(ssh2|protobufjs|@grpc\/(grpc-js|proto-loader))$/;
+const leaveOut = {
+  name: 'leave-out',
+  enforce: 'pre',
+  resolveId: (id) => (UNUSED.test(id) ? `\0unused:${id}` : null),
+  load: (id) => (id.startsWith('\0unused:') ? 'export default {};' : null),
+};
+
+/** The file as text, and the path of each module inside, from the root of the package. */
+export async function bundleAgent({ write = false } = {}) {
+  // Vite writes other messages into the file where it is something else.
+  process.env.NODE_ENV = 'production';
+  const { output } = await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    plugins: [leaveOut],
+    ssr: { noExternal: true, target: 'node' },
+    build: {
+      ssr: 'dist/src/agent/main.js',
+      target: 'node20.19',
+      outDir: 'dist',
+      emptyOutDir: false,
+      copyPublicDir: false,
+      write,
+      rolldownOptions: { output: { format: 'esm', entryFileNames: NAME, codeSplitting: false, footer } },
+    },
+  });
+  if (output.length !== 1) throw new Error(`one file was expected: ${output.map(({ fileName }) => fileName)}`);
+  const [{ code, imports, modules }] = output;
+  return { code, imports, modules: Object.keys(modules).map((id) => id.replace(root, '')) };
+}
+
+/** The licences of what is inside, which ask to be handed on with it. */
+function footer({ modules }) {
+  const folders = Object.keys(modules).flatMap(
+    (id) => /^\/.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? [],
+  );
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+    return `${name} ${version} (${license})\n${file === undefined ? '' : readFileSync(join(folder, file), 'utf8')}`;
+  });
+  return texts.join('\n').trim().replace(/^/gm, '// ').replace(/ +$/gm, '');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await bundleAgent({ write: true });
+  await chmod(new URL(`../dist/${NAME}`, import.meta.url), 0o755);
+}

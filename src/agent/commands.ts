@@ -1,0 +1,114 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { probeDisks } from './disks.js';
+import { NoEngine, openEngine } from './engine/open-engine.js';
+import { GatewayFault } from './gateway.js';
+import { findHardware } from './hardware.js';
+import { describe, join } from './join.js';
+import { run } from './run.js';
+import { type AgentSettings, readSettings, UsageError } from './settings.js';
+import { tryOut } from './try.js';
+
+/** 0 done, 1 refused or failed, 2 wrong use or no engine (nothing was changed), 3 no answer from the gateway. */
+const EXIT = { done: 0, failed: 1, usage: 2, noConnection: 3 };
+const MB_PER_GB = 1_024;
+
+const NOTES = `
+Environment:
+  GPU_AGENT_DATA_DIR         as --data-dir
+  GPU_AGENT_ENGINE           as --engine
+  GPU_AGENT_STOP_SECONDS     between SIGTERM and SIGKILL of a container (default: 10)
+  GPU_AGENT_CUT_OFF_SECONDS  out of the gateway's reach for so long, it stops what it runs (default: 900)
+  LOG_LEVEL                  of the log on stderr (default: info)`;
+
+interface Options {
+  dataDir?: string;
+  engine?: string;
+}
+
+function createProgram(): Command {
+  const program = new Command('gpu-agent')
+    .description('The host agent of the GPU rental gateway: makes this host a machine of it.')
+    .addHelpText('after', NOTES)
+    .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
+  command(program, 'join <url> <code>', 'join with a code of `admin machine enroll`')
+    .option('--name <name>', 'tell the gateway another name than the host name')
+    .action(async (url: string, code: string, options: Options & { name?: string }) => {
+      const { settings, engine } = await open(options);
+      const { machine, hardware } = await join(settings, engine, {
+        url,
+        code,
+        ...(options.name === undefined ? {} : { name: options.name }),
+        pretended: null,
+      });
+      const next = `\nThis host is machine ${machine.machineId} (${machine.gpu}). Next: gpu-agent run\n`;
+      process.stdout.write(describe(hardware) + next);
+    });
+  command(program, 'run', 'run what is rented here, in the foreground').action((options: Options) =>
+    run(readSettings(process.env, options)),
+  );
+  command(program, 'hardware', 'show what joining would tell the gateway').action(async (options: Options) => {
+    const { settings, engine } = await open(options);
+    const disks = await probeDisks(settings.dataDir, engine.info);
+    const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
+    process.stdout.write(`${JSON.stringify(hardware, null, 2)}\n`);
+  });
+  command(program, 'try', 'make this computer a pretended machine of the gateway that runs on it')
+    .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:4000')
+    .option('--gpus <count>', 'pretended GPUs', whole(1, 64), 1)
+    .option('--gpu-name <name>', 'the model as nvidia-smi would name it', 'NVIDIA GeForce RTX 4090')
+    .option('--vram-gb <gb>', 'memory of each', whole(1, 1_024), 24)
+    .action(async (options: Options & { url: string; gpus: number; gpuName: string; vramGb: number }) => {
+      const { settings, engine } = await open(options);
+      const { gpus: count, gpuName: name, vramGb } = options;
+      await tryOut(settings, engine, options.url, { count, name, vramMb: vramGb * MB_PER_GB });
+    });
+  for (const child of [program, ...program.commands]) child.exitOverride();
+  return program;
+}
+
+function command(program: Command, usage: string, description: string): Command {
+  return program
+    .command(usage)
+    .description(description)
+    .option('--data-dir <dir>', 'folder of the token and the disks of instances')
+    .option('--engine <socket>', 'socket of Docker or Podman');
+}
+
+async function open(options: Options) {
+  const settings: AgentSettings = readSettings(process.env, options);
+  return { settings, engine: await openEngine(settings.engineSocket, settings.runtimeDir) };
+}
+
+function whole(min: number, max: number) {
+  return (text: string): number => {
+    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It has to be a whole number from ${min} to ${max}.`);
+  };
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof UsageError || error instanceof NoEngine) {
+    complain(error.message);
+    return EXIT.usage;
+  }
+  if (error instanceof GatewayFault) {
+    complain(error.kind === 'away' ? `the gateway does not answer: ${error.message}` : error.message);
+    return error.kind === 'away' ? EXIT.noConnection : EXIT.failed;
+  }
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+  return EXIT.failed;
+}
+
+/** One line, whatever was typed or answered. */
+function complain(text: string): void {
+  process.stderr.write(`gpu-agent: ${text.trim().replace(/\s*\n\s*/g, ' ')}\n`);
+}
+
+/** Runs the command of the arguments; the exit code. */
+export function runCommand(): Promise<number> {
+  return createProgram()
+    .parseAsync()
+    .then(() => EXIT.done, exitCodeOf);
+}
