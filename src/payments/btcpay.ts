@@ -81,6 +81,8 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
           paymentMethods: [method],
           speedPolicy: speedPolicyOf(confirmations[asset]),
           monitoringMinutes: MONITORING_MINUTES,
+          // Else it may give an address only when somebody opens its page.
+          lazyPaymentMethods: false,
         },
       });
       if (!isObject(invoice) || !isName(invoice.id, MAX_NAME) || !isSeconds(invoice.expirationTime)) {
@@ -129,7 +131,7 @@ function verify(secret: string, store: string, body: Buffer, headers: CallbackHe
   if (typeof told.type !== 'string' || !told.type.startsWith('Invoice')) return { kind: 'ignored' };
   const id = isObject(told.metadata) ? told.metadata.orderId : undefined;
   // The store may sell other things too.
-  return isName(id, MAX_NAME) ? { kind: 'news', id, payments: null } : { kind: 'ignored' };
+  return isName(id, MAX_NAME) ? { kind: 'news', id, payments: null, unreadable: null } : { kind: 'ignored' };
 }
 
 const STATUS = { Processing: 'pending', Settled: 'final', Invalid: 'gone' } as const;
@@ -149,6 +151,7 @@ function paymentOf(payment: unknown, asset: AssetCode, rate: string, confirmatio
     address: isName(destination, MAX_NAME) ? destination : null,
     coins,
     usd: microOfCoins(coins, rate),
+    usdWithFee: microOfCoins(coins, rate),
     confirmations: known === 'final' ? confirmations : 0,
     status: known,
   };

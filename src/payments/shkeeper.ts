@@ -14,6 +14,7 @@ import {
 } from '../domain/top-ups/processor.js';
 import { createAsk, type MoreHeaders } from './ask-processor.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
+import { type Fee, feeOf, LARGE_USD, type Quote, SMALL_USD, withoutFee } from './shkeeper-fee.js';
 import { isSignedBy } from './signature.js';
 
 /**
@@ -24,6 +25,9 @@ import { isSignedBy } from './signature.js';
  * - Amounts are texts with at most 10 decimals, so no number of its JSON is ever read as one.
  * - A callback lists every transaction of the invoice, also those that still need confirmations; final is only the one
  *   with `trigger`, and each gets a callback of its own, repeated every 60 s until it is answered with 202.
+ * - `GET /tx-info` gives amounts with its fee, callbacks without; with a fixed fee that may be below zero.
+ * - A transaction that was replaced stays UNCONFIRMED for ever.
+ * - `GET /crypto` answers without a key.
  * - `GET /invoices/{id}` says CONFIRMED from the first block on, and never takes it back: a payment read there is not
  *   known to be final.
  */
@@ -35,6 +39,8 @@ const AMOUNT_DECIMALS = 10;
 const MAX_NAME = 200;
 /** Transactions of one invoice that are read. */
 const MAX_TRANSACTIONS = 100;
+/** Asks for the key and answers with an empty list: no top-up has this id. */
+const KEY_PROBE = '/invoices/none';
 
 /** Its names for what we know; it has more. */
 const CODES: Record<AssetCode, string> = {
@@ -73,7 +79,8 @@ export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: Shke
   return {
     name: 'shkeeper',
     assets: async () => {
-      const { crypto } = await askFor('/crypto');
+      // The list is everybody's. With a wrong key no invoice can be opened: then there is nothing to pay with.
+      const [{ crypto }] = await Promise.all([askFor('/crypto'), askFor(KEY_PROBE)]);
       if (!Array.isArray(crypto)) throw new ProcessorUnavailable('/crypto: no list');
       return crypto.flatMap((code) => ASSET_OF.get(code) ?? []);
     },
@@ -93,8 +100,10 @@ export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: Shke
       const { invoices } = await askFor(path);
       if (!Array.isArray(invoices) || !invoices.every(isObject)) throw new ProcessorUnavailable(`${path}: no list`);
       const transactions = invoices.flatMap(({ txs }) => (Array.isArray(txs) ? txs : [])).slice(0, MAX_TRANSACTIONS);
+      const isMined = transactions.some((transaction) => isObject(transaction) && transaction.status === 'CONFIRMED');
+      const fee = isMined ? await readFee(askFor, topUp.asset) : null;
       const payments: ReportedPayment[] = [];
-      for (const transaction of transactions) payments.push(await readPayment(askFor, topUp, transaction));
+      for (const transaction of transactions) payments.push(await readPayment(askFor, topUp, transaction, fee));
       return payments;
     },
   };
@@ -116,11 +125,29 @@ function openedInvoice(answer: Json, now: Instant, path: string): OpenedInvoice 
   };
 }
 
+type AskFor = (path: string, body?: object) => Promise<Json>;
+
+/** Null while it gives no quotes for this coin. */
+async function readFee(askFor: AskFor, asset: AssetCode): Promise<Fee | null> {
+  const quote = async (usd: bigint): Promise<Quote> => {
+    const answer = await askFor(`/${CODES[asset]}/quote`, { fiat: 'USD', amount: String(usd) });
+    return { coins: String(answer.amount_crypto), rate: String(answer.exchange_rate) };
+  };
+  try {
+    const [small, large] = await Promise.all([quote(SMALL_USD), quote(LARGE_USD)]);
+    return feeOf(small, large);
+  } catch (error) {
+    if (error instanceof ProcessorUnavailable || error instanceof ProcessorRefusal) return null;
+    throw error;
+  }
+}
+
 /** What `/invoices` leaves out, the worth of a transaction, is asked for by itself; that includes SHKeeper's own fee. */
 async function readPayment(
-  askFor: (path: string) => Promise<Json>,
+  askFor: AskFor,
   topUp: InvoiceOf,
   transaction: unknown,
+  fee: Fee | null,
 ): Promise<ReportedPayment> {
   const path = `/invoices/${topUp.id}`;
   if (!isObject(transaction)) throw new ProcessorUnavailable(`${path}: no transaction`);
@@ -131,13 +158,14 @@ async function readPayment(
   }
   const isMined = status === 'CONFIRMED';
   const info = isMined ? (await askFor(`/tx-info/${encodeURIComponent(txid)}/${topUp.id}`)).info : null;
-  const worth = isObject(info) ? info.amount : null;
+  const worth = isObject(info) && isAmount(info.amount) ? microOf(info.amount) : null;
   return {
     transaction: txid,
     asset: ASSET_OF.get(crypto) ?? 'OTHER',
     address: isName(addr, MAX_NAME) ? addr : null,
     coins: tidyDecimal(amount),
-    usd: isAmount(worth) ? microOf(worth) : null,
+    usd: worth === null || fee === null ? null : withoutFee(worth, fee),
+    usdWithFee: worth,
     confirmations: isMined ? 1 : 0,
     status: 'pending',
   };
@@ -154,8 +182,11 @@ function verify(key: string, body: Buffer, headers: CallbackHeaders, now: Instan
   if (told === null) return malformed('it is no JSON object');
   if (!isName(told.external_id, MAX_NAME)) return malformed('external_id is missing');
   const payments = told.status === 'unconfirmed' ? unconfirmedPayment(told) : transactionsOf(told);
-  return typeof payments === 'string' ? malformed(payments) : { kind: 'news', id: told.external_id, payments };
+  if (typeof payments === 'string') return malformed(payments);
+  return { kind: 'news', id: told.external_id, ...payments };
 }
+
+type CallbackPayments = { payments: ReportedPayment[]; unreadable: string | null };
 
 function refused(reason: string): VerifiedCallback {
   return { kind: 'refused', reason };
@@ -166,42 +197,51 @@ function malformed(reason: string): VerifiedCallback {
 }
 
 /** Seen in the memory pool: told once, without a worth. The reason when it is not as SHKeeper writes it. */
-function unconfirmedPayment({ crypto, addr, txid, amount }: Json): ReportedPayment[] | string {
+function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayments | string {
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME) || !isName(addr, MAX_NAME)) return 'crypto or addr is missing';
   if (!isAmount(amount)) return 'amount is no decimal text';
   const asset = ASSET_OF.get(crypto) ?? 'OTHER';
   const coins = tidyDecimal(amount);
-  return [{ transaction: txid, asset, address: addr, coins, usd: null, confirmations: 0, status: 'pending' }];
+  const worth = { usd: null, usdWithFee: null };
+  return {
+    payments: [{ transaction: txid, asset, address: addr, coins, ...worth, confirmations: 0, status: 'pending' }],
+    unreadable: null,
+  };
 }
 
-function transactionsOf({ addr, fiat, transactions }: Json): ReportedPayment[] | string {
+/** Each transaction by itself: one that can't be read takes none with it. The reason when none can be read. */
+function transactionsOf({ addr, fiat, transactions }: Json): CallbackPayments | string {
   if (fiat !== 'USD') return 'fiat is not USD';
   if (!isName(addr, MAX_NAME)) return 'addr is missing';
   if (!Array.isArray(transactions)) return 'transactions are missing';
   if (transactions.length > MAX_TRANSACTIONS) return `more than ${MAX_TRANSACTIONS} transactions`;
   const payments: ReportedPayment[] = [];
+  let unreadable: string | null = null;
   for (const transaction of transactions) {
     const payment = isObject(transaction) ? paymentOf(transaction, addr) : 'a transaction is no object';
-    if (typeof payment === 'string') return payment;
-    payments.push(payment);
+    if (typeof payment === 'string') unreadable ??= payment;
+    else payments.push(payment);
   }
-  return payments;
+  return payments.length === 0 && unreadable !== null ? unreadable : { payments, unreadable };
 }
 
 function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment | string {
-  const { txid, crypto, amount_crypto: coins, amount_fiat_without_fee: fiat, trigger } = transaction;
+  const { txid, crypto, amount_crypto: coins, amount_fiat: paid, amount_fiat_without_fee: fiat, trigger } = transaction;
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME)) return 'crypto is missing';
   if (!isAmount(coins)) return 'amount_crypto is no decimal text';
-  if (!isAmount(fiat)) return 'amount_fiat_without_fee is no decimal text';
+  // Below zero where a fixed fee is more than all of the payment.
+  const isBelowZero = typeof fiat === 'string' && fiat.startsWith('-') && isAmount(fiat.slice(1));
+  if (!isBelowZero && !isAmount(fiat)) return 'amount_fiat_without_fee is no decimal text';
   if (typeof trigger !== 'boolean') return 'trigger is no boolean';
   return {
     transaction: txid,
     asset: ASSET_OF.get(crypto) ?? 'OTHER',
     address: invoiceAddress,
     coins: tidyDecimal(coins),
-    usd: microOf(fiat),
+    usd: isBelowZero ? 0n : microOf(fiat),
+    usdWithFee: isAmount(paid) ? microOf(paid) : null,
     // How many it has is not told: one at least, and enough for SHKeeper when it is what the callback is about.
     confirmations: 1,
     status: trigger ? 'final' : 'pending',

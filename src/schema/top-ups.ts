@@ -36,7 +36,7 @@ const PaymentState = builder.enumType('PaymentState', {
     CREDITED: { description: 'Credited.' },
     REFUSED: { description: 'Refused by the operator.' },
     REVERSED: { description: 'Was credited and taken back by the operator.' },
-    GONE: { description: 'Taken back by its network before it was credited.' },
+    GONE: { description: 'No block took it, or its network took it back before it was credited.' },
   },
 });
 

@@ -162,6 +162,7 @@ class World {
           address: null,
           coins: '1',
           usd: BigInt(micro),
+          usdWithFee: BigInt(micro),
           confirmations: isFinal ? 6 : 0,
           status: isFinal ? 'final' : 'pending',
         },

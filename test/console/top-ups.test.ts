@@ -16,7 +16,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
 
   beforeAll(async () => {
     [chain, browser] = await Promise.all([LitecoinChain.open(), openChromium()]);
-    shop = await openShop({ chains: { LTC: chain } });
+    shop = await openShop({ chains: { LTC: chain }, tellsUnconfirmed: ['LTC'] });
     pages = new Pages(browser, shop.gateway.address);
   });
   afterAll(async () => {

@@ -14,6 +14,16 @@ const read = (...path: string[]) => readFileSync(join(DEPLOY, ...path), 'utf8');
 
 afterAll(cleanUp);
 
+describe('shkeeper/compose.yaml', () => {
+  it('switches wallets on by the names of SHKeeper’s modules, which for XMR is no code of a coin', () => {
+    // "<MODULE>_WALLET", of shkeeper/modules/cryptos/<module>.py.
+    const wallets = [...read('shkeeper', 'compose.yaml').matchAll(/^ +([A-Z_]+_WALLET): enabled$/gm)].map(
+      ([, name]) => name!,
+    );
+    expect(wallets).toEqual(['MONERO_WALLET']);
+  });
+});
+
 describe('compose.yaml', () => {
   const example = read('.env.example');
   const offered = [...example.matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!);

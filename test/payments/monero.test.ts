@@ -18,7 +18,7 @@ describe('on a real Monero node', needs('monerod', 'monero-wallet-rpc'), () => {
     expect(made.uri).toBe(`monero:${made.address}?tx_amount=0.3125`);
     await chain.pay(made.address, made.amount);
     await shop.shkeeper.poll();
-    expect(await read(renter, made.id)).toMatchObject({ state: 'SEEN', balance: 0, confirmationsNeeded: 10 });
+    expect(await read(renter, made.id)).toMatchObject({ state: 'WAITING', balance: 0, confirmationsNeeded: 10 });
     await chain.mine(9);
     await shop.shkeeper.poll();
     expect((await read(renter, made.id)).balance).toBe(0);

@@ -117,6 +117,27 @@ describe('a callback that is lost', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', balance: 50 });
   });
 
+  test('is made good by the next sweep when the database refuses what this one would book', async () => {
+    shop = await openShop();
+    const { deps, clock } = shop.gateway;
+    const renter = await shop.gateway.renter('0');
+    const made = await topUp(renter, 50);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    shop.shkeeper.loses = true;
+    await shop.shkeeper.poll();
+    await deps.db.pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+       create trigger refuse before insert on payment for each row execute function refuse()`,
+    );
+    clock.advance(60);
+    await expect(reconcile(deps, () => {})).rejects.toThrow('refused');
+    await deps.db.pool.query('drop trigger refuse on payment');
+    // At once: a top-up whose payments were not booked was not asked about.
+    expect(await reconcile(deps, () => {})).toBe(1);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
+  });
+
   test('the sweep asks each top-up once a minute, one gateway at a time', async () => {
     shop = await openShop({ gateways: 2 });
     const renter = await shop.gateway.renter('0');

@@ -11,7 +11,8 @@ let renter: Renter;
 let env: Env;
 
 beforeAll(async () => {
-  shop = await openShop();
+  // As a coin whose service shows its memory pool.
+  shop = await openShop({ tellsUnconfirmed: ['LTC'] });
   renter = await shop.gateway.renter('0');
   env = envOf(shop.gateway.address, renter.key);
 });

@@ -6,6 +6,7 @@ import {
   type ReportedPayment,
   type TopUp,
   topUpState,
+  withoutReplaced,
 } from '../../src/domain/rules/top-up.js';
 
 const USD = 1_000_000n;
@@ -30,6 +31,7 @@ const REPORT: ReportedPayment = {
   address: 'address-1',
   coins: '7.5',
   usd: 600n * USD,
+  usdWithFee: 600n * USD,
   confirmations: 6,
   status: 'final',
 };
@@ -55,7 +57,7 @@ function judged(asked: ReportedPayment | null | undefined, { unasked = 0n, usd =
 describe('a payment above the setting', () => {
   it.each<[string, ReportedPayment]>([
     ['the same', REPORT],
-    ['more, with its own fee', { ...REPORT, usd: 606n * USD }],
+    ['more, with its own fee', { ...REPORT, usdWithFee: 606n * USD }],
     ['that a block holds it', { ...REPORT, status: 'pending', confirmations: 1 }],
     ['no address', { ...REPORT, address: null }],
   ])('is credited when the processor, asked back, says %s', (_name, asked) => {
@@ -69,8 +71,8 @@ describe('a payment above the setting', () => {
 
   it.each<[string, ReportedPayment | null]>([
     ['that it knows of none', null],
-    ['a cent less', { ...REPORT, usd: 600n * USD - 10_000n }],
-    ['no worth', { ...REPORT, usd: null }],
+    ['a micro-USD less', { ...REPORT, usdWithFee: 600n * USD - 1n }],
+    ['no worth', { ...REPORT, usdWithFee: null }],
     ['fewer coins', { ...REPORT, coins: '7.4' }],
     ['another coin', { ...REPORT, asset: 'BTC' }],
     ['another address', { ...REPORT, address: 'address-2' }],
@@ -106,5 +108,35 @@ describe('a top-up', () => {
   ] as const)('that got %s', (_name, payments, now, state) => {
     const given = payments.map((payment): Payment => ({ ...PAYMENT, ...payment }));
     expect(topUpState(TOP_UP, given, now)).toBe(state);
+  });
+});
+
+describe('a payment that no block holds', () => {
+  const SEEN: Payment = { ...PAYMENT, state: 'SEEN', confirmations: 0, firstSeenAt: 100n, creditedAt: null };
+  const credited = (creditedAt: bigint, usdMicro = 600n * USD): Payment => ({ ...PAYMENT, creditedAt, usdMicro });
+  const stateOf = (now: bigint, ...others: Payment[]) =>
+    withoutReplaced(TOP_UP, [SEEN, ...others], now).map(({ state }) => state)[0];
+
+  it.each<[string, bigint, Payment[], string]>([
+    ['is shown for a day', 100n + 86_399n, [], 'SEEN'],
+    ['is gone after it', 100n + 86_400n, [], 'GONE'],
+    ['is gone when all was paid in its second', 200n, [credited(100n)], 'GONE'],
+    ['is gone when all was paid after it', 200n, [credited(150n)], 'GONE'],
+    ['is shown when all was paid before it', 200n, [credited(99n)], 'SEEN'],
+    ['is shown when a part was paid after it', 200n, [credited(150n, 594n * USD - 1n)], 'SEEN'],
+    ['is gone when parts came to all of it', 200n, [credited(150n, 300n * USD), credited(90n, 294n * USD)], 'GONE'],
+    ['is shown when parts had come to all before it', 200n, [credited(150n), credited(99n)], 'SEEN'],
+    ['is shown when a payment was refused', 200n, [{ ...credited(150n), state: 'REFUSED' }], 'SEEN'],
+  ])('%s', (_name, now, others, state) => {
+    expect(stateOf(now, ...others)).toBe(state);
+  });
+
+  it('alone is gone, and says why', () => {
+    const confirming: Payment = { ...SEEN, state: 'CONFIRMING' };
+    const reason = 'no block took it';
+    expect(withoutReplaced(TOP_UP, [SEEN, confirming], 1_000_000n)).toEqual([
+      { ...SEEN, state: 'GONE', reason },
+      confirming,
+    ]);
   });
 });

@@ -1,8 +1,11 @@
 import { MICRO_PER_USD, type Micro } from './money.js';
 
-/** Amounts as decimal text, exact at any length: coins have up to 18 decimals, which no float and no micro-USD holds. */
+/** Amounts as decimal text, exact at any length: coins have up to 18 decimals, which no float and no micro-USD
+ * holds, and rates may have 28. */
 
-const DECIMAL = /^(\d{1,24})(?:\.(\d{1,18}))?$/;
+/** What .NET's decimals have, in which BTCPay Server computes. */
+const MAX_DECIMALS = 28;
+const DECIMAL = /^(\d{1,24})(?:\.(\d{1,28}))?$/;
 
 /** A value as digits and their scale: 12.5 is 125 at scale 1. */
 interface Scaled {
@@ -18,7 +21,7 @@ function scaledOf(text: string): Scaled | null {
 }
 
 /** Plain digits, with a point or without: no sign, no exponent, at most 24 whole digits and `maxDecimals` decimals. */
-export function isDecimal(text: unknown, maxDecimals = 18): text is string {
+export function isDecimal(text: unknown, maxDecimals = MAX_DECIMALS): text is string {
   const match = typeof text === 'string' ? DECIMAL.exec(text) : null;
   return match !== null && (match[2]?.length ?? 0) <= maxDecimals;
 }

@@ -6,7 +6,8 @@ import type { AssetCode } from './top-up-assets.js';
 
 /**
  * SEEN: no block holds it yet. CONFIRMING: not final by the coin's confirmations. QUARANTINED: final, and kept aside.
- * CREDITED, REFUSED, REVERSED: the end of it. GONE: the processor takes it back before it was credited.
+ * CREDITED, REFUSED, REVERSED: the end of it. GONE: before it was credited, the processor took it back or no
+ * block took it.
  */
 export type PaymentState = 'SEEN' | 'CONFIRMING' | 'QUARANTINED' | 'CREDITED' | 'REFUSED' | 'REVERSED' | 'GONE';
 
@@ -71,6 +72,9 @@ export const HOLDS_SECONDS = 86_400n;
 /** Sums without being asked back are added up over this time. */
 export const UNASKED_SECONDS = 86_400n;
 
+/** A payment that no block holds is waited for this long. */
+export const SEEN_SECONDS = 86_400n;
+
 /** Within one per cent of what was asked it is paid: wallets round, and processors convert back and forth. */
 const TOLERANCE = 100n;
 
@@ -84,6 +88,8 @@ export interface ReportedPayment {
   coins: string;
   /** What they are worth by the processor's rate, rounded down once; null where it doesn't say. */
   usd: Micro | null;
+  /** The same before the processor's own fee; null where it doesn't say. */
+  usdWithFee: Micro | null;
   /** Confirmations that it has at least. */
   confirmations: number;
   /** `final`: by the processor's own count it won't be taken back. `gone`: it no longer pays the invoice. */
@@ -151,11 +157,17 @@ function judgeState(
   return { ...payment, state: 'CREDITED', creditedAt: judgement.now };
 }
 
-/** Asked back, a processor may say more than is credited: its own fee is in it. */
+/** What is credited is compared with the worth before the fee: without it, two roundings could differ. */
 function confirms(asked: ReportedPayment, payment: Payment, topUp: TopUp): boolean {
   const isMined = asked.status === 'final' || (asked.status === 'pending' && asked.confirmations > 0);
   const isHere = asked.asset === topUp.asset && (asked.address === null || asked.address === topUp.address);
-  return isMined && isHere && asked.coins === payment.coins && asked.usd !== null && asked.usd >= payment.usdMicro!;
+  return (
+    isMined &&
+    isHere &&
+    asked.coins === payment.coins &&
+    asked.usdWithFee !== null &&
+    asked.usdWithFee >= payment.usdMicro!
+  );
 }
 
 /** Credited, refused or reversed: whatever is told again changes nothing. */
@@ -178,7 +190,33 @@ export function creditedMicro(payments: readonly Payment[]): Micro {
   return payments.reduce((sum, { state, usdMicro }) => (state === 'CREDITED' ? sum + usdMicro! : sum), 0n);
 }
 
-/** What a top-up's payments make of it; never stored, so never behind them. */
+/**
+ * The payments as they are shown: one that no block took within a day, or by when others had paid all that was asked for,
+ * is gone. Processors keep a transaction that was replaced for ever. If a block takes it after all, it is credited.
+ */
+export function withoutReplaced(topUp: TopUp, payments: readonly Payment[], now: Instant): Payment[] {
+  const paidAt = paidInFullAt(topUp, payments);
+  return payments.map((payment) => {
+    const { state, firstSeenAt } = payment;
+    const isGone = now >= firstSeenAt + SEEN_SECONDS || (paidAt !== null && firstSeenAt <= paidAt);
+    return state === 'SEEN' && isGone ? { ...payment, state: 'GONE', reason: 'no block took it' } : payment;
+  });
+}
+
+/** When what was credited first came to what was asked for. */
+function paidInFullAt(topUp: TopUp, payments: readonly Payment[]): Instant | null {
+  const credited = payments
+    .filter(({ state }) => state === 'CREDITED')
+    .sort((a, b) => (a.creditedAt! < b.creditedAt! ? -1 : 1));
+  let sum = 0n;
+  for (const { usdMicro, creditedAt } of credited) {
+    sum += usdMicro!;
+    if (sum >= topUp.usdMicro - topUp.usdMicro / TOLERANCE) return creditedAt;
+  }
+  return null;
+}
+
+/** What a top-up's payments, as they are shown, make of it; never stored, so never behind them. */
 export function topUpState(topUp: TopUp, payments: readonly Payment[], now: Instant): TopUpState {
   const has = (state: PaymentState) => payments.some((payment) => payment.state === state);
   if (has('QUARANTINED')) return 'QUARANTINED';

@@ -158,5 +158,14 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
 export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
   if (isOver(payment) || payment.reason !== NOT_ASKED_YET) return null;
   const { transaction, asset, coins, usdMicro, confirmations } = payment;
-  return { transaction, asset, address: topUp.address, coins, usd: usdMicro, confirmations, status: 'final' };
+  return {
+    transaction,
+    asset,
+    address: topUp.address,
+    coins,
+    usd: usdMicro,
+    usdWithFee: null,
+    confirmations,
+    status: 'final',
+  };
 }

@@ -23,23 +23,28 @@ export interface AsideCallback {
 }
 
 /** What a callback came to. `refused` is nobody's word, `aside` is the processor's and the operator's to look at. */
-export type CallbackOutcome = { kind: 'refused' | 'aside'; reason: string } | { kind: 'taken'; events: PaymentEvent[] };
+export type CallbackOutcome = { kind: 'refused' | 'aside'; reason: string } | { kind: 'taken' };
 
 /**
  * Takes a callback by its raw bytes. Resolves once all of it is committed: the processor may be told then, and not
  * before. Throws when it has to come again (the database or the processor is away).
  */
-export async function receiveCallback(deps: Deps, body: Buffer, headers: CallbackHeaders): Promise<CallbackOutcome> {
+export async function receiveCallback(
+  deps: Deps,
+  body: Buffer,
+  headers: CallbackHeaders,
+  onEvent: (event: PaymentEvent) => void,
+): Promise<CallbackOutcome> {
   const processor = deps.payments!;
   const callback = processor.verify(body, headers, deps.clock.now());
   if (callback.kind === 'refused') return callback;
-  if (callback.kind === 'ignored') return { kind: 'taken', events: [] };
+  if (callback.kind === 'ignored') return { kind: 'taken' };
   if (callback.kind === 'malformed') return setAside(deps, body, callback.reason);
   const topUp = await findTopUpRow(deps.db.pool, callback.id);
   if (topUp === null || topUp.processor !== processor.name) return setAside(deps, body, 'it names no top-up of ours');
   const asked = callback.payments === null ? await read(deps, topUp) : undefined;
-  const events = await bookPayments(deps, topUp, callback.payments ?? asked!, asked);
-  return { kind: 'taken', events };
+  for (const event of await bookPayments(deps, topUp, callback.payments ?? asked!, asked)) onEvent(event);
+  return callback.unreadable === null ? { kind: 'taken' } : setAside(deps, body, callback.unreadable);
 }
 
 async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable<Deps['payments']>['read']>[0]) {

@@ -48,8 +48,8 @@ export type VerifiedCallback =
   | { kind: 'malformed'; reason: string }
   /** The processor's, about something else than a payment. */
   | { kind: 'ignored' }
-  /** Null payments: the processor has to be asked. */
-  | { kind: 'news'; id: string; payments: ReportedPayment[] | null };
+  /** Null payments: the processor has to be asked. `unreadable`: why others of its payments are kept aside. */
+  | { kind: 'news'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
 /** Away, too slow, or it answers what no processor says; told to the operator, never to a caller. */
 export class ProcessorUnavailable extends Error {}

@@ -1,7 +1,7 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
 import type { Deps } from '../deps.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import type { ReportedPayment, TopUp } from '../rules/top-up.js';
+import { type ReportedPayment, SEEN_SECONDS, type TopUp } from '../rules/top-up.js';
 import { bookPayments, keyOf, type PaymentEvent, storedReport } from './book-payments.js';
 import { type PaymentProcessor, ProcessorUnavailable } from './processor.js';
 import { paymentsOf, TOP_UP_COLUMNS } from './top-up-rows.js';
@@ -105,7 +105,8 @@ async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[
   const { rows } = await db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up
      cross join lateral (select exists (select from payment
-       where top_up_id = top_up.id and state in ('SEEN', 'CONFIRMING', 'QUARANTINED')) as under_way) as payments
+       where top_up_id = top_up.id and (state in ('CONFIRMING', 'QUARANTINED')
+         or (state = 'SEEN' and first_seen_at > $7::timestamptz))) as under_way) as payments
      where processor = $1
        and created_at > case when under_way then $2::timestamptz else $3::timestamptz end
        and checked_at <= case when under_way or created_at > $4::timestamptz then $5::timestamptz else $6::timestamptz end
@@ -117,6 +118,7 @@ async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[
       before(RECENT_SECONDS),
       before(RECENT_EVERY_SECONDS),
       before(OLDER_EVERY_SECONDS),
+      before(SEEN_SECONDS),
     ],
   );
   return rows;

@@ -2,7 +2,14 @@ import type pg from 'pg';
 import type { PreparedStatement, Transaction } from '../../database/transaction.js';
 import type { Micro } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import { type Payment, type TopUp, type TopUpState, topUpState, UNASKED_SECONDS } from '../rules/top-up.js';
+import {
+  type Payment,
+  type TopUp,
+  type TopUpState,
+  topUpState,
+  UNASKED_SECONDS,
+  withoutReplaced,
+} from '../rules/top-up.js';
 
 /** `t-` and 20 hex characters, as `createTopUp` gives them. */
 const TOP_UP_ID = /^t-[0-9a-f]{20}$/;
@@ -44,7 +51,8 @@ export async function withPayments(from: Queryable, topUps: readonly TopUp[], no
   const { rows } = await from.query<Payment & { topUpId: string }>(text, [topUps.map(({ id }) => id)]);
   return topUps.map((topUp) => {
     const payments = rows.filter(({ topUpId }) => topUpId === topUp.id).map(({ topUpId: _, ...payment }) => payment);
-    return { ...topUp, payments, state: topUpState(topUp, payments, now) };
+    const shown = withoutReplaced(topUp, payments, now);
+    return { ...topUp, payments: shown, state: topUpState(topUp, shown, now) };
   });
 }
 

@@ -1,12 +1,14 @@
 import type { Deps } from '../deps.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import type { TopUp } from '../rules/top-up.js';
+import type { TopUp, TopUpState } from '../rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
 /** Longer lists are the bookkeeping's: `admin topup export`. */
 export const MAX_TOP_UPS = 100;
 /** What is still under way is younger. */
 const CONFIRMS_WITHIN_SECONDS = 30n * 86_400n;
+
+const UNDER_WAY: ReadonlySet<TopUpState> = new Set(['SEEN', 'CONFIRMING', 'QUARANTINED']);
 
 /** Null for an id of another account, as for none. */
 export async function findTopUp(deps: Deps, accountId: string, id: string): Promise<PaidTopUp | null> {
@@ -33,7 +35,8 @@ export async function topUpsUnderWay(deps: Deps, accountId: string): Promise<Pai
      order by created_at desc, id desc limit ${MAX_TOP_UPS}`,
     [accountId, formatInstant(now - CONFIRMS_WITHIN_SECONDS)],
   );
-  return withPayments(deps.db.pool, rows, now);
+  const topUps = await withPayments(deps.db.pool, rows, now);
+  return topUps.filter(({ state }) => UNDER_WAY.has(state));
 }
 
 /** Top-ups of the account that nothing was paid for and that may still be. */

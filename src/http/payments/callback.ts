@@ -19,15 +19,14 @@ export function createPaymentCallback(
 ): RequestHandler[] {
   const receive: RequestHandler = async (request, response) => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const outcome = await receiveCallback(deps, body, request.headers);
+    const outcome = await receiveCallback(deps, body, request.headers, onPayment);
     const { id } = request.state;
     if (outcome.kind === 'refused') {
       // Neither body nor headers: whoever sent it may have guessed a secret.
       log.warn({ id, reason: outcome.reason }, 'payment callback refused');
       throw new DomainError('unauthorized', 'the callback is not signed as the payment processor signs');
     }
-    if (outcome.kind === 'taken') for (const event of outcome.events) onPayment(event);
-    else log.warn({ id, reason: outcome.reason }, 'payment callback kept aside');
+    if (outcome.kind === 'aside') log.warn({ id, reason: outcome.reason }, 'payment callback kept aside');
     response.status(202).json({ status: 'accepted' });
   };
   return [express.raw({ type: () => true, limit: BODY_LIMIT, inflate: false }), receive];

@@ -12,6 +12,7 @@ interface Invoice {
   amount: string;
   speedPolicy: string;
   paymentMethods: string[];
+  lazyPaymentMethods?: boolean;
   payments: Payment[];
 }
 
@@ -86,13 +87,16 @@ export class TestBtcpay {
     if (invoice === undefined) return void send(404, { code: 'invoice-not-found' });
     const address = `ltc-of-${invoice.id}`;
     const payments = invoice.payments.map((payment) => ({ ...payment, destination: address, receivedDate: 0 }));
+    // This store's own setting is lazy: then there is no address before somebody opens the invoice's page.
+    const activated = invoice.lazyPaymentMethods === false;
     send(200, [
       {
         paymentMethodId: 'LTC-CHAIN',
-        destination: address,
-        rate: '80.0',
-        amount: '0.62500000',
-        activated: true,
+        destination: activated ? address : null,
+        // Its decimals have up to 28 places.
+        rate: '80.0000000000000000000000000000',
+        amount: '0.6250000000000000000000000000',
+        activated,
         payments,
       },
     ]);

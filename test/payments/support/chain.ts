@@ -19,6 +19,7 @@ export interface Received {
 export class WrittenChain implements Chain {
   readonly #paid: { address: string; transaction: string; coins: string; minedAt: number | null }[] = [];
   #height = 0;
+  #payments = 0;
   #addresses = 0;
 
   async newAddress(): Promise<string> {
@@ -27,9 +28,16 @@ export class WrittenChain implements Chain {
   }
 
   async pay(address: string, coins: string): Promise<string> {
-    const transaction = `written-transaction-${this.#paid.length + 1}-${address.slice(-6)}`;
+    this.#payments += 1;
+    const transaction = `written-transaction-${this.#payments}-${address.slice(-6)}`;
     this.#paid.push({ address, transaction, coins, minedAt: null });
     return transaction;
+  }
+
+  /** The network drops a transaction that no block holds: its coins were sent by another one. */
+  replace(transaction: string): void {
+    const at = this.#paid.findIndex((payment) => payment.transaction === transaction && payment.minedAt === null);
+    this.#paid.splice(at, 1);
   }
 
   async mine(blocks: number): Promise<void> {

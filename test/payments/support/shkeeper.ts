@@ -16,13 +16,26 @@ export interface ShkeeperOptions {
   rates: Record<string, string>;
   /** Of each wallet; SHKeeper's own default is 1. */
   confirmations: number;
-  /** Its own fee on top, in per cent; SHKeeper's own default is 2. */
-  feePercent?: number;
+  /** Its own fee on top; SHKeeper's own default is 2 per cent. */
+  fee?: Fee;
+  /**
+   * Coins whose payments it tells of before their first block. SHKeeper does so for none until
+   * UNCONFIRMED_TX_NOTIFICATION is set, and then only where the coin's service shows its memory pool: those of BTC, LTC
+   * and XMR don't.
+   */
+  tellsUnconfirmed?: readonly string[];
   /** Hours after which it prices an invoice anew; 0: never. */
   recalc?: number;
   /** Now, in seconds, for the timestamps of callbacks. */
   now(): number;
 }
+
+/** SHKeeper's policies. In USD and per cent, as decimal texts. */
+export type Fee =
+  | { policy: 'NO_FEE' }
+  | { policy: 'PERCENT_FEE'; percent: string }
+  | { policy: 'FIXED_FEE'; percent?: string; fixed: string }
+  | { policy: 'PERCENT_OR_MINIMAL_FIXED_FEE'; percent: string; fixed: string };
 
 type Mode = 'ok' | 'error' | 'nonsense' | 'slow' | 'down';
 
@@ -51,6 +64,10 @@ const COIN_STEP = 100n;
 
 export class TestShkeeper {
   mode: Mode = 'ok';
+  /** The operator may change it at any time: what callbacks say follows. */
+  fee: Fee;
+  /** Whether it gives quotes: not while a coin's node is behind. */
+  quotes = true;
   /** Callbacks are lost on their way. */
   loses = false;
   /** What callbacks were answered with. */
@@ -58,11 +75,12 @@ export class TestShkeeper {
   readonly invoices: Invoice[] = [];
   readonly transactions: Transaction[] = [];
   readonly #unconfirmed = new Map<string, { invoice: Invoice; coins: bigint; told: boolean }>();
-  readonly #options: Required<ShkeeperOptions>;
+  readonly #options: Required<Omit<ShkeeperOptions, 'fee'>>;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   constructor(options: ShkeeperOptions) {
-    this.#options = { feePercent: 0, recalc: 0, ...options };
+    this.fee = options.fee ?? { policy: 'NO_FEE' };
+    this.#options = { recalc: 0, tellsUnconfirmed: [], ...options };
   }
 
   async listen(): Promise<string> {
@@ -93,9 +111,11 @@ export class TestShkeeper {
     const key = `${invoice.id} ${txid}`;
     const known = this.transactions.find((each) => each.txid === txid && each.invoice === invoice);
     if (confirmations === 0) {
-      // One that lost its block again stays what it was.
-      if (known === undefined && !this.#unconfirmed.has(key))
+      // One that lost its block again stays what it was. One that is replaced is never dropped.
+      const isStored = known !== undefined || this.#unconfirmed.has(key);
+      if (!isStored && this.#options.tellsUnconfirmed.includes(invoice.crypto)) {
         this.#unconfirmed.set(key, { invoice, coins, told: false });
+      }
       return;
     }
     this.#unconfirmed.delete(key);
@@ -151,15 +171,42 @@ export class TestShkeeper {
         trigger: each.txid === txid,
         crypto: invoice.crypto,
       })),
-      fee_percent: String(this.#options.feePercent),
-      fee_fixed: '0',
-      fee_policy: 'PERCENT_FEE',
+      ...this.#feeFields(),
       overpaid_fiat: '0.00',
     };
   }
 
+  #feeFields(): object {
+    const { percent, fixed } = this.#feeRates();
+    return { fee_percent: printed(percent), fee_fixed: printed(fixed), fee_policy: this.fee.policy };
+  }
+
+  /** What its settings hold, whether the policy uses it or not. */
+  #feeRates(): { percent: bigint; fixed: bigint } {
+    const { percent = '2', fixed = '0' } = this.fee as { percent?: string; fixed?: string };
+    return { percent: scaled(percent), fixed: scaled(fixed) };
+  }
+
+  /** The fee on top of what is asked for. */
+  #feeOf(fiat: bigint): bigint {
+    const { percent, fixed } = this.#feeRates();
+    const share = (fiat * percent) / (100n * SCALE);
+    const { policy } = this.fee;
+    if (policy === 'NO_FEE') return 0n;
+    if (policy === 'PERCENT_FEE') return share;
+    if (policy === 'FIXED_FEE') return fixed;
+    return share > fixed ? share : fixed;
+  }
+
+  /** What is left of a payment without the fee: below zero where a fixed fee is more than all of it. */
   #withoutFee(fiat: bigint): bigint {
-    return (fiat * 100n) / BigInt(100 + this.#options.feePercent);
+    const { percent, fixed } = this.#feeRates();
+    const share = (fiat * 100n * SCALE) / (100n * SCALE + percent);
+    const { policy } = this.fee;
+    if (policy === 'NO_FEE') return fiat;
+    if (policy === 'PERCENT_FEE') return share;
+    if (policy === 'FIXED_FEE') return fiat - fixed;
+    return share < fiat - fixed ? share : fiat - fixed;
   }
 
   async #post(url: string, told: object): Promise<boolean> {
@@ -184,8 +231,12 @@ export class TestShkeeper {
     if (this.mode === 'nonsense') return void response.end('<html>Bad gateway</html>');
     const send = (answer: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     const path = (request.url ?? '').replace('/api/v1', '');
+    // The only route of these that asks for no key.
     if (path === '/crypto') {
       return void send({ status: 'success', crypto: Object.keys(this.#options.chains), crypto_list: [] });
+    }
+    if (request.headers['x-shkeeper-api-key'] === undefined) {
+      return void send({ status: 'error', message: 'No API key' });
     }
     if (request.headers['x-shkeeper-api-key'] !== this.#options.key) {
       return void send({ status: 'error', message: 'Bad API key' });
@@ -199,8 +250,9 @@ export class TestShkeeper {
       const info = found && { crypto: found.invoice.crypto, amount: printed(found.fiat), addr: found.invoice.address };
       return void send({ status: 'success', info: info ?? {} });
     }
-    if (second === 'payment_request')
-      return void send(await this.#open(first, JSON.parse(Buffer.concat(body).toString())));
+    const asked = () => JSON.parse(Buffer.concat(body).toString());
+    if (second === 'payment_request') return void send(await this.#open(first, asked()));
+    if (second === 'quote') return void send(this.#quote(first, asked()));
     response.statusCode = 404;
     send({ status: 'error' });
   }
@@ -225,12 +277,32 @@ export class TestShkeeper {
       }));
   }
 
+  /** What an amount would cost now, its fee included. */
+  #quote(crypto: string, asked: { fiat: string; amount: string }) {
+    if (this.#options.chains[crypto] === undefined || !this.quotes) {
+      return { status: 'error', message: `${crypto} payment gateway is unavailable because of lagging` };
+    }
+    return {
+      status: 'success',
+      fiat: asked.fiat,
+      amount_fiat: asked.amount,
+      crypto,
+      amount_crypto: printed(this.#coinsFor(crypto, scaled(asked.amount))),
+      exchange_rate: printed(scaled(this.#options.rates[crypto]!)),
+    };
+  }
+
+  /** With the fee, rounded half up to 8 decimals. */
+  #coinsFor(crypto: string, fiat: bigint): bigint {
+    const exact = ((fiat + this.#feeOf(fiat)) * SCALE) / scaled(this.#options.rates[crypto]!);
+    return ((exact + COIN_STEP / 2n) / COIN_STEP) * COIN_STEP;
+  }
+
   async #open(crypto: string, asked: { external_id: string; fiat: string; amount: string; callback_url: string }) {
     const chain = this.#options.chains[crypto];
     if (chain === undefined) return { status: 'error', message: `${crypto} payment gateway is unavailable` };
     const fiat = scaled(asked.amount);
     const rate = scaled(this.#options.rates[crypto]!);
-    const exact = (((fiat * BigInt(100 + this.#options.feePercent)) / 100n) * SCALE) / rate;
     const invoice: Invoice = {
       id: this.invoices.length + 1,
       externalId: asked.external_id,
@@ -238,8 +310,7 @@ export class TestShkeeper {
       crypto,
       address: await chain.newAddress(),
       fiat,
-      // Rounded half up to 8 decimals.
-      coins: ((exact + COIN_STEP / 2n) / COIN_STEP) * COIN_STEP,
+      coins: this.#coinsFor(crypto, fiat),
     };
     this.invoices.push(invoice);
     return {
@@ -271,6 +342,7 @@ function scaled(text: string): bigint {
 }
 
 function printed(value: bigint): string {
+  if (value < 0n) return `-${printed(-value)}`;
   const text = value.toString().padStart(11, '0');
   return `${text.slice(0, -10)}.${text.slice(-10)}`.replace(/0+$/, '').replace(/\.$/, '');
 }
