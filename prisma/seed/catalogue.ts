@@ -101,7 +101,7 @@ export type GpuModelSeed = Readonly<z.output<typeof gpuRow>>;
 export type RegionSeed = Readonly<z.output<typeof regionRow>>;
 /** A host with all its GPUs; pcie is the PCIe generation, cudaMax is empty for AMD. */
 export type ShapeSeed = Readonly<z.output<typeof shapeRow>>;
-export type TemplateSeed = Readonly<z.output<typeof templateRow>>;
+type TemplateSeed = Readonly<z.output<typeof templateRow>>;
 
 /** Each list in the order of its file, which is the order of display. The first template is the default. */
 export interface Catalogue {

@@ -18,6 +18,7 @@ import {
 import type { Notice } from '../database/notices.js';
 import type { Deps } from '../domain/deps.js';
 import { type Opener, type Reach, reachOf, readReach } from '../domain/fleet/reach.js';
+import { bearerOf } from '../domain/rules/bearer.js';
 
 /*
  * Tunnels into instances, for whatever gives a renter a way in (SSH, web ports, logs):
@@ -42,7 +43,6 @@ const TUNNEL_ID_BYTES = 16;
 const OPENS_WITHIN_MS = 60_000;
 /** While the database is away it is not known who may still reach what. */
 const CHECK_AGAIN_MS = 500;
-const BEARER = /^Bearer +([^\s]+) *$/i;
 
 export type RefusalReason =
   | 'unknown'
@@ -213,7 +213,7 @@ export class Tunnels {
   async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => {});
     const id = request.url!.slice(TUNNELS_PATH.length);
-    const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    const token = bearerOf(request.headers.authorization);
     const machineId = token === undefined ? null : await this.#deps.fleet.tokens.machineOf(token);
     if (machineId === null) return refuseUpgrade(socket, '401 Unauthorized');
     const pending = this.#dialled.get(id);

@@ -26,7 +26,7 @@ const text = z.string().max(MAX_TEXT);
 const port = z.number().int().min(1).max(65_535);
 
 /** What the agent found on its host. */
-export const hardware = z.object({
+const hardware = z.object({
   hostname: text,
   cpu: text,
   vcpus: z.number().int().min(1).max(4_096),
@@ -56,7 +56,7 @@ export const joinAnswer = z.object({ machineId: z.string(), token: z.string(), g
 export type JoinAnswer = z.infer<typeof joinAnswer>;
 
 /** What ought to be of one instance. `absent`: container, volume and file are to be erased. */
-export const desiredInstance = z.object({
+const desiredInstance = z.object({
   id: instanceId,
   phase: z.enum(['running', 'stopped', 'absent']),
   /** Counts the instance's starts from 1: a failure is told of one of them. */
@@ -74,7 +74,7 @@ export const desiredInstance = z.object({
 export type DesiredInstance = z.infer<typeof desiredInstance>;
 
 /** A tunnel that the gateway waits for: the agent dials `<url>/agent/v1/streams/<id>` (tunnel-protocol.ts). */
-export const wantedTunnel = z.object({
+const wantedTunnel = z.object({
   id: z.string().regex(/^[a-f0-9]{32}$/),
   /** Of the gateway that wants it; null: where the agent reaches its gateway. */
   url: z.string().max(300).nullable(),
@@ -90,7 +90,7 @@ export const desiredState = z.object({
 });
 export type DesiredState = z.infer<typeof desiredState>;
 
-export const OBSERVED_PHASES = [
+const OBSERVED_PHASES = [
   'WAITING',
   'PULLING',
   'STARTING',
@@ -101,7 +101,7 @@ export const OBSERVED_PHASES = [
   'ERASED',
 ] as const;
 
-export const observedInstance = z.object({
+const observedInstance = z.object({
   id: instanceId,
   phase: z.enum(OBSERVED_PHASES),
   /** Of which start this is told; 0 for a container whose start is not known. */

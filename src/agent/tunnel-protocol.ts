@@ -32,7 +32,7 @@ const MAX_MESSAGE = 1_000;
 const size = z.number().int().min(1).max(10_000);
 
 /** What runs in a shell: the user's own, else bash, else sh. */
-export const execTarget = z.object({
+const execTarget = z.object({
   kind: z.literal('exec'),
   /** A command line for the shell, or null for the shell itself; `argv` is run as it is, without a shell. */
   command: z.string().max(MAX_ARGUMENT).nullable(),
@@ -42,12 +42,12 @@ export const execTarget = z.object({
   terminal: z.object({ columns: size, rows: size }).nullable(),
 });
 /** A TCP connection to a port inside: of its loopback, else of its own address. */
-export const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
+const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
 /**
  * What the container wrote: lines, each beginning with `o` or `e` for standard output or error, then its time (RFC 3339)
  * and a space. The order of lines is the engine's.
  */
-export const logsTarget = z.object({
+const logsTarget = z.object({
   kind: z.literal('logs'),
   /** Lines from the end; null for all that is kept. */
   tail: z.number().int().min(0).max(100_000).nullable(),
@@ -55,7 +55,7 @@ export const logsTarget = z.object({
   since: z.number().int().min(0).nullable(),
   follow: z.boolean(),
 });
-export const tunnelTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsTarget]);
+const tunnelTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsTarget]);
 export type TunnelTarget = z.infer<typeof tunnelTarget>;
 export type ExecTarget = z.infer<typeof execTarget>;
 export type LogsTarget = z.infer<typeof logsTarget>;
@@ -75,7 +75,7 @@ export const gatewayControl = z.discriminatedUnion('type', [
 export type GatewayControl = z.infer<typeof gatewayControl>;
 
 /** `no_listener`: nothing listens on that port. `failed`: in the engine's words. */
-export const REFUSALS = ['not_running', 'no_listener', 'busy', 'failed'] as const;
+const REFUSALS = ['not_running', 'no_listener', 'busy', 'failed'] as const;
 
 /** What the agent says. */
 export const agentControl = z.discriminatedUnion('type', [

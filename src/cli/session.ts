@@ -5,7 +5,7 @@ import { readSettings, type Settings } from './settings.js';
 import { printText, showProgress } from './terminal.js';
 
 /** An answer of the service, parsed and as received. */
-export interface Answer<Body> {
+interface Answer<Body> {
   body: Body;
   text: string;
 }

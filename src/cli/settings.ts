@@ -6,7 +6,7 @@ import { DEFAULT_BASE_URL, readBaseUrl } from '../client/send.js';
 import { EXIT, Failure } from './failure.js';
 
 /** A value and its source. */
-export interface Setting {
+interface Setting {
   value: string;
   from: string;
 }

@@ -44,7 +44,7 @@ export interface WriteOptions extends CallOptions {
   idempotencyKey?: string | undefined;
 }
 
-export interface Call {
+interface Call {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   /** Beside the routes of REST, not under the path prefix. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
+import { INSTANCE_STATUSES } from './rules/lifecycle.js';
 import { microNotAbove } from './rules/money.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 import { isWebPath } from './rules/web-site.js';
@@ -47,11 +48,7 @@ export const fields = {
     'Codes of the only regions to take, in order of preference; empty for any, cheapest first.',
   ),
   tiers: choices(GPU_TIERS, 'GPU tiers', 'Classes of GPU models, any of which matches; empty for all.'),
-  statuses: choices(
-    ['RUNNING', 'STOPPED', 'DESTROYED'],
-    'states',
-    'States that they are in now, any of which matches; empty for all.',
-  ),
+  statuses: choices(INSTANCE_STATUSES, 'states', 'States that they are in now, any of which matches; empty for all.'),
   stopReasons: choices(
     ['USER', 'PREEMPTED', 'BALANCE_EXHAUSTED', 'ACCOUNT_SUSPENDED', 'OPERATOR', 'START_FAILED'],
     'stop reasons',

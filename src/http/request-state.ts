@@ -3,6 +3,7 @@ import type { OperationTypeNode } from 'graphql';
 import proxyAddr from 'proxy-addr';
 import { authenticate, type Caller } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
+import { bearerOf } from '../domain/rules/bearer.js';
 import { clientNetworkOf } from '../domain/rules/client-network.js';
 import type { GatewayContext } from '../schema/context.js';
 import type { KeyUses } from './key-uses.js';
@@ -33,7 +34,7 @@ export interface RequestState {
   isLongLived: boolean;
 }
 
-export interface RunOperation {
+interface RunOperation {
   kind: OperationTypeNode;
   /** Null for an anonymous operation and for a name that must not be logged. */
   name: string | null;
@@ -44,7 +45,7 @@ export interface RunOperation {
 }
 
 /** The route of a request that matches none. A path may hold anything, an API key too: it is never logged. */
-export const UNKNOWN_ROUTE = 'unknown';
+const UNKNOWN_ROUTE = 'unknown';
 
 declare module 'http' {
   interface IncomingMessage {
@@ -53,8 +54,6 @@ declare module 'http' {
 }
 
 export type Identify = (request: IncomingMessage) => Promise<Caller | null>;
-
-const BEARER = /^Bearer +([^\s]+) *$/i;
 
 export function createRequestState(id: string): RequestState {
   return {
@@ -85,7 +84,7 @@ export function createIdentify(deps: Deps, keyUses: KeyUses, ofSession: Identify
     return caller;
   };
   const ofKey = async (authorization: string): Promise<Caller | null> => {
-    const key = BEARER.exec(authorization)?.[1];
+    const key = bearerOf(authorization);
     return key === undefined ? null : authenticate(deps, key);
   };
   return (request) => {

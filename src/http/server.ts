@@ -9,7 +9,7 @@ import { createRequestIds } from './request-id.js';
 /** Takes a connection over; false when it is not its own. */
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
-export interface Timeouts {
+interface Timeouts {
   /** From the first byte of a request, or from its connection, to the end of its head. */
   headersMs: number;
   /** To the end of its body. */

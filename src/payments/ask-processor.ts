@@ -11,7 +11,7 @@ const MAX_UNDER_WAY = 50;
 export type MoreHeaders = () => Record<string, string>;
 export type Ask = (path: string, init?: { method?: 'GET' | 'POST'; body?: object }) => Promise<Answered>;
 
-export interface Answered {
+interface Answered {
   status: number;
   /** Parsed; numbers in it are never amounts: those are texts. */
   body: unknown;

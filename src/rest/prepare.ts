@@ -14,7 +14,7 @@ import { type Input, type Route, SPELLING } from './routes.js';
 import { elementOf, rootOf, type Selected } from './selection.js';
 
 /** The schema's definition of an argument: its bounds and the codes of its refusals. */
-export interface Definition {
+interface Definition {
   schema: z.ZodType;
   must: string;
   description: string;

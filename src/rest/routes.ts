@@ -21,7 +21,7 @@ export interface Route {
   answerSchema: string;
 }
 
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
 export const TAGS = {
   Balance: 'Credit and spend of the account.',
@@ -40,7 +40,7 @@ export interface Input {
 }
 
 /** `item`: the result's fields beside `object`. `list`: the result as `data`, each entry with `itemObject`. */
-export type Envelope =
+type Envelope =
   | { kind: 'item'; object: string }
   | { kind: 'list'; object: string; count: boolean; itemObject?: string };
 

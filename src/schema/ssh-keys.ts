@@ -21,7 +21,7 @@ const SshKeyType = builder.prismaObject('SshKey', {
   }),
 });
 
-export interface SshAddress {
+interface SshAddress {
   user: string;
   host: string;
   port: number;

@@ -275,7 +275,7 @@ export function isRunning(rental: Rental): boolean {
   return rental.to === null && rental.runs.at(-1)!.to === null;
 }
 
-export function gpuSeconds(rental: Rental, at: Instant): bigint {
+function gpuSeconds(rental: Rental, at: Instant): bigint {
   return rental.runs.reduce((sum, run) => sum + overlap(run, at), 0n);
 }
 

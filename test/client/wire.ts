@@ -14,7 +14,7 @@ export interface Reply {
   body?: string;
 }
 
-export interface Seen {
+interface Seen {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];

@@ -2,7 +2,7 @@
 type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'string?' | 'number?' | FieldTable | [FieldTable];
 export type FieldTable = readonly (readonly [name: string, type: FieldType])[];
 
-export const GPU_PRICING: FieldTable = [
+const GPU_PRICING: FieldTable = [
   ['slug', 'string'],
   ['name', 'string'],
   ['vram_gb', 'integer'],

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /** An offer as REST shows it, and what REST does not show. */
-export interface TrueOffer {
+interface TrueOffer {
   shown: {
     machine_id: string;
     gpu: string;
@@ -23,7 +23,7 @@ export interface TrueOffer {
   preemptible: boolean;
 }
 
-export interface TrueSheet {
+interface TrueSheet {
   market_snapshot: string;
   count: number;
   data: { slug: string; name: string; available_gpus: number; price_per_gpu_hour: { on_demand: number } }[];

@@ -30,7 +30,7 @@ export async function rowsTouched(pool: pg.Pool, work: () => Promise<unknown>): 
 }
 
 /** The reading statements that the gateway's pool sends meanwhile. */
-export async function statementsOf(work: () => Promise<unknown>): Promise<Sent[]> {
+async function statementsOf(work: () => Promise<unknown>): Promise<Sent[]> {
   const sent: Sent[] = [];
   const real = pg.Client.prototype.query as (...given: unknown[]) => unknown;
   const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...given: never[]) {

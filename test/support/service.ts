@@ -17,7 +17,7 @@ export interface Service extends TestGateway {
   publish(date: string, onDemandUsd: Record<string, number>): Promise<void>;
 }
 
-export interface TestMachine {
+interface TestMachine {
   id: string;
   gpu: string;
   numGpus: number;

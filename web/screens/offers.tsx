@@ -9,7 +9,7 @@ import { marketChanges, modelName, regionName } from '../state/market.js';
 import { MODES, type Mode } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 
-export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]['node'];
+type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]['node'];
 
 const PAGE = 25;
 /** The API's bound of a page. */

@@ -68,7 +68,7 @@ let asked = 0;
 let heard = 0;
 
 /** Takes the service's figures anew. An answer that an event overtook may be older than the event: it is asked for again. */
-export async function settle(): Promise<void> {
+async function settle(): Promise<void> {
   if (session.value !== 'in') return;
   asked += 1;
   const [mine, heardBefore] = [asked, heard];

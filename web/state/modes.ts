@@ -1,7 +1,7 @@
 import type { VariablesOf } from 'gql.tada';
 import type { Deploy } from '../graph/documents.js';
 
-export type PricingMode = NonNullable<VariablesOf<typeof Deploy>['input']['mode']>;
+type PricingMode = NonNullable<VariablesOf<typeof Deploy>['input']['mode']>;
 
 export interface Mode {
   value: PricingMode;

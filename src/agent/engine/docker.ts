@@ -369,7 +369,7 @@ function isFinalPullError(message: string): boolean {
 }
 
 /** Every fault of a call as an EngineFault; the statuses that are named count as done. */
-export async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
+async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   try {
     return await call;
   } catch (error) {

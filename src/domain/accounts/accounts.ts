@@ -24,7 +24,7 @@ export const ACCOUNT_ID_BYTES = 8;
 const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
 /** 1 million USD: a single credit and the sum of all credits stay far within 64 bits of units. */
-export const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
+const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
 const END_SESSIONS = {
   name: 'end-sessions',
   text: 'delete from console_session where key_id in (select id from api_key where account_id = $1)',

@@ -8,7 +8,7 @@ import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
 /** Accounts that people create for themselves in 24 hours, in all. */
-export const MAX_SIGN_UPS_A_DAY = 200;
+const MAX_SIGN_UPS_A_DAY = 200;
 const RETRY_AFTER_SECONDS = 3_600;
 /** Nothing is asked of who signs up: all their accounts have this name. */
 const NAME = 'Signed up';

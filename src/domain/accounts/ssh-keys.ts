@@ -4,12 +4,12 @@ import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
+import { INSTANCE_ID } from '../rules/lifecycle.js';
 import { MAX_SSH_KEYS, parseSshKey } from '../rules/ssh-key.js';
 import { formatInstant } from '../rules/time.js';
 
 const KEY_ID_BYTES = 8;
 const KEY_ID = /^ssh-[0-9a-f]{16}$/;
-const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
 
 export type { SshKey };
 

@@ -38,7 +38,7 @@ import {
 const MAX_CANDIDATES = 20;
 
 /** An account that this write creates without credit: its first credit is a step like any other. */
-export interface NewAccount {
+interface NewAccount {
   id: string;
   name: string;
   demo: boolean;

@@ -4,6 +4,7 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { type ContainerPhase, isLate } from '../rules/fleet.js';
+import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { settleStarts } from './service-credits.js';
 
@@ -21,7 +22,7 @@ interface HostRow {
 interface SeenContainer {
   instanceId: string;
   accountId: string;
-  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  status: InstanceStatus;
   gpuIntervals: number;
   toldStart: number;
   phase: ContainerPhase;

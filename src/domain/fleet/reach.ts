@@ -1,6 +1,7 @@
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import type { ContainerPhase } from '../rules/fleet.js';
+import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 
 /** Who reaches into an instance: its account, by one of its keys, or by none (a port that was opened to everybody). */
@@ -16,7 +17,7 @@ export interface Opener {
  * `unknown`: the account has no such instance, the key is revoked or the account suspended. `stopped`: nothing runs, what
  * it logged may be read. `starting`: rented, its container is not up. `unreachable`: its machine is not heard from.
  */
-export type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
+type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
 
 export interface Reach {
   state: ReachState;
@@ -24,7 +25,6 @@ export interface Reach {
   machineId: string | null;
 }
 
-const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
 /** Whether the opener may reach the instance now, with what is due settled first. */
@@ -35,7 +35,7 @@ export async function reachOf(deps: Deps, opener: Opener, instanceId: string): P
 }
 
 interface Row {
-  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  status: InstanceStatus;
   machineId: string | null;
   phase: ContainerPhase | null;
   isOfLastStart: boolean;

@@ -35,7 +35,7 @@ interface Start {
   settled: boolean;
 }
 
-export interface Outage {
+interface Outage {
   machineId: string;
   startedAt: Instant;
   /** Null while the machine is away. */
@@ -74,7 +74,7 @@ function settleStart(current: Write, service: ServiceOf, { ordinal, runningAt, f
  * Gives back what an outage did not deliver of one instance: its GPU seconds within, and its disk for as long. While
  * the machine is away only what has ended is known.
  */
-export function settleOutageOf(
+function settleOutageOf(
   deps: Deps,
   { startedAt, endedAt }: Outage,
   accountId: string,

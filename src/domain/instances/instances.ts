@@ -20,6 +20,7 @@ import {
   checkAllowed,
   destroy,
   destroyEndOf,
+  INSTANCE_ID,
   type Instance,
   type InstanceActionKind,
   type StopReason,
@@ -37,7 +38,6 @@ import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-r
 export type { InstanceRow, Usage };
 
 /** `i-` and 8 hex characters (contract section 2.3). */
-const INSTANCE_ID = /^i-[a-f0-9]{8}$/;
 const INSTANCE_ID_BYTES = 4;
 const LISTED_INSTANCES = 10_000;
 

@@ -24,7 +24,7 @@ export const CURRENT_PRICES = `
   where snapshot_date = (select max(date) from market_snapshot)`;
 
 /** A model's price in the newest snapshot. */
-export interface CurrentPrice {
+interface CurrentPrice {
   gpu: string;
   onDemandRate: Rate;
   marketMedian: Micro | null;
@@ -33,7 +33,7 @@ export interface CurrentPrice {
   snapshot: string;
 }
 
-export interface Catalogue {
+interface Catalogue {
   /** In catalogue order, as are regions and templates. */
   gpuModels: readonly GpuModel[];
   regions: readonly Region[];

@@ -19,7 +19,7 @@ export interface Accrual extends SpendLine {
 }
 
 /** Spend at an instant not before `settledAt`; an earlier one (a clock stepped back) counts as `settledAt`. */
-export function spendUnitsAt(accrual: SpendLine, at: Instant): Units {
+function spendUnitsAt(accrual: SpendLine, at: Instant): Units {
   return at <= accrual.settledAt
     ? accrual.spendUnits
     : accrual.spendUnits + unitsOfUsage(accrual.burnRate, at - accrual.settledAt);

@@ -1,9 +1,10 @@
+import type { InstanceStatus } from './lifecycle.js';
 import { type Instant, latest } from './time.js';
 
 /** Seconds without a heartbeat after which a machine counts as away. */
 export const UNREACHABLE_AFTER_SECONDS = 30n;
 /** Seconds of a start that are given back at most while nothing runs yet. */
-export const START_CREDIT_SECONDS = 600n;
+const START_CREDIT_SECONDS = 600n;
 
 /** What a container was last seen doing. */
 export type ContainerPhase =
@@ -19,7 +20,7 @@ export type ContainerPhase =
 /** A container as it is known, with the rental that it is for. */
 export interface KnownContainer {
   instanceId: string;
-  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  status: InstanceStatus;
   /** Starts of the rental so far. */
   gpuIntervals: number;
   phase: ContainerPhase;

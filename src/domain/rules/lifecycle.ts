@@ -11,7 +11,10 @@ import { type Instant, latest, type Second } from './time.js';
  * are given and note every change in `RowChanges`; they read nothing else and return nothing but their answer.
  */
 
-export type InstanceStatus = 'RUNNING' | 'STOPPED' | 'DESTROYED';
+/** Eight hexadecimal digits. */
+export const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
+export const INSTANCE_STATUSES = ['RUNNING', 'STOPPED', 'DESTROYED'] as const;
+export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 export type InstanceActionKind = 'START' | 'STOP' | 'DESTROY';
 export type StopReason = 'USER' | 'PREEMPTED' | 'BALANCE_EXHAUSTED' | 'ACCOUNT_SUSPENDED' | 'OPERATOR' | 'START_FAILED';
 export type LedgerKind =

@@ -3,7 +3,7 @@ import type { Micro, Rate } from './money.js';
 import { isDay } from './time.js';
 
 /** Listings of one snapshot at most. */
-export const MAX_LISTINGS = 2_000_000;
+const MAX_LISTINGS = 2_000_000;
 
 /** Refuses a snapshot that is not newer than the current one. */
 export class NotNewer extends DomainError {}

@@ -4,7 +4,7 @@ import { DomainError } from './errors.js';
 /** SSH keys an account may hold. */
 export const MAX_SSH_KEYS = 50;
 /** Below it, RSA keys are refused. */
-export const MIN_RSA_BITS = 3_072;
+const MIN_RSA_BITS = 3_072;
 const MAX_RSA_BITS = 16_384;
 /** A line of a key file: RSA with 16,384 bits takes about 2,800 characters. */
 export const MAX_SSH_KEY_LENGTH = 8_192;
@@ -45,7 +45,7 @@ export function parseSshKey(line: string): SshPublicKey {
   return { type, blob, fingerprint: fingerprintOf(blob), comment: printable(comment) };
 }
 
-export function fingerprintOf(blob: Buffer): string {
+function fingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
 }
 

@@ -49,7 +49,7 @@ export type AssetCode = keyof typeof ASSETS;
 
 export const ASSET_CODES = Object.keys(ASSETS) as AssetCode[];
 
-export function isAssetCode(code: string): code is AssetCode {
+function isAssetCode(code: string): code is AssetCode {
   return Object.hasOwn(ASSETS, code);
 }
 

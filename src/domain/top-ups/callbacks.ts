@@ -8,7 +8,7 @@ import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
 /** Kept aside at once. Beyond it a callback is answered with 503, so that the processor keeps it and sends it again. */
-export const MAX_ASIDE = 1_000;
+const MAX_ASIDE = 1_000;
 const MAX_KEPT_CHARACTERS = 4_000;
 const ID_BYTES = 6;
 

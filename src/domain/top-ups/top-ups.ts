@@ -4,7 +4,7 @@ import type { TopUp, TopUpState } from '../rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
 /** Longer lists are the bookkeeping's: `admin topup export`. */
-export const MAX_TOP_UPS = 100;
+const MAX_TOP_UPS = 100;
 /** What is still under way is younger. */
 const CONFIRMS_WITHIN_SECONDS = 30n * 86_400n;
 

@@ -28,7 +28,7 @@ export function firstPortOf({ ports, imagePorts }: PortsRow): number | null {
 }
 
 /** Of the template (or else the image) in its order, then the open ones. */
-export function portsOf(settings: Settings, id: string, row: PortsRow, open: readonly number[]): InstancePort[] {
+function portsOf(settings: Settings, id: string, row: PortsRow, open: readonly number[]): InstancePort[] {
   const first = firstPortOf(row);
   const named = row.ports.length > 0 ? row.ports : row.imagePorts;
   return [...new Set([...named, ...open])].map((port) => ({

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
+import type { InstanceStatus } from '../rules/lifecycle.js';
 import type { Clock, Instant } from '../rules/time.js';
 import { hashWebPass } from '../rules/web-pass.js';
 import type { WebSite } from '../rules/web-site.js';
@@ -23,7 +24,7 @@ export interface Visit {
 
 interface InstanceFacts extends PortsRow {
   accountId: string;
-  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  status: InstanceStatus;
   openPorts: number[];
 }
 

@@ -5,6 +5,7 @@ import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agen
 import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
 import { takeReport } from '../../domain/fleet/observations.js';
+import { bearerOf } from '../../domain/rules/bearer.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { JSON_TYPE, sendError } from '../error-envelope.js';
 import { createFaultLog, describeFault, type LogFault } from '../errors.js';
@@ -23,7 +24,6 @@ const MAX_WAITING = 20_000;
 /** Joins under way at once at most: each reads the catalogue. */
 const MAX_JOINING = 8;
 const BUSY_RETRY_SECONDS = 5;
-const BEARER = /^Bearer +([^\s]+) *$/i;
 
 export interface AgentApiOptions {
   deps: Deps;
@@ -50,7 +50,7 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
   let joining = 0;
 
   const machineOf = async (request: IncomingMessage): Promise<string> => {
-    const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    const token = bearerOf(request.headers.authorization);
     const machineId = token === undefined ? null : await fleet.tokens.machineOf(token);
     if (machineId === null) throw new DomainError('unauthorized', 'missing or unknown host token');
     return machineId;

@@ -30,8 +30,8 @@ export interface ConsoleApi {
   callerOf(request: IncomingMessage): Promise<Caller | null>;
 }
 
-export const SESSION_PATH = '/console/session';
-export const ACCOUNT_PATH = '/console/account';
+const SESSION_PATH = '/console/session';
+const ACCOUNT_PATH = '/console/account';
 
 /** Of one address. A key can't be guessed: what is bounded is the work. */
 const SIGN_INS = { size: 20, everySeconds: 3 };

@@ -2,7 +2,7 @@ import { getGraphQLRateLimiter, Store } from 'graphql-rate-limit';
 import { type Buckets, createMemoryBuckets, type Reservation } from './memory-buckets.js';
 
 /** Whether a request may run, and what its RateLimit headers say. */
-export interface Admission {
+interface Admission {
   admitted: boolean;
   limit: number;
   /** Requests left after this one. */

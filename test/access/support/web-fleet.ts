@@ -10,7 +10,7 @@ import { freePort } from '../../support/free-port.js';
 import { client, createRenter, type Renter } from '../../support/gateway.js';
 import type { Env } from '../../support/process.js';
 
-export const WEB = 'web';
+const WEB = 'web';
 export const DOMAIN = 'gpu.localhost';
 /** What the container runs, beside Node itself. */
 const FILES = {

@@ -29,7 +29,7 @@ export interface TestRegistry {
   close(): Promise<void>;
 }
 
-export interface ImageOptions {
+interface ImageOptions {
   command?: string[];
   extraBytes?: number;
   glibc?: boolean;

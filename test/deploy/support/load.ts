@@ -7,7 +7,7 @@ import { until } from '../../agent/support/until.js';
 import { ask, type TestCaddy } from './caddy.js';
 
 /** What one request of the load came to. */
-export interface Outcome {
+interface Outcome {
   kind: string;
   protocol: 'HTTP/1.1' | 'HTTP/2';
   /** 0 when there was no answer. */

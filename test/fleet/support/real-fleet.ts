@@ -12,7 +12,7 @@ import { client, type Renter } from '../../support/gateway.js';
 import { admin, adminJson } from '../../support/operator.js';
 import { cleanUp, type Env, folder, type GatewayProcess, startProcess } from '../../support/process.js';
 
-export const TEMPLATE = 'busybox';
+const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
 const GPU_NAME = 'NVIDIA GeForce RTX 4090';
 /** The one thing of a host that the tests' computer need not have. */

@@ -48,7 +48,7 @@ export async function openShop(
   };
 }
 
-export const TOP_UP_FIELDS = `id state asset network usd credited address amount rate uri confirmations confirmationsNeeded
+const TOP_UP_FIELDS = `id state asset network usd credited address amount rate uri confirmations confirmationsNeeded
   createdAt expiresAt payments { transaction state amount usd confirmations }`;
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
