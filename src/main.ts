@@ -9,8 +9,6 @@ import { systemClock } from './system-clock.js';
 
 /** A shutdown may take this long; then the process exits as it is. */
 const END_WITHIN_MS = 9_500;
-/** A start that is under way is let come to its end first, for as long as this. */
-const OPENS_WITHIN_MS = 30_000;
 /** How long readiness says no before requests are refused. */
 const NOTICE_MS = 1_000;
 
@@ -42,10 +40,8 @@ function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
     if (ending) return;
     ending = true;
     log.info({ signal }, 'ending');
-    const late = setTimeout(() => process.exit(1), OPENS_WITHIN_MS);
-    const gateway = await opening;
-    clearTimeout(late);
     setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
+    const gateway = await opening;
     // Ctrl-C needs no notice to a load balancer.
     await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
       () => process.exit(0),

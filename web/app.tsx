@@ -9,6 +9,7 @@ import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
 import { go, path, query } from './state/location.js';
 import { session } from './state/session.js';
+import { useTitle } from './state/title.js';
 
 export function App() {
   useFocusOnNewScreen();
@@ -27,22 +28,28 @@ export function App() {
 }
 
 function Screen() {
-  const [, first = '', second] = path.value.split('/');
+  const [, first = '', second, third] = path.value.split('/');
   if (first === '') return <Machines />;
   if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
   const Private = { instances: second ? InstanceScreen : Instances, money: Money, keys: Keys }[first];
-  if (Private === undefined)
-    return (
-      <div class="stack">
-        <h1 tabIndex={-1}>There is nothing here</h1>
-        <p>
-          <a href="/">See the machines</a>
-        </p>
-      </div>
-    );
+  if (Private === undefined || third !== undefined || (second !== undefined && Private !== InstanceScreen))
+    return <Nothing />;
   if (session.value === 'unknown') return <p class="quiet">One moment …</p>;
   if (session.value === 'out') return <SignIn reason="This screen shows what is yours." />;
   return <Private key={second} id={second ?? ''} />;
+}
+
+/** The service answers an address that is nothing with this page too. */
+function Nothing() {
+  useTitle('Nothing here');
+  return (
+    <div class="stack">
+      <h1 tabIndex={-1}>There is nothing here</h1>
+      <p>
+        <a href="/">See the machines</a>
+      </p>
+    </div>
+  );
 }
 
 /** Signed in: on to where the sign-in was asked for, which is never another origin. */

@@ -137,9 +137,10 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   }
   if (parts.browsers !== null) app.use(parts.browsers.router);
   const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir);
-  if (page !== null) app.use(page);
+  if (page !== null) app.use(page.router);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));
+  if (page !== null) app.use(page.unknown);
   app.use(refuseUnknownRoute);
   app.use(answerErrors(options.log));
   return app;

@@ -11,6 +11,7 @@ import {
   earlyExitCostOf,
   findInstance,
   type InstanceRow,
+  instanceOfRequest,
   type Outcome,
   reservedUntilOf,
   type Usage,
@@ -265,6 +266,16 @@ builder.queryFields((t) => ({
     description: 'One instance, destroyed or not; null when the account has no such instance. Needs an API key.',
     args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
     resolve: (query, _root, { id }, context) => findInstance(context.deps, accountOf(context), id, query),
+  }),
+  instanceOfRequest: t.prismaField({
+    type: 'Instance',
+    ...NEEDS_KEY,
+    nullable: true,
+    description:
+      'The instance that an earlier request with this idempotency key rented, started, stopped or destroyed within 24 hours, as it is now: for whoever lost the answer. Null when no such request was carried out. Needs an API key.',
+    args: { idempotencyKey: t.arg.string({ required: true, description: 'The key that the request was sent with.' }) },
+    resolve: (query, _root, { idempotencyKey }, context) =>
+      instanceOfRequest(context.deps, accountOf(context), idempotencyKey, query),
   }),
   instanceHistory: t.connection(
     {

@@ -33,6 +33,16 @@ const Line = builder.objectRef<StatementLine>('StatementLine').implement({
     instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
     kind: t.expose('kind', { type: StatementLineKind, description: 'What is charged.' }),
     seconds: t.int({ description: 'Seconds billed.', resolve: ({ seconds }) => Number(seconds) }),
+    from: t.expose('from', {
+      type: 'DateTime',
+      description:
+        'The first second billed within the period; of an early exit or a minimum, when it was first booked.',
+    }),
+    to: t.expose('to', {
+      type: 'DateTime',
+      description:
+        'The end of the last second billed within the period, exclusive; of an early exit or a minimum, when it was last booked.',
+    }),
     ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
     amount: t.expose('amount', {
       type: 'USD',

@@ -89,6 +89,20 @@ test('each line is its seconds at its rate, exactly; GPU, disk and early exit ha
   ]);
 });
 
+test('each line has the first second and the end of the last that it charges within the period', async () => {
+  const { lines } = await statement(domain, account, { from: from + 1_000n, to: from + 130_000n });
+  // The first was there before; the second ran for a while, and its disk is still there.
+  expect(lines.map((line) => [line.kind, line.from - from, line.to - from])).toEqual([
+    ['GPU', 1_000n, 127_658n],
+    ['DISK', 1_000n, 127_658n],
+    ['EARLY_EXIT', 127_658n, 127_658n],
+    ['GPU', 1_234n, 130_000n],
+    ['DISK', 1_234n, 130_000n],
+    ['GPU', 127_659n, 130_000n],
+    ['DISK', 127_659n, 130_000n],
+  ]);
+});
+
 test('refuses a period that ends before it begins, lies ahead, or has too many lines', async () => {
   const now = domain.clock.now();
   const refused = { code: 'invalid_request' };

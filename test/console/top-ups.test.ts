@@ -46,6 +46,14 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       const uri = new URL(await readQr(dialog.locator('.qr'), page));
       expect(uri.protocol).toBe('litecoin:');
       expect(await dialog.locator('code.secret').innerText()).toBe(uri.pathname);
+      expect(await dialog.getByRole('link', { name: 'Open in a wallet' }).getAttribute('href')).toBe(uri.href);
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await dialog.getByRole('button', { name: 'Copy the amount' }).click();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('0.625');
+      const timer = dialog.getByRole('timer');
+      const left = await timer.innerText();
+      expect(left).toMatch(/^\d\d:\d\d:\d\d left$/);
+      await expect.poll(() => timer.innerText()).not.toBe(left);
       await chain.pay(uri.pathname, uri.searchParams.get('amount')!);
 
       await shop.shkeeper.poll();
@@ -104,6 +112,8 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       await page.getByLabel('USD').fill('20');
       await page.getByRole('button', { name: 'Get an address' }).click();
       await page.getByText('The service does not answer').waitFor();
+      // What came of it is listed without another press.
+      await page.getByRole('row', { name: /20\.00 USD/ }).waitFor();
       await page.getByRole('button', { name: 'Get an address' }).click();
       await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
       expect(await sums()).toEqual([20]);

@@ -30,7 +30,9 @@ beforeAll(async () => {
     req.state = createRequestState('r');
     next();
   });
-  app.use(createConsolePage(folder)!);
+  const page = createConsolePage(folder)!;
+  app.use(page.router);
+  app.use(page.unknown);
   app.use((_req, res) => void res.status(404).json({ error: 'elsewhere' }));
   server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -72,9 +74,16 @@ it('gives browsers the page at every screen, and API clients what they had there
       expect((await ask(path, accept === undefined ? {} : { accept })).status).toBe(404);
     }
   }
-  for (const path of ['/v1/balance', '/machines', '/instances/i-1/x', '/console/session', '/index.html/']) {
-    expect([path, (await ask(path, BROWSER)).status]).toEqual([path, 404]);
+  // An address that is nothing is a page for browsers all the same; the API refuses in its own form.
+  for (const path of ['/machines', '/instances/i-1/x', '/index.html/', '/v1x']) {
+    const { status, headers, body } = await ask(path, BROWSER);
+    expect([path, status, body.toString()]).toEqual([path, 404, HTML]);
+    expect(headers['content-security-policy']).toContain("default-src 'self'");
+    for (const accept of ['*/*', 'application/json'])
+      expect((await ask(path, { accept })).body.toString()).toContain('elsewhere');
+    expect((await ask(path, BROWSER, 'POST')).body.toString()).toContain('elsewhere');
   }
+  for (const path of ['/v1', '/v1/balance']) expect((await ask(path, BROWSER)).body.toString()).toContain('elsewhere');
   const head = await ask('/', BROWSER, 'HEAD');
   expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(HTML.length), 0]);
 });

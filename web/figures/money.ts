@@ -23,8 +23,15 @@ export function usd(amount: Micro, decimals = 2): string {
   return decimals === 0 ? sign + whole : `${sign}${whole}.${part}`;
 }
 
-/** A rate: two decimals, and as many more as it has, so that half a cent is seen. */
-export function rate(amount: Micro): string {
-  const text = usd(amount, 6);
-  return text.replace(/(\.\d\d\d*?)0+$/, '$1');
+/** A rate: at least so many decimals, and as many more as it has, so that half a cent is seen. */
+export function rate(amount: Micro, decimals = 2): string {
+  let places = 6;
+  while (places > decimals && amount % 10n ** BigInt(7 - places) === 0n) places -= 1;
+  return usd(amount, places);
+}
+
+/** Rates of one column: all with the decimals of the longest, so that they stand under each other. */
+export function rates(amounts: readonly Micro[]): string[] {
+  const places = Math.max(...amounts.map((amount) => rate(amount).split('.')[1]!.length));
+  return amounts.map((amount) => rate(amount, places));
 }

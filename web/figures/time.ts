@@ -54,6 +54,12 @@ export function duration(seconds: number): string {
     .join(' ');
 }
 
+/** To count down with: "23:59:08". */
+export function hoursMinutesSeconds(seconds: number): string {
+  const two = (count: number) => String(Math.floor(count)).padStart(2, '0');
+  return `${two(seconds / HOUR)}:${two((seconds % HOUR) / MINUTE)}:${two(seconds % MINUTE)}`;
+}
+
 export function bytes(count: number): string {
   return count < 1e9 ? `${(count / 1e6).toFixed(0)} MB` : `${(count / 1e9).toFixed(2)} GB`;
 }

@@ -304,6 +304,18 @@ export const InstanceLogged = graphql(`
   }
 `);
 
+/** For whoever lost an answer. */
+export const InstanceOfRequest = graphql(
+  `
+  query InstanceOfRequest($idempotencyKey: String!) {
+    instanceOfRequest(idempotencyKey: $idempotencyKey) {
+      ...InstanceFields
+    }
+  }
+`,
+  [InstanceFields],
+);
+
 export const InstanceHistory = graphql(
   `
   query InstanceHistory($filter: InstanceFilterInput, $first: Int, $after: String) {
@@ -396,6 +408,8 @@ export const Statement = graphql(`
         kind
         ratePerHour
         seconds
+        from
+        to
         amount
         units
       }

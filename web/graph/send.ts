@@ -5,20 +5,21 @@ export class Refusal extends Error {
   constructor(
     readonly code: string,
     message: string,
-    /** When the same may be asked again, where the service says so. */
-    readonly retryAfterSeconds: number | null = null,
+    retryAfterSeconds: number | null = null,
   ) {
     super(message);
+    this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
   }
-}
 
-/** Asks again when the service said that it may be: what is read mends itself. */
-export function retryWhenTold(fault: unknown, ask: () => void): void {
-  if (fault instanceof Refusal && fault.retryAfterSeconds !== null) setTimeout(ask, fault.retryAfterSeconds * 1_000);
+  /** When the same may be asked again, by `performance.now()`; null where the service does not say. */
+  readonly retryAt: number | null;
 }
 
 /** No usable answer came: the network, the gateway or its database is away. Nothing is known of what was asked. */
-export class Unreachable extends Error {}
+export class Unreachable extends Error {
+  /** Whether it was to change something, which it may have done. */
+  isWrite = false;
+}
 
 interface Body<Data> {
   data?: Data | null;
@@ -33,12 +34,17 @@ export async function send<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
 ): Promise<Data> {
-  const response = await ask(GRAPHQL_PATH, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: JSON.stringify({ query: document, variables }),
-  });
-  return dataOf(await bodyOf<Body<Data>>(response));
+  try {
+    const response = await ask(GRAPHQL_PATH, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query: document, variables }),
+    });
+    return dataOf(await bodyOf<Body<Data>>(response));
+  } catch (error) {
+    if (error instanceof Unreachable) error.isWrite = /^\s*mutation/.test(String(document));
+    throw error;
+  }
 }
 
 export function dataOf<Data>({ data, errors }: Body<Data>): Data {

@@ -6,9 +6,10 @@ import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
 import { costNow, type Instance, takeInstance } from '../state/account.js';
+import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
 import { Dialog } from './dialog.js';
-import { Failure } from './notice.js';
+import { Failure, NotArrived } from './notice.js';
 
 type Action = VariablesOf<typeof Act>['action'];
 
@@ -71,6 +72,7 @@ function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
   const words = WORDS[action];
+  const isNotDone = useLostAnswer(idempotencyKey, error.value, onClose);
   const act = async () => {
     if (isBusy.value) return;
     isBusy.value = true;
@@ -94,7 +96,7 @@ function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
         </p>
         <Consequences instance={instance} action={action} />
         {action === 'START' && cannotStart !== null && <p class="notice warn">{cannotStart}</p>}
-        <Failure error={error.value} />
+        {isNotDone ? <NotArrived>nothing was changed</NotArrived> : <Failure error={error.value} />}
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>

@@ -1,5 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks';
 import { type Micro, usd } from '../figures/money.js';
+import { ticks } from '../figures/ticks.js';
+import { Grid } from './grid.js';
+import { useWidth } from './use-width.js';
 
 interface Day {
   date: string;
@@ -7,37 +9,25 @@ interface Day {
   parts: readonly Micro[];
 }
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [1200, 210, 60, 24, 12];
+const [HEIGHT, LEFT, BOTTOM, TOP] = [210, 56, 24, 12];
 const LETTERS = 'abcde';
-/** Less than this is told to a hundredth of a cent. */
-const ONE_USD = 1_000_000n;
-/** Days under the axis, at most. */
-const MAX_LABELS = 8;
+/** Of one day under the axis, with room beside it. */
+const LABEL_PX = 48;
+
+const inUsd = (amount: Micro): number => Number(amount) / 1e6;
 
 /** One bar a day, its parts on top of each other in the order of their colours. The figures stand in a table beside it. */
 export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
+  const [frame, width] = useWidth<HTMLDivElement>();
   const most = days.reduce((so, { total }) => (total > so ? total : so), 1n);
-  const room = HEIGHT - BOTTOM - TOP;
-  const step = (WIDTH - LEFT) / days.length;
-  const height = (amount: Micro) => (Number(amount) / Number(most)) * room;
-  const every = Math.ceil(days.length / MAX_LABELS);
-  const frame = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    // Where it is narrower than its days, today is what is seen first.
-    frame.current!.scrollLeft = frame.current!.scrollWidth;
-  }, []);
+  const values = ticks(inUsd(most));
+  const y = (value: number) => HEIGHT - BOTTOM - (value / values.at(-1)!) * (HEIGHT - BOTTOM - TOP);
+  const step = (width - LEFT) / days.length;
+  const every = Math.ceil(LABEL_PX / step);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
-    <div class="scroll" ref={frame} tabIndex={0}>
-      <svg class="chart wide-chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
-        <line class="axis" x1={LEFT} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
-        <line class="axis" x1={LEFT} x2={WIDTH} y1={TOP} y2={TOP} />
-        <text x={LEFT - 6} y={TOP + 4} text-anchor="end">
-          {usd(most, most < ONE_USD ? 4 : 2)}
-        </text>
-        <text x={LEFT - 6} y={HEIGHT - BOTTOM + 4} text-anchor="end">
-          0
-        </text>
+    <div ref={frame}>
+      <svg class="chart" width={width} height={HEIGHT} role="img" aria-label={label}>
+        <Grid values={values} left={LEFT} right={width} y={y} />
         {days.map(({ date, total, parts }, index) => {
           let top = HEIGHT - BOTTOM;
           const x = LEFT + index * step;
@@ -45,7 +35,7 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
             <g key={date}>
               <title>{`${date}: ${usd(total, 4)} USD`}</title>
               {parts.map((amount, kind) => {
-                const size = height(amount);
+                const size = HEIGHT - BOTTOM - y(inUsd(amount));
                 top -= size;
                 return (
                   size > 0 && (

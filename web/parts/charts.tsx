@@ -1,4 +1,7 @@
 import { micro, rate } from '../figures/money.js';
+import { ticks } from '../figures/ticks.js';
+import { Grid } from './grid.js';
+import { useWidth } from './use-width.js';
 
 interface Price {
   snapshot: string;
@@ -6,50 +9,45 @@ interface Price {
   listings: number;
 }
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [480, 130, 52, 22, 10];
+const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [170, 44, 8, 22, 10];
 /** Most snapshots drawn: the newest, two years of weeks. */
 const MAX_POINTS = 104;
+const SMALLEST_USD = 0.000001;
 
-/** On-demand price by snapshot. The same figures follow as a table for those who do not see it. */
+/** On-demand price by snapshot. The same figures follow in words for those who do not see it. */
 export function HistoryChart({ history, name }: { history: readonly Price[]; name: string }) {
+  const [frame, width] = useWidth<HTMLElement>();
   const points = history.slice(-MAX_POINTS);
   const [first, last] = [points[0]!, points.at(-1)!];
-  const most = Math.max(...points.map(({ onDemand }) => onDemand)) * 1.1;
-  const days = points.map(({ snapshot }) => Date.parse(snapshot));
-  const span = Math.max(1, days.at(-1)! - days[0]!);
-  const x = (index: number) => LEFT + ((days[index]! - days[0]!) / span) * (WIDTH - LEFT - 8);
-  const y = (price: number) => HEIGHT - BOTTOM - (price / most) * (HEIGHT - BOTTOM - TOP);
   const summary = `${name}: ${rate(micro(last.onDemand))} USD per GPU-hour on demand at ${last.snapshot}, from ${last.listings} listings; ${
     points.length === 1
       ? 'the first snapshot'
       : `${rate(micro(first.onDemand))} at ${first.snapshot}, ${points.length} snapshots`
   }.`;
-  if (points.length === 1) return <p class="small quiet">{summary}</p>;
+  const values = ticks(Math.max(SMALLEST_USD, ...points.map(({ onDemand }) => onDemand)));
+  const days = points.map(({ snapshot }) => Date.parse(snapshot));
+  const span = Math.max(1, days.at(-1)! - days[0]!);
+  const x = (index: number) => LEFT + RIGHT + ((days[index]! - days[0]!) / span) * (width - LEFT - 2 * RIGHT);
+  const y = (price: number) => HEIGHT - BOTTOM - (price / values.at(-1)!) * (HEIGHT - BOTTOM - TOP);
   return (
-    <figure>
-      <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={summary}>
-        <line class="axis" x1={LEFT} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
-        <text x={LEFT - 6} y={y(last.onDemand) + 4} text-anchor="end">
-          {rate(micro(last.onDemand))}
-        </text>
-        {first.onDemand !== last.onDemand && Math.abs(y(first.onDemand) - y(last.onDemand)) > 12 && (
-          <text x={LEFT - 6} y={y(first.onDemand) + 4} text-anchor="end">
-            {rate(micro(first.onDemand))}
+    <figure ref={frame}>
+      {points.length > 1 && (
+        <svg class="chart" width={width} height={HEIGHT} role="img" aria-label={summary}>
+          <Grid values={values} left={LEFT} right={width} y={y} />
+          <polyline class="line" points={points.map(({ onDemand }, index) => `${x(index)},${y(onDemand)}`).join(' ')} />
+          {points.map((point, index) => (
+            <circle class="point" cx={x(index)} cy={y(point.onDemand)} r="3">
+              <title>{`${point.snapshot}: ${rate(micro(point.onDemand))} from ${point.listings} listings`}</title>
+            </circle>
+          ))}
+          <text x={LEFT} y={HEIGHT - 6}>
+            {first.snapshot}
           </text>
-        )}
-        <polyline class="line" points={points.map(({ onDemand }, index) => `${x(index)},${y(onDemand)}`).join(' ')} />
-        {points.map((point, index) => (
-          <circle class="point" cx={x(index)} cy={y(point.onDemand)} r="3">
-            <title>{`${point.snapshot}: ${rate(micro(point.onDemand))} from ${point.listings} listings`}</title>
-          </circle>
-        ))}
-        <text x={LEFT} y={HEIGHT - 6}>
-          {first.snapshot}
-        </text>
-        <text x={WIDTH} y={HEIGHT - 6} text-anchor="end">
-          {last.snapshot}
-        </text>
-      </svg>
+          <text x={width} y={HEIGHT - 6} text-anchor="end">
+            {last.snapshot}
+          </text>
+        </svg>
+      )}
       <figcaption class="small quiet">{summary}</figcaption>
     </figure>
   );

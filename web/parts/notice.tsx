@@ -1,11 +1,25 @@
 import type { ComponentChildren } from 'preact';
-import { wordsFor } from '../state/words.js';
+import { Refusal } from '../graph/send.js';
+import { waitWords, wordsFor } from '../state/words.js';
+import { useSecondsUntil } from './countdown.js';
 
 /** What went wrong, in plain words, said to a screen reader too. */
 export function Failure({ error }: { error: unknown }) {
+  const isLimited = error instanceof Refusal && error.code === 'rate_limited';
+  const seconds = useSecondsUntil(isLimited ? error.retryAt : null);
   return error === null || error === undefined ? null : (
-    <p class="notice bad" role="alert">
-      {wordsFor(error)}
+    <p class="notice bad">
+      <span role="alert">{wordsFor(error)}</span>
+      {isLimited && ` Try again ${waitWords(seconds)}.`}
+    </p>
+  );
+}
+
+/** After a lost answer, once the service has said that nothing came of it. */
+export function NotArrived({ children }: { children: string }) {
+  return (
+    <p class="notice warn" role="alert">
+      The request did not arrive: {children}. Press the button to send it again.
     </p>
   );
 }

@@ -10,3 +10,14 @@ export function Time({ at }: { at: number }) {
     </time>
   );
 }
+
+/** From one second to another; a moment where they are the same. */
+export function Period({ from, to }: { from: number; to: number }) {
+  return from === to ? (
+    <Time at={from} />
+  ) : (
+    <>
+      <Time at={from} /> to <Time at={to} />
+    </>
+  );
+}

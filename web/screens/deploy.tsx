@@ -5,13 +5,15 @@ import { accrued, micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { Deploy, DeployBest, OfferOf, OfferSearch, Quote, Templates } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
+import { Retry } from '../graph/retry.js';
 import { Refusal, send } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
-import { Failure } from '../parts/notice.js';
+import { Failure, NotArrived } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
-import { takeInstance } from '../state/account.js';
-import { filter } from '../state/filters.js';
+import { type Instance, takeInstance } from '../state/account.js';
+import { filter, isFilterKnown } from '../state/filters.js';
 import { go, query, setQuery, withQuery } from '../state/location.js';
+import { useLostAnswer } from '../state/lost-answer.js';
 import { marketChanges, modelName, regionName } from '../state/market.js';
 import { MODES, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
@@ -28,7 +30,7 @@ const PAUSE_MS = 200;
 const SECONDS_PER_HOUR = 3_600;
 
 /** Of the address: it can be shared, and is still there after signing in. */
-const FORM = ['deploy', 'mode', 'template', 'disk'] as const;
+const FORM = ['deploy', 'mode', 'template', 'deploy-disk'] as const;
 const BEST = 'best';
 
 /** Rents a machine, or the best that fits the requirements. The price is the service's own answer for exactly this. */
@@ -40,11 +42,12 @@ export function DeployDialog() {
   const mode = modeOf(query.value.get('mode') ?? '');
   const typed = useSignal({
     template: query.value.get('template') ?? DEFAULT_TEMPLATE,
-    disk: query.value.get('disk') ?? String(DEFAULT_DISK_GB),
+    // Not `disk`: that is what a machine is asked to have, which nobody pays for.
+    disk: query.value.get('deploy-disk') ?? String(DEFAULT_DISK_GB),
   });
   const type = (name: 'template' | 'disk', text: string) => {
     typed.value = { ...typed.value, [name]: text };
-    setQuery({ [name]: text }, { replace: true });
+    setQuery({ [name === 'disk' ? 'deploy-disk' : name]: text }, { replace: true });
   };
   const { template, disk } = typed.value;
   const diskGb = /^\d{1,7}$/.test(disk) ? Number(disk) : 0;
@@ -53,8 +56,12 @@ export function DeployDialog() {
 
   const terms = { template, diskGb, mode: mode.value };
   const input: Input = isBest ? { ...terms, filter: filter.value } : { ...terms, machineId: asked };
-  const quote = useQuote(diskGb > 0 && template !== '' ? input : null);
+  const isAsked = diskGb > 0 && template !== '' && (!isBest || isFilterKnown.value);
+  const quote = useQuote(isAsked ? input : null);
   const close = () => setQuery(Object.fromEntries(FORM.map((name) => [name, null])));
+
+  const show = ({ id }: Instance) => go(`/instances/${id}`);
+  const isNotRented = useLostAnswer(idempotencyKey, error.value, show);
 
   const deploy = async (event: Event) => {
     event.preventDefault();
@@ -66,7 +73,7 @@ export function DeployDialog() {
       const instance = await rent(isBest ? null : asked, quoted);
       if (instance === null) return;
       takeInstance(instance);
-      go(`/instances/${instance.id}`);
+      show(instance);
     } catch (fault) {
       error.value = fault;
       quote.again();
@@ -82,7 +89,8 @@ export function DeployDialog() {
   };
 
   const quoted = quote.quoted.value;
-  const isGone = quoted?.refusal?.code === 'deploy_failed' || isRefused(error.value) || isRefused(quote.error.value);
+  const isShort = isTooLittle(quoted);
+  const isGone = !isShort && (quoted?.refusal?.code === 'deploy_failed' || isRefused(error.value));
   return (
     <Dialog title={titleOf(isBest, quoted)} onClose={close}>
       <form onSubmit={deploy}>
@@ -114,7 +122,7 @@ export function DeployDialog() {
           <fieldset>
             <legend>How it is priced</legend>
             <div class="choices">
-              {MODES.map(({ value, name, price }) => (
+              {MODES.map(({ value, name, price, decimals }) => (
                 <label class="choice" key={value}>
                   <input
                     type="radio"
@@ -124,7 +132,9 @@ export function DeployDialog() {
                     onChange={() => setQuery({ mode: value }, { replace: true })}
                   />
                   {name}
-                  {quote.prices !== null && <span class="small quiet">{rate(micro(quote.prices[price]))} USD/h</span>}
+                  {quote.prices !== null && (
+                    <span class="small quiet">{rate(micro(quote.prices[price]), decimals)} USD/h</span>
+                  )}
                 </label>
               ))}
             </div>
@@ -137,8 +147,17 @@ export function DeployDialog() {
               <p class="notice warn">{wordsFor(new Refusal(quoted.refusal.code, quoted.refusal.message))}</p>
             )}
           </div>
-          <Failure error={error.value ?? quote.error.value} />
-          {isGone && !isBest && <NextBest without={asked} quoted={quoted} diskGb={diskGb} />}
+          {isNotRented ? (
+            <NotArrived>nothing was rented</NotArrived>
+          ) : (
+            <Failure error={error.value ?? quote.error.value} />
+          )}
+          {isShort && (
+            <p>
+              <a href="/money">Add credit</a>
+            </p>
+          )}
+          {isGone && !isBest && quoted !== null && <NextBest without={asked} quoted={quoted} diskGb={diskGb} />}
         </div>
         <div class="dialog-end">
           <button type="button" onClick={close}>
@@ -167,6 +186,10 @@ export function DeployDialog() {
   );
 }
 
+/** Whether the balance is below what the rental needs. */
+const isTooLittle = (quoted: Quoted | null): boolean =>
+  quoted?.account != null && micro(quoted.account.balance) < micro(quoted.account.coverNeeded);
+
 const isRefused = (error: unknown): boolean => error instanceof Refusal && error.code === 'deploy_failed';
 
 function titleOf(isBest: boolean, quoted: Quoted | null): string {
@@ -179,6 +202,7 @@ function useQuote(input: Input | null) {
   const quoted = useSignal<Quoted | null>(null);
   const error = useSignal<unknown>(null);
   const question = useSignal(0);
+  const retry = useMemo(() => new Retry(), []);
   const asked = JSON.stringify(input);
   const isSignedIn = session.value === 'in';
   const read = async () => {
@@ -188,14 +212,17 @@ function useQuote(input: Input | null) {
     try {
       const { quote } = await send(Quote, { input });
       if (mine !== question.peek()) return;
+      retry.end();
       quoted.value = quote;
       error.value = null;
     } catch (fault) {
       if (mine !== question.peek()) return;
       error.value = fault;
       quoted.value = null;
+      retry.after(fault, () => void read());
     }
   };
+  useEffect(() => () => retry.end(), []);
   useEffect(() => {
     if (input === null) {
       quoted.value = null;
@@ -272,15 +299,12 @@ function Price({ quoted }: { quoted: Quoted }) {
 }
 
 /** When the machine is gone: the cheapest of its like, with all that was typed kept. */
-function NextBest({ without, quoted, diskGb }: { without: string; quoted: Quoted | null; diskGb: number }) {
-  const like = quoted?.machine;
+function NextBest({ without, quoted, diskGb }: { without: string; quoted: Quoted; diskGb: number }) {
+  const like = quoted.machine;
   const { data } = useRead(
     OfferSearch,
     {
-      filter:
-        like === undefined
-          ? filter.value
-          : { gpus: [like.gpu], numMin: like.numGpus, numMax: like.numGpus, diskGbMin: diskGb || null },
+      filter: { gpus: [like.gpu], numMin: like.numGpus, numMax: like.numGpus, diskGbMin: diskGb || null },
       sort: 'PRICE',
       first: 2,
     },

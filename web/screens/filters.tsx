@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
-import { FILTER_NAMES, TIERS } from '../state/filters.js';
+import { chosenGpus, FILTER_NAMES, TIERS, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { regions, sheet } from '../state/market.js';
+import { modelName, regions } from '../state/market.js';
 
 const MORE = ['price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 'busy'];
 
@@ -13,7 +13,16 @@ export function Filters() {
       <form class="panel padded stack-tight" onSubmit={(event) => event.preventDefault()}>
         <div class="filters">
           <Field label="GPU model" isWide>
-            <Select name="gpu" options={(sheet.value?.pricing.data ?? []).map(({ slug, name }) => [slug, name])} />
+            <input
+              type="search"
+              name="q"
+              autocomplete="off"
+              spellcheck={false}
+              maxLength={100}
+              placeholder="h100, rtx 4090"
+              value={query.value.get('q') ?? ''}
+              onInput={({ currentTarget }) => setQuery({ q: currentTarget.value }, { replace: true })}
+            />
           </Field>
           <Field label="Region" isWide>
             <Select
@@ -54,6 +63,22 @@ export function Filters() {
             <Check name="busy">Also those that an interruptible instance holds</Check>
           </div>
         </details>
+        {chosenGpus.value.length > 0 && (
+          <p class="row small">
+            <span class="quiet">Only</span>
+            {chosenGpus.value.map((slug) => (
+              <button
+                key={slug}
+                type="button"
+                class="badge"
+                aria-label={`No longer only ${modelName(slug)}`}
+                onClick={() => setQuery({ gpu: toggledGpu(slug) })}
+              >
+                {modelName(slug)} <span aria-hidden="true">×</span>
+              </button>
+            ))}
+          </p>
+        )}
         <Clear names={FILTER_NAMES}>Clear all requirements</Clear>
       </form>
     </search>

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { micro, rate, usd } from '../figures/money.js';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { micro, rates, usd } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { InstanceHistory } from '../graph/documents.js';
-import { retryWhenTold, send } from '../graph/send.js';
+import { Retry } from '../graph/retry.js';
+import { send } from '../graph/send.js';
 import { InstanceName } from '../parts/instance-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Clear, DayField, Field, Select } from '../parts/query-fields.js';
@@ -77,12 +78,13 @@ const wordsFor = (count: number, hasMore: boolean) =>
   count === 0 ? '' : `${count} ${count === 1 ? 'instance' : 'instances'}${hasMore ? ' so far' : ' in all'}`;
 
 function Rows({ rows }: { rows: readonly Instance[] }) {
+  const locked = rates(rows.map(({ priceHr }) => micro(priceHr)));
   return (
     <Table
       isCards
       columns={[['Instance'], ['State'], ['From'], ['To'], ['USD/h locked', 'number'], ['Cost, USD', 'number']]}
     >
-      {rows.map((instance) => (
+      {rows.map((instance, index) => (
         <tr key={instance.id}>
           <InstanceName instance={instance} />
           <td class="wide">
@@ -99,7 +101,7 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
             )}
           </td>
           <td class="number" data-label="USD/h locked">
-            {rate(micro(instance.priceHr))}
+            {locked[index]}
           </td>
           <td class="number" data-label="Cost, USD">
             {usd(costNow(instance), 4)}
@@ -116,6 +118,7 @@ function useHistory() {
   const cursor = useSignal<string | null>(null);
   const error = useSignal<unknown>(null);
   const question = useRef(0);
+  const retry = useMemo(() => new Retry(), []);
   const filter = historyFilter.value;
   const read = async (after: string | null) => {
     question.current += 1;
@@ -123,6 +126,7 @@ function useHistory() {
     try {
       const { instanceHistory } = await send(InstanceHistory, { filter, first: PAGE, after });
       if (mine !== question.current || instanceHistory === null) return;
+      retry.end();
       const page = instanceHistory.edges.map(({ node }) => node);
       rows.value = after === null ? page : [...(rows.peek() ?? []), ...page];
       cursor.value = instanceHistory.pageInfo.hasNextPage ? (instanceHistory.pageInfo.endCursor ?? null) : null;
@@ -130,13 +134,20 @@ function useHistory() {
     } catch (fault) {
       if (mine !== question.current) return;
       error.value = fault;
-      retryWhenTold(fault, () => void (mine === question.current && read(after)));
+      retry.after(fault, () => void read(after));
     }
   };
   const changes = accountChanges.value;
   useEffect(() => {
     void read(null);
   }, [changes, regained.value, JSON.stringify(filter)]);
+  useEffect(
+    () => () => {
+      question.current += 1;
+      retry.end();
+    },
+    [],
+  );
   return {
     rows: rows.value,
     hasMore: cursor.value !== null,

@@ -9,10 +9,11 @@ import { Facts } from '../parts/facts.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
 import { Time } from '../parts/time.js';
-import { accountChanges, costNow, rateOf, secondsSince, settled } from '../state/account.js';
+import { accountChanges, balanceNow, costNow, rateOf, secondsSince, settled } from '../state/account.js';
 import { modelName, readSheet, regionName, sheet } from '../state/market.js';
 import { modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
+import { useTitle } from '../state/title.js';
 import { Connect } from './connect.js';
 import { Logs } from './logs.js';
 
@@ -27,6 +28,7 @@ export function InstanceScreen({ id }: { id: string }) {
   // What is followed is the newest; a destroyed one is no longer among it.
   const instance = followed.value ?? read;
   useFocusWhenGone(instance?.status);
+  useTitle(instance === null ? `Instance ${id}` : `${instance.numGpus} × ${modelName(instance.gpu)} ${id}`);
   if (instance === null)
     return (
       <div class="stack">
@@ -68,6 +70,12 @@ export function InstanceScreen({ id }: { id: string }) {
         {start?.refusal != null && (
           <p class="notice warn">
             It cannot be started now: {start.refusal.message}. Until then its disk costs {rate(rateOf(instance))} USD/h.
+            {balanceNow.value < micro(start.coverNeeded) && (
+              <>
+                {' '}
+                <a href="/money">Add credit</a>
+              </>
+            )}
           </p>
         )}
         <div class="facts">

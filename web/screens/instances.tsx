@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { rate, usd } from '../figures/money.js';
+import { rates, usd } from '../figures/money.js';
 import { Actions } from '../parts/actions.js';
 import { InstanceName } from '../parts/instance-name.js';
 import { Empty } from '../parts/notice.js';
@@ -8,6 +8,7 @@ import { Table } from '../parts/table.js';
 import { costNow, rateOf, settled } from '../state/account.js';
 import { query } from '../state/location.js';
 import { readSheet, regionName, sheet } from '../state/market.js';
+import { useTitle } from '../state/title.js';
 import { History } from './history.js';
 
 /** What is rented now, and all that ever was. */
@@ -16,6 +17,7 @@ export function Instances() {
     if (sheet.value === null) void readSheet();
   }, []);
   const isHistory = query.value.get('show') === 'history';
+  useTitle(isHistory ? 'History of instances' : 'Instances');
   return (
     <div class="stack">
       <div class="row between">
@@ -51,6 +53,7 @@ function Active() {
         </Empty>
       </section>
     );
+  const costs = rates(known.instances.map(rateOf));
   return (
     <section class="panel" aria-label="Active instances">
       <Table
@@ -64,7 +67,7 @@ function Active() {
           ['Actions', 'unseen'],
         ]}
       >
-        {known.instances.map((instance) => (
+        {known.instances.map((instance, index) => (
           <tr key={instance.id}>
             <InstanceName instance={instance} />
             <td class="wide">
@@ -73,7 +76,7 @@ function Active() {
             </td>
             <td data-label="Where">{regionName(instance.region)}</td>
             <td class="number" data-label="USD/h now">
-              {rate(rateOf(instance))}
+              {costs[index]}
             </td>
             <td class="number" data-label="Cost so far, USD">
               {usd(costNow(instance), 4)}

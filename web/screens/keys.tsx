@@ -11,6 +11,7 @@ import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
+import { useTitle } from '../state/title.js';
 import { SshKeys } from './ssh-keys.js';
 
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
@@ -18,6 +19,7 @@ type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 export function Keys() {
   const { data, error, again } = useRead(ApiKeys, {}, accountChanges);
   const revoking = useSignal<Key | null>(null);
+  useTitle('Keys');
   const keys = data.value?.apiKeys ?? null;
   const live = keys?.filter(({ revokedAt }) => revokedAt === null) ?? [];
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
@@ -30,7 +32,7 @@ export function Keys() {
           <h2 id="api-keys">API keys</h2>
           <p class="small quiet">Whoever has one can do everything this account can.</p>
         </div>
-        <NewKey onCreated={again} />
+        <NewKey onTried={again} />
         {keys !== null && live.length === 0 && <Empty title="No key is accepted">Create one above.</Empty>}
         {live.length > 0 && (
           <Table isCards columns={[['Name'], ['Key'], ['Created'], ['Last use'], ['Revoke', 'unseen']]}>
@@ -87,7 +89,7 @@ export function Keys() {
   );
 }
 
-function NewKey({ onCreated }: { onCreated(): void }) {
+function NewKey({ onTried }: { onTried(): void }) {
   const name = useSignal('');
   const secret = useSignal<string | null>(null);
   const isBusy = useSignal(false);
@@ -101,11 +103,12 @@ function NewKey({ onCreated }: { onCreated(): void }) {
       const { createApiKey } = await send(CreateApiKey, { name: name.value.trim() || null });
       secret.value = createApiKey?.secret ?? null;
       name.value = '';
-      onCreated();
     } catch (fault) {
       error.value = fault;
     } finally {
       isBusy.value = false;
+      // Without an answer it may be there all the same.
+      onTried();
     }
   };
   return (

@@ -2,7 +2,7 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useRef } from 'preact/hooks';
 import { InstanceLogged } from '../graph/documents.js';
-import type { Refusal } from '../graph/send.js';
+import { Refusal } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import { keepFollowing } from '../state/stream.js';
 
@@ -49,17 +49,20 @@ function Followed({ id }: { id: string }) {
         InstanceLogged,
         { id },
         {
+          isAside: true,
           // Begins with the last lines, each time.
           onOpen: () => {
             lines.value = [];
+            error.value = null;
           },
           onEvent: ({ instanceLogged }) => {
             lines.value = [...(lines.peek() ?? []), ...instanceLogged].slice(-MAX_LINES);
           },
-          onRefused: (refusal: Refusal) => {
-            if (refusal.code === 'unavailable') return true;
-            error.value = refusal;
-            return false;
+          // Its own words: it is a machine that does not answer, not the service.
+          onRefused: (refusal) => {
+            const isAway = refusal.code === 'unavailable';
+            error.value = isAway ? new Refusal('machine_unreachable', refusal.message) : refusal;
+            return refusal.retryAt !== null;
           },
         },
       ),

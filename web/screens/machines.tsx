@@ -1,41 +1,49 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { chosenGpus } from '../state/filters.js';
 import { query } from '../state/location.js';
 import { followMarket, models, readSheet, sheet } from '../state/market.js';
+import { useTitle } from '../state/title.js';
 import { DeployDialog } from './deploy.js';
 import { Filters } from './filters.js';
 import { ModelPanel } from './model-panel.js';
 import { Offers } from './offers.js';
 import { PriceSheet } from './price-sheet.js';
 
-/** The price sheet beside the machines that are free; the address holds what is looked for. */
+/** The machines that are free, beside the price sheet; the address holds what is looked for. */
 export function Machines() {
+  useTitle('Machines');
   const found = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (sheet.value === null) void readSheet();
     return followMarket();
   }, []);
-  const chosen = models.value.get(query.value.get('gpu') ?? '');
+  const [only, another] = chosenGpus.value;
+  const chosen = another === undefined ? models.value.get(only ?? '') : undefined;
   return (
     <div class="stack">
       <div class="row between">
         <h1 tabIndex={-1}>Machines</h1>
         {sheet.value !== null && (
           <p class="small quiet">
-            Market of {sheet.value.pricing.marketSnapshot}. Billed per second, no minimum, no setup fee.
+            Market of {sheet.value.pricing.marketSnapshot}. Billed per second, no setup fee. No minimum, except 60
+            seconds of GPU if you preempt an interruptible instance.
           </p>
         )}
       </div>
       <Filters />
-      <div class={`market${chosen === undefined ? '' : ' has-choice'}`}>
+      <p class="small one-column-only">
+        <a href="#prices">To the price sheet</a>
+      </p>
+      <div class="market">
+        <div class="stack" ref={found}>
+          {chosen !== undefined && <ModelPanel model={chosen} />}
+          <Offers />
+        </div>
         <PriceSheet
           onChosen={() => {
             if (matchMedia('(max-width: 64rem)').matches) found.current?.scrollIntoView({ block: 'start' });
           }}
         />
-        <div class="stack" ref={found}>
-          {chosen !== undefined && <ModelPanel model={chosen} />}
-          <Offers />
-        </div>
       </div>
       {query.value.has('deploy') && <DeployDialog />}
     </div>

@@ -5,6 +5,7 @@ import { RunsOut } from '../parts/runs-out.js';
 import { Time } from '../parts/time.js';
 import { balanceNow, monthSpendNow, settled } from '../state/account.js';
 import { readSheet, sheet } from '../state/market.js';
+import { useTitle } from '../state/title.js';
 import { Spend } from './spend.js';
 import { Statement } from './statement.js';
 import { TopUps } from './top-ups.js';
@@ -23,6 +24,7 @@ export function Money() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
   }, []);
+  useTitle('Money');
   const known = settled.value;
   return (
     <div class="stack">

@@ -3,7 +3,7 @@ import type { ResultOf } from 'gql.tada';
 import { micro, rate } from '../figures/money.js';
 import { OfferSearch } from '../graph/documents.js';
 import { Empty, Failure } from '../parts/notice.js';
-import { filter, SORTS, sort } from '../state/filters.js';
+import { filter, isFilterKnown, SORTS, sort } from '../state/filters.js';
 import { setQuery } from '../state/location.js';
 import { marketChanges, modelName, regionName } from '../state/market.js';
 import { MODES, type Mode } from '../state/modes.js';
@@ -24,7 +24,7 @@ export function Offers() {
   });
   const { data, error } = useRead(
     OfferSearch,
-    { filter: filter.value, sort: sort.value, first: shown.value },
+    isFilterKnown.value ? { filter: filter.value, sort: sort.value, first: shown.value } : null,
     marketChanges,
   );
   const found = data.value?.offerSearch;
@@ -147,7 +147,7 @@ function Row({ offer }: { offer: Offer }) {
 }
 
 function ModePrice({ mode, offer }: { mode: Mode; offer: Offer }) {
-  const price = rate(micro(offer.pricePerHour[mode.price]));
+  const price = rate(micro(offer.pricePerHour[mode.price]), mode.decimals);
   return (
     <button
       type="button"

@@ -4,9 +4,11 @@ import { micro, rate } from '../figures/money.js';
 import { MatchingGpus } from '../graph/documents.js';
 import { Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { filter, machineFilter } from '../state/filters.js';
-import { query, setQuery } from '../state/location.js';
+import { chosenGpus, filter, machineFilter, toggledGpu, typedModel } from '../state/filters.js';
+import { setQuery } from '../state/location.js';
 import { type Model, marketChanges, models, readSheet, sheet, sheetError } from '../state/market.js';
+import { isMeant } from '../state/model-search.js';
+import { MODES } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 
 /** Every model that meets the requirements with its three prices per GPU-hour, and how many of its free GPUs meet them. */
@@ -23,7 +25,7 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
     const free = new Map(counts.map(({ gpu, gpus }) => [gpu, gpus]));
     return all.map((model) => ({ ...model, availableGpus: free.get(model.slug) ?? 0 }));
   });
-  const chosen = query.value.get('gpu');
+  const chosen = chosenGpus.value;
   const section = useRef<HTMLElement>(null);
   const isRead = sheet.value !== null;
   useEffect(() => {
@@ -44,27 +46,29 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
     );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
-    <section ref={section} class="panel sheet" aria-label="Price sheet" tabIndex={0}>
+    <section ref={section} id="prices" class="panel sheet" aria-labelledby="prices-name" tabIndex={0}>
+      <div class="panel-head">
+        <h2 id="prices-name">Price sheet</h2>
+        <p class="small quiet">USD per GPU-hour. Choose one model or several.</p>
+      </div>
       <Table
         isCards
         caption="USD per GPU-hour and GPUs that are free now and meet the requirements, by model"
         columns={[
           ['GPU'],
-          ['VRAM, GB', 'number'],
+          ['VRAM', 'number'],
           ['Free GPUs', 'number'],
-          ['On demand', 'number'],
-          ['Interruptible', 'number'],
-          ['Reserved', 'number'],
+          ...MODES.map(({ name }) => [name, 'number'] as const),
         ]}
       >
         {shown.value.map((model) => (
           <Row
             key={model.slug}
             model={model}
-            isChosen={model.slug === chosen}
+            isChosen={chosen.includes(model.slug)}
             onChoose={() => {
-              setQuery({ gpu: model.slug === chosen ? null : model.slug });
-              if (model.slug !== chosen) onChosen();
+              setQuery({ gpu: toggledGpu(model.slug) });
+              if (chosen.length === 0) onChosen();
             }}
           />
         ))}
@@ -75,7 +79,7 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
         shown.value.length === 0 && (
           <div class="empty">
             <h3>No model meets these requirements</h3>
-            <p>Raise the price, or ask for less video memory.</p>
+            <p>Look for another name, raise the price, or ask for less video memory.</p>
           </div>
         )
       )}
@@ -92,26 +96,24 @@ function Row({ model, isChosen, onChoose }: { model: Model; isChosen: boolean; o
           {name}
         </button>
       </th>
-      <td class="number" data-label="VRAM, GB">
-        {vramGb}
+      <td class="number" data-label="VRAM">
+        {vramGb} <span class="quiet">GB</span>
       </td>
       <td class="number" data-label="Free GPUs">
         {availableGpus}
       </td>
-      <td class="number" data-label="On demand">
-        {rate(micro(pricePerGpuHour.onDemand))}
-      </td>
-      <td class="number" data-label="Interruptible">
-        {rate(micro(pricePerGpuHour.interruptible))}
-      </td>
-      <td class="number" data-label="Reserved">
-        {rate(micro(pricePerGpuHour.reserved))}
-      </td>
+      {MODES.map(({ price, name, decimals }) => (
+        <td key={price} class="number" data-label={`${name}, USD`}>
+          {rate(micro(pricePerGpuHour[price]), decimals)}
+        </td>
+      ))}
     </tr>
   );
 }
 
-function fits({ tier, vramGb, pricePerGpuHour }: Model): boolean {
+function fits(model: Model): boolean {
+  const { slug, tier, vramGb, pricePerGpuHour } = model;
+  if (!chosenGpus.value.includes(slug) && !isMeant(typedModel.value, model)) return false;
   const { tiers, vramGbMin, pricePerGpuMax } = filter.value;
   if (tiers && !tiers.includes(tier)) return false;
   if (vramGbMin && vramGb < vramGbMin) return false;

@@ -4,9 +4,11 @@ import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
+import { useTitle } from '../state/title.js';
 
 /** Signing in with an API key, pasted once, and a new account where the operator allows it. */
 export function SignIn({ reason }: { reason?: string }) {
+  useTitle('Sign in');
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
   const key = useRef<HTMLInputElement>(null);

@@ -27,7 +27,10 @@ export function Spend() {
   return (
     <section class="panel" aria-labelledby="spend">
       <div class="panel-head">
-        <h2 id="spend">Spend by day</h2>
+        <div>
+          <h2 id="spend">Spend by day</h2>
+          <p class="small quiet">USD by UTC day</p>
+        </div>
         <label class="row small">
           <span class="quiet">Period</span>
           <select value={String(days)} onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}>

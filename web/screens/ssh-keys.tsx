@@ -19,13 +19,14 @@ export function SshKeys() {
     fault.value = null;
     try {
       await work();
-      again();
       return true;
     } catch (thrown) {
       fault.value = thrown;
       return false;
     } finally {
       isBusy.value = false;
+      // Without an answer it may have happened all the same.
+      again();
     }
   };
   const add = async (event: SubmitEvent) => {

@@ -7,7 +7,7 @@ import { Statement as StatementDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
+import { Period, Time } from '../parts/time.js';
 import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
@@ -71,7 +71,7 @@ function Lines({ stated }: { stated: Stated }) {
     );
   return (
     <>
-      <Table isCards columns={[['What'], ['How much'], ['USD', 'number']]}>
+      <Table isCards columns={[['What'], ['When'], ['USD', 'number']]}>
         <Total name="Opening balance" amount={openingBalance} />
         {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
           <tr>
@@ -86,7 +86,7 @@ function Lines({ stated }: { stated: Stated }) {
             <td class="number wide">{usd(micro(amount), 6)}</td>
           </tr>
         ))}
-        {lines.slice(0, SHOWN).map(({ instanceId, kind, ratePerHour, seconds, amount }) => (
+        {lines.slice(0, SHOWN).map(({ instanceId, kind, ratePerHour, seconds, from, to, amount }) => (
           <tr>
             <th scope="row" class="wide">
               <a class="mono" href={`/instances/${instanceId}`}>
@@ -95,7 +95,11 @@ function Lines({ stated }: { stated: Stated }) {
               {KINDS[kind]}
             </th>
             <td class="wide">
-              {duration(seconds)} at {rate(micro(ratePerHour))} USD/h
+              <Period from={secondsOf(from)} to={secondsOf(to)} />
+              <br />
+              <span class="quiet small">
+                {duration(seconds)} at {rate(micro(ratePerHour))} USD/h
+              </span>
             </td>
             <td class="number wide">{usd(-micro(amount), 6)}</td>
           </tr>
@@ -146,8 +150,20 @@ function Download({ period, month }: { period: { from: string; to: string }; mon
 
 function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: Stated): string {
   return csv([
-    ['kind', 'at', 'instance', 'rate_per_hour_usd', 'seconds', 'amount_usd', 'exact_units', 'note', 'reference'],
-    ['OPENING_BALANCE', from, '', '', '', plain(openingBalance), '', '', ''],
+    [
+      'kind',
+      'at',
+      'instance',
+      'rate_per_hour_usd',
+      'seconds',
+      'amount_usd',
+      'exact_units',
+      'note',
+      'reference',
+      'from',
+      'to',
+    ],
+    ['OPENING_BALANCE', from, '', '', '', plain(openingBalance), '', '', '', '', ''],
     ...movements.map(({ kind, at, instanceId, amount, note, reference }) => [
       kind,
       at,
@@ -158,8 +174,10 @@ function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: S
       '',
       note ?? '',
       reference ?? '',
+      '',
+      '',
     ]),
-    ...lines.map(({ kind, instanceId, ratePerHour, seconds, amount, units }) => [
+    ...lines.map(({ kind, instanceId, ratePerHour, seconds, from, to, amount, units }) => [
       kind,
       '',
       instanceId,
@@ -169,8 +187,10 @@ function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: S
       units,
       '',
       '',
+      from,
+      to,
     ]),
-    ['CLOSING_BALANCE', to, '', '', '', plain(closingBalance), '', '', ''],
+    ['CLOSING_BALANCE', to, '', '', '', plain(closingBalance), '', '', '', '', ''],
   ]);
 }
 

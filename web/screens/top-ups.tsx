@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { micro, usd } from '../figures/money.js';
-import { secondsOf } from '../figures/time.js';
+import { hoursMinutesSeconds, secondsOf } from '../figures/time.js';
 import { CreateTopUp, TopUps as TopUpsDocument } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
@@ -13,6 +13,7 @@ import { Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
+import { serverNow } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 
@@ -46,15 +47,7 @@ export function TopUps() {
       <div class="panel-head">
         <h2 id="top-ups">Add credit</h2>
       </div>
-      {assets.length > 0 && (
-        <NewTopUp
-          assets={assets}
-          onCreated={(id) => {
-            again();
-            setQuery({ 'top-up': id });
-          }}
-        />
-      )}
+      {assets.length > 0 && <NewTopUp assets={assets} onCreated={(id) => setQuery({ 'top-up': id })} onTried={again} />}
       {topUps.length > 0 && (
         <Table isCards caption="Top-ups" columns={[['Asked for'], ['To pay'], ['State'], ['Credited, USD', 'number']]}>
           {topUps.map((topUp) => (
@@ -80,7 +73,14 @@ export function TopUps() {
   );
 }
 
-function NewTopUp({ assets, onCreated }: { assets: readonly Asset[]; onCreated(id: string): void }) {
+interface NewTopUpProps {
+  assets: readonly Asset[];
+  onCreated(id: string): void;
+  /** Without an answer there may be one all the same. */
+  onTried(): void;
+}
+
+function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   const asset = useSignal(assets[0]!.code);
   const wanted = useSignal('20');
   const isBusy = useSignal(false);
@@ -105,6 +105,7 @@ function NewTopUp({ assets, onCreated }: { assets: readonly Asset[]; onCreated(i
       error.value = fault;
     } finally {
       isBusy.value = false;
+      onTried();
     }
   };
   const chosen = assets.find(({ code }) => code === asset.value);
@@ -149,6 +150,7 @@ function NewTopUp({ assets, onCreated }: { assets: readonly Asset[]; onCreated(i
 
 function Pay({ topUp }: { topUp: TopUp }) {
   const { amount, coin, network, address, uri, expiresAt, state, confirmations, confirmationsNeeded } = topUp;
+  const left = secondsOf(expiresAt) - serverNow.value;
   return (
     <Dialog title={`Pay ${amount} ${coin}`} isNarrow onClose={() => setQuery({ 'top-up': null })}>
       <div class="dialog-body stack">
@@ -161,11 +163,26 @@ function Pay({ topUp }: { topUp: TopUp }) {
           of={[
             ['Exactly', <span class="mono">{`${amount} ${coin}`}</span>],
             ['Network', <strong>{network}</strong>],
-            ['Rate promised until', <Time at={secondsOf(expiresAt)} />],
+            [
+              'Rate promised until',
+              <>
+                <Time at={secondsOf(expiresAt)} />
+                <br />
+                <span role="timer" class={left > 0 ? 'quiet' : 'bad'}>
+                  {left > 0 ? `${hoursMinutesSeconds(left)} left` : 'over'}
+                </span>
+              </>,
+            ],
           ]}
         />
         <code class="secret">{address}</code>
-        <Copy text={address} label="Copy the address" />
+        <div class="row">
+          <Copy text={address} label="Copy the address" />
+          <Copy text={amount} label="Copy the amount" />
+          <a class="button" href={uri}>
+            Open in a wallet
+          </a>
+        </div>
         <p class="notice warn">
           What is sent on another network may be lost. Credit follows once the payment is final.
         </p>

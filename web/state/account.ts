@@ -3,7 +3,8 @@ import type { ResultOf } from 'gql.tada';
 import { accrued, type Micro, micro } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { AccountChanged, Settle } from '../graph/documents.js';
-import { Refusal, retryWhenTold, send } from '../graph/send.js';
+import { Retry } from '../graph/retry.js';
+import { Refusal, send } from '../graph/send.js';
 import { serverNow, startClock, tellTime } from './clock.js';
 import { lookForSession, session, sessionIsOver } from './session.js';
 import { connection, keepFollowing } from './stream.js';
@@ -66,6 +67,7 @@ const SETTLE_EVERY_MS = 30_000;
 /** Questions asked and events heard: an answer counts only if neither came after its question. */
 let asked = 0;
 let heard = 0;
+const retry = new Retry();
 
 /** Takes the service's figures anew. An answer that an event overtook may be older than the event: it is asked for again. */
 async function settle(): Promise<void> {
@@ -75,11 +77,12 @@ async function settle(): Promise<void> {
   try {
     const { account, instances } = await send(Settle, {});
     if (mine !== asked || account === null || instances === null) return;
+    retry.end();
     if (heardBefore !== heard) return await settle();
     take(account, instances, true);
   } catch (error) {
     if (error instanceof Refusal && error.code === 'unauthorized') sessionIsOver();
-    retryWhenTold(error, () => void (mine === asked && settle()));
+    if (mine === asked) retry.after(error, () => void settle());
   }
 }
 
@@ -168,6 +171,7 @@ function follow(): () => void {
     stopClock();
     clearInterval(timer);
     removeEventListener('focus', settleIfSeen);
+    retry.end();
     settled.value = null;
   };
 }

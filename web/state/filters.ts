@@ -2,6 +2,8 @@ import { computed } from '@preact/signals';
 import type { VariablesOf } from 'gql.tada';
 import type { OfferSearch } from '../graph/documents.js';
 import { query } from './location.js';
+import { models, sheet } from './market.js';
+import { isMeant } from './model-search.js';
 
 type Variables = VariablesOf<typeof OfferSearch>;
 export type OfferFilter = NonNullable<Variables['filter']>;
@@ -37,14 +39,43 @@ function decimal(text: string | null): number | null {
   return text !== null && /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : null;
 }
 
+/** Models chosen one by one. */
+export const chosenGpus = computed<readonly string[]>(() => query.value.get('gpu')?.split(',').filter(Boolean) ?? []);
+/** What was typed to find models. */
+export const typedModel = computed(() => query.value.get('q')?.trim() ?? '');
+
+/** Chooses a model or, when it is chosen already, no longer; the address that says so. */
+export function toggledGpu(slug: string): string {
+  const chosen = chosenGpus.value;
+  return (chosen.includes(slug) ? chosen.filter((other) => other !== slug) : [...chosen, slug]).join(',');
+}
+
+/** The API takes an empty list for every model: this one means none. */
+const NO_MODEL = '-';
+/** The API's bound of a list. */
+const MOST_MODELS = 100;
+
+/** The models that are chosen or, without any, those that what was typed means; null for all. */
+const wantedGpus = computed<string[] | null>(() => {
+  if (chosenGpus.value.length > 0) return chosenGpus.value.slice(0, MOST_MODELS);
+  if (typedModel.value === '') return null;
+  const meant = [...models.value.values()].filter((model) => isMeant(typedModel.value, model));
+  return meant.length === 0 ? [NO_MODEL] : meant.slice(0, MOST_MODELS).map(({ slug }) => slug);
+});
+
+/** What was typed means models of the sheet: before that is read nobody knows which. */
+export const isFilterKnown = computed(
+  () => sheet.value !== null || typedModel.value === '' || chosenGpus.value.length > 0,
+);
+
 /** What the address asks of a machine. A value that the API would refuse is as if absent. */
 export const filter = computed<OfferFilter>(() => {
   const asked = query.value;
-  const [gpu, region, tier] = [asked.get('gpu'), asked.get('region'), asked.get('tier')];
+  const [region, tier] = [asked.get('region'), asked.get('tier')];
   const gpus = whole(asked.get('gpus'), WHOLE.gpus);
   const reliability = decimal(asked.get('reliability'));
   return {
-    ...(gpu !== null && { gpus: [gpu] }),
+    ...(wantedGpus.value !== null && { gpus: wantedGpus.value }),
     ...(region !== null && { regions: [region] }),
     ...(tier !== null && tier in TIERS && { tiers: [tier as keyof typeof TIERS] }),
     ...(gpus !== null && { numMin: gpus, ...(asked.get('exactly') === '1' && { numMax: gpus }) }),
@@ -71,6 +102,7 @@ export const sort = computed<OfferSort>(() => {
 });
 
 export const FILTER_NAMES = [
+  'q',
   'gpu',
   'region',
   'tier',

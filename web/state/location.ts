@@ -30,7 +30,8 @@ export function withQuery(changes: Record<string, string | null>): string {
     if (value === null || value === '') next.searchParams.delete(name);
     else next.searchParams.set(name, value);
   }
-  return next.pathname + next.search;
+  // Commas may stand there as they are, and are easier to read.
+  return next.pathname + next.search.replaceAll('%2C', ',');
 }
 
 /** Links within the console are followed without loading the page again. */

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { PriceSheet, PricingChanged } from '../graph/documents.js';
+import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { keepFollowing } from './stream.js';
 
@@ -36,12 +37,16 @@ export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
 export const regionName = (code: string): string => regions.value.get(code)?.name ?? code;
 
+const retry = new Retry();
+
 export async function readSheet(): Promise<void> {
   try {
     sheet.value = await send(PriceSheet, {});
     sheetError.value = null;
+    retry.end();
   } catch (error) {
     sheetError.value = error;
+    retry.after(error, () => void readSheet());
   }
 }
 

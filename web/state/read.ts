@@ -1,7 +1,8 @@
 import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
-import { retryWhenTold, send } from '../graph/send.js';
+import { Retry } from '../graph/retry.js';
+import { send } from '../graph/send.js';
 import { regained } from './stream.js';
 
 export interface Read<Data> {
@@ -12,7 +13,8 @@ export interface Read<Data> {
 
 /**
  * What a screen reads: at once, when its variables change, each time `on` changes, and when the connection is there again. The
- * last answer stays while another is awaited, and only the answer to the last question counts. A service that is too busy is asked again when it says. Null for `variables` asks nothing.
+ * last answer stays while another is awaited, and only the answer to the last question counts. What failed is asked again by
+ * itself, for as long as the screen is there. Null for `variables` asks nothing.
  */
 export function useRead<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
@@ -29,6 +31,7 @@ export function useRead<Data, Variables>(
       read.ask(variables);
     });
   }, [asked, on, read]);
+  useEffect(() => read.forget, [read]);
   return read;
 }
 
@@ -37,6 +40,7 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
   const error: Signal<unknown> = signal(null);
   let last: Variables | null = null;
   let question = 0;
+  const retry = new Retry();
   const ask = async (variables: Variables): Promise<void> => {
     last = variables;
     question += 1;
@@ -44,12 +48,13 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
     try {
       const answer = await send(document, variables);
       if (mine !== question) return;
+      retry.end();
       data.value = answer;
       error.value = null;
     } catch (fault) {
       if (mine !== question) return;
       error.value = fault;
-      retryWhenTold(fault, () => void (mine === question && ask(variables)));
+      retry.after(fault, () => void ask(variables));
     }
   };
   return {
@@ -59,6 +64,7 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
     again: () => void (last !== null && ask(last)),
     forget: () => {
       question += 1;
+      retry.end();
       data.value = null;
       error.value = null;
     },

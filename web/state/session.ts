@@ -60,6 +60,8 @@ async function write<Body>(path: string, method: string, body?: object): Promise
   });
   if (response.status === 204) return undefined as Body;
   const answer = await bodyOf<Body & ErrorBody>(response);
-  if (!response.ok) throw new Refusal(answer.error?.code ?? 'internal', answer.error?.message ?? 'refused');
-  return answer;
+  if (response.ok) return answer;
+  const { code = 'internal', message = 'refused' } = answer.error ?? {};
+  const seconds = response.headers.get('retry-after');
+  throw new Refusal(code, message, seconds === null ? null : Number(seconds));
 }

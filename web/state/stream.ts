@@ -10,6 +10,9 @@ export const connection = signal<Connection>('waiting');
 /** Counts the times the connection was there again after it was gone: what a screen read may be old then. */
 export const regained = signal(0);
 
+/** When an account that asked too much is heard again, by `performance.now()`. */
+export const limitedUntil = signal<number | null>(null);
+
 /** Streams that the page wants: without any there is no connection to tell of. */
 export const streams = signal(0);
 
@@ -25,6 +28,8 @@ interface Handlers<Data> {
   onOpen?(): void;
   /** The service refuses it or ended it for a reason. It is tried again unless this returns false. */
   onRefused?(refusal: Refusal): boolean;
+  /** What becomes of it says nothing of the service, but of one machine: the page's connection is that of the others. */
+  isAside?: boolean;
 }
 
 /**
@@ -34,34 +39,46 @@ interface Handlers<Data> {
 export function keepFollowing<Data, Variables>(
   subscription: TadaDocumentNode<Data, Variables>,
   variables: Variables,
-  { onEvent, onOpen, onRefused }: Handlers<Data>,
+  { onEvent, onOpen, onRefused, isAside = false }: Handlers<Data>,
 ): () => void {
   let current: AbortController | null = null;
   let isEnded = false;
+  let isLost = false;
+  const tell = (state: Connection) => {
+    isLost = state === 'lost';
+    if (!isAside) connection.value = state;
+  };
 
   const run = async (ending: AbortSignal): Promise<void> => {
     for (let pauseMs = FIRST_PAUSE_MS; !ending.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      let refusedUntil: number | null = null;
       try {
         await follow(subscription, variables, {
           signal: ending,
           onEvent,
           onOpen: () => {
             pauseMs = FIRST_PAUSE_MS / 2;
-            if (connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
-            connection.value = 'live';
+            if (!isAside && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
+            tell('live');
             onOpen?.();
           },
         });
-        if (!ending.aborted) connection.value = 'restarting';
+        if (!ending.aborted) tell('restarting');
       } catch (error) {
         if (ending.aborted) return;
         if (error instanceof Refusal) {
           if (onRefused?.(error) === false) return;
-          connection.value = STATES[error.code] ?? 'lost';
-          pauseMs = Math.max(pauseMs, (error.retryAfterSeconds ?? 0) * 1_000);
-        } else if (connection.value !== 'restarting') connection.value = 'lost';
+          tell(STATES[error.code] ?? 'lost');
+          if (!isAside) limitedUntil.value = error.retryAt;
+          refusedUntil = error.retryAt;
+        } else if (connection.value !== 'restarting') tell('lost');
       }
-      await pause(pauseMs * (0.75 + Math.random() / 2), ending);
+      // Never before the service said: it would only refuse again.
+      const jitteredMs =
+        refusedUntil === null
+          ? pauseMs * (0.75 + Math.random() / 2)
+          : Math.max(0, refusedUntil - performance.now()) + FIRST_PAUSE_MS * Math.random();
+      await pause(jitteredMs, ending);
     }
   };
 
@@ -74,18 +91,18 @@ export function keepFollowing<Data, Variables>(
   };
   /** Back in a network: no reason to wait for the end of the pause. */
   const restart = () => {
-    if (connection.value !== 'lost' || current === null) return;
+    if (!isLost || current === null) return;
     current.abort();
     current = null;
     look();
   };
   document.addEventListener('visibilitychange', look);
   addEventListener('online', restart);
-  streams.value = streams.peek() + 1;
+  if (!isAside) streams.value = streams.peek() + 1;
   look();
   return () => {
     isEnded = true;
-    streams.value = streams.peek() - 1;
+    if (!isAside) streams.value = streams.peek() - 1;
     if (streams.peek() === 0) connection.value = 'waiting';
     look();
     document.removeEventListener('visibilitychange', look);

@@ -78,6 +78,26 @@ export async function recall(transaction: Transaction, request: IdempotentReques
   throw new DomainError('idempotency_mismatch', 'this idempotency key was used with another operation or input');
 }
 
+/**
+ * What a request with the key was answered, undefined when none was carried out. Waits for one that is under way, for 5 s.
+ * Refuses with idempotency_in_progress.
+ */
+export function keptAnswer(deps: Deps, accountId: string, key: string): Promise<unknown> {
+  return onceFree(async () => {
+    const marks = await deps.db.pool.query<{ free: boolean }>(
+      'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
+      [`${accountId} ${key}`],
+    );
+    if (!marks.rows[0]!.free) throw new KeyInUse();
+    // Read after the mark: what was under way is committed by then.
+    const answers = await deps.db.pool.query<{ response: unknown }>(
+      'select response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
+      [accountId, key, formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS)],
+    );
+    return answers.rows[0]?.response;
+  });
+}
+
 /** Stores the answer in the transaction of its effect. An answer older than a day is replaced. */
 export function remember(transaction: Transaction, request: IdempotentRequest, response: unknown, at: Instant): void {
   transaction.later({

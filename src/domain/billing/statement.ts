@@ -18,6 +18,9 @@ export interface StatementLine {
   seconds: bigint;
   /** Locked rate, micro-USD per hour; for an early exit, the discount. */
   rate: Rate;
+  /** The first of these seconds, and the end of the last; for an early exit or a minimum, when it was booked. */
+  from: Instant;
+  to: Instant;
   /** Exact: rate × seconds. */
   units: Units;
   /** The rounded total after this line less the rounded total before it. */
@@ -146,19 +149,21 @@ const MOVEMENTS_SQL = `
 
 /** In the order of the lines: by instance, then GPU, disk, early exit, minimum. */
 const LINES_SQL = `
-  select "instanceId", kind, seconds, rate, units from (
+  select "instanceId", kind, seconds, "from", "to", rate, units from (
     select sequence, instance_id as "instanceId", resource::text as kind, case resource when 'GPU' then 1 else 2 end as place, rate,
       sum(${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')})::bigint as seconds,
+      min(greatest(started_at, $2::timestamptz)) as "from", max(least(coalesce(ended_at, $4::timestamptz), $4::timestamptz)) as "to",
       sum(rate * (${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')}))::bigint as units
     from ${usedSince('$1', { open: '$6::text[]', sequence: '$7', lastSequence: '$8', until: '$4::timestamptz' })}
     where started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true)
     group by sequence, instance_id, resource, rate
     union all
-    select sequence, instance.id, 'EARLY_EXIT', 3, on_demand_rate - gpu_rate, gpu_seconds, early_exit_units
+    select sequence, instance.id, 'EARLY_EXIT', 3, on_demand_rate - gpu_rate, gpu_seconds, at, at, early_exit_units
     from ledger_entry join instance on instance.id = instance_id
     where ledger_entry.account_id = $1 and kind = 'EARLY_EXIT' and at >= $2::timestamptz and at < $3::timestamptz
     union all
-    select sequence, instance.id, 'PREEMPTION_MINIMUM', 4, gpu_rate, (-sum(units) / gpu_rate)::bigint, -sum(units)::bigint
+    select sequence, instance.id, 'PREEMPTION_MINIMUM', 4, gpu_rate, (-sum(units) / gpu_rate)::bigint,
+      min(at), max(at), -sum(units)::bigint
     from ledger_entry join instance on instance.id = instance_id
     where ledger_entry.account_id = $1 and kind = 'PREEMPTION_MINIMUM' and at >= $2::timestamptz and at < $3::timestamptz
     group by sequence, instance.id

@@ -1,7 +1,14 @@
 import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
-import { type IdempotentRequest, idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import {
+  type IdempotentRequest,
+  idempotentRequest,
+  keptAnswer,
+  onceFree,
+  recall,
+  remember,
+} from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
@@ -119,6 +126,22 @@ export async function findInstance(
   if (!INSTANCE_ID.test(id)) return null;
   await settledAccount(deps, accountId);
   return deps.db.prisma.instance.findFirst(wanted);
+}
+
+/**
+ * The instance that a request with this idempotency key rented or acted on within 24 hours, as it is now; null when no such
+ * request was carried out. For whoever lost the answer. Refuses with invalid_request and idempotency_in_progress.
+ */
+export async function instanceOfRequest(
+  deps: Deps,
+  accountId: string,
+  idempotencyKey: string,
+  query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
+): Promise<InstanceRow | null> {
+  const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
+  const answer = (await keptAnswer(deps, accountId, key)) as { id?: unknown } | undefined;
+  // Answers of other operations are kept too: their ids are not those of instances.
+  return findInstance(deps, accountId, String(answer?.id), query);
 }
 
 /** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */

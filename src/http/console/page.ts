@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, posix, relative, sep } from 'node:path';
-import express, { type Request, type Response, type Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import Negotiator from 'negotiator';
 import { named, refuseOtherMethods } from '../routing.js';
 
@@ -37,19 +37,35 @@ interface PageFile {
   coded: ReadonlyMap<string, Buffer>;
 }
 
-/** Serves the built console from memory; null where it is not built. */
-export function createConsolePage(folder: string): Router | null {
+/** The console's answers, from memory. */
+export interface ConsolePage {
+  /** Its screens and files. */
+  router: Router;
+  /** Comes after everything else: an address that a browser finds nothing at is a page too, with the status 404. */
+  unknown: RequestHandler;
+}
+
+/** The API's addresses are refused in its own form, whoever asks. */
+const API = /^\/v1(\/|$)/;
+
+/** Serves the built console; null where it is not built. */
+export function createConsolePage(folder: string): ConsolePage | null {
   const files = readFiles(folder);
   const page = files.get('/index.html');
   if (page === undefined) return null;
   const router = express.Router({ strict: true, caseSensitive: true });
+  /** False for clients that are no browser. */
+  const sendPage = (request: Request, response: Response): boolean => {
+    response.vary('Accept');
+    if (new Negotiator(request).mediaType(ANSWER_TYPES) !== 'text/html') return false;
+    response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache' });
+    sendFile(request, response, page);
+    return true;
+  };
   for (const path of ['/', ...SCREENS]) {
     router.get(path, (request, response, next) => {
-      response.vary('Accept');
-      if (new Negotiator(request).mediaType(ANSWER_TYPES) !== 'text/html') return next();
-      request.state.route = path.replace(':id', '{id}');
-      response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache' });
-      sendFile(request, response, page);
+      if (sendPage(request, response)) request.state.route = path.replace(':id', '{id}');
+      else next();
     });
   }
   for (const [path, file] of files) {
@@ -61,7 +77,11 @@ export function createConsolePage(folder: string): Router | null {
     });
     router.all(path, refuseOtherMethods('GET, HEAD, OPTIONS'));
   }
-  return router;
+  const unknown: RequestHandler = (request, response, next) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isRead || API.test(request.path) || !sendPage(request, response.status(404))) next();
+  };
+  return { router, unknown };
 }
 
 function sendFile(request: Request, response: Response, { type, etag, plain, coded }: PageFile): void {

@@ -1,0 +1,21 @@
+import { useEffect } from 'preact/hooks';
+import { InstanceOfRequest } from '../graph/documents.js';
+import { Unreachable } from '../graph/send.js';
+import { type Instance, takeInstance } from './account.js';
+import { useRead } from './read.js';
+
+/**
+ * After a write that got no answer: looks by its idempotency key for what it did, until the service says. What it did is
+ * taken and handed to `onFound`; true when it did nothing.
+ */
+export function useLostAnswer(idempotencyKey: string, error: unknown, onFound: (instance: Instance) => void): boolean {
+  const isLost = error instanceof Unreachable && error.isWrite;
+  const { data } = useRead(InstanceOfRequest, isLost ? { idempotencyKey } : null);
+  const answer = data.value;
+  useEffect(() => {
+    if (answer?.instanceOfRequest == null) return;
+    takeInstance(answer.instanceOfRequest);
+    onFound(answer.instanceOfRequest);
+  }, [answer]);
+  return isLost && answer !== null && answer.instanceOfRequest === null;
+}

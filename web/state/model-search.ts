@@ -1,0 +1,12 @@
+/**
+ * Whether what somebody types means a model: each of its words stands somewhere in the name, however the name is spaced; a
+ * comma separates alternatives. "h100" means every H100, "h100 pcie" one of them, "rtx4090, l40s" two models.
+ */
+export function isMeant(typed: string, { slug, name }: { slug: string; name: string }): boolean {
+  const known = `${plain(name)} ${plain(slug)}`;
+  const alternatives = typed.split(',').map((text) => text.split(/\s+/).map(plain).filter(Boolean));
+  const asked = alternatives.filter((words) => words.length > 0);
+  return asked.length === 0 || asked.some((words) => words.every((word) => known.includes(word)));
+}
+
+const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');
