@@ -118,7 +118,7 @@ module.exports = {
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
-      '^src/agent/|^src/package-root',
+      '^src/agent/|^src/(package-root|log-output)',
       'the host agent reaches the gateway by HTTP alone',
     ),
     {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
 import { logsOf } from './access/open-logs.js';
-import { Tunnels } from './access/tunnels.js';
+import { type TunnelRequest, Tunnels } from './access/tunnels.js';
 import { WebFront } from './access/web/web-front.js';
 import { type BackgroundWork, startBackgroundWork } from './compose/background.js';
 import { DatabaseUnusable, type OpenDatabase, openConfiguredDatabase, within } from './compose/database.js';
@@ -61,12 +61,20 @@ export async function openDomain(config: Config, clock: Clock, log: Logger): Pro
   return { deps: createDeps(db, clock, settings), close };
 }
 
-/** Opens the whole gateway and listens. `writeRequest` takes the line of each request. */
+/** What the log has beside its logger. */
+export interface LogLines {
+  /** Takes the line of each request; null when the level leaves them out. */
+  writeRequest: WriteRequest | null;
+  /** Lines that were dropped, since nobody read them. */
+  droppedLines(): number;
+}
+
+/** Opens the whole gateway and listens. */
 export async function openGateway(
   config: Config,
   clock: Clock,
   log: Logger,
-  writeRequest = requestWriter(log),
+  { writeRequest, droppedLines }: LogLines = { writeRequest: requestWriter(log), droppedLines: () => 0 },
 ): Promise<Gateway> {
   // Imported while the database opens; operator commands never need them.
   const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
@@ -75,9 +83,10 @@ export async function openGateway(
     const base = await openBase(config, clock, log, opened);
     const { deps, tunnels, onFault } = openUseCases(base);
     const isTrusted = trustProxies(config.trustProxy);
-    const webPorts = new WebFront({ deps, openTunnel: (wanted) => tunnels.open(wanted), isTrusted, onFault });
+    const openTunnel = (wanted: TunnelRequest) => tunnels.open(wanted);
+    const webPorts = new WebFront({ deps, streamsUrl: config.streamsUrl, openTunnel, isTrusted, onFault });
     base.ssh?.server.serve(deps, tunnels);
-    const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts });
+    const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
     const { demoKey } = await seedDatabase(deps, config.seed);
     const [{ createApp }, { buildSchema }] = await surfaces;
@@ -176,7 +185,7 @@ function openUseCases({ config, clock, log, database, traces, metrics, address, 
 /** Null where there are no metrics. */
 async function serveMetrics(
   { metrics, ssh, redis }: Base,
-  parts: Pick<Watched, 'deps' | 'tunnels' | 'webPorts'>,
+  parts: Pick<Watched, 'deps' | 'tunnels' | 'webPorts' | 'droppedLines'>,
 ): Promise<MetricsServer | null> {
   if (metrics === null) return null;
   return metrics.serve({ ...parts, ssh: ssh?.server ?? null, redisState: redis?.state ?? null });

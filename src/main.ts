@@ -1,9 +1,8 @@
-import type { Logger } from 'pino';
 import { SshPortUnusable } from './access/ssh/server.js';
 import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
-import { openLog } from './log.js';
+import { type Log, openLog } from './log.js';
 import { MetricsPortUnusable } from './metrics/serve.js';
 import { systemClock } from './system-clock.js';
 
@@ -11,30 +10,33 @@ import { systemClock } from './system-clock.js';
 const END_WITHIN_MS = 9_500;
 /** How long readiness says no before requests are refused. */
 const NOTICE_MS = 1_000;
+/** How long the last lines of the log may wait for their reader. */
+const LOGGED_WITHIN_MS = 1_000;
 
 async function start(): Promise<void> {
   loadEnvFile();
   const config = readConfig(process.env);
-  const { log, writeRequest } = openLog(config.logLevel);
-  logProcessEvents(log);
-  const opening = openGateway(config, systemClock, log, writeRequest);
-  endOnSignal(opening, log);
+  const output = openLog(config.logLevel);
+  const { log, writeRequest, dropped } = output;
+  logProcessEvents(output);
+  const opening = openGateway(config, systemClock, log, { writeRequest, droppedLines: dropped });
+  endOnSignal(opening, output);
   const gateway = await opening;
   process.stdout.write(welcome(gateway));
   log.info({ address: gateway.address }, 'listening');
 }
 
 /** Node would write these to stderr too, but not as JSON. A process in an unknown state must not go on. */
-function logProcessEvents(log: Logger): void {
+function logProcessEvents({ log, written }: Log): void {
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'crashed');
-    process.exit(1);
+    exit(1, written);
   });
 }
 
 /** Works while the gateway is still opening too: it is then closed in order, its own database server above all. */
-function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
+function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
   let ending = false;
   const end = async (signal: NodeJS.Signals) => {
     if (ending) return;
@@ -44,10 +46,10 @@ function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
     const gateway = await opening;
     // Ctrl-C needs no notice to a load balancer.
     await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
-      () => process.exit(0),
+      () => exit(0, written),
       (error) => {
         log.error({ err: error }, 'did not end cleanly');
-        process.exit(1);
+        exit(1, written);
       },
     );
   };
@@ -55,6 +57,13 @@ function endOnSignal(opening: Promise<Gateway>, log: Logger): void {
     // An opening that fails ends the process by itself.
     process.on(signal, () => end(signal).catch(() => {}));
   }
+}
+
+/** At once when the log is written, as it is unless its reader is behind. */
+function exit(code: number, written: Log['written']): void {
+  const end = () => process.exit(code);
+  if (process.stderr.writableLength === 0) end();
+  else void written(LOGGED_WITHIN_MS).then(end);
 }
 
 function welcome({ address, hasConsole, sshAddress, metricsAddress, demoKey }: Gateway): string {

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { type Logger, pino } from 'pino';
+import { LogOutput } from '../log-output.js';
 import { Agent } from './agent.js';
 import { hostClock, pauseMs } from './clock.js';
 import { lockDataDir } from './data-dir-lock.js';
@@ -20,6 +21,8 @@ import { type AgentSettings, UsageError } from './settings.js';
 const HEAP_GROWTH = '--heap-growing-percent=400';
 /** The engine may be started after the agent. */
 const MAX_ENGINE_PAUSE_MS = 4_000;
+/** How long the last lines of the log may wait for their reader. */
+const LOGGED_WITHIN_MS = 1_000;
 
 /** Stays until SIGTERM or SIGINT, which leave the containers running. */
 export async function run(settings: AgentSettings): Promise<void> {
@@ -30,7 +33,7 @@ export async function run(settings: AgentSettings): Promise<void> {
   lockDataDir(settings.dataDir);
   setFlagsFromString(HEAP_GROWTH);
   const { machineId, gateway, token, pretended, diskLimit } = machine;
-  const log = openLog(settings);
+  const { log, output } = openLog(settings);
   const engine = await waitForEngine(settings, log);
   const { gpus } = pretended === null ? await findGpus() : simulatedGpus(pretended);
   const agent = new Agent({
@@ -53,6 +56,7 @@ export async function run(settings: AgentSettings): Promise<void> {
   );
   await agent.run();
   log.info('the agent ends; containers are left as they are');
+  await output.written(LOGGED_WITHIN_MS);
 }
 
 /** A host that has joined has an engine: one that doesn't answer is waited for. SIGTERM ends the process meanwhile. */
@@ -69,8 +73,10 @@ async function waitForEngine({ engineSocket, runtimeDir }: AgentSettings, log: L
 }
 
 /** To stderr; no line holds a token or the value of a variable of a renter's. */
-function openLog({ logLevel }: AgentSettings): Logger {
-  const log = pino({ level: logLevel }, pino.destination(2));
+function openLog({ logLevel }: AgentSettings): { log: Logger; output: LogOutput } {
+  const output = new LogOutput(process.stderr);
+  const log = pino({ level: logLevel }, output);
+  output.onDropped = (lines) => log.warn({ lines }, 'lines of the log were dropped, since nobody read them');
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
-  return log;
+  return { log, output };
 }

@@ -4,12 +4,13 @@ import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import type { Deps } from '../domain/deps.js';
 import { DomainError } from '../domain/rules/errors.js';
+import { isForeignHost } from '../domain/rules/web-site.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
 import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
-import { createConsolePage } from './console/page.js';
+import { createConsolePage, type Elsewhere } from './console/page.js';
 import { createCors } from './cors.js';
 import { JSON_TYPE } from './error-envelope.js';
 import { answerErrors } from './errors.js';
@@ -136,7 +137,11 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
     app.all(CALLBACK_PATH, refuseOtherMethods('POST, OPTIONS'));
   }
   if (parts.browsers !== null) app.use(parts.browsers.router);
-  const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir);
+  const elsewhere: Elsewhere = ({ headers: { host = '' } }) =>
+    isForeignHost(host, deps.settings.publicUrl)
+      ? (request, response) => options.webPorts.serve(request, response)
+      : null;
+  const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir, elsewhere);
   if (page !== null) app.use(page.router);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));

@@ -1,4 +1,4 @@
-import { Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Tunnels } from '../access/tunnels.js';
 import { watchWaits } from '../database/watch-pool.js';
 import type { Deps } from '../domain/deps.js';
@@ -19,10 +19,13 @@ export interface Watched {
   webPorts: { readonly size: number };
   /** Null without Redis. */
   redisState: (() => 'ok' | 'away') | null;
+  /** Lines of the log that were dropped. */
+  droppedLines(): number;
 }
 
 /** What is in the memory of this process, looked at when it is scraped. */
-export function watchState(registry: Registry, { deps, tunnels, ssh, webPorts, redisState }: Watched): void {
+export function watchState(registry: Registry, watched: Watched): void {
+  const { deps, tunnels, ssh, webPorts, redisState, droppedLines } = watched;
   const registers = [registry];
   const { pool, notices } = deps.db;
   const gauge = (name: string, help: string, read: () => number) => {
@@ -109,6 +112,15 @@ export function watchState(registry: Registry, { deps, tunnels, ssh, webPorts, r
       redisState() === 'ok' ? 1 : 0,
     );
   }
+  new Counter({
+    name: 'gpu_rental_log_lines_dropped_total',
+    help: 'Of this process. Lines of the log that were dropped, since nobody read them and 8 MB waited.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLines());
+    },
+  });
   watchInventory(registry, deps);
 }
 

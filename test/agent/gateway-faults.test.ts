@@ -7,6 +7,7 @@ import { openEngine } from '../../src/agent/engine/open-engine.js';
 import { Gateway } from '../../src/agent/gateway.js';
 import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
 import { simulatedGpus } from '../../src/agent/hardware.js';
+import { FullPipe } from '../support/full-pipe.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
 import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
@@ -74,6 +75,19 @@ describe('a gateway that misbehaves', () => {
       expect(host.log).not.toContain(TOKEN);
     },
   );
+
+  it('a log that nobody reads keeps it neither from asking nor from ending', async () => {
+    const pipe = new FullPipe();
+    host.start({}, pipe.fd);
+    await gateway.next();
+    gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+    await gateway.phase(ID, 'RUNNING', 30_000);
+    expect(pipe.read()).toBe('');
+    await until('what it logged', () => pipe.read().includes('a document of what ought to be'), 5_000);
+    pipe.fill();
+    expect((await host.end())?.code).toBe(0);
+    pipe.close();
+  });
 
   it('says once, not each second, that it is away', async () => {
     host.start();

@@ -380,6 +380,23 @@ describe('POST /graphql', () => {
     expect(new Set(texts).size).toBe(1);
   });
 
+  it('what a session of the console asks is not kept, nor what it asked with', async () => {
+    const origin = service.address;
+    const signedIn = await ask(origin, '/console/session', {
+      body: JSON.stringify({ key: ann.key }),
+      headers: { origin, 'content-type': JSON_TYPE },
+    });
+    const session = { origin, cookie: signedIn.headers['set-cookie']!.split(';')[0]! };
+    const body = queryBody('query($id: ID!) { offer(machineId: $id) { gpu } } # session', { id: 'm-secret00' });
+    const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
+    const lookUp = vi.spyOn(PublicAnswers.prototype, 'lookupOperation');
+    for (let time = 0; time < 4; time += 1) expect((await post(body, session)).status).toBe(200);
+    expect([lookUp.mock.calls.length, keep.mock.calls.length]).toEqual([0, 0]);
+    // A cookie alone, of whoever else, is no session.
+    for (let time = 0; time < 4; time += 1) expect((await post(body, { cookie: 'theirs=1' })).status).toBe(200);
+    expect([lookUp.mock.calls.length, keep.mock.calls.length]).toEqual([4, 1]);
+  });
+
   it('a query that asks for what needs a key by a variable is public without, and is not kept with it', async () => {
     const query = 'query($mine: Boolean!) { pricing { count } balance @include(if: $mine) { balance } }';
     for (let round = 0; round < 4; round += 1) {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
+import { FullPipe } from '../support/full-pipe.js';
 import { client } from '../support/gateway.js';
 import {
   adminJson,
@@ -211,6 +212,18 @@ describe('a key is in no line', () => {
     expect(doomed.log().at(-1)).toMatchObject({ level: 60, err: { message: hidden } });
     expect(plain(doomed.stderr())).not.toContain(digits());
   });
+});
+
+it('a log that nobody reads keeps no request waiting, nor the end of the gateway, and is there for who reads late', async () => {
+  const pipe = new FullPipe();
+  const stalled = await startProcess(env, { stderr: pipe.fd });
+  for (let time = 0; time < 20; time += 1) expect((await fetch(`${stalled.address}/readyz`)).status).toBe(200);
+  await expect.poll(() => pipe.read(), FLUSHED).toMatch(/"msg":"listening"[\s\S]*"route":"\/readyz"/);
+  pipe.fill();
+  const { code, endedMs } = await stalled.end();
+  expect(code).toBe(0);
+  expect(endedMs).toBeLessThan(8_000);
+  pipe.close();
 });
 
 describe('what is buffered is written', () => {

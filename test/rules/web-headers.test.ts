@@ -103,9 +103,16 @@ it('leaves a visitor no cookie beyond the host, and none that is the gateway’s
 });
 
 it('finds the passes of a request, a few at most', () => {
-  expect(passesOf(undefined)).toEqual([]);
-  expect(passesOf('a=b; gpu_web=1; __Host-gpu_web=2;gpu_web = 3; xgpu_web=4')).toEqual(['1', '2', '3']);
-  expect(passesOf(Array(100).fill('gpu_web=1').join('; '))).toHaveLength(4);
+  const pass = (end: number) => `${'a'.repeat(40)}${100 + end}`;
+  const cookies = `a=b; gpu_web=${pass(1)}; __Host-gpu_web=${pass(2)};gpu_web = ${pass(3)}; xgpu_web=${pass(4)}`;
+  expect(passesOf(undefined, false)).toEqual([]);
+  expect(passesOf(cookies, false)).toEqual([pass(1), pass(3)]);
+  expect(passesOf(Array.from({ length: 100 }, (_, end) => `gpu_web=${pass(end)}`).join('; '), false)).toHaveLength(4);
+  // Behind TLS a neighbour can set only the one without the prefix.
+  expect(passesOf(cookies, true)).toEqual([pass(2)]);
+  const hiding = `${`gpu_web=${pass(5)}; `.repeat(4)}${'__Host-gpu_web=; __Host-gpu_web=x; '.repeat(9)}`;
+  expect(passesOf(`${hiding}__Host-gpu_web=${pass(6)}`, true)).toEqual([pass(6)]);
+  expect(passesOf(`${'gpu_web=x; '.repeat(9)}gpu_web=${pass(7)}; gpu_web=${pass(7)}`, false)).toEqual([pass(7)]);
 });
 
 describe('whether a request may use a pass', () => {
@@ -113,7 +120,7 @@ describe('whether a request may use a pass', () => {
   const own = 'i-31f72534';
   const may = (changes: Partial<Provenance>) => {
     const nothing = { origin: undefined, fetchSite: undefined, fetchMode: undefined, fetchDest: undefined };
-    return mayUsePass({ method: 'GET', ...nothing, ...changes }, own, (host) => webSiteOf(host, DOMAIN));
+    return mayUsePass({ method: 'GET', ...nothing, ...changes }, own, (host) => webSiteOf(host, DOMAIN, []));
   };
   const tab = { fetchMode: 'navigate', fetchDest: 'document' };
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { isWebPath, webHostOf, webSiteOf } from '../../src/domain/rules/web-site.js';
+import { isForeignHost, isWebPath, webHostOf, webSiteOf } from '../../src/domain/rules/web-site.js';
 
 const DOMAIN = 'gpu.example.com';
 const ID = 'i-31f72534';
-const site = (host: string) => webSiteOf(host, DOMAIN);
+const OWN = `api.${DOMAIN}`;
+const site = (host: string) => webSiteOf(host, DOMAIN, [OWN, 'gateway-1.example.net']);
 
 describe('what a host name leads to', () => {
   it('is the first port of an instance, or the one that it names', () => {
@@ -38,6 +39,11 @@ describe('what a host name leads to', () => {
     `a.${ID}.${DOMAIN}`,
     `.${ID}.${DOMAIN}`,
     `${ID}\u0000.${DOMAIN}`,
+    `www.${DOMAIN}`,
+    `.${DOMAIN}`,
+    `x${ID}.${DOMAIN}`,
+    `${ID}.${OWN}`,
+    `x.${OWN}`,
   ])('is no instance, and not the gateway: %s', (host) => {
     expect(site(host)).toBeNull();
   });
@@ -47,11 +53,11 @@ describe('what a host name leads to', () => {
     '.',
     ':4000',
     DOMAIN,
-    `.${DOMAIN}`,
-    `www.${DOMAIN}`,
+    OWN,
+    `${OWN}:4000`,
+    `${OWN.toUpperCase()}.`,
     `${ID}.${DOMAIN}..`,
     `${ID}.${DOMAIN}:123456`,
-    `x${ID}.${DOMAIN}`,
     `${ID}.${DOMAIN}.evil.example`,
     `${ID}x${DOMAIN}`,
     ID,
@@ -63,6 +69,24 @@ describe('what a host name leads to', () => {
   ])('is the gateway: %s', (host) => {
     expect(site(host)).toBeUndefined();
   });
+});
+
+it('is foreign when the operator has published another name', () => {
+  const foreign = (host: string, publicUrl = 'https://gpu.example.com') => isForeignHost(host, publicUrl);
+  for (const host of ['evil.example', 'www.gpu.example.com', 'gpu.example.com.evil.example:4000'])
+    expect(foreign(host), host).toBe(true);
+  const known = [
+    'gpu.example.com',
+    'GPU.example.com.:443',
+    'localhost:4000',
+    'a.localhost',
+    'gateway',
+    '10.0.0.1:80',
+    '[::1]:4',
+  ];
+  for (const host of ['', ...known]) expect(foreign(host), host).toBe(false);
+  for (const url of ['http://127.0.0.1:4000', 'http://localhost:4000', 'http://[::1]:4000'])
+    expect(foreign('any.example', url), url).toBe(false);
 });
 
 it('takes a path of the same host and nothing that leads elsewhere', () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,6 +64,8 @@ interface Options {
   prefix?: string[];
   nodeOptions?: string[];
   cwd?: string;
+  /** A file or pipe that takes standard error instead. */
+  stderr?: number;
 }
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
@@ -95,12 +97,20 @@ export async function cleanUp(): Promise<void> {
   }
 }
 
-export function run(args: string[], env: Env, { prefix = [], nodeOptions = [], cwd }: Options = {}): Program {
+export function run(
+  args: string[],
+  env: Env,
+  { prefix = [], nodeOptions = [], cwd, stderr: errors }: Options = {},
+): Program {
   if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
   const [file, ...rest] = [...prefix, process.execPath, ...nodeOptions, ...args];
   const { PATH = '/usr/bin:/bin' } = process.env;
   // A folder of its own: the checkout may hold an .env file.
-  const child = spawn(file!, rest, { cwd: cwd ?? folder(), env: { PATH, PORT: '0', SSH_PORT: '', ...env } });
+  const child = spawn(file!, rest, {
+    cwd: cwd ?? folder(),
+    env: { PATH, PORT: '0', SSH_PORT: '', ...env },
+    stdio: ['pipe', 'pipe', errors ?? 'pipe'],
+  }) as ChildProcessWithoutNullStreams;
   children.add(child);
   let [stdout, stderr] = ['', ''];
   const listeners = new Set<() => void>();
@@ -111,7 +121,7 @@ export function run(args: string[], env: Env, { prefix = [], nodeOptions = [], c
     stdout += text;
     heard();
   });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text;
     heard();
   });

@@ -47,6 +47,8 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 
 export interface WebFrontOptions {
   deps: Deps;
+  /** Where agents reach this gateway rather than another; null: where they reach any. */
+  streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
   /** Whether an address, so many hops away, is a proxy whose X-Forwarded headers are believed. */
   isTrusted(address: string, hop: number): boolean;
@@ -59,12 +61,17 @@ export class WebFront {
   readonly #options: WebFrontOptions;
   readonly #exchanges: Exchanges;
   readonly #agent: PortAgent;
+  readonly #ownHosts: readonly string[];
   /** Most requests name the same host as the one before. */
   #lastHost: string | undefined;
   #lastSite: WebSite | null | undefined;
 
   constructor(options: WebFrontOptions) {
     this.#options = options;
+    const { deps, streamsUrl } = options;
+    this.#ownHosts = [deps.settings.publicUrl, streamsUrl].flatMap((url) =>
+      url === null ? [] : new URL(url).hostname,
+    );
     this.#exchanges = new Exchanges(options.deps, options.onFault);
     // Shared by all visitors of an instance, so opened for its account and for no key: what a key let in ends with it here.
     this.#agent = new PortAgent(({ accountId, instanceId, port }) => {
@@ -106,7 +113,7 @@ export class WebFront {
   }
 
   #siteOfHost(host: string): WebSite | null | undefined {
-    return webSiteOf(host, this.#options.deps.settings.serviceDomain);
+    return webSiteOf(host, this.#options.deps.settings.serviceDomain, this.#ownHosts);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse, site: WebSite | null): Promise<void> {
@@ -131,7 +138,8 @@ export class WebFront {
   }
 
   /** The cookies of a request that may use them: its own page's, or what the visitor opened. */
-  #passesFor({ method, headers }: IncomingMessage, { instanceId }: WebSite): string[] {
+  #passesFor(request: IncomingMessage, { instanceId }: WebSite): string[] {
+    const { method, headers } = request;
     const provenance = {
       method: method!,
       origin: headers.origin,
@@ -140,7 +148,7 @@ export class WebFront {
       fetchDest: text(headers['sec-fetch-dest']),
     };
     const mayUse = mayUsePass(provenance, instanceId, (host) => this.#siteOfHost(host));
-    return mayUse ? passesOf(headers.cookie) : [];
+    return mayUse ? passesOf(headers.cookie, this.#isTls(request)) : [];
   }
 
   /** One answer for every link that does not open anything, whatever the reason. */

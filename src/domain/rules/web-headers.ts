@@ -1,3 +1,4 @@
+import { isWebPass } from './web-pass.js';
 import type { WebSite } from './web-site.js';
 
 /** Headers as Node gives and takes them: name, value, name, value … */
@@ -60,11 +61,15 @@ export function headersForVisitor(raw: RawHeaders): string[] {
   });
 }
 
-/** The passes that a request brings, in the order of its cookies. */
-export function passesOf(cookie: string | undefined): string[] {
+/**
+ * The passes that a request brings, each once, in the order of its cookies. Behind TLS only the cookie that no neighbour can
+ * set counts; what can't be a pass takes no place of one that may be.
+ */
+export function passesOf(cookie: string | undefined, isTls: boolean): string[] {
+  const wanted = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
   const pairs = (cookie ?? '').split(';').map((pair) => splitAt(pair, '='));
-  const passes = pairs.filter(([name]) => name === WEB_COOKIE || name === WEB_COOKIE_TLS).map(([, value]) => value);
-  return passes.slice(0, MAX_PASSES);
+  const passes = pairs.filter(([name, value]) => name === wanted && isWebPass(value)).map(([, value]) => value);
+  return [...new Set(passes)].slice(0, MAX_PASSES);
 }
 
 export interface Provenance {

@@ -13,7 +13,12 @@ export const MAX_OPEN_PORTS = 20;
 
 const PASS = /^[A-Za-z0-9_-]{43}$/;
 
+/** Whether a text has the form of a pass. */
+export function isWebPass(text: string): boolean {
+  return PASS.test(text);
+}
+
 /** SHA-256, the only form that is stored; null for a text that can't be a pass. */
 export function hashWebPass(text: string): Buffer | null {
-  return PASS.test(text) ? createHash('sha256').update(text).digest() : null;
+  return isWebPass(text) ? createHash('sha256').update(text).digest() : null;
 }

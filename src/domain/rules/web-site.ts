@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /** What a host name below SERVICE_DOMAIN leads to: a port of one instance. */
 export interface WebSite {
   instanceId: string;
@@ -12,18 +14,36 @@ const PORT_SUFFIX = /:\d{0,5}$/;
 const LABEL = /^(i-[a-f0-9]{8})(?:-([1-9]\d{0,4}))?$/;
 
 /**
- * Reads the header Host (`domain` is in lower case). Null for a name that would be an instance's and is none, such as
- * `i-1.gpu.localhost`; undefined for every other name: the gateway's own.
+ * Reads the header Host (`domain` and `ownHosts` are in lower case). All names below the domain are of instances, but for the
+ * gateway's own; null for one that leads to none, such as `i-1.gpu.localhost` or `www.gpu.localhost`. Undefined for every
+ * other name: there the gateway itself answers.
  */
-export function webSiteOf(host: string, domain: string): WebSite | null | undefined {
+export function webSiteOf(host: string, domain: string, ownHosts: readonly string[]): WebSite | null | undefined {
   if (host.length > MAX_HOST) return undefined;
-  const name = host.replace(PORT_SUFFIX, '').replace(/\.$/, '').toLowerCase();
-  if (!name.endsWith(domain) || name[name.length - domain.length - 1] !== '.') return undefined;
+  const name = nameOf(host);
+  if (!name.endsWith(`.${domain}`) || ownHosts.includes(name)) return undefined;
   const labels = name.slice(0, -domain.length - 1).split('.');
-  if (!labels.at(-1)!.startsWith('i-')) return undefined;
   const [, instanceId, port] = LABEL.exec(labels.at(-1)!) ?? [];
   if (labels.length > 1 || instanceId === undefined || Number(port ?? 1) > MAX_PORT) return null;
   return { instanceId, port: port === undefined ? null : Number(port) };
+}
+
+/**
+ * Whether a request named a host that the operator has not published: the console is not shown there. Addresses, names without
+ * a dot and those of this computer may lead here by an operator's own ways, and so may any name where none is published.
+ */
+export function isForeignHost(host: string, publicUrl: string): boolean {
+  const published = new URL(publicUrl).hostname;
+  const name = nameOf(host);
+  return !isLocalName(published) && !isLocalName(name) && name !== published;
+}
+
+function isLocalName(name: string): boolean {
+  return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || !name.includes('.') || name.endsWith('.localhost');
+}
+
+function nameOf(host: string): string {
+  return host.replace(PORT_SUFFIX, '').replace(/\.$/, '').toLowerCase();
 }
 
 /** The host name of an instance's port; null for its first. */

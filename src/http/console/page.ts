@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { extname, join, posix, relative, sep } from 'node:path';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import Negotiator from 'negotiator';
@@ -37,6 +38,9 @@ interface PageFile {
   coded: ReadonlyMap<string, Buffer>;
 }
 
+/** What is served instead of the page at a host that is not the gateway's own; null where the page may be shown. */
+export type Elsewhere = (request: Request) => RequestListener | null;
+
 /** The console's answers, from memory. */
 export interface ConsolePage {
   /** Its screens and files. */
@@ -49,7 +53,7 @@ export interface ConsolePage {
 const API = /^\/v1(\/|$)/;
 
 /** Serves the built console; null where it is not built. */
-export function createConsolePage(folder: string): ConsolePage | null {
+export function createConsolePage(folder: string, elsewhere: Elsewhere = () => null): ConsolePage | null {
   const files = readFiles(folder);
   const page = files.get('/index.html');
   if (page === undefined) return null;
@@ -58,6 +62,11 @@ export function createConsolePage(folder: string): ConsolePage | null {
   const sendPage = (request: Request, response: Response): boolean => {
     response.vary('Accept');
     if (new Negotiator(request).mediaType(ANSWER_TYPES) !== 'text/html') return false;
+    const instead = elsewhere(request);
+    if (instead !== null) {
+      instead(request, response);
+      return true;
+    }
     response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache' });
     sendFile(request, response, page);
     return true;

@@ -3,6 +3,7 @@ import { type GraphQLError, OperationTypeNode } from 'graphql';
 import { noteRefusal } from '../error-envelope.js';
 import { type PublicAnswer, type PublicAnswers, Ticket } from '../public-answers/public-answers.js';
 import { bodyFault } from '../read-json.js';
+import type { Identify } from '../request-state.js';
 import { createExecutor, type ExecutorOptions } from './executor.js';
 import { createErrorMask } from './graphql-errors.js';
 import { createAnswerTypes, GRAPHQL_PATH, notAcceptable, readParameters, STREAM_ANSWER } from './read-request.js';
@@ -17,7 +18,7 @@ export interface GraphqlOptions extends ExecutorOptions {
  * there is one, else execute (rate limit included) and send the result.
  */
 export function createGraphql(options: GraphqlOptions): RequestListener {
-  const { answers, log, tracer } = options;
+  const { answers, identify, log, tracer } = options;
   const { execute, fetchAPI } = createExecutor(options);
   const answerTypeOf = createAnswerTypes();
   const sendResult = createSendResult(fetchAPI);
@@ -38,7 +39,7 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
   async function answer(request: IncomingMessage, response: ServerResponse, type: string | undefined): Promise<void> {
     if (type === undefined) throw notAcceptable();
     const parameters = await readParameters(request, response);
-    const found = isCacheable(request, type) ? answers.lookupOperation(type, parameters) : null;
+    const found = (await isCacheable(request, type, identify)) ? answers.lookupOperation(type, parameters) : null;
     if (found !== null && !(found instanceof Ticket)) return sendKept(request, response, found);
     const result = await execute({ req: request, res: response, type }, parameters);
     noteRefusals(request, result);
@@ -57,9 +58,11 @@ function noteRefusals(request: IncomingMessage, result: Results): void {
   for (const error of result.errors) noteRefusal(request, String((error as GraphQLError).extensions?.code));
 }
 
-/** An answer with a key may be its account's alone. */
-function isCacheable({ method, headers }: IncomingMessage, type: string): boolean {
-  return method === 'POST' && headers.authorization === undefined && type !== STREAM_ANSWER;
+/** An answer with a key or a session may be its account's alone, and so may the variables it was asked with. */
+async function isCacheable(request: IncomingMessage, type: string, identify: Identify): Promise<boolean> {
+  const { method, headers } = request;
+  if (method !== 'POST' || headers.authorization !== undefined || type === STREAM_ANSWER) return false;
+  return headers.cookie === undefined || (await identify(request)) === null;
 }
 
 function sendKept(request: IncomingMessage, response: ServerResponse, { type, body, operation }: PublicAnswer): void {

@@ -18,10 +18,13 @@ export interface Exit {
 }
 
 /** The built agent, as an operator runs it. */
-export function runAgent(args: string[], env: Record<string, string> = {}) {
+export function runAgent(args: string[], env: Record<string, string> = {}, stderrFd: number | 'pipe' = 'pipe') {
   if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
   const { PATH = '/usr/bin:/bin' } = process.env;
-  const child: ChildProcess = spawn(process.execPath, [MAIN, ...args], { env: { PATH, ...env } });
+  const child: ChildProcess = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH, ...env },
+    stdio: ['pipe', 'pipe', stderrFd],
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (chunk) => {
     stdout += chunk;
@@ -63,9 +66,9 @@ export class TestHost {
     });
   }
 
-  start(env: Record<string, string> = {}): void {
+  start(env: Record<string, string> = {}, stderr?: number): void {
     const args = ['run', '--data-dir', this.dataDir, '--engine', this.engine.socket];
-    this.#agent = runAgent(args, { LOG_LEVEL: 'debug', GPU_AGENT_STOP_SECONDS: '2', ...env });
+    this.#agent = runAgent(args, { LOG_LEVEL: 'debug', GPU_AGENT_STOP_SECONDS: '2', ...env }, stderr);
   }
 
   get log(): string {
