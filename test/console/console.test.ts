@@ -18,7 +18,9 @@ import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 import { beyondWindow, Pages, SOON_MS, seriousIn, type Visit } from './support/pages.js';
 
-const XSS = '<img src=x onerror="window.pwned=1">';
+/** Markup, and characters that would turn the direction of text or begin a terminal's command. */
+const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
+const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
 const DEAR = 'h100-sxm';
 const TRIES = 12;
 const TICKING_MS = 60_000;
@@ -780,11 +782,11 @@ describe('the console in Chromium', needs('chromium'), () => {
       ]);
       await creditAccount(deps, owner.accountId, { amountMicro: 1_000_000n, note: XSS });
       await pages.with('/?gpu=rtx-4080', owner, async ({ page, complaints }) => {
-        await page.getByText(XSS).first().waitFor();
+        await page.getByText(SEEN).first().waitFor();
         await page.goto(`${gateway.address}/?gpu=rtx-4080&deploy=${machine}&template=hostile`);
-        await page.getByRole('dialog').getByText(XSS).last().waitFor();
+        await page.getByRole('dialog').getByText(SEEN).last().waitFor();
         await page.goto(`${gateway.address}/money`);
-        await page.getByText(XSS).waitFor();
+        await page.getByText(SEEN).waitFor();
         expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
         expect(complaints).toEqual([]);
       });

@@ -3,6 +3,7 @@ import { csv } from '../../web/figures/csv.js';
 import { accrued, micro, rate, rates, usd } from '../../web/figures/money.js';
 import { ticks, tickText } from '../../web/figures/ticks.js';
 import { duration, hoursMinutesSeconds } from '../../web/figures/time.js';
+import { visible } from '../../web/figures/visible.js';
 import { isMeant } from '../../web/state/model-search.js';
 
 describe('money in the page', () => {
@@ -66,6 +67,12 @@ describe('spans of time', () => {
 
   it('are counted down by the second', () => {
     expect([86_399, 3_600, 61, 0].map(hoursMinutesSeconds)).toEqual(['23:59:59', '01:00:00', '00:01:01', '00:00:00']);
+  });
+});
+
+describe('text of others', () => {
+  it('shows what would be obeyed rather than seen as escapes', () => {
+    expect(visible('a\u202eb\u009b31m\u2066\u0007\tü 漢')).toBe('a\\u202eb\\u009b31m\\u2066\\u0007\tü 漢');
   });
 });
 

@@ -3,6 +3,7 @@ import type { ResultOf, VariablesOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
 import { accrued, micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { Deploy, DeployBest, OfferOf, OfferSearch, Quote, Templates } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Retry } from '../graph/retry.js';
@@ -367,7 +368,7 @@ function TemplateField({ value, onType }: { value: string; onType(text: string):
         </label>
       )}
       <span id="template-is" class="small quiet">
-        {known?.description}
+        {visible(known?.description ?? '')}
       </span>
     </div>
   );

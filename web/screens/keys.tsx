@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { ApiKeys, CreateApiKey, RevokeApiKey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
@@ -39,7 +40,7 @@ export function Keys() {
             {live.map((key) => (
               <tr key={key.id}>
                 <th scope="row" class="wide">
-                  {key.name ?? <span class="quiet">without a name</span>}{' '}
+                  {key.name === null ? <span class="quiet">without a name</span> : visible(key.name)}{' '}
                   {key.isCurrent && <span class="badge good">this session</span>}
                 </th>
                 <td class="mono wide" data-label="Key">
@@ -55,7 +56,7 @@ export function Keys() {
                   <button
                     type="button"
                     class="danger"
-                    aria-label={`Revoke ${key.name ?? `the key …${key.lastFour}`}`}
+                    aria-label={`Revoke ${visible(key.name ?? `the key …${key.lastFour}`)}`}
                     onClick={() => {
                       revoking.value = key;
                     }}
@@ -69,7 +70,8 @@ export function Keys() {
         )}
         {revoked.length > 0 && (
           <p class="padded small quiet">
-            Revoked: {revoked.map(({ name, lastFour }) => `${name === null ? '' : `${name} `}…${lastFour}`).join(', ')}
+            Revoked:{' '}
+            {revoked.map(({ name, lastFour }) => `${name === null ? '' : `${visible(name)} `}…${lastFour}`).join(', ')}
           </p>
         )}
       </section>
@@ -167,7 +169,11 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose(isDone: boolean): vo
     }
   };
   return (
-    <Dialog title={`Revoke ${apiKey.name ?? `the key …${apiKey.lastFour}`}?`} isNarrow onClose={() => onClose(false)}>
+    <Dialog
+      title={`Revoke ${visible(apiKey.name ?? `the key …${apiKey.lastFour}`)}?`}
+      isNarrow
+      onClose={() => onClose(false)}
+    >
       <div class="dialog-body stack">
         <p>Programs that use it are refused at once. This cannot be undone.</p>
         {apiKey.isCurrent && (

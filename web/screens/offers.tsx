@@ -1,6 +1,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { micro, rate } from '../figures/money.js';
+import { visible } from '../figures/visible.js';
 import { OfferSearch } from '../graph/documents.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { filter, isFilterKnown, SORTS, sort } from '../state/filters.js';
@@ -127,7 +128,7 @@ function Row({ offer }: { offer: Offer }) {
       </div>
       <p class="offer-facts">
         <span>{regionName(region)}</span>
-        <span>{cpu}</span>
+        <span>{visible(cpu)}</span>
         <span>{vcpus} vCPUs</span>
         <span>{ramGb} GB memory</span>
         <span>{diskGb} GB free disk</span>

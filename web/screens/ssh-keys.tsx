@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { AddSshKey, RemoveSshKey, SshKeys as SshKeysDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -71,7 +72,7 @@ export function SshKeys() {
           {keys.map(({ id, type, fingerprint, comment, createdAt }) => (
             <tr key={id}>
               <th scope="row" class="wide">
-                {comment || <span class="quiet">without a comment</span>}
+                {visible(comment) || <span class="quiet">without a comment</span>}
               </th>
               <td class="wide" data-label="Fingerprint">
                 <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
@@ -83,7 +84,7 @@ export function SshKeys() {
                 <button
                   type="button"
                   class="danger"
-                  aria-label={`Remove the SSH key ${comment || fingerprint}`}
+                  aria-label={`Remove the SSH key ${visible(comment) || fingerprint}`}
                   onClick={() => void change(() => send(RemoveSshKey, { id }))}
                 >
                   Remove

@@ -3,6 +3,7 @@ import type { ResultOf } from 'gql.tada';
 import { csv } from '../figures/csv.js';
 import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { Statement as StatementDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -76,9 +77,9 @@ function Lines({ stated }: { stated: Stated }) {
         {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
           <tr>
             <th scope="row" class="wide">
-              {MOVEMENTS[kind]} {note !== null && <span class="quiet small">{note}</span>}{' '}
+              {MOVEMENTS[kind]} {note !== null && <span class="quiet small">{visible(note)}</span>}{' '}
               {instanceId !== null && <span class="mono small">{instanceId}</span>}
-              {reference !== null && <span class="mono small quiet">{reference}</span>}
+              {reference !== null && <span class="mono small quiet">{visible(reference)}</span>}
             </th>
             <td class="wide">
               <Time at={secondsOf(at)} />

@@ -1,3 +1,4 @@
+import { visible } from '../figures/visible.js';
 import { Refusal, Unreachable } from '../graph/send.js';
 
 const PLAIN: Record<string, string> = {
@@ -27,5 +28,5 @@ export function wordsFor(error: unknown): string {
 export const waitWords = (seconds: number): string => (seconds === 0 ? 'now' : `in ${seconds} s`);
 
 export function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+  return visible(`${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`);
 }
