@@ -49,7 +49,10 @@ async function loadTables(deps: Deps, seed: Seed): Promise<void> {
     return;
   }
   const catalogue = loadCatalogue();
+  const machines = seed === 'demo' ? generateInventory(catalogue) : [];
   const load = async (tx: Prisma.TransactionClient) => {
+    // On a busy machine Prisma takes seconds to prepare the rows.
+    await tx.$executeRawUnsafe(`set local idle_in_transaction_session_timeout = ${LOAD_LIMIT_MS}`);
     await tx.gpuModel.createMany({
       data: catalogue.gpuModels.map(({ marketListings: _, medianMicro: __, ...model }, position) => ({
         ...model,
@@ -64,7 +67,7 @@ async function loadTables(deps: Deps, seed: Seed): Promise<void> {
     if (seed === 'demo') {
       const createdAt = dateOf(publishedAt);
       await tx.machine.createMany({
-        data: generateInventory(catalogue).map((machine) => ({ ...machine, demo: true, createdAt })),
+        data: machines.map((machine) => ({ ...machine, demo: true, createdAt })),
       });
     }
   };

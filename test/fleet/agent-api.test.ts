@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { enrol, revokeHost } from '../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
@@ -277,11 +277,14 @@ describe('bad input', () => {
 
   test('one machine that asks too often is told so', async () => {
     const { token } = await joined();
+    // A bucket fills with time, and a busy machine takes long for so many.
+    const standing = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     const answers = await Promise.all(
       Array.from({ length: 300 }, () => ask(first, 'GET', '/desired?wait=0', { token })),
     );
+    standing.mockRestore();
     const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBe(180);
     expect(refused[0]!.headers.get('retry-after')).toBe('1');
   });
 });

@@ -54,12 +54,11 @@ export interface Needs {
   meta: { leftOut: { wants: string; broughtBy: string }[] };
 }
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 const ANVIL = join(PACKAGE_ROOT, 'node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil');
 
 /** The path of a program, or null. */
 export function find(program: string): string | null {
-  if (program === 'chromium') return existsSync(CHROMIUM) ? CHROMIUM : null;
+  if (program === 'chromium' && process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
   if (program === 'anvil' && existsSync(ANVIL)) return ANVIL;
   if (program === 'python3' && process.env.PYTHON) return process.env.PYTHON;
   // That of util-linux: others take other options.
