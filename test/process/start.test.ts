@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect as connectSocket, type Socket } from 'node:net';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -47,7 +48,9 @@ function works(file: string, ...args: string[]): boolean {
 
 function report(what: string, tookMs: number, { goalMs, limitMs }: { goalMs: number; limitMs: number }): void {
   console.info(`${what}: first answer after ${Math.round(tookMs)} ms (goal: ${goalMs} ms on an idle machine)`);
-  expect(tookMs).toBeLessThan(limitMs);
+  // Others' work on this machine is not the gateway's.
+  const share = Math.max(1, loadavg()[0]! / availableParallelism());
+  expect(tookMs).toBeLessThan(limitMs * share);
 }
 
 /** PostgreSQL's own word that it stopped in order, and no server left. */

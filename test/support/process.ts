@@ -70,7 +70,8 @@ interface Options {
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
 export const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
-const STARTS_WITHIN_MS = 25_000;
+/** A slow machine is given time; a hook and a test have more. */
+const STARTS_WITHIN_MS = 80_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
 
 const children = new Set<ChildProcess>();
