@@ -9,7 +9,7 @@ import { systemClock } from './system-clock.js';
 /** A shutdown may take this long; then the process exits as it is. */
 const END_WITHIN_MS = 9_500;
 /** A start that is under way is let come to its end first, for as long as this. */
-const OPENS_WITHIN_MS = 30_000;
+const OPENS_WITHIN_MS = 60_000;
 /** How long readiness says no before requests are refused. */
 const NOTICE_MS = 1_000;
 /** How long the last lines of the log may wait for their reader. */

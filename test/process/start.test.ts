@@ -248,7 +248,7 @@ function bearer(key: string): { authorization: string } {
 }
 
 describe('asked to end', () => {
-  it('while it is still starting, leaves no server and loses no key', async () => {
+  it('while it is still starting, leaves no server and loses no key', { timeout: 300_000 }, async () => {
     const dataDir = join(folder(), 'data');
     const interrupted = run([MAIN], { DATA_DIR: dataDir });
     await interrupted.says(/database brought up to date/);
