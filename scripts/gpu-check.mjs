@@ -79,6 +79,7 @@ function wish(wanted, gpus) {
   wishes.generation += 1;
   const rest = {
     image: IMAGE,
+    fromTemplate: true,
     command: ['/bin/sh', '-c', 'while :; do /bin/sleep 1; done'],
     env: { PATH: '/usr/bin:/bin' },
   };

@@ -54,7 +54,7 @@ export async function openHost(gateway, databaseUrl, key) {
     await soon('podman answers', () => ask(socket, 'GET', '/_ping'));
     const query = new URLSearchParams({ fromSrc: '-', repo: IMAGE, changes: `CMD ${process.execPath} /server.mjs` });
     await ask(socket, 'POST', `/images/create?${query}`, createReadStream(imageOf(dir)));
-    const options = ['--url', api.base, '--engine', socket, '--data-dir', join(dir, 'agent')];
+    const options = ['--url', api.base, '--engine', socket, '--data-dir', join(dir, 'agent'), '--image', IMAGE];
     const agent = startProgram(process.execPath, [AGENT, 'try', ...options], {
       env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },
       stdio: ['ignore', 'pipe', 'inherit'],

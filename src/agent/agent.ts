@@ -7,6 +7,7 @@ import { type Gateway, GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS } from './protocol.js';
 import { Reconciler } from './reconciler.js';
+import type { Registries } from './registries.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
 
 /** Changes that come together are told together. */
@@ -26,6 +27,8 @@ export interface AgentDeps {
   engine: Engine;
   disks: Disks;
   gpus: GpuAccess;
+  registries: Registries;
+  ownImages: ReadonlySet<string>;
   clock: AgentClock;
   log: Logger;
   machineId: string;

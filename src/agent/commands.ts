@@ -16,6 +16,7 @@ const NOTES = `
 Environment:
   GPU_AGENT_DATA_DIR         as --data-dir
   GPU_AGENT_ENGINE           as --engine
+  GPU_AGENT_REGISTRIES       registries of yours that may be at private addresses, with commas between
   GPU_AGENT_STOP_SECONDS     between SIGTERM and SIGKILL of a container (default: 10)
   GPU_AGENT_CUT_OFF_SECONDS  out of the gateway's reach for so long, it stops what it runs (default: 900)
   LOG_LEVEL                  of the log on stderr (default: info)`;
@@ -23,6 +24,14 @@ Environment:
 interface Options {
   dataDir?: string;
   engine?: string;
+}
+
+interface TryOptions {
+  url: string;
+  gpus: number;
+  gpuName: string;
+  vramGb: number;
+  image?: string;
 }
 
 function createProgram(): Command {
@@ -57,10 +66,14 @@ function createProgram(): Command {
     .option('--gpus <count>', 'pretended GPUs', whole(1, 64), 1)
     .option('--gpu-name <name>', 'the model as nvidia-smi would name it', 'NVIDIA GeForce RTX 4090')
     .option('--vram-gb <gb>', 'memory of each', whole(1, 1_024), 24)
-    .action(async (options: Options & { url: string; gpus: number; gpuName: string; vramGb: number }) => {
+    .option(
+      '--image <name>',
+      'an image of this host to run as it is (default: nginx, or where there is no network the newest)',
+    )
+    .action(async (options: Options & TryOptions) => {
       const { settings, engine } = await open(options);
-      const { gpus: count, gpuName: name, vramGb } = options;
-      await tryOut(settings, engine, options.url, { count, name, vramMb: vramGb * MB_PER_GB });
+      const { url, gpus: count, gpuName: name, vramGb, image = null } = options;
+      await tryOut(settings, engine, { url, image, pretended: { count, name, vramMb: vramGb * MB_PER_GB } });
     });
   for (const child of [program, ...program.commands]) child.exitOverride();
   return program;

@@ -1,14 +1,19 @@
 import { type AgentClock, pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
-import { type ContainerDetail, type Engine, EngineFault } from './engine/engine.js';
+import { type ContainerDetail, type Engine, EngineFault, PullFault } from './engine/engine.js';
+import { type ImageName, readImageName, withTag } from './engine/image-name.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import type { DesiredInstance, ObservedInstance } from './protocol.js';
+import type { Registries } from './registries.js';
 
 /** What a task needs of the machine it is on. */
 export interface TaskContext {
   engine: Engine;
   disks: Disks;
   gpus: GpuAccess;
+  registries: Registries;
+  /** Images that this host offers as they are on it, beside those of the operator's templates. */
+  ownImages: ReadonlySet<string>;
   clock: AgentClock;
   machineId: string;
   /** Between SIGTERM and SIGKILL of a container. */
@@ -40,9 +45,9 @@ const MAX_AWAY_PAUSE_MS = 4_000;
 const MAX_TROUBLE_PAUSE_MS = 60_000;
 const START_TRIES = 3;
 const PULL_TRIES = 6;
+/** A registry that can't be connected to is tried again for so long: it may be restarting. Podman's own tries take longer. */
+const UNREACHABLE_MS = 5_000;
 const MAX_MESSAGE = 1_000;
-/** The image is put into a path of the engine's API. */
-const IMAGE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]{0,510}$/;
 
 /** Brings one instance to what is wanted of it, one step after another, never two at once. */
 export class InstanceTask {
@@ -61,6 +66,8 @@ export class InstanceTask {
   #troubles = 0;
   #startTries = 0;
   #pullTries = 0;
+  /** When the first of the pulls in a row began that reached no registry. */
+  #unreachableSince: number | null = null;
   #busy = false;
   #again = false;
   #ended = false;
@@ -114,6 +121,7 @@ export class InstanceTask {
       this.#ends = 0;
       this.#startTries = 0;
       this.#pullTries = 0;
+      this.#unreachableSince = null;
       this.#observe({ start: desired?.start ?? 0, pulledBytes: null, totalBytes: null, message: null, restarts: 0 });
       // Of the start before: it must not be told as this one's.
       if (desired?.phase === 'running' && this.#observed.phase !== 'RUNNING') {
@@ -309,46 +317,71 @@ export class InstanceTask {
     this.#again = true;
   }
 
-  /** Null when the pull was interrupted or the start has failed. */
+  /**
+   * Null when the pull was interrupted or the start has failed. What the host has is taken for the operator's own images
+   * alone: anything else may be there by another renter's login, or was never meant to be run here.
+   */
   async #image(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
-    const { engine } = this.context;
-    const { image } = desired;
-    if (!IMAGE.test(image)) {
-      await this.#fail(desired, `${image} is not the name of an image`);
+    const { image, fromTemplate = false } = desired;
+    const name = readImageName(image);
+    if (name === null) {
+      await this.#fail(desired, 'this is not the name of an image');
       return null;
     }
+    if (!fromTemplate && !this.context.ownImages.has(image)) return this.#pull(desired, name, signal);
     const reference = withTag(image);
-    const there = await engine.imageId(reference);
-    if (there !== null) return there;
+    return (await this.context.engine.imageId(reference)) ?? this.#pull(desired, { reference, registry: null }, signal);
+  }
+
+  /** `registry` null: the operator's choice, which is not judged. */
+  async #pull(
+    desired: DesiredInstance,
+    { registry, reference }: Omit<ImageName, 'registry'> & { registry: string | null },
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const { engine, registries, clock } = this.context;
+    let began = clock.now();
     try {
       await this.context.pulling(async () => {
+        began = clock.now();
         this.#observe({ phase: 'PULLING', message: null });
+        if (registry !== null) await registries.check({ registry, reference });
         await engine.pull(reference, (progress) => this.#observe(progress), signal);
       }, signal);
     } catch (error) {
       if (signal.aborted) return null;
-      await this.#pullFailed(desired, error as Error, signal);
+      await this.#pullFailed(desired, error as Error, began, signal);
       return null;
     }
     if (signal.aborted) return null;
     const pulled = await engine.imageId(reference);
-    if (pulled === null) await this.#pullFailed(desired, new Error(`${image} was pulled but is not there`), signal);
+    if (pulled === null)
+      await this.#pullFailed(desired, new Error('the image was pulled but is not there'), began, signal);
     return pulled;
   }
 
-  async #pullFailed(desired: DesiredInstance, error: Error, signal: AbortSignal): Promise<void> {
+  async #pullFailed(desired: DesiredInstance, error: Error, began: number, signal: AbortSignal): Promise<void> {
     const fault = error instanceof EngineFault ? error : null;
     if (fault?.kind === 'away') throw error;
+    const words = fault instanceof PullFault ? fault.words : error.message;
+    const pause = pauseMs(this.#pullTries, MAX_RESTART_PAUSE_MS);
     this.#pullTries += 1;
-    if (fault?.final || this.#pullTries >= PULL_TRIES) return this.#fail(desired, error.message);
+    const isUnreachable = fault instanceof PullFault && fault.unreachable && !this.#observed.pulledBytes;
+    this.#unreachableSince = isUnreachable ? (this.#unreachableSince ?? began) : null;
+    const waited = this.context.clock.now() + pause - (this.#unreachableSince ?? Number.POSITIVE_INFINITY);
+    if (fault?.final || this.#pullTries >= PULL_TRIES || waited > UNREACHABLE_MS) {
+      return this.#fail(desired, error.message, words);
+    }
+    this.context.trouble(this.id, words);
     this.#observe({ phase: 'WAITING', message: error.message });
-    await this.context.clock.sleep(pauseMs(this.#pullTries - 1, MAX_RESTART_PAUSE_MS), signal);
+    await this.context.clock.sleep(pause, signal);
     this.#again = true;
   }
 
-  async #fail(desired: DesiredInstance, message: string): Promise<void> {
+  /** `words` go to the host's log, `message` to the renter. */
+  async #fail(desired: DesiredInstance, message: string, words = message): Promise<void> {
     this.#failed = desired.start;
-    this.context.trouble(this.id, message);
+    this.context.trouble(this.id, words);
     await this.#keepDown();
     this.#observe({ phase: 'FAILED', message });
   }
@@ -380,9 +413,4 @@ export class InstanceTask {
     const progressOnly = different.every((key) => key === 'pulledBytes' || key === 'totalBytes');
     this.context.changed(progressOnly ? 'progress' : 'phase');
   }
-}
-
-/** Without a tag or digest engines pull every tag there is. */
-function withTag(image: string): string {
-  return /[:@][^/]*$/.test(image) ? image : `${image}:latest`;
 }

@@ -62,6 +62,8 @@ const desiredInstance = z.object({
   /** Counts the instance's starts from 1: a failure is told of one of them. */
   start: z.number().int().min(1),
   image: z.string(),
+  /** A template of the operator's names the image: it is taken as the host has it, and from whichever registry. */
+  fromTemplate: z.boolean().optional(),
   command: z.array(z.string()).nullable(),
   env: z.record(z.string(), z.string()),
   gpus: count,
@@ -108,7 +110,7 @@ const observedInstance = z.object({
   start: count,
   pulledBytes: bytes.nullable(),
   totalBytes: bytes.nullable(),
-  /** The engine's own words, for the renter. */
+  /** For the renter. Of a pull a short reason, never what a registry or the engine said. */
   message: text.nullable(),
   exitCode: z.number().int().min(-1).max(255).nullable(),
   /** Times that the container ended by itself and was started again, in this start. */

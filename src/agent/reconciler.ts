@@ -6,6 +6,7 @@ import type { GpuAccess } from './gpus/gpu-access.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
 import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report } from './protocol.js';
+import type { Registries } from './registries.js';
 
 const PULLS_AT_ONCE = 2;
 const WATCH_AGAIN_MS = 500;
@@ -20,6 +21,8 @@ export interface ReconcilerDeps {
   engine: Engine;
   disks: Disks;
   gpus: GpuAccess;
+  registries: Registries;
+  ownImages: ReadonlySet<string>;
   clock: AgentClock;
   log: Logger;
   machineId: string;
@@ -203,11 +206,13 @@ export class Reconciler {
   #task(id: string): InstanceTask {
     const known = this.#tasks.get(id);
     if (known !== undefined) return known;
-    const { engine, disks, gpus, clock, machineId, stopSeconds, changed, log } = this.deps;
+    const { engine, disks, gpus, registries, ownImages, clock, machineId, stopSeconds, changed, log } = this.deps;
     const task = new InstanceTask(id, {
       engine,
       disks,
       gpus,
+      registries,
+      ownImages,
       clock,
       machineId,
       stopSeconds,

@@ -12,6 +12,7 @@ import { openGpuAccess } from './gpus/gpu-access.js';
 import { findGpus } from './gpus/nvidia-smi.js';
 import { simulatedGpus } from './hardware.js';
 import { MachineFile } from './machine-file.js';
+import { Registries } from './registries.js';
 import { type AgentSettings, UsageError } from './settings.js';
 
 /**
@@ -24,8 +25,8 @@ const MAX_ENGINE_PAUSE_MS = 4_000;
 /** How long the last lines of the log may wait for their reader. */
 const LOGGED_WITHIN_MS = 1_000;
 
-/** Stays until SIGTERM or SIGINT, which leave the containers running. */
-export async function run(settings: AgentSettings): Promise<void> {
+/** Stays until SIGTERM or SIGINT, which leave the containers running. `ownImages` are run as they are on this host. */
+export async function run(settings: AgentSettings, ownImages: readonly string[] = []): Promise<void> {
   const file = new MachineFile(settings.dataDir);
   const machine = file.read();
   if (machine === null)
@@ -41,6 +42,8 @@ export async function run(settings: AgentSettings): Promise<void> {
     engine,
     disks: openDisks(settings.dataDir, diskLimit),
     gpus: await openGpuAccess({ gpus, pretended: pretended !== null }, engine, log),
+    registries: new Registries(settings.registries),
+    ownImages: new Set(ownImages),
     clock: hostClock,
     log,
     machineId,

@@ -10,6 +10,8 @@ export interface AgentSettings {
   engineSocket: string | null;
   /** Where a user's own engine has its socket. */
   runtimeDir: string | null;
+  /** Registries of the operator's that may have addresses that are not public. */
+  registries: string[];
   stopSeconds: number;
   cutOffSeconds: number;
   logLevel: string;
@@ -18,9 +20,17 @@ export interface AgentSettings {
 /** A wrong setting or use; the message is for the operator. */
 export class UsageError extends Error {}
 
+/** As an image's name begins. */
+const REGISTRY = /^[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?$/;
+
 const environment = z.object({
   GPU_AGENT_DATA_DIR: z.string().optional(),
   GPU_AGENT_ENGINE: z.string().optional(),
+  GPU_AGENT_REGISTRIES: z
+    .string()
+    .transform((text) => text.split(/[\s,]+/).filter((registry) => registry !== ''))
+    .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, with commas between')))
+    .default([]),
   GPU_AGENT_STOP_SECONDS: whole(0, 300).default(10),
   GPU_AGENT_CUT_OFF_SECONDS: whole(1, 86_400).default(900),
   LOG_LEVEL: z
@@ -41,6 +51,7 @@ export function readSettings(env: NodeJS.ProcessEnv, options: { dataDir?: string
     dataDir: options.dataDir ?? read.GPU_AGENT_DATA_DIR ?? usualDataDir(read.XDG_DATA_HOME),
     engineSocket: options.engine ?? read.GPU_AGENT_ENGINE ?? null,
     runtimeDir: read.XDG_RUNTIME_DIR ?? null,
+    registries: read.GPU_AGENT_REGISTRIES,
     stopSeconds: read.GPU_AGENT_STOP_SECONDS,
     cutOffSeconds: read.GPU_AGENT_CUT_OFF_SECONDS,
     logLevel: read.LOG_LEVEL,

@@ -11,9 +11,8 @@ import { gatewayUrl, join } from './join.js';
 import { type JoinedMachine, MachineFile } from './machine-file.js';
 import { run } from './run.js';
 import { type AgentSettings, UsageError } from './settings.js';
+import { chooseImage, type OfferedImage } from './try-image.js';
 
-/** It serves a page and goes on; that of the default template has some gigabytes. */
-const SMALL_IMAGE = 'nginx';
 const ENROLS_WITHIN_MS = 60_000;
 /** The operator commands, where the agent is part of the gateway's package. */
 const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
@@ -24,14 +23,14 @@ const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at
 export async function tryOut(
   settings: AgentSettings,
   engine: Engine,
-  url: string,
-  pretended: SimulatedGpus,
+  { url, image, pretended }: { url: string; image: string | null; pretended: SimulatedGpus },
 ): Promise<void> {
   const gateway = gatewayUrl(url);
+  const offered = await chooseImage(engine, image);
   const dir = { ...settings, dataDir: joinPath(settings.dataDir, 'try') };
   const machine = (await stillJoined(dir, gateway, pretended)) ?? (await joinAnew(dir, engine, gateway, pretended));
-  process.stdout.write(howToDeploy(machine));
-  await run(dir);
+  process.stdout.write(howToDeploy(machine, offered));
+  await run(dir, offered.isHere ? [offered.name] : []);
 }
 
 async function stillJoined(
@@ -69,14 +68,15 @@ async function enroll(): Promise<z.infer<typeof enrolled>> {
   }
 }
 
-function howToDeploy({ machineId, gateway, gpu }: JoinedMachine): string {
+function howToDeploy({ machineId, gateway, gpu }: JoinedMachine, { name, isHere, because }: OfferedImage): string {
   return [
     '',
     `This computer is machine ${machineId} with pretended GPUs (${gpu}). From another terminal, with your API key in KEY:`,
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
-    `  npx gpu deploy ${machineId} --template ${SMALL_IMAGE} --disk-gb 5 --ssh`,
-    'pulls a small image, runs it and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.',
+    `  npx gpu deploy ${machineId} --template ${name} --disk-gb 5 --ssh`,
+    ...(because === null ? [] : [because]),
+    `${isHere ? 'runs an image of this host' : 'pulls a small image, runs it'} and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.`,
     '',
     '',
   ].join('\n');

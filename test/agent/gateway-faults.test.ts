@@ -7,6 +7,7 @@ import { openEngine } from '../../src/agent/engine/open-engine.js';
 import { Gateway } from '../../src/agent/gateway.js';
 import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
 import { simulatedGpus } from '../../src/agent/hardware.js';
+import { Registries } from '../../src/agent/registries.js';
 import { FullPipe } from '../support/full-pipe.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
 import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
@@ -112,6 +113,8 @@ describe('a gateway that misbehaves', () => {
         opened,
         log,
       ),
+      registries: new Registries(engine.registries),
+      ownImages: new Set(),
       clock,
       log,
       machineId: MACHINE,

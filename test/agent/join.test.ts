@@ -1,8 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openEngine } from '../../src/agent/engine/open-engine.js';
+import { chooseImage } from '../../src/agent/try-image.js';
 import { runAgent } from './support/agent-process.js';
 import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { CODE, ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
@@ -55,6 +59,29 @@ describe('gpu-agent join', () => {
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('has not joined') });
   });
 
+  it('offers, to who tries it, an image that is on the host where there is no network', async () => {
+    const opened = await openEngine(engine.socket, null);
+    const [offline, online] = [async () => false, async () => true];
+    await expect(chooseImage(opened, null, offline)).rejects.toThrow(
+      /^Docker Hub can't be reached from this host, and no image is on it: .*`podman load -i FILE`/,
+    );
+    expect(await chooseImage(opened, null, online)).toEqual({ name: 'nginx', isHere: false, because: null });
+    const tar = execFileSync('tar', ['-C', '/etc', '-cf', '-', 'hostname']);
+    await engine.docker.importImage(Readable.from([tar]), { repo: 'localhost/mine' });
+    const mine = { name: 'localhost/mine:latest', isHere: true };
+    expect(await chooseImage(opened, null, offline)).toMatchObject({
+      ...mine,
+      because: expect.stringMatching(/on it/),
+    });
+    expect(await chooseImage(opened, 'localhost/mine', offline)).toMatchObject({
+      name: 'localhost/mine',
+      isHere: true,
+    });
+    await expect(chooseImage(opened, 'other', online)).rejects.toThrow(
+      'other is not on this host; its images: localhost/mine:latest',
+    );
+  });
+
   it('sends no token over a line that others can read', async () => {
     const exit = await runAgent(['join', 'http://gpu.example.com', CODE, ...at('three')]).ended;
     expect(exit).toMatchObject({ code: 2, stderr: expect.stringContaining('https://') });
@@ -65,6 +92,14 @@ describe('gpu-agent join', () => {
     expect(nobody.code).toBe(2);
     expect(nobody.stderr.trim().split('\n')).toHaveLength(1);
     expect(nobody.stderr).toContain('does not answer');
+    // Without a word of where it is; a computer that has one in the usual place answers otherwise.
+    const usual = ['/run/docker.sock', '/run/podman/podman.sock'];
+    if (!usual.some((path) => existsSync(path))) {
+      const { code, stderr } = await runAgent(['try', '--data-dir', dir]).ended;
+      const start = /`(systemctl enable --now podman\.socket|mkdir -p \/run\/podman && podman system service [^`]+ &)`/;
+      expect([code, stderr.trim().split('\n').length]).toEqual([2, 1]);
+      expect(stderr).toMatch(start);
+    }
     const gone = createServer();
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
     const { port } = gone.address() as { port: number };

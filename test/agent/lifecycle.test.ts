@@ -112,13 +112,13 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   it.each([
-    ['an image that is not there', { image: '127.0.0.1:1/none' }, /./, 120_000],
-    ['a name that is no image', { image: '../containers' }, /is not the name of an image/, 5_000],
+    ['an image that is not there', { image: 'NONE' }, /^the registry has no such image$/, 120_000],
+    ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 5_000],
     ['a command that is not in the image', { command: ['/no/such'] }, /no such file or directory|not found/, 20_000],
     ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 20_000],
-  ])('fails for good with the engine’s words: %s', async (_, rest, words, withinMs) => {
+  ])('fails for good, and says why: %s', async (_, rest, words, withinMs) => {
     const wish = running(ID, rest);
-    if (wish.image === '127.0.0.1:1/none') wish.image = `${registry.at}/none`;
+    if (wish.image === 'NONE') wish.image = `${registry.at}/none`;
     gateway.wish([wish]);
     const failed = await gateway.phase(ID, 'FAILED', withinMs);
     expect(failed.message).toMatch(words);

@@ -1,10 +1,15 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../support/free-port.js';
 import { TestHost, wished } from './support/agent-process.js';
 import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
 
 const ID = 'i-00000001';
+const OTHER = 'i-00000002';
 const LAYER_BYTES = 24_000_000;
 
 describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
@@ -72,4 +77,78 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     );
     expect(host.disks).toEqual([]);
   });
+  it('connects to no address inside for a renter, and leaves the words of one that answers to the host’s log', async () => {
+    let connections = 0;
+    const inside = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    const talker = createHttpServer((request, response) => {
+      response.writeHead(request.url === '/v2/' ? 200 : 400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ errors: [{ code: 'UNKNOWN', message: 'hush-hush of the inside' }] }));
+    });
+    try {
+      const [insideAt, talkerAt] = [await listening(inside), await listening(talker)];
+      gateway.wish([wished(ID, 'running', { image: `${insideAt}/a` })]);
+      const { message } = await gateway.phase(ID, 'FAILED');
+      expect(message).toBe(`images are not pulled from ${insideAt}: its address is not public`);
+      expect(connections).toBe(0);
+      expect(host.log).toContain('GPU_AGENT_REGISTRIES');
+      await host.end();
+      host.start({ GPU_AGENT_REGISTRIES: talkerAt });
+      // As a template's image it is not even looked at where it leads.
+      const images = [{ image: `${talkerAt}/a` }, { image: `${talkerAt}/a`, fromTemplate: true }];
+      for (const [index, rest] of images.entries()) {
+        const id = `i-0000001${index}`;
+        gateway.wish([wished(id, 'running', rest)]);
+        const failing = await gateway.sees(id, ({ message: told }) => told !== null, 60_000);
+        expect(failing.message).toMatch(/^(the image could not be pulled|the registry )/);
+        gateway.wish([wished(id, 'absent')]);
+        await gateway.phase(id, 'ERASED');
+      }
+      // Podman insists on TLS here, and Docker does not on this computer.
+      expect(host.log).toMatch(name === 'docker' ? /hush-hush/ : /server gave HTTP response/);
+      expect(JSON.stringify(gateway.reports)).not.toContain('hush');
+    } finally {
+      await Promise.all([inside, talker].map((server) => new Promise((resolve) => server.close(resolve))));
+    }
+  });
+
+  it('runs what is on the host alone for the operator’s templates', async () => {
+    await registry.push('public');
+    await engine.pull(`${registry.at}/public:latest`);
+    const image = `${registry.at}/private`;
+    await engine.docker.getImage(`${registry.at}/public:latest`).tag({ repo: image, tag: 'latest' });
+    const { Id } = await engine.docker.getImage(`${registry.at}/public:latest`).inspect();
+    const short = Id.replace('sha256:', '').slice(0, 12);
+    for (const [index, named] of [image, short, `sha256:${short}`].entries()) {
+      const id = `i-0000002${index}`;
+      gateway.wish([wished(id, 'running', { image: named })]);
+      const failed = await gateway.sees(id, ({ message }) => message !== null, 60_000);
+      expect(failed.phase === 'FAILED' || failed.phase === 'WAITING').toBe(true);
+      gateway.wish([wished(id, 'absent')]);
+      await gateway.phase(id, 'ERASED');
+    }
+    gateway.wish([wished(ID, 'running', { image, fromTemplate: true })]);
+    await gateway.phase(ID, 'RUNNING', 60_000);
+    gateway.wish([wished(ID, 'absent'), wished(OTHER, 'running', { image: `${registry.at}/public` })]);
+    await gateway.phase(OTHER, 'RUNNING', 60_000);
+  });
+
+  it('gives up within 15 seconds on a registry that refuses the connection', async () => {
+    const at = `127.0.0.1:${await freePort()}`;
+    await host.end();
+    host.start({ GPU_AGENT_REGISTRIES: at });
+    const began = performance.now();
+    gateway.wish([wished(ID, 'running', { image: `${at}/none` })]);
+    const { message } = await gateway.phase(ID, 'FAILED', 30_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(message).toBe('the registry is not to be reached');
+  });
 });
+
+async function listening(server: Server | ReturnType<typeof createHttpServer>): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

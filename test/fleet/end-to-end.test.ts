@@ -130,7 +130,7 @@ describe('a deploy on a real host', () => {
   });
 
   it.each([
-    ['an image that is not there', 'nowhere', /not found|unknown|manifest/i],
+    ['an image that is not there', 'nowhere', /^the registry has no such image$/],
     ['an image without a command', 'commandless', /command|entrypoint/i],
   ])(
     'tells the engine’s words of a start that fails for good, and gives its seconds back: %s',

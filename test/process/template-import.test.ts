@@ -77,11 +77,19 @@ describe('admin template import', () => {
     expect(desired).toMatchObject({
       phase: 'running',
       image: 'registry.test/serve:1',
+      fromTemplate: true,
       command: ['serve', '--all it has'],
       ports: [8080, 22],
       env: { MODE: 'fast', EMPTY: '', GPU_INSTANCE_ID: id, GPU_COUNT: '1' },
     });
     expect(Object.keys(desired.env)).toHaveLength(4);
+    await gone(id);
+  });
+
+  it('is the operator’s word for its own image alone: of any other the machine hears that a renter chose it', async () => {
+    const { desired, id } = await deployed('registry.test/serve:2');
+    expect(desired).toMatchObject({ image: 'registry.test/serve:2' });
+    expect(desired).not.toHaveProperty('fromTemplate');
     await gone(id);
   });
 

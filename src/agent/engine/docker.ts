@@ -17,9 +17,11 @@ import {
   type ExecSpec,
   LABELS,
   type LogsSpec,
+  PullFault,
   type PullProgress,
   type RunningCommand,
 } from './engine.js';
+import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
 
 /** The longest that a call may take before the engine counts as away. */
@@ -99,6 +101,12 @@ export class DockerEngine implements Engine {
     };
   }
 
+  async imageNames(): Promise<string[]> {
+    const found = await answered(this.docker.listImages({ abortSignal: AbortSignal.timeout(CALL_MS) }));
+    const newestFirst = found.sort((one, other) => other.Created - one.Created);
+    return newestFirst.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => !name.includes('<none>'));
+  }
+
   async imageId(image: string): Promise<string | null> {
     const found = await unlessMissing(this.dial<{ Id: string }>('GET', `/images/${image}/json`, CALL_MS));
     return found?.Id ?? null;
@@ -113,18 +121,16 @@ export class DockerEngine implements Engine {
       const stream = await answered(this.docker.createImage({ fromImage: image, abortSignal }) as Promise<Readable>);
       await readLines(stream, (line) => {
         const read = line as PullLine;
-        if (read.error !== undefined) throw new EngineFault('refused', read.error, isFinalPullError(read.error));
+        if (read.error !== undefined) throw pullFault(read.error);
         clearTimeout(timer);
         timer = setTimeout(() => stalled.abort(), PULL_STALLS_MS);
         counter.add(read);
         onProgress(counter.progress);
       });
     } catch (error) {
-      if (stalled.signal.aborted) throw new EngineFault('refused', `the pull of ${image} stands still`);
-      if (error instanceof EngineFault && error.kind !== 'away' && isFinalPullError(error.message)) {
-        throw new EngineFault('refused', error.message, true);
-      }
-      throw error;
+      if (stalled.signal.aborted) throw new PullFault('the pull stands still', { words: (error as Error).message });
+      const isEngines = error instanceof EngineFault && !(error instanceof PullFault) && error.kind !== 'away';
+      throw isEngines ? pullFault(error.message) : error;
     } finally {
       clearTimeout(timer);
     }
@@ -359,13 +365,6 @@ function deviceOptions({ gpus }: ContainerSpec): Docker.HostConfig {
   }
   const [driver, ids] = gpus.kind === 'cdi' ? ['cdi', gpus.names] : ['nvidia', gpus.uuids];
   return { DeviceRequests: [{ Driver: driver, DeviceIDs: ids, Capabilities: [['gpu']] }] };
-}
-
-/** The registry's word that the image is not there or not to be had; anything else may pass. */
-function isFinalPullError(message: string): boolean {
-  return /manifest unknown|not found|does not exist|name unknown|no such image|denied|unauthorized|authentication required|invalid reference|no image found|no matching manifest|unsupported/i.test(
-    message,
-  );
 }
 
 /** Every fault of a call as an EngineFault; the statuses that are named count as done. */

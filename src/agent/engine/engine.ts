@@ -106,9 +106,14 @@ export interface Engine {
   /** The containers of one machine, running or not. */
   list(machineId: string): Promise<Container[]>;
   inspect(instanceId: string): Promise<ContainerDetail | null>;
+  /** Names of the images that are on the host, with their tags; the newest first. */
+  imageNames(): Promise<string[]>;
   /** Null when the image is not there. */
   imageId(image: string): Promise<string | null>;
-  /** Ends early, leaving nothing but finished layers, when the signal is aborted. */
+  /**
+   * Asks the registry, also where the image is on the host. Ends early, leaving nothing but finished layers, when the
+   * signal is aborted. Rejects with a PullFault.
+   */
   pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>;
   create(spec: ContainerSpec): Promise<void>;
   /** Harmless when it runs already. */
@@ -140,6 +145,27 @@ export class EngineFault extends Error {
   ) {
     super(message);
   }
+}
+
+/**
+ * A pull that failed. The message is a short reason for the renter; `words`, the engine's own, are for the host's log.
+ * `unreachable`: no connection to the registry came about.
+ */
+export class PullFault extends EngineFault {
+  readonly words: string;
+  readonly unreachable: boolean;
+
+  constructor(reason: string, { words, final = false, unreachable = false }: PullFaultDetails) {
+    super('refused', reason, final);
+    this.words = words;
+    this.unreachable = unreachable;
+  }
+}
+
+interface PullFaultDetails {
+  words: string;
+  final?: boolean;
+  unreachable?: boolean;
 }
 
 export function containerName(instanceId: string): string {

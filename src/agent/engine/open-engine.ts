@@ -6,6 +6,7 @@ import type { Engine, EngineInfo } from './engine.js';
 import { PodmanEngine } from './podman.js';
 
 const ANSWERS_WITHIN_MS = 10_000;
+const PODMAN = ['/usr/bin/podman', '/usr/local/bin/podman'];
 
 /** No engine, in one line that says how to get one. */
 export class NoEngine extends Error {}
@@ -24,10 +25,26 @@ export async function openEngine(socketPath: string | null, runtimeDir: string |
       faults.push(`${candidate} does not answer: ${(error as Error).message}`);
     }
   }
-  if (faults.length > 0) throw new NoEngine(faults.join('; '));
-  throw new NoEngine(
-    'no container engine is found: `apt-get install podman` and `systemctl enable --now podman.socket`, or install Docker; --engine SOCKET names one elsewhere',
-  );
+  const isPodmanThere = PODMAN.some((path) => existsSync(path));
+  if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; --engine SOCKET names one elsewhere`);
+  // A socket that nobody answers at: Podman's, when it was started by hand and has ended.
+  const advice = isPodmanThere && socketPath === null ? `; Podman's service starts with ${startOfPodman()}` : '';
+  throw new NoEngine(`${faults.join('; ')}${advice}`);
+}
+
+function noSocket(isPodmanThere: boolean): string {
+  return isPodmanThere
+    ? `Podman is installed, but its service does not run: start it with ${startOfPodman()}`
+    : `no container engine is found: on Debian \`apt-get install podman\`, then ${startOfPodman()}; or install Docker`;
+}
+
+/** Where systemd runs, its unit; elsewhere, as in a container, the service itself. */
+function startOfPodman(): string {
+  const own = process.getuid?.() === 0 ? '' : ' --user';
+  if (existsSync('/run/systemd/system')) return `\`systemctl${own} enable --now podman.socket\``;
+  const dir = own === '' ? '/run/podman' : '"$XDG_RUNTIME_DIR/podman"';
+  const socket = own === '' ? '/run/podman' : '$XDG_RUNTIME_DIR/podman';
+  return `\`mkdir -p ${dir} && podman system service --time=0 "unix://${socket}/podman.sock" &\``;
 }
 
 function usualSockets(runtimeDir: string | null): string[] {

@@ -30,6 +30,7 @@ interface HostRow {
 
 interface ContainerRow extends KnownContainer {
   image: string;
+  fromTemplate: boolean;
   command: string[] | null;
   env: Record<string, string>;
   ports: number[];
@@ -247,12 +248,13 @@ function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInst
   const told: DesiredInstance[] = [];
   for (const [container, phase] of desiredPhases(containers)) {
     if (told.length === MAX_INSTANCES) break;
-    const { instanceId, gpuIntervals, image, command, env, ports, diskGb } = container;
+    const { instanceId, gpuIntervals, image, fromTemplate, command, env, ports, diskGb } = container;
     told.push({
       id: instanceId,
       phase: phase satisfies DesiredPhase,
       start: gpuIntervals,
       image,
+      ...(fromTemplate && { fromTemplate }),
       command,
       env: { ...env, GPU_INSTANCE_ID: instanceId, GPU_COUNT: String(numGpus) },
       gpus: numGpus,
@@ -270,10 +272,11 @@ const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, machine.vcpus, machine.ram_gb as "ramGb",
     machine.num_gpus as "numGpus", coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
-        'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'command', command, 'env', env,
+        'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'fromTemplate', from_template, 'command', command, 'env', env,
         'ports', ports, 'diskGb', disk_gb) order by status, instance_id)
       from (
-        select container.*, status, gpu_intervals, disk_gb from container join instance on instance.id = instance_id
+        select container.*, status, gpu_intervals, disk_gb,
+          exists (select from template where template.image = container.image) as from_template from container join instance on instance.id = instance_id
         where container.machine_id = host.machine_id and erased_at is null
         order by status, instance_id limit ${READ_CONTAINERS}
       ) container

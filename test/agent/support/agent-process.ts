@@ -68,7 +68,9 @@ export class TestHost {
 
   start(env: Record<string, string> = {}, stderr?: number): void {
     const args = ['run', '--data-dir', this.dataDir, '--engine', this.engine.socket];
-    this.#agent = runAgent(args, { LOG_LEVEL: 'debug', GPU_AGENT_STOP_SECONDS: '2', ...env }, stderr);
+    const GPU_AGENT_REGISTRIES = this.engine.registries.join();
+    const settings = { LOG_LEVEL: 'debug', GPU_AGENT_STOP_SECONDS: '2', GPU_AGENT_REGISTRIES, ...env };
+    this.#agent = runAgent(args, settings, stderr);
   }
 
   get log(): string {

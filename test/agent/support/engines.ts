@@ -13,6 +13,8 @@ export type EngineName = 'podman' | 'docker';
 export interface TestEngine {
   name: EngineName;
   socket: string;
+  /** Those it speaks to without TLS: agents are told that they are the operator's. */
+  registries: readonly string[];
   docker: Docker;
   /** By SIGKILL it has no say in it; SIGTERM is what a restart of the service sends. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
@@ -49,6 +51,7 @@ export async function startEngine(name: EngineName, registries: string[]): Promi
   const engine: TestEngine = {
     name,
     socket,
+    registries,
     docker,
     async start() {
       const answers = () =>

@@ -102,7 +102,7 @@ export class RealFleet {
   /** A host that has joined and is not offered yet. */
   async enrolled(): Promise<RealHost> {
     const { machine_id, code } = await adminJson(['machine', 'enroll', '--region', 'us-tx'], this.env);
-    const host = new RealHost(machine_id, folder(), this.engine.socket);
+    const host = new RealHost(machine_id, folder(), this.engine);
     await host.join(this.address, code);
     this.hosts.push(host);
     return host;
@@ -150,7 +150,7 @@ export class RealHost {
   constructor(
     readonly machineId: string,
     readonly dataDir: string,
-    readonly socket: string,
+    readonly engine: TestEngine,
   ) {}
 
   /** As an operator joins; what nvidia-smi says is pretended, and so are the devices that containers get. */
@@ -165,7 +165,11 @@ export class RealHost {
   }
 
   start(): void {
-    this.#agent = runAgent(['run', ...this.#options], { LOG_LEVEL: 'debug', GPU_AGENT_STOP_SECONDS: '2' });
+    this.#agent = runAgent(['run', ...this.#options], {
+      LOG_LEVEL: 'debug',
+      GPU_AGENT_STOP_SECONDS: '2',
+      GPU_AGENT_REGISTRIES: this.engine.registries.join(),
+    });
   }
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -183,7 +187,7 @@ export class RealHost {
   }
 
   get #options(): string[] {
-    return ['--data-dir', this.dataDir, '--engine', this.socket];
+    return ['--data-dir', this.dataDir, '--engine', this.engine.socket];
   }
 }
 

@@ -1,0 +1,42 @@
+import { PullFault } from './engine.js';
+
+/**
+ * What an engine's words on a pull mean, the first that fits. The words themselves may hold what a registry, or whatever
+ * it leads the engine to, has answered: renters are given a reason of ours instead.
+ */
+const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [
+  [
+    /connection refused|no route to host|network is unreachable|no such host/i,
+    'the registry is not to be reached',
+    { unreachable: true },
+  ],
+  [/i\/o timeout|timeout exceeded|handshake timeout|connection reset|unexpected EOF/i, 'the registry does not answer'],
+  [/toomanyrequests|too many requests/i, 'the registry limits how often images are pulled'],
+  [
+    /denied|unauthorized|authentication required|forbidden/i,
+    'the registry has no such image, or does not give it to everybody',
+    { final: true },
+  ],
+  [
+    /no matching manifest|no image found|unsupported|cannot be used on this platform/i,
+    'the image is not made for this kind of machine',
+    { final: true },
+  ],
+  [/invalid reference|invalid repository name/i, 'this is not the name of an image', { final: true }],
+  [
+    /x509|certificate|server gave HTTP response/i,
+    'the registry does not prove who it is, by TLS and a certificate that is accepted',
+    { final: true },
+  ],
+  [
+    /manifest unknown|name unknown|not found|does not exist|no such image/i,
+    'the registry has no such image',
+    { final: true },
+  ],
+  [/no space left/i, 'the host has no room for the image'],
+];
+
+export function pullFault(words: string): PullFault {
+  const [, reason, rest] = MEANINGS.find(([pattern]) => pattern.test(words)) ?? [null, 'the image could not be pulled'];
+  return new PullFault(reason, { words, ...rest });
+}

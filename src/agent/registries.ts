@@ -1,0 +1,87 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { PullFault } from './engine/engine.js';
+import { DEFAULT_REGISTRY, type ImageName } from './engine/image-name.js';
+
+/** Addresses that no stranger's registry has: this host, its networks, and those that lead into them. */
+const INSIDE: readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
+  ['224.0.0.0', 3, 'ipv4'],
+  ['::', 127, 'ipv6'],
+  // Behind these two a gateway may reach any IPv4 address.
+  ['64:ff9b::', 32, 'ipv6'],
+  ['2002::', 16, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
+  ['fec0::', 10, 'ipv6'],
+  ['ff00::', 8, 'ipv6'],
+];
+
+const inside = new BlockList();
+for (const [network, prefix, family] of INSIDE) inside.addSubnet(network, prefix, family);
+
+export type Resolve = (host: string) => Promise<string[]>;
+
+/**
+ * Where images may come from. The engine pulls with the host's own reach: a renter who names a registry inside of it
+ * would have it ask what only the host may ask.
+ */
+export class Registries {
+  readonly #listed: ReadonlySet<string>;
+  readonly #resolve: Resolve;
+
+  /** `listed`: those of the operator's, as image names have them (`registry.internal:5000`), wherever they are. */
+  constructor(listed: readonly string[], resolve: Resolve = addressesOf) {
+    this.#listed = new Set([DEFAULT_REGISTRY, ...listed].map((registry) => registry.toLowerCase()));
+    this.#resolve = resolve;
+  }
+
+  /** Refuses, with a PullFault, a registry of which any address is not public, and one that has none. */
+  async check({ registry }: ImageName): Promise<void> {
+    if (this.#listed.has(registry)) return;
+    const host = registry.replace(/:\d+$/, '');
+    const addresses = isIP(host) === 0 ? await this.#addresses(registry, host) : [host];
+    const refused = addresses.find((address) => isInside(address));
+    if (refused === undefined) return;
+    throw new PullFault(`images are not pulled from ${registry}: its address is not public`, {
+      words: `${registry} is at ${refused}; GPU_AGENT_REGISTRIES may list it`,
+      final: true,
+    });
+  }
+
+  async #addresses(registry: string, host: string): Promise<string[]> {
+    try {
+      return await this.#resolve(host);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new PullFault(`the registry ${registry} is not found`, {
+        words: message,
+        unreachable: code !== 'EAI_AGAIN',
+      });
+    }
+  }
+}
+
+/** Not public: of this host itself, its networks, or none that a registry can have. */
+export function isInside(address: string): boolean {
+  const bare = address.replace(/%.*$/, '');
+  const family = isIP(bare);
+  if (family === 0) return true;
+  const own = Object.values(networkInterfaces()).some((each) => each?.some((known) => known.address === bare));
+  return own || inside.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** By the system's resolver, as the engine asks it: the hosts file counts too. */
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true });
+  return found.map(({ address }) => address);
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Engine } from './engine/engine.js';
+import { withTag } from './engine/image-name.js';
+import { UsageError } from './settings.js';
+
+/** It serves a page and goes on; that of the default template has some gigabytes. */
+const SMALL_IMAGE = 'nginx';
+const HUB = { host: 'registry-1.docker.io', port: 443 };
+const HUB_WITHIN_MS = 5_000;
+
+/** What somebody who tries the service is told to deploy. */
+export interface OfferedImage {
+  name: string;
+  /** It is run as it is on this host; else it is pulled. */
+  isHere: boolean;
+  /** Why it is this one; null for the usual one. */
+  because: string | null;
+}
+
+/** `wanted` has to be on the host. Without it, a small public image, or where there is no network one that is here. */
+export async function chooseImage(
+  engine: Engine,
+  wanted: string | null,
+  isHubThere: () => Promise<boolean> = reachesHub,
+): Promise<OfferedImage> {
+  const isHere = async (name: string) => (await engine.imageId(withTag(name))) !== null;
+  if (wanted !== null) {
+    if (await isHere(wanted)) return { name: wanted, isHere: true, because: null };
+    throw new UsageError(
+      `${wanted} is not on this host; its images: ${(await engine.imageNames()).join(', ') || 'none'}`,
+    );
+  }
+  if (await isHere(SMALL_IMAGE)) return { name: SMALL_IMAGE, isHere: true, because: null };
+  if (await isHubThere()) return { name: SMALL_IMAGE, isHere: false, because: null };
+  const [newest] = await engine.imageNames();
+  const missing = `Docker Hub can't be reached from this host`;
+  if (newest !== undefined) return { name: newest, isHere: true, because: `${missing}; this image is on it already.` };
+  throw new UsageError(
+    `${missing}, and no image is on it: connect it, or bring one by \`${engine.info.name} load -i FILE\`, then try again`,
+  );
+}
+
+async function reachesHub(): Promise<boolean> {
+  const socket = connect({ ...HUB, signal: AbortSignal.timeout(HUB_WITHIN_MS) });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
