@@ -98,7 +98,7 @@ module.exports = {
     only(
       'commands-stand-on-the-domain',
       '^src/admin/',
-      '^src/(admin|domain)/|^src/(compose|config|system-clock)|^src/database/embedded/(embedded-postgres|backup|restore)',
+      '^src/(admin|domain)/|^src/(compose|config|system-clock|visible)|^src/database/embedded/(embedded-postgres|backup|restore)',
       'operator commands call the domain',
     ),
     only('client-knows-itself', '^src/client/', '^src/client/', 'the client knows the service by its OpenAPI document'),
@@ -112,13 +112,13 @@ module.exports = {
     only(
       'command-line-stands-on-the-client',
       '^src/cli/',
-      '^src/(cli|client)/|^src/package-root',
+      '^src/(cli|client)/|^src/(package-root|visible)',
       "the renter's command line goes through the client alone",
     ),
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
-      '^src/agent/|^src/(package-root|log-output)',
+      '^src/agent/|^src/(package-root|log-output|visible)',
       'the host agent reaches the gateway by HTTP alone',
     ),
     {

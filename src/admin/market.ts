@@ -10,6 +10,7 @@ import {
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
 import { percentOf } from '../domain/rules/market-snapshot.js';
 import { usdNumber } from '../domain/rules/money.js';
+import { visible } from '../visible.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';
 import type { Run } from './run.js';
@@ -83,7 +84,7 @@ function showStatus(status: RecheckStatus, { json }: Output): void {
     ...(lastError === null ? [] : [['Because', lastError] as [string, string]]),
     ['Next', source === null ? '-' : time(status.nextAt)],
   ];
-  process.stdout.write(lines.map(([name, text]) => `${name.padEnd(16)}${text}\n`).join(''));
+  process.stdout.write(lines.map(([name, text]) => `${name.padEnd(16)}${visible(text)}\n`).join(''));
 }
 
 function show(plan: MarketPlan, { json }: Options): void {
@@ -93,10 +94,12 @@ function show(plan: MarketPlan, { json }: Options): void {
     return;
   }
   print(changed, COLUMNS);
+  const named = [...plan.unknownSlugs.values()].reduce((sum, rows) => sum + rows, 0);
   const unknown = [...plan.unknownSlugs].map(([slug, rows]) => `${slug} (${rows})`).join(', ');
   const lines = [
     `${plan.listings} listings of ${plan.models.length} models; ${changed.length} models change`,
     ...(unknown === '' ? [] : [`unknown models, left out: ${unknown}`]),
+    ...more(plan.unknownCount, named, ' rows of other unknown models'),
     ...(plan.repeatedCount === 0 ? [] : [`${plan.repeatedCount} rows repeat a listing, which counts once:`]),
     ...plan.repeated.map(({ line, listingId }) => `  line ${line}: ${listingId}`),
     ...more(plan.repeatedCount, plan.repeated.length),
@@ -104,11 +107,11 @@ function show(plan: MarketPlan, { json }: Options): void {
     ...plan.rejected.map(({ line, reason }) => `  line ${line}: ${reason}`),
     ...more(plan.rejectedCount, plan.rejected.length),
   ];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  process.stdout.write(lines.map((line) => `${visible(line)}\n`).join(''));
 }
 
-function more(count: number, shown: number): string[] {
-  return count > shown ? [`  and ${count - shown} more`] : [];
+function more(count: number, shown: number, of = ''): string[] {
+  return count > shown ? [`  and ${count - shown} more${of}`] : [];
 }
 
 function isGainOrLoss({ oldMedianMicro, medianMicro }: ModelPlan): boolean {
@@ -129,6 +132,7 @@ function asJson(plan: MarketPlan, changed: readonly ModelPlan[]): object {
       change_percent: Number(percentOf(model)),
     })),
     unknown_slugs: Object.fromEntries(plan.unknownSlugs),
+    unknown_count: plan.unknownCount,
     rejected_count: plan.rejectedCount,
     rejected: plan.rejected,
     repeated_count: plan.repeatedCount,

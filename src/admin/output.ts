@@ -1,6 +1,7 @@
 import type { ImportReport } from '../domain/import.js';
 import { formatUsd } from '../domain/rules/money.js';
 import { formatInstant, type Instant, instantOf } from '../domain/rules/time.js';
+import { visible, visibleJson } from '../visible.js';
 
 /** How a command's answer is written: a table for people, or JSON for scripts. */
 export interface Output {
@@ -11,7 +12,10 @@ export interface Output {
 export type Column<T> = readonly [heading: string, cell: (row: T) => string];
 
 export function print<T>(rows: readonly T[], columns: readonly Column<T>[]): void {
-  const cells = [columns.map(([heading]) => heading), ...rows.map((row) => columns.map(([, cell]) => cell(row)))];
+  const cells = [
+    columns.map(([heading]) => heading),
+    ...rows.map((row) => columns.map(([, cell]) => visible(cell(row)))),
+  ];
   const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)));
   for (const line of cells) {
     const text = line.map((cell, index) => cell.padEnd(widths[index]!)).join('  ');
@@ -20,8 +24,16 @@ export function print<T>(rows: readonly T[], columns: readonly Column<T>[]): voi
 }
 
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  process.stdout.write(`${visibleJson(JSON.stringify(value))}\n`);
 }
+
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+/** Of CSV: a text that a spreadsheet would take for a formula is led by an apostrophe; a number is none. */
+export const CSV_CAST = {
+  string: (text: string) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text),
+};
 
 export function usd(micro: bigint): string {
   return formatUsd(micro);

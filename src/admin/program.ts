@@ -5,6 +5,7 @@ import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postg
 import { RestoreRefused } from '../database/embedded/restore.js';
 import { FileRefused } from '../domain/import.js';
 import { DomainError } from '../domain/rules/errors.js';
+import { visible } from '../visible.js';
 import { addAccountCommands } from './accounts.js';
 import { addKeyCommands } from './api-keys.js';
 import { addAuditCommand } from './audit.js';
@@ -61,7 +62,13 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
   const badInput = error instanceof DomainError || error instanceof ConfigError || error instanceof RestoreRefused;
   const expected = badInput || error instanceof DatabaseUnusable || error instanceof EmbeddedPostgresUnavailable;
-  if (error instanceof FileRefused) process.stderr.write(`${error.message}\n`);
+  if (error instanceof FileRefused)
+    process.stderr.write(
+      error.message
+        .split('\n')
+        .map((line) => `${visible(line)}\n`)
+        .join(''),
+    );
   else if (expected) complain((error as Error).message);
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
   return badInput ? BAD_INPUT : 1;
@@ -69,5 +76,5 @@ function exitCodeOf(error: unknown): number {
 
 /** Always one line. */
 export function complain(text: string): void {
-  process.stderr.write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`);
+  process.stderr.write(`${visible(text.trim().replace(/\s*\n\s*/g, ' '))}\n`);
 }

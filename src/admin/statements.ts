@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { type Statement, statement } from '../domain/billing/statement.js';
 import { usdNumber } from '../domain/rules/money.js';
 import { type Instant, instantOf } from '../domain/rules/time.js';
-import { type Column, print, printJson, time, usd } from './output.js';
+import { type Column, CSV_CAST, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 
 interface Options {
@@ -50,7 +50,8 @@ export function addStatementCommand(program: Command, run: Run): void {
 
 function write(made: Statement, format: Options['format']): void {
   if (format === 'json') printJson(asJson(made));
-  else if (format === 'csv') process.stdout.write(stringify(rowsOf(made), { header: true, columns: CSV_COLUMNS }));
+  else if (format === 'csv')
+    process.stdout.write(stringify(rowsOf(made), { header: true, columns: CSV_COLUMNS, cast: CSV_CAST }));
   else print(rowsOf(made), COLUMNS);
 }
 

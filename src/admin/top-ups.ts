@@ -16,7 +16,7 @@ import {
   showTopUp,
 } from '../domain/top-ups/operator.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
-import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
+import { type Column, CSV_CAST, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 
 const STATES: TopUpState[] = [
@@ -200,7 +200,7 @@ async function exportLines(deps: Deps, { from, to, json }: Output & { from: Inst
   }));
   if (json)
     printJson(lines.map(({ topUp, ledgerEntry, ...rest }) => ({ ...rest, top_up: topUp, ledger_entry: ledgerEntry })));
-  else process.stdout.write(stringify(lines, { header: true, columns: LINE_COLUMNS }));
+  else process.stdout.write(stringify(lines, { header: true, columns: LINE_COLUMNS, cast: CSV_CAST }));
 }
 
 function amount(text: string): Micro {

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { visible, visibleJson } from '../visible.js';
 import { probeDisks } from './disks.js';
 import { NoEngine, openEngine } from './engine/open-engine.js';
 import { GatewayFault } from './gateway.js';
@@ -59,7 +60,7 @@ function createProgram(): Command {
     const { settings, engine } = await open(options);
     const disks = await probeDisks(settings.dataDir, engine.info);
     const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
-    process.stdout.write(`${JSON.stringify(hardware, null, 2)}\n`);
+    process.stdout.write(`${visibleJson(JSON.stringify(hardware, null, 2))}\n`);
   });
   command(program, 'try', 'make this computer a pretended machine of the gateway that runs on it')
     .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:4000')
@@ -116,7 +117,7 @@ function exitCodeOf(error: unknown): number {
 
 /** One line, whatever was typed or answered. */
 function complain(text: string): void {
-  process.stderr.write(`gpu-agent: ${text.trim().replace(/\s*\n\s*/g, ' ')}\n`);
+  process.stderr.write(`gpu-agent: ${visible(text.trim().replace(/\s*\n\s*/g, ' '))}\n`);
 }
 
 /** Runs the command of the arguments; the exit code. */

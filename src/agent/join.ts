@@ -1,3 +1,4 @@
+import { visible } from '../visible.js';
 import { probeDisks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway } from './gateway.js';
@@ -65,10 +66,10 @@ export function describe({
     none: 'NOT limited: an instance can fill the disk of the host',
   };
   const cards = gpus.map(
-    ({ index, name, vramMb }) => `  GPU ${index}   ${name}, ${vramMb} MB${pretended ? ' (pretended)' : ''}`,
+    ({ index, name, vramMb }) => `  GPU ${index}   ${visible(name)}, ${vramMb} MB${pretended ? ' (pretended)' : ''}`,
   );
   return [
-    `  CPU     ${cpu}, ${vcpus} processors, ${ramGb} GB of memory`,
+    `  CPU     ${visible(cpu)}, ${vcpus} processors, ${ramGb} GB of memory`,
     `  disk    ${diskGb} GB for instances; ${kept[diskLimit]}`,
     `  engine  ${engine.name} ${engine.version}`,
     `  driver  ${driver ?? 'none'}${cudaMax === null ? '' : `, CUDA up to ${cudaMax}`}${nvlink ? ', NVLink' : ''}`,

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { type Logger, pino } from 'pino';
 import { LogOutput } from '../log-output.js';
+import { visibleJson } from '../visible.js';
 import { Agent } from './agent.js';
 import { hostClock, pauseMs } from './clock.js';
 import { lockDataDir } from './data-dir-lock.js';
@@ -78,7 +79,8 @@ async function waitForEngine({ engineSocket, runtimeDir }: AgentSettings, log: L
 /** To stderr; no line holds a token or the value of a variable of a renter's. */
 function openLog({ logLevel }: AgentSettings): { log: Logger; output: LogOutput } {
   const output = new LogOutput(process.stderr);
-  const log = pino({ level: logLevel }, output);
+  // What engines and registries say stands in it.
+  const log = pino({ level: logLevel, hooks: { streamWrite: visibleJson } }, output);
   output.onDropped = (lines) => log.warn({ lines }, 'lines of the log were dropped, since nobody read them');
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
   return { log, output };

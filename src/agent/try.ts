@@ -4,6 +4,7 @@ import { join as joinPath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { visible } from '../visible.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway, GatewayFault } from './gateway.js';
 import type { SimulatedGpus } from './hardware.js';
@@ -71,7 +72,7 @@ async function enroll(): Promise<z.infer<typeof enrolled>> {
 function howToDeploy({ machineId, gateway, gpu }: JoinedMachine, { name, isHere, because }: OfferedImage): string {
   return [
     '',
-    `This computer is machine ${machineId} with pretended GPUs (${gpu}). From another terminal, with your API key in KEY:`,
+    `This computer is machine ${machineId} with pretended GPUs (${visible(gpu)}). From another terminal, with your API key in KEY:`,
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
     `  npx gpu deploy ${machineId} --template ${name} --disk-gb 5 --ssh`,

@@ -5,13 +5,14 @@ import { Command, CommanderError } from 'commander';
 import { GpuConnectionError, GpuRefusal } from '../client/index.js';
 import { DEFAULT_BASE_URL } from '../client/send.js';
 import { PACKAGE_ROOT } from '../package-root.js';
+import { visible } from '../visible.js';
 import { addAccountCommands } from './account.js';
 import { addCompletionCommand } from './completion.js';
 import { EXIT, Failure } from './failure.js';
 import { addMarketCommands } from './market.js';
 import { addRentalCommands } from './rentals.js';
 import { addSshCommands } from './ssh.js';
-import { harmless, paint } from './terminal.js';
+import { paint } from './terminal.js';
 import { addTopUpCommands } from './top-ups.js';
 import { addWebCommands } from './web.js';
 
@@ -86,7 +87,7 @@ function exitCodeOf(error: unknown): number {
 
 /** Always one line. */
 function complain(text: string): void {
-  const line = harmless(text.trim().replace(/\s*\n\s*/g, ' '));
+  const line = visible(text.trim().replace(/\s*\n\s*/g, ' '));
   process.stderr.write(`${paint(process.stderr, 'red', 'gpu:')} ${line}\n`);
 }
 

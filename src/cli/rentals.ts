@@ -67,6 +67,7 @@ interface DeployOptions extends WriteOptions {
   type?: Type;
   wait?: boolean;
   ssh?: boolean;
+  identity?: string;
 }
 
 export function addRentalCommands(program: Command): void {
@@ -92,9 +93,11 @@ export function addRentalCommands(program: Command): void {
         .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
         .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES))
         .option('--wait', 'end when its container runs, or can not')
-        .option('--ssh', 'wait, and open a shell in it'),
+        .option('--ssh', 'wait, and open a shell in it')
+        .option('-i, --identity <file>', 'with --ssh: private key to log in with, instead of those that ssh tries'),
     ),
   ).action(async (machine: string, options: DeployOptions, command: Command) => {
+    if (options.identity !== undefined && !options.ssh) throw new Failure(EXIT.usage, '--identity goes with --ssh');
     const session = openSession(command, { needsKey: true });
     let id = '';
     await show(
@@ -110,7 +113,7 @@ export function addRentalCommands(program: Command): void {
       ONE,
     );
     if (options.wait || options.ssh) await session.ask((client) => waitUntilRunning(client, id), true);
-    if (options.ssh) await sshInto(session.settings, id);
+    if (options.ssh) await sshInto(session.settings, id, [], options);
   });
   for (const [action, description] of [
     ['start', 'start a stopped instance on its machine'],

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GpuClient, GpuError, type Runtime } from '../client/index.js';
+import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
-import { harmless, type Progress, showProgress } from './terminal.js';
+import { type Progress, showProgress } from './terminal.js';
 
 /** An image that is there starts in well under a second; a pull takes minutes. */
 const ASK_FIRST_AFTER_MS = 100;
@@ -17,7 +18,7 @@ export function describeRuntime({ phase, pulledBytes, totalBytes, message, resta
   const parts = [phase.toLowerCase()];
   if (phase === 'PULLING' && pulledBytes !== null) parts.push(bytes(pulledBytes, totalBytes));
   if (restarts > 0) parts.push(`restarted ${restarts} times`);
-  if (message !== null) parts.push(harmless(message));
+  if (message !== null) parts.push(visible(message));
   return parts.join(', ');
 }
 

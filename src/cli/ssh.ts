@@ -3,12 +3,13 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
+import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
 import { type Column, table, text } from './table.js';
-import { done, harmless, printLines, printText, remark } from './terminal.js';
+import { done, printLines, printText, remark } from './terminal.js';
 
 interface SshKey {
   id: string;
@@ -29,7 +30,10 @@ const KEY_FIELDS = 'id type fingerprint comment createdAt';
 const LIST = `query { sshKeys { ${KEY_FIELDS} } }`;
 const ADD = `mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { ${KEY_FIELDS} } }`;
 const REMOVE = `mutation ($id: ID!) { removeSshKey(id: $id) { ${KEY_FIELDS} } }`;
-const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host port hostKey } } sshKeys { id } }`;
+const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host port hostKey } } sshKeys { ${KEY_FIELDS} } }`;
+/** ssh's own end, and its last words when no key was taken. */
+const SSH_FAILED = 255;
+const REFUSED = /Permission denied \(|Too many authentication failures/;
 /** As ssh looks for them. */
 const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
 /** What an address of a remote file begins with. */
@@ -42,7 +46,7 @@ const COLUMNS: readonly Column<SshKey>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
   text('TYPE', ({ type }) => type),
   text('FINGERPRINT', ({ fingerprint }) => fingerprint),
-  text('COMMENT', ({ comment }) => harmless(comment), { spare: 1 }),
+  text('COMMENT', ({ comment }) => visible(comment), { spare: 1 }),
   text('ADDED', ({ createdAt }) => createdAt, { spare: 2 }),
 ];
 
@@ -73,7 +77,7 @@ export function addSshCommands(program: Command): void {
       const { settings } = openSession(command, { needsKey: true });
       const publicKey = readPublicKey(file);
       const { addSshKey: key } = await askGraphql<{ addSshKey: SshKey }>(settings, ADD, { publicKey });
-      printLines([done(`${key.id} ${key.fingerprint} ${harmless(key.comment)} opens your instances`)]);
+      printLines([done(`${key.id} ${key.fingerprint} ${visible(key.comment)} opens your instances`)]);
     });
   keys
     .command('list')
@@ -103,11 +107,11 @@ export async function sshInto(
   command: readonly string[] = [],
   { identity, forward = [] }: SshOptions & { forward?: string[] } = {},
 ): Promise<void> {
-  const address = await addressOf(settings, id);
+  const { address, keys } = await addressOf(settings, id);
   const forwards = forward.flatMap((to) => ['-L', to]);
   const to = `${address.user}@${address.host}`;
   const args = [...optionsOf(settings, address, identity), ...forwards, '-p', String(address.port), to];
-  await runProgram('ssh', [...args, ...command]);
+  await runProgram('ssh', [...args, ...command], () => sayRefused(id, keys));
 }
 
 async function copy(from: string, to: string, options: SshOptions & { recursive?: boolean }, command: Command) {
@@ -116,7 +120,7 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   if (ids.length !== 1) {
     throw new Failure(EXIT.usage, 'one of the two must be in an instance: gpu cp data.csv i-31f72534:/workspace/');
   }
-  const address = await addressOf(settings, ids[0]!);
+  const { address, keys } = await addressOf(settings, ids[0]!);
   // A name here may look like a host's, or like an option.
   const place = (path: string) => {
     const remote = REMOTE.exec(path);
@@ -125,13 +129,13 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   };
   const recursive = options.recursive ? ['-r'] : [];
   const args = [...optionsOf(settings, address, options.identity), ...recursive, '-P', String(address.port)];
-  await runProgram('scp', [...args, '--', place(from), place(to)]);
+  await runProgram('scp', [...args, '--', place(from), place(to)], () => sayRefused(ids[0]!, keys));
 }
 
-async function addressOf(settings: Settings, id: string): Promise<Address> {
-  type Answer = { instance: { status: string; ssh: Address | null } | null; sshKeys: { id: string }[] };
+async function addressOf(settings: Settings, id: string): Promise<{ address: Address; keys: SshKey[] }> {
+  type Answer = { instance: { status: string; ssh: Address | null } | null; sshKeys: SshKey[] };
   const { instance, sshKeys } = await askGraphql<Answer>(settings, ADDRESS, { id });
-  if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${harmless(id)}`);
+  if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
   const { ssh, status } = instance;
   if (ssh === null) throw new Failure(EXIT.refused, 'this service offers no SSH');
   if (status !== 'RUNNING') throw new Failure(EXIT.refused, `${id} is ${status.toLowerCase()}`);
@@ -139,7 +143,7 @@ async function addressOf(settings: Settings, id: string): Promise<Address> {
   if (!HOST.test(ssh.host) || !HOST_KEY.test(ssh.hostKey) || !/^i-[0-9a-f]{8}$/.test(ssh.user)) {
     throw new Failure(EXIT.noConnection, 'the service tells no address that makes sense');
   }
-  return ssh;
+  return { address: ssh, keys: sshKeys };
 }
 
 /** The host's key was told by the service, over TLS: nobody has to be asked whether it is the right one. */
@@ -179,18 +183,38 @@ function readPublicKey(file: string | undefined): string {
   }
 }
 
-/** The command ends as the program does. */
-async function runProgram(name: string, args: readonly string[]): Promise<void> {
+/** ssh has said that no key was taken. Whose fault that is shows beside what the account has. */
+function sayRefused(id: string, keys: readonly SshKey[]): void {
+  const known = keys.map(({ fingerprint, comment }) => `  ${fingerprint} ${visible(comment)}`.trimEnd());
+  const lines = [
+    `gpu: ${id} takes the keys of your account, and ssh offered none of them:`,
+    ...known,
+    `\`gpu ssh -i FILE ${id}\` offers another, and \`gpu ssh-key add FILE.pub\` adds one. The rental goes on, and is charged.`,
+  ];
+  process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** The command ends as the program does. `onRefused` is called when it ended because it could not log in. */
+async function runProgram(name: string, args: readonly string[], onRefused: () => void): Promise<void> {
   // Ctrl-C is for the program.
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {
     process.exitCode = await new Promise<number>((resolve, reject) => {
-      const child = spawn(name, args, { stdio: 'inherit' });
+      // Questions are asked at the terminal itself: standard error holds words alone.
+      const child = spawn(name, args, { stdio: ['inherit', 'inherit', 'pipe'] });
+      let isRefused = false;
+      child.stderr.on('data', (chunk: Buffer) => {
+        isRefused ||= REFUSED.test(chunk.toString('latin1'));
+        process.stderr.write(chunk);
+      });
       child.once('error', ({ code, message }: NodeJS.ErrnoException) =>
         reject(new Failure(EXIT.usage, code === 'ENOENT' ? `${name} is not installed (OpenSSH's client)` : message)),
       );
-      child.once('exit', (code) => resolve(code ?? EXIT.interrupted));
+      child.once('close', (code) => {
+        if (isRefused && code === SSH_FAILED) onRefused();
+        resolve(code ?? EXIT.interrupted);
+      });
     });
   } finally {
     process.off('SIGINT', ignore);

@@ -1,4 +1,5 @@
-import { harmless, paint, type Style, sizeOf } from './terminal.js';
+import { visible } from '../visible.js';
+import { paint, type Style, sizeOf } from './terminal.js';
 
 export interface Column<Row> {
   heading: string;
@@ -18,7 +19,7 @@ const MIN_USD_DECIMALS = 2;
 const MAX_USD_DECIMALS = 6;
 
 export function text<Row>(heading: string, pick: (row: Row) => string, details: Details<Row> = {}): Column<Row> {
-  return { heading, cells: (rows) => rows.map((row) => harmless(pick(row))), ...details };
+  return { heading, cells: (rows) => rows.map((row) => visible(pick(row))), ...details };
 }
 
 export function number<Row>(heading: string, pick: (row: Row) => number, details: Details<Row> = {}): Column<Row> {
@@ -82,7 +83,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 export function card(fields: readonly (readonly [label: string, value: string, style?: Style])[]): string[] {
   const width = Math.max(...fields.map(([label]) => label.length));
   return fields.map(([label, value, style]) => {
-    const shown = style === undefined ? harmless(value) : paint(process.stdout, style, harmless(value));
+    const shown = style === undefined ? visible(value) : paint(process.stdout, style, visible(value));
     return `${paint(process.stdout, 'dim', label.padEnd(width))}${GAP}${shown}`;
   });
 }

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import spinner from 'yocto-spinner';
+import { visibleJson } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 
 export type Style = Parameters<typeof styleText>[0];
@@ -17,12 +18,6 @@ export function paint(stream: NodeJS.WriteStream, style: Style, text: string): s
   return coloured ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** Replaces control characters: text from the service must not move the cursor or set colours. */
-export function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
-}
-
 /** A pseudo-terminal without a size reports 0. */
 export function sizeOf({ columns, rows }: NodeJS.WriteStream): { columns: number; rows: number } {
   return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
@@ -33,9 +28,9 @@ export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Prints the text unchanged; adds a line end on a terminal. */
+/** Prints JSON unchanged; on a terminal with a line end, and with escapes for what the terminal would obey. */
 export function printText(text: string): void {
-  process.stdout.write(process.stdout.isTTY ? `${text}\n` : text);
+  process.stdout.write(process.stdout.isTTY ? `${visibleJson(text)}\n` : text);
 }
 
 export function printLines(lines: readonly string[]): void {

@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { renderUnicodeCompact } from 'uqr';
 import { GpuConnectionError, GpuRefusal } from '../client/index.js';
+import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
 import { type Column, card, formatUsd, table, text } from './table.js';
-import { done, harmless, printLines, printText, remark, type Style, showProgress } from './terminal.js';
+import { done, printLines, printText, remark, type Style, showProgress } from './terminal.js';
 
 interface TopUp {
   id: string;
@@ -133,10 +134,10 @@ async function saysWhetherTaken(settings: Settings): Promise<void> {
 function invoiceLines(made: TopUp): string[] {
   return card([
     ['Top-up', made.id, 'cyan'],
-    ['Send exactly', harmless(`${made.amount} ${made.coin}`), 'bold'],
-    ['To', harmless(made.address)],
+    ['Send exactly', visible(`${made.amount} ${made.coin}`), 'bold'],
+    ['To', visible(made.address)],
     ['On', `${made.network}, and on no other network`],
-    ['For', `${formatUsd(made.usd)} USD at ${harmless(made.rate)} USD per ${made.coin}`],
+    ['For', `${formatUsd(made.usd)} USD at ${visible(made.rate)} USD per ${made.coin}`],
     ['Rate until', made.expiresAt],
     ['Final after', `${made.confirmationsNeeded} confirmations`],
   ]);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { type Command, InvalidArgumentError } from 'commander';
+import { visibleButColours } from '../visible.js';
 import { askGraphql, followGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import { printLines, remark } from './terminal.js';
@@ -81,14 +82,8 @@ async function logs(
 function print(lines: readonly Line[], timestamps: boolean): void {
   for (const { time, stream, text } of lines) {
     const to = stream === 'STDERR' ? process.stderr : process.stdout;
-    to.write(`${timestamps ? `${time} ` : ''}${to.isTTY ? coloursOnly(text) : text}\n`);
+    to.write(`${timestamps ? `${time} ` : ''}${to.isTTY ? visibleButColours(text) : text}\n`);
   }
-}
-
-/** Of what a terminal would obey, colours and tabs are left. */
-function coloursOnly(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replace(/\u001b(?!\[[\d;]*m)|[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f-\u009f]/g, '?');
 }
 
 function whole(min: number, max: number) {

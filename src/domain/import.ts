@@ -13,41 +13,62 @@ export interface ImportReport {
   updated: number;
 }
 
+/** Of each kind of fault. */
 const MAX_LISTED_FAULTS = 20;
 const BATCH = 1_000;
 
-/** A file with faults: the message has one line for each. */
+interface FaultsOfKind {
+  count: number;
+  listed: { line: number; reason: string }[];
+}
+
+/** A file with faults: the message has a line for each of the first 20 of a kind, and one for the rest of each kind. */
 export class FileRefused extends DomainError {}
 
-/** Collects the faults of a file by line. An import with a fault changes nothing. */
+/** Collects the faults of a file. An import with a fault changes nothing. */
 export class FileFaults {
-  readonly #listed: string[] = [];
-  #count = 0;
+  readonly #kinds = new Map<string, FaultsOfKind>();
 
-  add(line: number, reason: string): void {
-    this.#count += 1;
-    if (this.#listed.length < MAX_LISTED_FAULTS) this.#listed.push(`line ${line}: ${reason}`);
+  /** `kind`: the reason without what is the line's own; there are few, whatever the file holds. */
+  add(line: number, reason: string, kind = reason): void {
+    const faults = this.#kinds.get(kind) ?? { count: 0, listed: [] };
+    this.#kinds.set(kind, faults);
+    faults.count += 1;
+    if (faults.listed.length < MAX_LISTED_FAULTS) faults.listed.push({ line, reason });
   }
 
   throwIfAny(): void {
-    if (this.#count === 0) return;
-    const more = this.#count - this.#listed.length;
-    const tail = more > 0 ? [`and ${more} more`] : [];
-    throw new FileRefused('invalid_request', ['nothing was changed:', ...this.#listed, ...tail].join('\n'));
+    if (this.#kinds.size === 0) return;
+    const listed = [...this.#kinds.values()].flatMap((faults) => faults.listed);
+    const rest = [...this.#kinds]
+      .filter(([, faults]) => faults.count > faults.listed.length)
+      .map(([kind, faults]) => `and ${faults.count - faults.listed.length} more: ${kind}`);
+    const lines = listed
+      .sort((one, other) => one.line - other.line)
+      .map(({ line, reason }) => `line ${line}: ${reason}`);
+    throw new FileRefused('invalid_request', ['nothing was changed:', ...lines, ...rest].join('\n'));
   }
 }
 
-/** Parses records in batches, so that a file of any size takes the same memory. */
+/**
+ * Parses records in batches, so that a file of any size takes the same memory. `alsoCheck` sees each record as it is in
+ * the file, also one of another shape: so all of its faults are told at once.
+ */
 export async function* readBatches<T>(
   records: AsyncIterable<FileRecord>,
   schema: z.ZodType<T>,
   faults: FileFaults,
+  alsoCheck: (record: FileRecord) => void = () => {},
 ): AsyncGenerator<{ line: number; row: T }[]> {
   let batch: { line: number; row: T }[] = [];
   for await (const { line, fields } of records) {
     const parsed = schema.safeParse(fields);
     if (parsed.success) batch.push({ line, row: parsed.data });
-    else for (const { path, message } of parsed.error.issues) faults.add(line, `${path.join('.')} ${message}`);
+    else {
+      for (const { path, message } of parsed.error.issues)
+        faults.add(line, `${path.join('.')} ${message}`, `${String(path[0] ?? '')} ${message}`);
+    }
+    alsoCheck({ line, fields });
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];

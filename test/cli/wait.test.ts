@@ -70,12 +70,12 @@ describe('gpu deploy --wait', () => {
     await agent.report([seen(id, 'FAILED', { message: 'manifest unknown: none\u001b[31m:1' })]);
     const { code, stdout, stderr } = await program.ended;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^[^\n]+\n$/)]);
-    expect(stderr).toContain(`${id} does not run: failed, manifest unknown: none?[31m:1`);
+    expect(stderr).toContain(`${id} does not run: failed, manifest unknown: none\\u001b[31m:1`);
     expect(stdout).toMatch(/^Status +running$/m);
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
     const shown = await gpu(['show', id], env);
     expect(shown.stdout).toMatch(/^Status +stopped$/m);
-    expect(shown.stdout).toContain('failed, manifest unknown: none?[31m:1');
+    expect(shown.stdout).toContain('failed, manifest unknown: none\\u001b[31m:1');
   });
 
   it('ends with 1 when the instance is destroyed meanwhile', async () => {

@@ -151,6 +151,18 @@ describe('market import', () => {
     expect([rejected.length, rejected_count]).toEqual([20, 500]);
   });
 
+  test('of many unknown models the first 20 are named, and the rows of all are counted', async () => {
+    const rows = Array.from({ length: 3_000 }, (_, index) => `u-${index},unknown-${index % 1_500},1,9,us`);
+    const args = ['market', 'import', file('unknown.csv', MARKET_HEADER + ['good,l4,1,1,us', ...rows].join('\n'))];
+    const options = ['--date', '2026-09-30', '--dry-run'];
+    const plan = await adminJson([...args, ...options], env);
+    expect([Object.keys(plan.unknown_slugs).length, plan.unknown_count]).toEqual([20, 3_000]);
+    expect(plan.unknown_slugs['unknown-0']).toBe(2);
+    const { stdout } = await admin([...args, ...options], env);
+    expect(stdout).toContain('unknown-19 (2)\n  and 2960 more rows of other unknown models\n');
+    expect(stdout).not.toContain('unknown-20');
+  });
+
   test.each([['\n'], ['\r\n']])(
     'a line is told as an editor counts it, after line breaks in quotes too: %j',
     async (end) => {
@@ -349,18 +361,22 @@ describe('machines', () => {
       row('rig-3', { gpu: 'nope' }),
       row('rig-1'),
       row('rig 4'),
+      // All that is wrong with a line at once.
+      row('rig-2', { num_gpus: '0', gpu: 'nope', region: 'nowhere' }),
     ].join('\n');
     const refused = await admin(['machine', 'import', file('bad.csv', header + text)], env);
     expect(refused.code).toBe(2);
-    expect(refused.stderr.trim().split('\n').sort()).toEqual(
-      [
-        'nothing was changed:',
-        'line 3: num_gpus must be a whole number from 1 to 8',
-        'line 4: gpu nope is no known model',
-        'line 5: id rig-1 stands in the file twice',
-        'line 6: id must be 1 to 64 letters, digits, dots, hyphens or underscores',
-      ].sort(),
-    );
+    expect(refused.stderr.trim().split('\n')).toEqual([
+      'nothing was changed:',
+      'line 3: num_gpus must be a whole number from 1 to 8',
+      'line 4: gpu nope is no known model',
+      'line 5: id rig-1 stands in the file twice',
+      'line 6: id must be 1 to 64 letters, digits, dots, hyphens or underscores',
+      'line 7: num_gpus must be a whole number from 1 to 8',
+      'line 7: id rig-2 stands in the file twice',
+      'line 7: gpu nope is no known model',
+      'line 7: region nowhere is no known region',
+    ]);
     expect(await query(env.DATABASE_URL!, `select 1 from machine where id like 'rig%'`)).toEqual([]);
   });
 
@@ -373,11 +389,17 @@ describe('machines', () => {
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file holds no machine\n' });
   });
 
-  test('of many faults the first 20 are told, and how many there are', async () => {
-    const rows = Array.from({ length: 60 }, (_, index) => row(`rig-${index}`, { num_gpus: '9' }));
+  test('of many faults the first 20 of each kind are told, and how many more there are', async () => {
+    const odd = (index: number) => (index < 60 ? { num_gpus: '9' } : { gpu: `model-${index}`.padEnd(300, 'x') });
+    const rows = Array.from({ length: 110 }, (_, index) => row(`rig-${index}`, odd(index)));
     const refused = await admin(['machine', 'import', file('faults.csv', header + rows.join('\n'))], env);
     const lines = refused.stderr.trim().split('\n');
-    expect([lines.length, lines.at(-1)]).toEqual([22, 'and 40 more']);
+    expect(lines.length).toBe(1 + 20 + 20 + 2);
+    expect(lines.slice(-2)).toEqual([
+      'and 40 more: num_gpus must be a whole number from 1 to 8',
+      'and 30 more: gpu is no known model',
+    ]);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(150);
   });
 
   test('are created and updated by id from CSV and JSON, and rented; a dry run changes nothing', async () => {

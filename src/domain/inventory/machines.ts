@@ -26,6 +26,8 @@ export interface MachineView extends Machine {
   unknown: string[];
 }
 
+/** Characters of a value that a message repeats. */
+const MAX_TOLD = 100;
 const LISTED_MACHINES = 10_000;
 /** Of each statement that takes machines over. */
 const SWITCH_TIMEOUT_MS = 60_000;
@@ -118,13 +120,17 @@ async function stage(
   const lines = new Map<string, number>();
   await client.query('create temp table machine_import (like machine including defaults, primary key (id))');
   const known = await knownSlugs(client);
-  for await (const batch of readBatches(records, machineRow, faults)) {
-    for (const { line, row } of batch) {
-      if (lines.has(row.id)) faults.add(line, `id ${row.id} stands in the file twice`);
-      if (!known.gpus.has(row.gpu)) faults.add(line, `gpu ${row.gpu} is no known model`);
-      if (!known.regions.has(row.region)) faults.add(line, `region ${row.region} is no known region`);
-      lines.set(row.id, line);
+  const checkNames = ({ line, fields: { id, gpu, region } }: FileRecord) => {
+    if (isText(id) && lines.has(id))
+      faults.add(line, `id ${shortened(id)} stands in the file twice`, 'id stands in the file twice');
+    if (isText(gpu) && !known.gpus.has(gpu))
+      faults.add(line, `gpu ${shortened(gpu)} is no known model`, 'gpu is no known model');
+    if (isText(region) && !known.regions.has(region)) {
+      faults.add(line, `region ${shortened(region)} is no known region`, 'region is no known region');
     }
+    if (isText(id)) lines.set(id, line);
+  };
+  for await (const batch of readBatches(records, machineRow, faults, checkNames)) {
     await client.query(
       `insert into machine_import (${COLUMNS}, created_at)
        select ${COLUMNS}, $2::timestamptz from jsonb_populate_recordset(null::machine, $1::jsonb) on conflict do nothing`,
@@ -159,6 +165,15 @@ async function takeOver(client: pg.PoolClient): Promise<number> {
   return created ?? 0;
 }
 
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** A damaged file may have anything in a column. */
+function shortened(text: string): string {
+  return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;
+}
+
 async function knownSlugs(client: pg.PoolClient) {
   const { rows } = await client.query<{ kind: string; name: string }>(
     `select 'gpu' as kind, slug as name from gpu_model union all select 'region', code from region`,
@@ -177,7 +192,8 @@ async function checkDisks(
      where status <> 'DESTROYED' group by given.id, given.disk_gb having sum(instance.disk_gb) > given.disk_gb`,
   );
   for (const { id, used, disk_gb } of rows) {
-    faults.add(lines.get(id)!, `disk_gb ${disk_gb} is less than the ${used} GB of its instances' disks`);
+    const reason = `disk_gb ${disk_gb} is less than the ${used} GB of its instances' disks`;
+    faults.add(lines.get(id)!, reason, "disk_gb is less than its instances' disks");
   }
 }
 

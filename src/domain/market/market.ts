@@ -7,6 +7,7 @@ import { type Listing, ListingPrices } from '../rules/median.js';
 import { type Micro, parseUsd } from '../rules/money.js';
 import { medianOf, publishedRate } from '../rules/price-rule.js';
 import { type Clock, dateOf, dateOfDay, formatDay, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { SeenIds } from './seen-ids.js';
 
 /** The figures of one model in a snapshot. */
 export interface MarketFigure {
@@ -32,8 +33,10 @@ export interface MarketPlan {
   listings: number;
   /** One for each model, in catalogue order. */
   models: ModelPlan[];
-  /** Slugs that are not in the catalogue, each with the number of its rows. */
+  /** Slugs that are not in the catalogue, each with the number of its rows; the first 20 of them. */
   unknownSlugs: Map<string, number>;
+  /** Rows of all slugs that are not in the catalogue. */
+  unknownCount: number;
   /** Rows that could not be read; the first 20 of them. */
   rejected: { line: number; reason: string }[];
   rejectedCount: number;
@@ -53,7 +56,6 @@ const PROGRESS_EVERY_ROWS = 1_000;
 /** A damaged file has a fault in each of its many rows. */
 const MAX_LISTED = 20;
 const MAX_ID_SHOWN = 100;
-const ID_SETS = 512;
 /** A listing with more GPUs or a higher price than this is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
@@ -83,7 +85,7 @@ export async function planSnapshot(
   const prices = new Map(models.map(({ slug }) => [slug, new ListingPrices()]));
   const seen = new SeenIds();
   const plan: MarketPlan = {
-    ...{ date, listings: 0, models: [], unknownSlugs: new Map() },
+    ...{ date, listings: 0, models: [], unknownSlugs: new Map(), unknownCount: 0 },
     ...{ rejected: [], rejectedCount: 0, repeated: [], repeatedCount: 0 },
   };
   let read = 0;
@@ -93,7 +95,7 @@ export async function planSnapshot(
     const ofModel = prices.get(row.gpuSlug);
     const listing = readListing(row);
     if (typeof listing === 'string') reject(plan, row.line, listing);
-    else if (ofModel === undefined) plan.unknownSlugs.set(row.gpuSlug, (plan.unknownSlugs.get(row.gpuSlug) ?? 0) + 1);
+    else if (ofModel === undefined) noteUnknown(plan, row);
     else if (!seen.add(row.listingId)) noteRepeat(plan, row);
     else {
       ofModel.add(listing);
@@ -189,18 +191,11 @@ function noteRepeat(plan: MarketPlan, { line, listingId }: ListingRow): void {
   if (plan.repeated.length < MAX_LISTED) plan.repeated.push({ line, listingId: listingId.slice(0, MAX_ID_SHOWN) });
 }
 
-/** Ids of listings, in many small sets: a set of millions stands still while it grows. */
-class SeenIds {
-  readonly #sets = Array.from({ length: ID_SETS }, () => new Set<string>());
-
-  /** False for an id that was added before. */
-  add(id: string): boolean {
-    let hash = 0;
-    for (let index = 0; index < id.length; index += 1) hash = (hash * 31 + id.charCodeAt(index)) | 0;
-    const set = this.#sets[(hash >>> 0) % ID_SETS]!;
-    const { size } = set;
-    return set.add(id).size > size;
-  }
+function noteUnknown(plan: MarketPlan, { gpuSlug }: ListingRow): void {
+  plan.unknownCount += 1;
+  const slug = gpuSlug.slice(0, MAX_ID_SHOWN);
+  const rows = plan.unknownSlugs.get(slug);
+  if (rows !== undefined || plan.unknownSlugs.size < MAX_LISTED) plan.unknownSlugs.set(slug, (rows ?? 0) + 1);
 }
 
 function tomorrowOf(clock: Clock): string {

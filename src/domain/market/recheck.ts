@@ -216,12 +216,11 @@ async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLim
 }
 
 function successOf(plan: MarketPlan): RecheckEvent {
-  const unknown = [...plan.unknownSlugs.values()].reduce((sum, rows) => sum + rows, 0);
   return {
     kind: 'succeeded',
     sheet: plan.date,
     listings: plan.listings,
-    leftOut: plan.rejectedCount + plan.repeatedCount + unknown,
+    leftOut: plan.rejectedCount + plan.repeatedCount + plan.unknownCount,
     models: plan.models.filter(({ medianMicro }) => medianMicro !== null).length,
     changedPrices: plan.models.filter(({ oldRate, newRate }) => oldRate !== newRate).length,
   };

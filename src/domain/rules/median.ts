@@ -10,33 +10,46 @@ export interface Listing {
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /** Above any number of GPUs of a listing, so that a price and it make one number. */
 const GPUS_BELOW = 2_048;
+const FIRST_PLACES = 16;
 
 /**
  * Prices per GPU-hour of any number of listings, and those in their middle. Two million take a tenth of a second: a
  * sorting of fractions would take seconds, in which nothing else is done.
  */
 export class ListingPrices {
-  readonly #prices: number[] = [];
-  readonly #gpus: number[] = [];
+  #prices = new Float64Array(FIRST_PLACES);
+  #gpus = new Uint16Array(FIRST_PLACES);
+  #count = 0;
 
   get count(): number {
-    return this.#prices.length;
+    return this.#count;
   }
 
   /** A price up to 1,000,000 USD, in micro-USD, for up to 1,024 GPUs. */
   add({ priceMicro, numGpus }: Listing): void {
     if (priceMicro * BigInt(GPUS_BELOW) > MAX_EXACT || numGpus >= BigInt(GPUS_BELOW))
       throw new RangeError('no listing');
-    this.#prices.push(Number(priceMicro));
-    this.#gpus.push(Number(numGpus));
+    if (this.#count === this.#prices.length) this.#grow();
+    this.#prices[this.#count] = Number(priceMicro);
+    this.#gpus[this.#count] = Number(numGpus);
+    this.#count += 1;
   }
 
   /** The listing in the middle, or the two beside it. There must be one. */
   middle(): [low: Listing, high: Listing] {
     // Rounding keeps the order of fractions: only those that are rounded to the same number need a closer look.
-    const rounded = Float64Array.from(this.#prices, (price, index) => price / this.#gpus[index]!);
+    const rounded = this.#prices.slice(0, this.#count);
+    for (let index = 0; index < this.#count; index += 1) rounded[index]! /= this.#gpus[index]!;
     const [low, high] = [(this.count - 1) >> 1, this.count >> 1];
     return [this.#at(low, selected(rounded, low)), this.#at(high, selected(rounded, high))];
+  }
+
+  #grow(): void {
+    const [prices, gpus] = [this.#prices, this.#gpus];
+    this.#prices = new Float64Array(prices.length * 2);
+    this.#prices.set(prices);
+    this.#gpus = new Uint16Array(gpus.length * 2);
+    this.#gpus.set(gpus);
   }
 
   /** The listing at a place of the order, which is rounded to `value`. */

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { visible, visibleButColours, visibleJson } from '../../src/visible.js';
+
+const ODD = 'a\u001b[31mb\u009b31mc\u202ed\u2066e\u061cf\u2028g\u007fh\ni\u200fj';
+const SHOWN = 'a\\u001b[31mb\\u009b31mc\\u202ed\\u2066e\\u061cf\\u2028g\\u007fh\\u000ai\\u200fj';
+
+it('shows what a terminal would obey', () => {
+  expect(visible(ODD)).toBe(SHOWN);
+  expect(visible(SHOWN)).toBe(SHOWN);
+  expect(visible('Zoë 数 \u{1f600} \u200d')).toBe('Zoë 数 \u{1f600} \u200d');
+});
+
+it('leaves a log its colours and tabs', () => {
+  expect(visibleButColours('\u001b[1;31mred\u001b[0m\t\u001b[2J\u009b2J\u202e\u{1f600}')).toBe(
+    '\u001b[1;31mred\u001b[0m\t\\u001b[2J\\u009b2J\\u202e\u{1f600}',
+  );
+});
+
+it('leaves JSON the same JSON', () => {
+  const json = visibleJson(JSON.stringify({ odd: ODD }));
+  expect(json).toMatch(/^[\x20-\x7e]+$/);
+  expect(JSON.parse(json)).toEqual({ odd: ODD });
+});
