@@ -6,6 +6,7 @@ import type { Run } from './run.js';
 
 interface EnrolOptions extends Output {
   gpu?: string;
+  count?: string;
   region?: string;
   online?: boolean;
   demo?: boolean;
@@ -18,16 +19,18 @@ export function addHostCommands(machine: Command, run: Run): void {
     .description(
       'print a code that lets the agent of a machine join, once and within the hour; a new machine without id',
     )
-    .option('--gpu <slug>', 'the model of its GPUs, where the hardware does not say')
+    .option('--gpu <slug>', 'the model that its GPUs must be; names those that the catalogue can not tell')
+    .option('--count <number>', 'how many GPUs it must have, 1 to 8')
     .option('--region <code>', 'where it stands; not needed for a known machine or where there is one region')
     .option('--online', 'offer it as soon as it joins; else `machine online` does')
     .option('--demo', 'take pretended GPUs')
     .option('--json', 'print JSON')
-    .action((id: string | undefined, { json, gpu, region, online, demo }: EnrolOptions) =>
+    .action((id: string | undefined, { json, gpu, count, region, online, demo }: EnrolOptions) =>
       run(async (deps) => {
         const { machineId, code, expiresAt } = await enrol(deps, {
           machineId: id ?? null,
           gpu: gpu ?? null,
+          numGpus: count === undefined ? null : Number(count),
           region: region ?? null,
           online: online ?? false,
           demo: demo ?? false,

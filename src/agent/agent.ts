@@ -6,6 +6,7 @@ import type { Engine } from './engine/engine.js';
 import { type Gateway, GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS } from './protocol.js';
+import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
@@ -33,6 +34,7 @@ export interface AgentDeps {
   log: Logger;
   machineId: string;
   stopSeconds: number;
+  pullLimits: PullLimits;
   /** Out of the gateway's reach for so long, it stops what it runs. */
   cutOffSeconds: number;
   /** When the gateway was last reached, by this process or one before it. */

@@ -1,9 +1,11 @@
 import { type AgentClock, pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
-import { type ContainerDetail, type Engine, EngineFault, PullFault } from './engine/engine.js';
+import { type ContainerDetail, type Engine, EngineFault, type GpuGrant, PullFault } from './engine/engine.js';
 import { type ImageName, readImageName, withTag } from './engine/image-name.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
+import { MissingGpus, missingGpus } from './host-trial.js';
 import type { DesiredInstance, ObservedInstance } from './protocol.js';
+import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 
 /** What a task needs of the machine it is on. */
@@ -16,8 +18,9 @@ export interface TaskContext {
   ownImages: ReadonlySet<string>;
   clock: AgentClock;
   machineId: string;
-  /** Between SIGTERM and SIGKILL of a container. */
+  /** Between SIGTERM and SIGKILL of a container, at most. */
   stopSeconds: number;
+  pullLimits: PullLimits;
   /** As last seen: null when the instance has no container, or none was looked for yet. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
@@ -26,6 +29,10 @@ export interface TaskContext {
   /** Why the instance may not start now; null when it may. Asks the engine, not the memory. */
   obstacle(desired: DesiredInstance): Promise<string | null>;
   /** One start at a time on a machine. Null when the signal was aborted before its turn. */
+  /** Runs the agent's own program with the GPUs of the instance; rejects where the host can't. */
+  tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<void>;
+  /** Of an image that did not start: the host is tried anew before the next. */
+  distrustHost(): void;
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   pulling<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   changed(kind: 'phase' | 'progress'): void;
@@ -43,11 +50,32 @@ const STABLE_MS = 600_000;
 /** The engine is asked again soon: it may have been restarted. */
 const MAX_AWAY_PAUSE_MS = 4_000;
 const MAX_TROUBLE_PAUSE_MS = 60_000;
+/** An engine that is away for so long before anything of the renter's image was used fails the start. */
+const MAX_ENGINE_AWAY_MS = 600_000;
+/** What follows a pull, an engine that does not answer included. */
+const MAX_CREATING_MS = 600_000;
+const PULL_LOOK_MS = 1_000;
 const START_TRIES = 3;
 const PULL_TRIES = 6;
 /** A registry that can't be connected to is tried again for so long: it may be restarting. Podman's own tries take longer. */
 const UNREACHABLE_MS = 5_000;
 const MAX_MESSAGE = 1_000;
+
+/** Who is at fault when a start fails for good: what the gateway gives back hangs on it. */
+type Fault = 'host' | 'image';
+
+/** What is known of a start that is being tried. */
+interface Attempt {
+  begunAt: number;
+  /** The host was tried by the agent's own program, before anything of the renter's image was used. */
+  isHostTried: boolean;
+  /** Why the host could not run that; null when it could. */
+  hostFault: string | null;
+  pace: PullPace | null;
+  /** When the image was there. */
+  pulledAt: number | null;
+  hasRun: boolean;
+}
 
 /** Brings one instance to what is wanted of it, one step after another, never two at once. */
 export class InstanceTask {
@@ -58,8 +86,7 @@ export class InstanceTask {
   #failed: number | null = null;
   /** When the container came up in this start; null when it didn't, or ought not. */
   #upSince: number | null = null;
-  /** The run of the container whose GPUs were counted. */
-  #confirmed: string | null = null;
+  #attempt: Attempt;
   /** Ends by itself in a row, for the pause. */
   #ends = 0;
   /** Calls in a row that the engine didn't carry out. */
@@ -78,6 +105,7 @@ export class InstanceTask {
     readonly id: string,
     private readonly context: TaskContext,
   ) {
+    this.#attempt = newAttempt(context.clock.now());
     this.#observed = {
       id,
       phase: 'WAITING',
@@ -118,6 +146,7 @@ export class InstanceTask {
     if (same) return;
     if (before?.start !== desired?.start) {
       this.#failed = null;
+      this.#attempt = newAttempt(this.context.clock.now());
       this.#ends = 0;
       this.#startTries = 0;
       this.#pullTries = 0;
@@ -174,10 +203,27 @@ export class InstanceTask {
       this.context.trouble(this.id, error.message);
       this.#observe({ message: error.message });
     }
+    if (away && this.#isGivenUp(error)) return;
     const pause = pauseMs(this.#troubles, away ? MAX_AWAY_PAUSE_MS : MAX_TROUBLE_PAUSE_MS);
     this.#troubles += 1;
     await this.context.clock.sleep(pause, signal);
     this.#again = true;
+  }
+
+  /**
+   * An engine that does not answer fails the start in the end. Before anything of the renter's image was used that is the
+   * host's fault; afterwards an image may have caused it.
+   */
+  #isGivenUp(error: Error): boolean {
+    const { begunAt, isHostTried, pulledAt, hasRun } = this.#attempt;
+    if (this.want !== 'running' || hasRun || this.#failed !== null) return false;
+    const pullMs = this.context.pullLimits.seconds * 1_000;
+    const limit = isHostTried ? (pulledAt === null ? pullMs : MAX_CREATING_MS) : MAX_ENGINE_AWAY_MS;
+    if (this.context.clock.now() - (pulledAt ?? begunAt) < limit) return false;
+    this.#failed = this.#desired!.start;
+    const message = `the engine does not answer: ${error.message}`;
+    this.#observe({ phase: 'FAILED', message, fault: isHostTried ? 'image' : 'host' });
+    return true;
   }
 
   async #step(signal: AbortSignal): Promise<void> {
@@ -205,13 +251,13 @@ export class InstanceTask {
   }
 
   async #stop(): Promise<void> {
-    const { engine, stopSeconds } = this.context;
+    const { engine } = this.context;
     const message = this.context.isCutOff() ? 'stopped because the gateway was out of reach for too long' : null;
     if (this.#observed.phase !== 'STOPPED' || this.context.seen(this.id)?.running) {
       let container = this.context.seen(this.id) === null ? null : await this.#inspect();
       if (container?.running) {
         this.#observe({ phase: 'STOPPING' });
-        await engine.stop(this.id, stopSeconds);
+        await engine.stop(this.id, this.#graceSeconds());
         container = await this.#inspect();
         if (container?.running) throw new EngineFault('refused', 'the container goes on running');
       }
@@ -220,29 +266,90 @@ export class InstanceTask {
     this.#observe({ message });
   }
 
+  /** As the gateway says, of what the renter paid; a container that no document names has the agent's own. */
+  #graceSeconds(): number {
+    const { stopSeconds } = this.context;
+    return Math.min(stopSeconds, this.#desired?.stopSeconds ?? stopSeconds);
+  }
+
   async #bringUp(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
     if (this.#failed === desired.start) return this.#keepDown();
     const container = await this.#inspect();
     if (container !== null && container.machineId !== this.context.machineId) {
-      return this.#fail(desired, 'a container of another machine has the name of this one');
+      return this.#fail(desired, 'a container of another machine has the name of this one', 'host');
     }
     if (container?.running) return this.#confirm(desired, container);
     if (this.#upSince !== null) return this.#pauseAfterEnd(container, signal);
+    if (container === null && readImageName(desired.image) === null) {
+      return this.#fail(desired, 'this is not the name of an image', 'image');
+    }
+    if (!this.#attempt.isHostTried && !(await this.#tryHost(desired, signal))) return;
     const imageId = container === null ? await this.#image(desired, signal) : null;
     if (signal.aborted || (container === null && imageId === null)) return;
+    this.#attempt.pulledAt ??= this.context.clock.now();
     try {
       if (!(await this.context.starting(() => this.#start(desired, imageId, signal), signal))) return;
     } catch (error) {
       return this.#startRefused(desired, error as Error, signal);
     }
     this.#startTries = 0;
+    this.#attempt.hasRun = true;
     this.#upSince = this.context.clock.now();
     this.#again = true;
   }
 
+  /**
+   * Makes the disk, and runs the agent's own program with the GPUs: what fails here is the host's fault, since nothing of
+   * the renter's image was used yet. Only a host without its disk or its GPUs ends the start at once; what else went wrong
+   * is remembered, and says whose fault it is when the image does not start either. False when the start has failed.
+   */
+  async #tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
+    for (let tries = 1; ; tries += 1) {
+      const { why, isFinal } = await this.#hostFault(desired, signal);
+      if (signal.aborted) return false;
+      if (why === null || (tries >= START_TRIES && !isFinal)) {
+        Object.assign(this.#attempt, { isHostTried: true, hostFault: why });
+        return true;
+      }
+      if (tries >= START_TRIES) {
+        await this.#fail(desired, why, 'host');
+        return false;
+      }
+      this.context.trouble(this.id, why);
+      await this.context.clock.sleep(pauseMs(tries - 1, MAX_RESTART_PAUSE_MS), signal);
+      if (signal.aborted) return false;
+    }
+  }
+
+  /** `isFinal`: the host is without its disk or its GPUs. */
+  async #hostFault(desired: DesiredInstance, signal: AbortSignal): Promise<{ why: string | null; isFinal: boolean }> {
+    let isFinal = true;
+    try {
+      await this.context.disks.prepare(this.id, desired.diskGb);
+      this.#grant(desired);
+      isFinal = false;
+      await this.context.tryHost(desired, signal);
+      return { why: null, isFinal };
+    } catch (error) {
+      if (error instanceof EngineFault && error.kind === 'away') throw error;
+      return { why: (error as Error).message, isFinal: isFinal || error instanceof MissingGpus };
+    }
+  }
+
+  #grant({ gpus }: DesiredInstance): GpuGrant | null {
+    const grant = gpus === 0 ? null : this.context.gpus.grant(gpus);
+    if (gpus > 0 && grant === null) throw new MissingGpus(`this host does not have ${gpus} GPUs to give`);
+    return grant;
+  }
+
+  /** Why the container does not have the GPUs that were rented; null when it has. */
+  #missing({ gpus }: DesiredInstance, container: ContainerDetail): string | null {
+    return missingGpus(this.context.gpus, gpus, container);
+  }
+
   /** False when it may not start now: the task is woken when that may have changed. */
   async #start(desired: DesiredInstance, imageId: string | null, signal: AbortSignal): Promise<boolean> {
-    const { engine, disks, gpus, machineId } = this.context;
+    const { engine, disks, machineId } = this.context;
     const obstacle = await this.context.obstacle(desired);
     if (obstacle !== null) {
       this.#observe({ phase: 'WAITING', message: obstacle });
@@ -251,26 +358,30 @@ export class InstanceTask {
     this.#observe({ phase: 'STARTING', message: null });
     const workspace = await disks.prepare(this.id, desired.diskGb);
     if (imageId !== null) {
-      const grant = desired.gpus === 0 ? null : gpus.grant(desired.gpus);
-      if (desired.gpus > 0 && grant === null) {
-        throw new EngineFault('refused', `this host does not have ${desired.gpus} GPUs to give`, true);
-      }
       const { start, command, env, vcpus, memoryMb } = desired;
       const quotaGb = disks.limit === 'quota' ? desired.diskGb : null;
-      const given = { command, env, vcpus, memoryMb, gpus: grant, workspace, quotaGb };
+      const given = { command, env, vcpus, memoryMb, gpus: this.#grant(desired), workspace, quotaGb };
       await engine.create({ instanceId: this.id, machineId, start, imageId, ...given });
     }
     // Something else may be wanted by now: what was created is then found by its label.
     if (signal.aborted) return false;
+    // Before its first process runs, which could hide or change what there is to see.
+    await engine.prepare(this.id);
+    const container = await this.#inspect();
+    const missing = container === null ? null : this.#missing(desired, container);
+    if (missing !== null) throw new MissingGpus(missing);
     await engine.start(this.id);
     return true;
   }
 
   async #startRefused(desired: DesiredInstance, error: Error, signal: AbortSignal): Promise<void> {
     if (error instanceof EngineFault && error.kind === 'away') throw error;
+    if (error instanceof MissingGpus) return this.#fail(desired, error.message, 'host');
     this.#startTries += 1;
-    if (this.#startTries >= START_TRIES || (error instanceof EngineFault && error.final)) {
-      return this.#fail(desired, error.message);
+    const { pulledAt, hostFault, hasRun } = this.#attempt;
+    const isLate = !hasRun && this.context.clock.now() - pulledAt! >= MAX_CREATING_MS;
+    if (isLate || this.#startTries >= START_TRIES || (error instanceof EngineFault && error.final)) {
+      return this.#fail(desired, error.message, hostFault === null ? 'image' : 'host');
     }
     this.context.trouble(this.id, error.message);
     // An engine that was killed while it made a container may not be able to start it ever. Nothing of the renter's is
@@ -284,21 +395,12 @@ export class InstanceTask {
     this.#again = true;
   }
 
-  /** RUNNING is told only of a container that shows the GPUs that were rented. */
+  /** A process that runs is RUNNING, whatever it does: its GPUs were looked at before. */
   async #confirm(desired: DesiredInstance, container: ContainerDetail): Promise<void> {
-    if (this.#confirmed !== container.startedAt && desired.gpus > 0) {
-      const shown = await this.context.gpus.shown(container);
-      if (shown === null) {
-        const now = await this.#inspect();
-        if (now?.running && now.startedAt === container.startedAt) {
-          throw new EngineFault('refused', 'the container can not be looked into: its GPUs are not known');
-        }
-        this.#again = true;
-        return;
-      }
-      if (shown < desired.gpus) return this.#fail(desired, `the container shows ${shown} of ${desired.gpus} GPUs`);
-    }
-    this.#confirmed = container.startedAt;
+    // One that was started before this agent was.
+    const missing = this.#upSince === null ? this.#missing(desired, container) : null;
+    if (missing !== null) return this.#fail(desired, missing, 'host');
+    this.#attempt.hasRun = true;
     this.#upSince ??= this.context.clock.now();
     const same = this.#observed.imagePorts?.join() === container.imagePorts.join();
     this.#observe({ phase: 'RUNNING', message: null, ...(!same && { imagePorts: container.imagePorts }) });
@@ -323,12 +425,7 @@ export class InstanceTask {
    */
   async #image(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
     const { image, fromTemplate = false } = desired;
-    const name = readImageName(image);
-    if (name === null) {
-      await this.#fail(desired, 'this is not the name of an image');
-      return null;
-    }
-    if (!fromTemplate && !this.context.ownImages.has(image)) return this.#pull(desired, name, signal);
+    if (!fromTemplate && !this.context.ownImages.has(image)) return this.#pull(desired, readImageName(image)!, signal);
     const reference = withTag(image);
     return (await this.context.engine.imageId(reference)) ?? this.#pull(desired, { reference, registry: null }, signal);
   }
@@ -346,7 +443,7 @@ export class InstanceTask {
         began = clock.now();
         this.#observe({ phase: 'PULLING', message: null });
         if (registry !== null) await registries.check({ registry, reference });
-        await engine.pull(reference, (progress) => this.#observe(progress), signal);
+        await this.#pullInTime(reference, signal);
       }, signal);
     } catch (error) {
       if (signal.aborted) return null;
@@ -360,6 +457,44 @@ export class InstanceTask {
     return pulled;
   }
 
+  /** The registry may be the renter's own, and the machine waits for it. */
+  async #pullInTime(reference: string, signal: AbortSignal): Promise<void> {
+    const { engine, clock, pullLimits } = this.context;
+    const late = new AbortController();
+    const giveUp = () => late.abort();
+    signal.addEventListener('abort', giveUp, { once: true });
+    if (signal.aborted) giveUp();
+    const isFirst = this.#attempt.pace === null;
+    this.#attempt.pace ??= new PullPace(pullLimits, clock.now());
+    const { pace } = this.#attempt;
+    if (!isFirst) pace.again(clock.now());
+    let fault: string | null = null;
+    const watch = async () => {
+      while (!late.signal.aborted && fault === null) {
+        fault = pace.fault(clock.now());
+        if (fault === null) await clock.sleep(PULL_LOOK_MS, late.signal);
+      }
+      late.abort();
+    };
+    void watch();
+    try {
+      await engine.pull(
+        reference,
+        (progress) => {
+          pace.note(progress);
+          this.#observe(progress);
+        },
+        late.signal,
+      );
+    } catch (error) {
+      if (fault !== null) throw new EngineFault('refused', fault, true);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+      late.abort();
+    }
+  }
+
   async #pullFailed(desired: DesiredInstance, error: Error, began: number, signal: AbortSignal): Promise<void> {
     const fault = error instanceof EngineFault ? error : null;
     if (fault?.kind === 'away') throw error;
@@ -370,7 +505,7 @@ export class InstanceTask {
     this.#unreachableSince = isUnreachable ? (this.#unreachableSince ?? began) : null;
     const waited = this.context.clock.now() + pause - (this.#unreachableSince ?? Number.POSITIVE_INFINITY);
     if (fault?.final || this.#pullTries >= PULL_TRIES || waited > UNREACHABLE_MS) {
-      return this.#fail(desired, error.message, words);
+      return this.#fail(desired, error.message, 'image', words);
     }
     this.context.trouble(this.id, words);
     this.#observe({ phase: 'WAITING', message: error.message });
@@ -379,11 +514,12 @@ export class InstanceTask {
   }
 
   /** `words` go to the host's log, `message` to the renter. */
-  async #fail(desired: DesiredInstance, message: string, words = message): Promise<void> {
+  async #fail(desired: DesiredInstance, message: string, fault: Fault, words = message): Promise<void> {
     this.#failed = desired.start;
+    this.context.distrustHost();
     this.context.trouble(this.id, words);
     await this.#keepDown();
-    this.#observe({ phase: 'FAILED', message });
+    this.#observe({ phase: 'FAILED', message, fault });
   }
 
   /** A start that failed leaves nothing running; what it wrote stays until the instance is destroyed. */
@@ -391,7 +527,7 @@ export class InstanceTask {
     this.#upSince = null;
     const container = await this.#inspect();
     if (container?.running && container.machineId === this.context.machineId) {
-      await this.context.engine.stop(this.id, this.context.stopSeconds);
+      await this.context.engine.stop(this.id, 0);
       await this.#inspect();
     }
   }
@@ -405,6 +541,7 @@ export class InstanceTask {
   #observe(changes: Partial<ObservedInstance>): void {
     const before = this.#observed;
     const next = { ...before, ...changes };
+    if (next.phase !== 'FAILED') delete next.fault;
     next.message = next.message?.slice(0, MAX_MESSAGE) ?? null;
     this.#observed = next;
     const keys = Object.keys(next) as (keyof ObservedInstance)[];
@@ -413,4 +550,8 @@ export class InstanceTask {
     const progressOnly = different.every((key) => key === 'pulledBytes' || key === 'totalBytes');
     this.context.changed(progressOnly ? 'progress' : 'phase');
   }
+}
+
+function newAttempt(now: number): Attempt {
+  return { begunAt: now, isHostTried: false, hostFault: null, pace: null, pulledAt: null, hasRun: false };
 }

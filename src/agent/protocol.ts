@@ -14,6 +14,8 @@ export const MAX_WAIT_SECONDS = 25;
 export const MAX_INSTANCES = 1_200;
 /** Streams that one answer names at most. */
 export const MAX_WANTED_TUNNELS = 512;
+/** Seconds that a stop may leave a container to end by itself. */
+export const MAX_STOP_SECONDS = 300;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
 /** Of one instance that its template or image names. */
@@ -72,6 +74,8 @@ const desiredInstance = z.object({
   diskGb: z.number().int().min(1),
   /** Container ports, the first is the instance's web port. */
   ports: z.array(port).max(MAX_PORTS),
+  /** Of one that is to stop: seconds between SIGTERM and SIGKILL at most; the agent's own setting where it is left out. */
+  stopSeconds: z.number().int().min(0).max(MAX_STOP_SECONDS).optional(),
 });
 export type DesiredInstance = z.infer<typeof desiredInstance>;
 
@@ -112,6 +116,11 @@ const observedInstance = z.object({
   totalBytes: bytes.nullable(),
   /** For the renter. Of a pull a short reason, never what a registry or the engine said. */
   message: text.nullable(),
+  /**
+   * Of a FAILED start. `host`: no image could have run, as was found before anything of this image was used; its seconds
+   * are given back. `image`, or left out: the image could not be pulled, created or started, and they are paid.
+   */
+  fault: z.enum(['host', 'image']).optional(),
   exitCode: z.number().int().min(-1).max(255).nullable(),
   /** Times that the container ended by itself and was started again, in this start. */
   restarts: count,

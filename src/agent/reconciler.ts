@@ -3,9 +3,11 @@ import type { AgentClock } from './clock.js';
 import type { Disks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
+import { HostTrial } from './host-trial.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
 import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report } from './protocol.js';
+import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
 
 const PULLS_AT_ONCE = 2;
@@ -27,6 +29,7 @@ export interface ReconcilerDeps {
   log: Logger;
   machineId: string;
   stopSeconds: number;
+  pullLimits: PullLimits;
   changed(kind: 'phase' | 'progress'): void;
 }
 
@@ -38,6 +41,7 @@ export class Reconciler {
   readonly #tasks = new Map<string, InstanceTask>();
   readonly #containers = new Map<string, { running: boolean }>();
   readonly #starts = new Limiter(1);
+  readonly #trial: HostTrial;
   readonly #pulls = new Limiter(PULLS_AT_ONCE);
   #document: DesiredState | null = null;
   #kept = new Set<string>();
@@ -47,7 +51,9 @@ export class Reconciler {
   #lookAgain = false;
   #ending = new AbortController();
 
-  constructor(private readonly deps: ReconcilerDeps) {}
+  constructor(private readonly deps: ReconcilerDeps) {
+    this.#trial = new HostTrial(deps);
+  }
 
   get generation(): number {
     return this.#document?.generation ?? 0;
@@ -103,6 +109,8 @@ export class Reconciler {
     const { engine, clock, machineId } = this.deps;
     const { signal } = this.#ending;
     void this.#lookRegularly(signal);
+    // So that the first start need not wait for it.
+    void this.#starts.run(() => this.#trial.pass(this.deps.gpus.count, { vcpus: 1, memoryMb: 64 })).catch(() => {});
     let pause = WATCH_AGAIN_MS;
     while (!signal.aborted) {
       try {
@@ -206,7 +214,8 @@ export class Reconciler {
   #task(id: string): InstanceTask {
     const known = this.#tasks.get(id);
     if (known !== undefined) return known;
-    const { engine, disks, gpus, registries, ownImages, clock, machineId, stopSeconds, changed, log } = this.deps;
+    const { engine, disks, gpus, registries, ownImages, clock, machineId, stopSeconds, pullLimits, changed, log } =
+      this.deps;
     const task = new InstanceTask(id, {
       engine,
       disks,
@@ -216,6 +225,7 @@ export class Reconciler {
       clock,
       machineId,
       stopSeconds,
+      pullLimits,
       changed,
       seen: (instanceId) => this.#containers.get(instanceId) ?? null,
       saw: (instanceId, container) => {
@@ -224,6 +234,9 @@ export class Reconciler {
       },
       isCutOff: () => this.#cutOff,
       obstacle: (desired) => this.#obstacle(desired),
+      tryHost: async ({ gpus: count, vcpus, memoryMb }, signal) =>
+        void (await this.#starts.run(() => this.#trial.pass(count, { vcpus, memoryMb }), signal)),
+      distrustHost: () => this.#trial.forget(),
       starting: (job, signal) => this.#starts.run(job, signal),
       pulling: (job, signal) => this.#pulls.run(job, signal),
       phaseChanged: () => this.#wakeWaiting(id),

@@ -49,6 +49,7 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
     log,
     machineId,
     stopSeconds: settings.stopSeconds,
+    pullLimits: { seconds: settings.pullSeconds, kbPerSecond: settings.pullKbPerSecond },
     cutOffSeconds: settings.cutOffSeconds,
     lastContact: file.lastContact,
   });

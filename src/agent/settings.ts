@@ -13,6 +13,8 @@ export interface AgentSettings {
   /** Registries of the operator's that may have addresses that are not public. */
   registries: string[];
   stopSeconds: number;
+  pullSeconds: number;
+  pullKbPerSecond: number;
   cutOffSeconds: number;
   logLevel: string;
 }
@@ -32,6 +34,8 @@ const environment = z.object({
     .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, with commas between')))
     .default([]),
   GPU_AGENT_STOP_SECONDS: whole(0, 300).default(10),
+  GPU_AGENT_PULL_SECONDS: whole(1, 86_400).default(1_200),
+  GPU_AGENT_PULL_KB_PER_SECOND: whole(0, 1_000_000).default(100),
   GPU_AGENT_CUT_OFF_SECONDS: whole(1, 86_400).default(900),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level such as info')
@@ -53,6 +57,8 @@ export function readSettings(env: NodeJS.ProcessEnv, options: { dataDir?: string
     runtimeDir: read.XDG_RUNTIME_DIR ?? null,
     registries: read.GPU_AGENT_REGISTRIES,
     stopSeconds: read.GPU_AGENT_STOP_SECONDS,
+    pullSeconds: read.GPU_AGENT_PULL_SECONDS,
+    pullKbPerSecond: read.GPU_AGENT_PULL_KB_PER_SECOND,
     cutOffSeconds: read.GPU_AGENT_CUT_OFF_SECONDS,
     logLevel: read.LOG_LEVEL,
   };

@@ -55,7 +55,10 @@ const StopReason = builder.enumType('StopReason', {
     BALANCE_EXHAUSTED: { description: 'Credit ran out.' },
     ACCOUNT_SUSPENDED: { description: 'The operator suspended the account.' },
     OPERATOR: { description: 'The operator stopped or destroyed it.' },
-    START_FAILED: { description: 'Its container could not be started; the GPU seconds of that start were given back.' },
+    START_FAILED: {
+      description:
+        'Its container could not be started; where the host was at fault, the GPU seconds of that start are given back.',
+    },
   },
 });
 

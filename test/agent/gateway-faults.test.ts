@@ -118,6 +118,7 @@ describe('a gateway that misbehaves', () => {
       clock,
       log,
       machineId: MACHINE,
+      pullLimits: { seconds: 1_200, kbPerSecond: 100 },
       stopSeconds: 2,
       cutOffSeconds: CUT_OFF_SECONDS,
       lastContact: {

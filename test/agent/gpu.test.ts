@@ -51,7 +51,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await opened.start(ID);
     gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 2 })]);
     const failed = await gateway.phase(ID, 'FAILED');
-    expect(failed.message).toBe('the container shows 0 of 2 GPUs');
+    expect(failed).toMatchObject({ message: 'the container has 0 of 2 GPUs', fault: 'host' });
     expect((await engine.containers()).get(ID)?.running).toBe(false);
     await host.close();
   });

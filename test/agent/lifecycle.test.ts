@@ -112,16 +112,23 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   });
 
   it.each([
-    ['an image that is not there', { image: 'NONE' }, /^the registry has no such image$/, 120_000],
-    ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 5_000],
-    ['a command that is not in the image', { command: ['/no/such'] }, /no such file or directory|not found/, 20_000],
-    ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 20_000],
-  ])('fails for good, and says why: %s', async (_, rest, words, withinMs) => {
+    ['an image that is not there', { image: 'NONE' }, /^the registry has no such image$/, 'image', 120_000],
+    ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 'image', 5_000],
+    [
+      'a command that is not in the image',
+      { command: ['/no/such'] },
+      /no such file or directory|not found/,
+      'image',
+      20_000,
+    ],
+    ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 'host', 20_000],
+  ] as const)('fails for good, and says why: %s', async (_, rest, words, fault, withinMs) => {
     const wish = running(ID, rest);
     if (wish.image === 'NONE') wish.image = `${registry.at}/none`;
     gateway.wish([wish]);
     const failed = await gateway.phase(ID, 'FAILED', withinMs);
     expect(failed.message).toMatch(words);
+    expect(failed.fault).toBe(fault);
     expect([...(await engine.containers()).values()].filter((container) => container.running)).toEqual([]);
     // The next start is tried anew.
     gateway.wish([wished(ID, 'absent')]);
@@ -187,8 +194,11 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     gateway.wish([running(ID)]);
     await gateway.phase(ID, 'RUNNING');
     gateway.wish([running(ID), running(OTHER)]);
-    const waiting = await gateway.phase(OTHER, 'WAITING');
-    expect(waiting.message).toContain('another instance has the GPUs');
+    await gateway.sees(
+      OTHER,
+      ({ phase, message }) =>
+        phase === 'WAITING' && message !== null && message.includes('another instance has the GPUs'),
+    );
     gateway.wish([wished(ID, 'absent'), running(OTHER)]);
     await gateway.phase(OTHER, 'RUNNING');
   });

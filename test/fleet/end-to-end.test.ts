@@ -133,7 +133,7 @@ describe('a deploy on a real host', () => {
     ['an image that is not there', 'nowhere', /^the registry has no such image$/],
     ['an image without a command', 'commandless', /command|entrypoint/i],
   ])(
-    'tells the engine’s words of a start that fails for good, and gives its seconds back: %s',
+    'tells the engine’s words of a start of a template that fails for good, and gives its seconds back: %s',
     async (_, name, words) => {
       if (name === 'commandless') await fleet.registry.push(name, { command: [] });
       await fleet.template(name, `${fleet.registry.at}/${name}`);
@@ -163,12 +163,13 @@ describe('a deploy on a real host', () => {
         `select coalesce(sum(extract(epoch from ended_at - started_at)), -1)::int as seconds from usage_interval where instance_id = $1 and resource = 'GPU'`,
         [id],
       );
-      const given = await query(
-        fleet.env.DATABASE_URL!,
-        `select coalesce(sum(extract(epoch from ended_at - started_at)), 0)::int as seconds from service_gap where instance_id = $1 and resource = 'GPU'`,
-        [id],
-      );
-      expect(given).toEqual(charged);
+      const given = () =>
+        query(
+          fleet.env.DATABASE_URL!,
+          `select coalesce(sum(extract(epoch from ended_at - started_at)), 0)::int as seconds from service_gap where instance_id = $1 and resource = 'GPU'`,
+          [id],
+        );
+      await expect.poll(given, { timeout: 20_000, interval: 200 }).toEqual(charged);
       await renter.destroy(id);
       await renter.phase(id, 'ERASED');
       expect(await left()).toEqual([]);

@@ -1,12 +1,17 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ObservedInstance } from '../../src/agent/protocol.js';
 import { audit } from '../../src/domain/billing/audit.js';
 import { statement } from '../../src/domain/billing/statement.js';
 import { enrol, forgetContainers, join, revokeHost } from '../../src/domain/fleet/enrolment.js';
+import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
 import { takeReport } from '../../src/domain/fleet/observations.js';
+import { RUNTIME_SELECT, runtimeOf } from '../../src/domain/fleet/runtime.js';
+import { settleService } from '../../src/domain/fleet/service-credits.js';
 import { act, deploy } from '../../src/domain/instances/instances.js';
 import { changeMachine, findMachine } from '../../src/domain/inventory/machines.js';
 import { findOffers } from '../../src/domain/inventory/offers.js';
+import { instantOf } from '../../src/domain/rules/time.js';
 import { hardware, seen, TestAgent, tick } from '../support/agent.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 
@@ -106,6 +111,50 @@ describe('joining', () => {
     const machineId = await domain.machine();
     await deploy(domain, await domain.account(), { machineId });
     await expect(enrol(domain, { ...anyMachine, machineId })).rejects.toEqual(refused('action_failed'));
+  });
+});
+
+describe('what the operator expects', () => {
+  const expecting = (gpu: string | null, numGpus: number | null) => enrol(domain, { ...anyMachine, gpu, numGpus });
+  const two = () => [...hardware().gpus, ...hardware().gpus];
+
+  test('is what joins: another model or number is refused, and the code is still good', async () => {
+    const { code } = await expecting('rtx-4090', 2);
+    const [gpu, other] = two();
+    for (const gpus of [[gpu!], [gpu!, other!, ...hardware().gpus]])
+      await expect(join(domain, code, hardware({ gpus }))).rejects.toThrow(/expected to have 2 GPUs/);
+    const l4 = two().map((each) => ({ ...each, name: 'NVIDIA L4' }));
+    await expect(join(domain, code, hardware({ gpus: l4 }))).rejects.toThrow(/expected to have rtx-4090/);
+    await join(domain, code, hardware({ gpus: [gpu!, other!] }));
+    for (const count of [0, 9, 1.5, Number.NaN])
+      await expect(expecting(null, count)).rejects.toThrow(/--count must be a whole number from 1 to 8/);
+  });
+
+  test('a GPU is in one machine, unless that one is retired or joined again without it', async () => {
+    const [mine, spare] = [hardware().gpus, hardware().gpus];
+    const first = await TestAgent.join(domain, { gpus: mine });
+    const stolen = () => TestAgent.join(domain, { gpus: mine });
+    await expect(stolen()).rejects.toThrow(/is in another machine/);
+    await TestAgent.join(domain, { gpus: mine }, first.machineId);
+    await expect(stolen()).rejects.toThrow(/is in another machine/);
+    await TestAgent.join(domain, { gpus: spare }, first.machineId);
+    const second = await stolen();
+    await expect(TestAgent.join(domain, { gpus: spare })).rejects.toThrow(/is in another machine/);
+    await changeMachine(domain, second.machineId, 'drain');
+    await changeMachine(domain, second.machineId, 'retire');
+    await stolen();
+    await expect(TestAgent.join(domain, { gpus: [...spare, ...spare] })).rejects.toThrow(/same UUID/);
+    await expect(TestAgent.join(domain, { gpus: [{ ...spare[0]!, uuid: '[N/A]' }] })).rejects.toThrow(/no UUID/);
+  });
+
+  test('two hosts that join at once: one code lets one in, one GPU is in one machine', async () => {
+    const outcome = async (joins: Promise<unknown>[]) =>
+      (await Promise.allSettled(joins)).filter(({ status }) => status === 'fulfilled').length;
+    const { code } = await enrol(domain, anyMachine);
+    expect(await outcome(Array.from({ length: 4 }, () => join(domain, code, hardware())))).toBe(1);
+    const { gpus } = hardware();
+    const codes = await Promise.all(Array.from({ length: 4 }, () => enrol(domain, anyMachine)));
+    expect(await outcome(codes.map((each) => join(domain, each.code, hardware({ gpus }))))).toBe(1);
   });
 });
 
@@ -257,6 +306,8 @@ describe('reports', () => {
     domain.clock.advance(7);
     const report = agent.say([seen(instance.id, 'RUNNING')]);
     await Promise.all(Array.from({ length: 8 }, () => takeReport(domain, agent.machineId, report)));
+    domain.clock.advance(7);
+    await Promise.all(Array.from({ length: 4 }, () => settleService(domain)));
     expect(await credits(account)).toHaveLength(1);
     expect((await audit(domain)).findings).toEqual([]);
   });
@@ -303,65 +354,208 @@ describe('a machine that is away', () => {
 describe('money', () => {
   const RATE = async (id: string) => (await domain.db.prisma.instance.findUniqueOrThrow({ where: { id } })).gpuRate;
 
-  test('the seconds until it was first seen running are given back', async () => {
+  /** A rental on a machine of its own. */
+  async function rented(template?: string) {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
-    const { instance } = await deploy(domain, account, { machineId: agent.machineId });
+    const { instance } = await deploy(domain, account, {
+      machineId: agent.machineId,
+      ...(template !== undefined && { template }),
+    });
     await agent.fetch();
-    domain.clock.advance(12);
-    await agent.report([seen(instance.id, 'PULLING')]);
-    domain.clock.advance(13);
-    await agent.report([seen(instance.id, 'RUNNING')]);
-    domain.clock.advance(10);
-    await agent.report([seen(instance.id, 'RUNNING')]);
-    expect(await credits(account)).toEqual([
-      ['service/1', 25n * (await RATE(instance.id)), 'GPU, 25 s: until the container ran'],
-    ]);
+    return { agent, account, id: instance.id, rate: await RATE(instance.id) };
+  }
+  const HOSTILE = 'registry.example/miner';
+  /** Time passes, with a report now and then, and the watch looks. */
+  async function pass(seconds: number, agent: TestAgent, id: string, phase: ObservedInstance['phase'], more = {}) {
+    for (let left = seconds; left > 0; left -= 25) {
+      domain.clock.advance(Math.min(left, 25));
+      await agent.report([seen(id, phase, more)]);
+      await tick(domain);
+    }
+  }
+
+  test('the seconds until it was first seen running are given back once it ran for as many', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await pass(25, agent, id, 'PULLING');
+    await pass(25, agent, id, 'RUNNING');
+    // Seen running since second 50: it has earned the 50 at second 100.
+    await pass(25, agent, id, 'RUNNING');
+    await pass(24, agent, id, 'RUNNING');
+    expect(await credits(account)).toEqual([]);
+    await pass(1, agent, id, 'RUNNING');
+    expect(await credits(account)).toEqual([['service/1', 50n * rate, 'GPU, 50 s: until the container ran']]);
     const from = domain.clock.now() - 1_000n;
     const { movements, openingBalance, closingBalance, lines } = await statement(domain, account, { from, to: null });
     expect(movements.map(({ kind, instanceId }) => [kind, instanceId])).toEqual([
       ['CREDIT', null],
-      ['SERVICE_CREDIT', instance.id],
+      ['SERVICE_CREDIT', id],
     ]);
     const sum = (amounts: { amount: bigint }[]) => amounts.reduce((total, { amount }) => total + amount, 0n);
     expect(openingBalance + sum(movements) - sum(lines)).toBe(closingBalance);
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('at most ten minutes of them', async () => {
-    const agent = await TestAgent.join(domain);
-    const account = await domain.account();
-    const { instance } = await deploy(domain, account, { machineId: agent.machineId });
-    await agent.fetch();
-    for (let minute = 0; minute < 30; minute += 1) {
-      domain.clock.advance(25);
-      await agent.report([seen(instance.id, 'PULLING', { pulledBytes: minute })]);
-    }
-    await agent.report([seen(instance.id, 'RUNNING')]);
-    expect(await credits(account)).toEqual([
-      ['service/1', 600n * (await RATE(instance.id)), 'GPU, 600 s: until the container ran'],
+  test('one that is stopped sooner gives back as much as it ran, and at most ten minutes are given back', async () => {
+    const short = await rented(HOSTILE);
+    await pass(100, short.agent, short.id, 'PULLING');
+    await pass(1, short.agent, short.id, 'RUNNING');
+    await pass(9, short.agent, short.id, 'RUNNING');
+    await act(domain, short.account, { id: short.id, action: 'STOP' });
+    domain.clock.advance(1);
+    await tick(domain);
+    expect(await credits(short.account)).toEqual([['service/1', 9n * short.rate, 'GPU, 9 s: until the container ran']]);
+    const long = await rented(HOSTILE);
+    await pass(750, long.agent, long.id, 'PULLING');
+    await pass(700, long.agent, long.id, 'RUNNING');
+    expect(await credits(long.account)).toEqual([
+      ['service/1', 600n * long.rate, 'GPU, 600 s: until the container ran'],
     ]);
+    expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('a start that fails for good stops the instance and costs no GPU second', async () => {
-    const agent = await TestAgent.join(domain);
-    const account = await domain.account();
-    const { instance } = await deploy(domain, account, { machineId: agent.machineId });
-    await agent.fetch();
-    domain.clock.advance(20);
-    await agent.report([seen(instance.id, 'FAILED', { message: 'manifest unknown' })]);
-    const row = await domain.db.prisma.instance.findUniqueOrThrow({
-      where: { id: instance.id },
-      include: { container: true },
-    });
-    expect(row).toMatchObject({
-      status: 'STOPPED',
-      stopReason: 'START_FAILED',
-      container: { message: 'manifest unknown' },
-    });
-    expect(await credits(account)).toEqual([['service/1', 20n * row.gpuRate, 'GPU, 20 s: the start failed']]);
-    expect(await phases(agent)).toEqual([[instance.id, 'stopped']]);
+  test('a process that ends at once was run, though it was never seen running', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await pass(50, agent, id, 'WAITING', { restarts: 1, message: 'it ended by itself' });
+    await act(domain, account, { id, action: 'STOP' });
+    domain.clock.advance(1);
+    await tick(domain);
+    const [start] = await domain.db.prisma.containerStart.findMany({ where: { instanceId: id } });
+    expect(start!.runningAt).not.toBeNull();
+    expect(await credits(account)).toHaveLength(1);
+  });
+
+  test("a start that fails by the host gives back all of it, one that fails by the renter's image nothing", async () => {
+    for (const [fault, given] of [
+      ['host', 20n],
+      ['image', 0n],
+      [undefined, 0n],
+    ] as const) {
+      const { agent, account, id, rate } = await rented(HOSTILE);
+      await pass(20, agent, id, 'PULLING');
+      await agent.report([seen(id, 'FAILED', { message: 'no such thing', ...(fault && { fault }) })]);
+      const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id }, include: { container: true } });
+      expect(row).toMatchObject({
+        status: 'STOPPED',
+        stopReason: 'START_FAILED',
+        container: { message: 'no such thing' },
+      });
+      domain.clock.advance(1);
+      await tick(domain);
+      expect(await credits(account)).toEqual(
+        given === 0n ? [] : [['service/1', given * rate, 'GPU, 20 s: the machine could not start it']],
+      );
+      expect(await phases(agent)).toEqual([[id, 'stopped']]);
+      expect((await audit(domain)).findings).toEqual([]);
+    }
+  });
+
+  test('a host can take back nothing of what it said: what ran is paid, what is booked stays', async () => {
+    const ran = await rented(HOSTILE);
+    await pass(30, ran.agent, ran.id, 'RUNNING');
+    await pass(50, ran.agent, ran.id, 'RUNNING');
+    await ran.agent.report([seen(ran.id, 'FAILED', { fault: 'host' })]);
+    domain.clock.advance(1);
+    await tick(domain);
+    expect((await credits(ran.account)).map(([, units]) => units)).toEqual([25n * ran.rate]);
+    // Told only after the end: it was not so.
+    const over = await rented(HOSTILE);
+    await pass(30, over.agent, over.id, 'PULLING');
+    await act(domain, over.account, { id: over.id, action: 'STOP' });
+    domain.clock.advance(2);
+    await tick(domain);
+    await over.agent.report([seen(over.id, 'FAILED', { fault: 'host' })]);
+    domain.clock.advance(2);
+    await tick(domain);
+    expect(await credits(over.account)).toEqual([]);
     expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test("starts of the operator's templates that end before they ran give back 600 s a day of an account", async () => {
+    const { agent, account, id, rate } = await rented('pytorch');
+    const seconds = async () =>
+      (await credits(account)).map(([, units, note]) => {
+        expect(note).toContain('the template did not start in time');
+        return (units as bigint) / rate;
+      });
+    let start = 1;
+    const again = async (lasts: number) => {
+      await pass(lasts, agent, id, 'PULLING', { start });
+      await act(domain, account, { id, action: 'STOP' });
+      await agent.fetch();
+      await agent.report([seen(id, 'STOPPED', { start })]);
+      domain.clock.advance(1);
+      await tick(domain);
+      await act(domain, account, { id, action: 'START' });
+      await agent.fetch();
+      start += 1;
+    };
+    await again(400);
+    await again(300);
+    await again(300);
+    expect(await seconds()).toEqual([400n, 200n]);
+    await act(domain, account, { id, action: 'STOP' });
+    // A new day, in UTC.
+    domain.clock.set((domain.clock.now() / 86_400n + 1n) * 86_400n);
+    await agent.report([seen(id, 'STOPPED', { start })]);
+    await act(domain, account, { id, action: 'START' });
+    start += 1;
+    await agent.fetch();
+    await again(30);
+    expect(await seconds()).toEqual([400n, 200n, 30n]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('what waits for a container of the same account waits for itself', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await pass(25, agent, id, 'RUNNING');
+    await pass(25, agent, id, 'RUNNING');
+    await act(domain, account, { id, action: 'STOP' });
+    await act(domain, account, { id, action: 'START' });
+    // It ignores SIGTERM: 20 s, in which the agent is told nothing but to stop it.
+    expect((await agent.fetch()).instances).toEqual([expect.objectContaining({ id, phase: 'stopped', start: 1 })]);
+    await pass(20, agent, id, 'STOPPING');
+    await agent.report([seen(id, 'STOPPED')]);
+    expect((await agent.fetch()).instances).toEqual([expect.objectContaining({ id, phase: 'running', start: 2 })]);
+    await pass(3, agent, id, 'RUNNING', { start: 2 });
+    await pass(50, agent, id, 'RUNNING', { start: 2 });
+    expect((await credits(account)).map(([, units]) => units)).toEqual([25n * rate, 3n * rate]);
+    // Another's wait for it is the machine's.
+    const other = await domain.account();
+    await act(domain, account, { id, action: 'STOP' });
+    const taken = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
+    await agent.fetch();
+    await pass(10, agent, id, 'STOPPING', { start: 2 });
+    await agent.report([seen(id, 'STOPPED', { start: 2 })]);
+    await agent.fetch();
+    const both = async (seconds: number) => {
+      domain.clock.advance(seconds);
+      await agent.report([seen(id, 'STOPPED', { start: 2 }), seen(taken.instance.id, 'RUNNING')]);
+      await tick(domain);
+    };
+    await both(2);
+    await both(12);
+    expect((await credits(other)).map(([, units]) => units)).toEqual([12n * rate]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('a stop leaves a container a sixtieth of the seconds that it ran in that start', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    const graceAfter = async (lag: number, ran: number, start: number) => {
+      await pass(lag, agent, id, 'PULLING', { start });
+      if (ran > 0) await agent.report([seen(id, 'RUNNING', { start })]);
+      await pass(ran, agent, id, 'RUNNING', { start });
+      await act(domain, account, { id, action: 'STOP' });
+      const { stopSeconds } = (await agent.fetch()).instances[0]!;
+      await agent.report([seen(id, 'STOPPED', { start })]);
+      await act(domain, account, { id, action: 'START' });
+      await agent.fetch();
+      return stopSeconds;
+    };
+    expect(await graceAfter(0, 59, 1)).toBe(0);
+    expect(await graceAfter(100, 60, 2)).toBe(1);
+    expect(await graceAfter(700, 0, 3)).toBe(0);
+    expect(await graceAfter(0, 605, 4)).toBe(10);
   });
 
   test('what made a start fail stays to be read until the next start', async () => {
@@ -417,6 +611,73 @@ describe('money', () => {
       ['service/2', 500n * instance.diskRate, 'disk, 500 s: the machine was away'],
     ]);
     expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('a refused agent is an outage from its last heartbeat, whatever comes late, and the renter is told', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    domain.clock.advance(12);
+    // Heard, but not written yet.
+    await takeReport(domain, agent.machineId, agent.say([seen(id, 'RUNNING')]));
+    domain.clock.advance(8);
+    await revokeHost(domain, agent.machineId);
+    domain.fleet.heartbeats.note(agent.machineId, domain.clock.now());
+    await domain.fleet.heartbeats.flush();
+    await domain.db.notices.caughtUp();
+    expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
+    const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id }, select: RUNTIME_SELECT });
+    expect(runtimeOf(row)).toMatchObject({
+      phase: 'UNREACHABLE',
+      message: expect.stringContaining('refuses the agent'),
+    });
+    domain.clock.advance(10);
+    const back = await TestAgent.join(domain, {}, agent.machineId);
+    await back.fetch();
+    await back.report([seen(id, 'RUNNING')]);
+    await tick(domain);
+    expect((await credits(account)).map(([, units]) => units)).toEqual([18n * rate, 18n * 50n * 140n]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('a heartbeat that comes late moves nothing back and pays for no outage', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    const early = domain.clock.now();
+    domain.clock.advance(29);
+    await agent.report([seen(id, 'RUNNING')]);
+    const known = domain.clock.now();
+    // Written by another gateway, which was slow.
+    domain.fleet.heartbeats.note(agent.machineId, early);
+    await domain.fleet.heartbeats.flush();
+    const seenAt = async () =>
+      (await domain.db.prisma.machineHeartbeat.findUniqueOrThrow({ where: { machineId: agent.machineId } })).seenAt;
+    expect(instantOf((await seenAt())!)).toBe(known);
+    domain.clock.advance(29);
+    await agent.report([seen(id, 'RUNNING')]);
+    await tick(domain);
+    expect(await credits(account)).toEqual([]);
+    // Nor does one bring a machine back that is away.
+    domain.clock.advance(31);
+    await tick(domain);
+    domain.fleet.heartbeats.note(agent.machineId, known);
+    await domain.fleet.heartbeats.flush();
+    expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
+  });
+
+  test('what is erased before its outage is booked is given back all the same', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    domain.clock.advance(100);
+    await markUnreachable(domain.db, domain.clock.now());
+    await act(domain, account, { id, action: 'DESTROY' });
+    // The agent is back, erases and tells so before anybody looked at the outage.
+    await agent.fetch();
+    domain.clock.advance(1);
+    await agent.report([seen(id, 'ERASED')]);
+    const container = await domain.db.prisma.container.findUniqueOrThrow({ where: { instanceId: id } });
+    expect(container.erasedAt).not.toBeNull();
+    await tick(domain);
+    expect((await credits(account)).map(([, units]) => units)).toEqual([100n * rate, 100n * 50n * 140n]);
   });
 
   test('the audit finds a credit that no gap explains', async () => {

@@ -21,10 +21,13 @@ const ACCOUNTS = 2;
 const MACHINES = 2;
 const MICRO_PER_USD = 1_000_000n;
 
+/** FAILED by the image, or by the host. */
+type Says = 'RUNNING' | 'PULLING' | 'FAILED' | 'HOST_FAILED';
+
 const account = fc.nat({ max: ACCOUNTS - 1 });
 const machine = fc.nat({ max: MACHINES - 1 });
 const mode = fc.constantFrom('ON_DEMAND' as const, 'INTERRUPTIBLE' as const, 'RESERVED' as const);
-const says = fc.constantFrom('RUNNING' as const, 'RUNNING' as const, 'PULLING' as const, 'FAILED' as const);
+const says = fc.constantFrom('RUNNING', 'RUNNING', 'PULLING', 'FAILED', 'HOST_FAILED') as fc.Arbitrary<Says>;
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('deploy' as const), account, machine, mode }) },
   {
@@ -106,8 +109,9 @@ class World {
     while ((await settleDue(domain)) > 0);
     service.wait(domain.clock.now());
     for (const renter of model.renters)
-      for (const rental of renter.rentals) {
-        const units = service.owed(rental);
+      for (const units of service
+        .owed(renter.rentals, domain.clock.now(), (rental) => this.ids.get(rental)!)
+        .values()) {
         expect(units).toBeGreaterThanOrEqual(0n);
         if (units > 0n) model.pay(renter, units);
       }
@@ -122,7 +126,9 @@ class World {
       this.model.deploy(renter, machineId, this.onDemandRate, mode, DISK_RATE_PER_GB * 10n);
     const outcome = await done(deploy(this.domain, this.accounts[index]!, { machineId, mode, diskGb: 10 }));
     expect(outcome !== null).toBe(expected);
-    if (outcome !== null) this.ids.set(renter.rentals.at(-1)!, outcome.instance.id);
+    if (outcome === null) return;
+    this.ids.set(renter.rentals.at(-1)!, outcome.instance.id);
+    this.service.begin(renter.rentals.at(-1)!);
   }
 
   async act(action: 'START' | 'STOP' | 'DESTROY', index: number, pick: number): Promise<void> {
@@ -134,27 +140,40 @@ class World {
     const expected = !isRefused && this.model[verb[action]](rental);
     const outcome = await done(act(this.domain, this.accounts[index]!, { id: this.ids.get(rental)!, action }));
     expect(outcome !== null).toBe(expected);
+    if (outcome !== null && action === 'START') this.service.begin(rental);
   }
 
   /** The agent does what its document says, and tells of it. */
-  async beat(index: number, says: 'RUNNING' | 'PULLING' | 'FAILED'): Promise<void> {
+  async beat(index: number, says: Says): Promise<void> {
     const { domain, model, service } = this;
     const agent = this.agents[index]!;
     const now = domain.clock.now();
     const { instances } = await agent.fetch();
     const rentals = new Map(Array.from(this.ids, ([rental, id]) => [id, rental]));
+    service.forgetUnasked(rentals.values(), agent.machineId, now);
+    for (const { id, phase, start } of instances)
+      if (phase === 'running') service.ask(rentals.get(id)!, start - 1, now);
     service.hear(agent.machineId, now);
     for (const { id, phase, start } of instances) {
-      if (phase !== 'running') continue;
       const rental = rentals.get(id)!;
+      if (phase === 'stopped') service.sawStopped(rental);
+      if (phase === 'absent') service.sawErased(rental, now);
+      if (phase !== 'running') continue;
       model.look(rental.account);
       if (says === 'RUNNING') service.sawRunning(rental, start - 1, now);
-      if (says !== 'FAILED') continue;
-      service.sawFail(rental, start - 1);
+      if (says !== 'FAILED' && says !== 'HOST_FAILED') continue;
+      service.sawFail(rental, start - 1, says === 'HOST_FAILED');
       model.fail(rental);
     }
-    const phaseOf = { running: says, stopped: 'STOPPED', absent: 'ERASED' } as const;
-    await agent.report(instances.map(({ id, phase, start }) => seen(id, phaseOf[phase], { start })));
+    const failed = { fault: says === 'HOST_FAILED' ? 'host' : 'image' } as const;
+    const phaseOf = {
+      running: says === 'HOST_FAILED' ? 'FAILED' : says,
+      stopped: 'STOPPED',
+      absent: 'ERASED',
+    } as const;
+    await agent.report(
+      instances.map(({ id, phase, start }) => seen(id, phaseOf[phase], { start, ...(phase === 'running' && failed) })),
+    );
   }
 
   async compare(): Promise<void> {
@@ -214,6 +233,11 @@ const DAY = 86_400;
 const rent = { do: 'deploy', account: 0, machine: 0, mode: 'ON_DEMAND' } as const;
 const reserve = { ...rent, mode: 'RESERVED' } as const;
 const beat = { do: 'beat', machine: 0, says: 'RUNNING' } as const;
+const [start, stop, destroy] = (['START', 'STOP', 'DESTROY'] as const).map((action) => ({
+  do: action,
+  account: 0,
+  pick: 0,
+})) as [Step, Step, Step];
 const leap = (seconds: number) => ({ do: 'leap', seconds }) as const;
 
 describe('offers, credits and the naive model agree to the unit', () => {
@@ -248,6 +272,19 @@ describe('offers, credits and the naive model agree to the unit', () => {
     play([leap(0.001), beat, rent, { do: 'DESTROY', account: 0, pick: 0 }, rent, beat]));
   test('over a start that fails after it ran', () =>
     play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
+  test('over a start that fails by the host', () =>
+    play([rent, leap(200), beat, leap(9), { ...beat, says: 'HOST_FAILED' }, leap(9), beat]));
+  test('over starts again and again that run for less than they waited, or never', () =>
+    play([
+      ...[rent, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), beat, leap(10), stop, leap(1), beat],
+      ...[start, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), stop, leap(1)],
+      ...[start, leap(29), stop, start, leap(29), stop, start, leap(20_000), stop, leap(2), beat],
+    ]));
+  test('over a start that waits for its own last container, or for its erasing', () =>
+    play([
+      ...[rent, leap(2), beat, leap(20), stop, leap(0.5), start, leap(9), beat, leap(1), beat, leap(5), beat, leap(20)],
+      ...[destroy, leap(1), rent, leap(9), beat, leap(9), beat, leap(9), beat, leap(20), beat],
+    ]));
 
   test('through random histories', { timeout: 600_000 }, () =>
     fc.assert(

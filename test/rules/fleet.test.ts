@@ -4,7 +4,6 @@ import {
   desiredPhases,
   isLate,
   type KnownContainer,
-  undeliveredOfStart,
   within,
   without,
 } from '../../src/domain/rules/fleet.js';
@@ -52,6 +51,12 @@ describe('desiredPhases', () => {
     expect(desired(again, other)).toEqual({ mine: 'stopped', other: 'stopped' });
     expect(desired({ ...again, toldStart: 2 }, other)).toEqual({ mine: 'running', other: 'stopped' });
   });
+
+  it('holds a new start back until the one before it of the same instance is seen ended', () => {
+    const again = container('mine', { gpuIntervals: 2, toldStart: 1 });
+    expect(desired({ ...again, phase: 'STOPPING' })).toEqual({ mine: 'stopped' });
+    expect(desired({ ...again, phase: 'STOPPED' })).toEqual({ mine: 'running' });
+  });
 });
 
 describe('within', () => {
@@ -90,46 +95,6 @@ describe('without', () => {
 
   it('leaves a stretch whole without gaps', () => {
     expect(without({ from: 1n, to: 2n }, [])).toEqual([{ from: 1n, to: 2n }]);
-  });
-});
-
-describe('undeliveredOfStart', () => {
-  const start = { from: 1_000n, to: null, runningAt: null, failedAt: null, minimumUntil: null };
-  it('is not known while nothing ran and nothing ended', () => {
-    expect(undeliveredOfStart(start)).toBeNull();
-    expect(undeliveredOfStart({ ...start, failedAt: 1_005n })).toBeNull();
-  });
-
-  it('ends with the first running second, the end of the start, or after 600 seconds', () => {
-    const until = (changes: object) => undeliveredOfStart({ ...start, ...changes });
-    const to = (end: bigint) => ({ reason: 'START', stretch: { from: 1_000n, to: end } });
-    expect(until({ runningAt: 1_042n })).toEqual(to(1_042n));
-    expect(until({ runningAt: 1_600n })).toEqual(to(1_600n));
-    expect(until({ runningAt: 1_601n })).toEqual(to(1_600n));
-    expect(until({ to: 1_030n })).toEqual(to(1_030n));
-    expect(until({ to: 1_030n, runningAt: 1_042n })).toEqual(to(1_030n));
-    expect(until({ to: 5_000n })).toEqual(to(1_600n));
-  });
-
-  it('is the whole of a start that failed for good, and not of one that ran before it failed', () => {
-    expect(undeliveredOfStart({ ...start, to: 5_000n, failedAt: 4_999n })).toEqual({
-      reason: 'START_FAILED',
-      stretch: { from: 1_000n, to: 5_000n },
-    });
-    expect(undeliveredOfStart({ ...start, to: 5_000n, runningAt: 1_010n, failedAt: 4_999n })).toEqual({
-      reason: 'START',
-      stretch: { from: 1_000n, to: 1_010n },
-    });
-  });
-
-  it('leaves out the minimum of a start that sent another instance away', () => {
-    const preempting = { ...start, minimumUntil: 1_060n };
-    const stretch = (changes: object) => undeliveredOfStart({ ...preempting, ...changes })?.stretch;
-    expect(stretch({ runningAt: 1_100n })).toEqual({ from: 1_060n, to: 1_100n });
-    expect(stretch({ to: 5_000n, failedAt: 4_999n })).toEqual({ from: 1_060n, to: 5_000n });
-    // Nothing: it ends before it begins.
-    expect(without(stretch({ runningAt: 1_030n })!, [])).toEqual([]);
-    expect(without(stretch({ to: 1_020n, failedAt: 1_019n })!, [])).toEqual([]);
   });
 });
 

@@ -7,7 +7,12 @@ import { takeReport } from '../../src/domain/fleet/observations.js';
 import { settleService } from '../../src/domain/fleet/service-credits.js';
 
 export function hardware(changes: Partial<Hardware> = {}): Hardware {
-  const gpu = { uuid: 'GPU-1', name: 'NVIDIA GeForce RTX 4090', vramMb: 24_564, pcieGen: 4 };
+  const gpu = {
+    uuid: `GPU-${randomBytes(8).toString('hex')}`,
+    name: 'NVIDIA GeForce RTX 4090',
+    vramMb: 24_564,
+    pcieGen: 4,
+  };
   return {
     hostname: 'host-1',
     cpu: 'AMD EPYC 9354',

@@ -8,7 +8,7 @@ const REASONS: Record<NonNullable<Instance['stopReason']>, string> = {
   BALANCE_EXHAUSTED: 'credit ran out',
   OPERATOR: 'by the operator',
   ACCOUNT_SUSPENDED: 'the account is suspended',
-  START_FAILED: 'its container could not be started; those seconds were given back',
+  START_FAILED: 'its container could not be started; given back if the machine was at fault',
 };
 
 const PHASES: Record<NonNullable<Instance['runtime']>['phase'], string> = {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Duplex, Readable, Writable } from 'node:stream';
+import { type Duplex, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Docker from 'dockerode';
 import { Limiter } from '../limiter.js';
@@ -21,6 +21,7 @@ import {
   type PullProgress,
   type RunningCommand,
 } from './engine.js';
+import { tarOfProgram } from './program-image.js';
 import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
 
@@ -98,6 +99,7 @@ export class DockerEngine implements Engine {
       exitCode: ran ? Math.min(Math.max(found.State.ExitCode, -1), 255) : null,
       startedAt: found.State.StartedAt,
       imagePorts: tcpPorts(found.Config.ExposedPorts),
+      devices: devicesOf(found.HostConfig),
     };
   }
 
@@ -170,6 +172,22 @@ export class DockerEngine implements Engine {
         abortSignal: AbortSignal.timeout(LONG_CALL_MS),
       }),
     );
+  }
+
+  /** Docker's configuration names the devices from the beginning. */
+  async prepare(_instanceId: string): Promise<void> {}
+
+  async importProgram(name: string, program: Buffer): Promise<string> {
+    const abortSignal = AbortSignal.timeout(CALL_MS);
+    const options = { fromSrc: '-', repo: name, tag: 'latest', abortSignal };
+    const stream = await answered(this.docker.importImage(Readable.from([tarOfProgram(program)]), options));
+    await readLines(stream as Readable, (line) => {
+      const { error } = line as { error?: string };
+      if (error !== undefined) throw new EngineFault('refused', error);
+    });
+    const id = await this.imageId(`${name}:latest`);
+    if (id === null) throw new EngineFault('refused', 'an image was imported but is not there');
+    return id;
   }
 
   async start(instanceId: string): Promise<void> {
@@ -295,9 +313,15 @@ export class DockerEngine implements Engine {
   }
 
   /** For calls that the library doesn't have, or can't end in time. */
-  protected dial<T>(method: string, path: string, withinMs: number, options: object = {}): Promise<T> {
+  protected dial<T>(
+    method: string,
+    path: string,
+    withinMs: number,
+    options: object = {},
+    ...done: number[]
+  ): Promise<T> {
     const call = new Promise<T>((resolve, reject) => {
-      const statusCodes = { 200: true, 201: true };
+      const statusCodes = Object.fromEntries([200, 201, ...done].map((status) => [status, true]));
       const abortSignal = AbortSignal.timeout(withinMs);
       this.docker.modem.dial({ path, method, options, statusCodes, abortSignal }, (error, answer) =>
         error ? reject(error) : resolve(answer as T),
@@ -305,6 +329,15 @@ export class DockerEngine implements Engine {
     });
     return answered(call);
   }
+}
+
+/** By what the engine was told to give, which no process in the container can change. */
+function devicesOf({ Devices, DeviceRequests }: Docker.HostConfig): ContainerDetail['devices'] {
+  const requests = (DeviceRequests ?? []) as { DeviceIDs?: string[] | null }[];
+  return {
+    nodes: ((Devices ?? []) as { PathInContainer: string }[]).map(({ PathInContainer }) => PathInContainer),
+    requested: requests.reduce((sum, { DeviceIDs }) => sum + (DeviceIDs?.length ?? 0), 0),
+  };
 }
 
 /** Keys such as 8080/tcp. */
@@ -327,6 +360,7 @@ async function outputOf(stream: Readable, isRaw: boolean, stdout: Writable, stde
 }
 
 export function labels(spec: ContainerSpec): Record<string, string> {
+  if (spec.start === null) return { [LABELS.probe]: spec.machineId };
   return {
     [LABELS.instance]: spec.instanceId,
     [LABELS.machine]: spec.machineId,

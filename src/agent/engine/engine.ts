@@ -8,6 +8,8 @@ export const LABELS = {
   machine: 'gpu-rental.machine',
   /** The start that the container was created for; later starts use the same container. */
   start: 'gpu-rental.start',
+  /** On a container that only tries the host, instead of the others: the machine. */
+  probe: 'gpu-rental.probe',
 } as const;
 
 export interface Container {
@@ -25,6 +27,8 @@ export interface ContainerDetail extends Container {
   startedAt: string;
   /** TCP ports that its image names, ascending. */
   imagePorts: number[];
+  /** Device nodes that its configuration gives it, by their paths inside, and devices asked of a driver by request. */
+  devices: { nodes: string[]; requested: number };
 }
 
 /** How a container is given its GPUs. */
@@ -36,7 +40,8 @@ export type GpuGrant =
 export interface ContainerSpec {
   instanceId: string;
   machineId: string;
-  start: number;
+  /** Null: it only tries the host, and is none of the machine's instances. */
+  start: number | null;
   /** As the engine names it: the id, so that a tag that moved changes nothing. */
   imageId: string;
   /** Null: the image's own. */
@@ -116,6 +121,10 @@ export interface Engine {
    */
   pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>;
   create(spec: ContainerSpec): Promise<void>;
+  /** Makes a created container ready, as far as the engine can without its first process: its devices are then known. */
+  prepare(instanceId: string): Promise<void>;
+  /** Makes an image of one program, which is its root folder's only file; its id. */
+  importProgram(name: string, program: Buffer): Promise<string>;
   /** Harmless when it runs already. */
   start(instanceId: string): Promise<void>;
   /** SIGTERM, and SIGKILL after so many seconds; harmless when it doesn't run. */

@@ -5,14 +5,19 @@ const BYTES_PER_MB = 1_048_576;
 const CPU_PERIOD_MICROSECONDS = 100_000;
 const CREATE_MS = 180_000;
 /** libpod's API of Podman 4.0, which later versions keep. */
-const CREATE_PATH = '/v4.0.0/libpod/containers/create';
+const API = '/v4.0.0/libpod/containers';
 
 /** Podman: Docker's API but for creating, which passes CDI devices only through Podman's own call. */
 export class PodmanEngine extends DockerEngine {
+  /** CDI devices are in the configuration once the runtime has made the container, which waits with its first process. */
+  override async prepare(instanceId: string): Promise<void> {
+    await this.dial('POST', `${API}/${containerName(instanceId)}/init`, CREATE_MS, {}, 204, 304);
+  }
+
   override async create(spec: ContainerSpec): Promise<void> {
     const [files, processes] = ulimits();
     const memory = spec.memoryMb * BYTES_PER_MB;
-    await this.dial('POST', CREATE_PATH, CREATE_MS, {
+    await this.dial('POST', `${API}/create`, CREATE_MS, {
       name: containerName(spec.instanceId),
       hostname: spec.instanceId,
       image: spec.imageId,

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Logger } from 'pino';
 import type { ContainerDetail, Engine, GpuGrant } from '../engine/engine.js';
 import type { Hardware } from '../protocol.js';
@@ -16,10 +16,12 @@ import {
 
 /** How containers of this host get GPUs, and how to see that they have them. */
 export interface GpuAccess {
+  /** Of the host. */
+  readonly count: number;
   /** For the first `count` GPUs: a machine is rented whole. Null when the host has fewer, or no way to give them. */
   grant(count: number): GpuGrant | null;
-  /** GPUs that a running container shows; null when it has ended. */
-  shown(container: ContainerDetail): Promise<number | null>;
+  /** GPUs that a container was given, by the engine's account of it: its own processes have no say in that. */
+  given(container: ContainerDetail): number;
 }
 
 const NVIDIA_KIND = 'nvidia.com/gpu';
@@ -33,8 +35,12 @@ export async function openGpuAccess(
   const indexes = gpus.map(({ index }) => index);
   const grantAll = pretended ? await simulatedGrant(indexes, engine) : await realGrant(gpus, engine, log);
   return {
+    count: indexes.length,
     grant: (count) => (count > indexes.length ? null : grantAll(count)),
-    shown: (container) => countNodes(container, pretended ? SIMULATED_NODE : NVIDIA_NODE),
+    given: ({ devices }) => {
+      const node = pretended ? SIMULATED_NODE : NVIDIA_NODE;
+      return devices.requested + devices.nodes.filter((path) => node.test(basename(path))).length;
+    },
   };
 }
 
@@ -76,15 +82,4 @@ async function simulatedGrant(indexes: number[], engine: Engine): Promise<Grant>
       nodes: given.map((index) => ({ host: '/dev/zero', inside: `/dev/gpu-pretended${index}` })),
     };
   };
-}
-
-/** Looks at the container's own /dev: an engine may take a device request, answer that all is well, and give nothing. */
-async function countNodes({ pid }: ContainerDetail, node: RegExp): Promise<number | null> {
-  if (pid === null) return null;
-  try {
-    return (await readdir(`/proc/${pid}/root/dev`)).filter((name) => node.test(name)).length;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 }

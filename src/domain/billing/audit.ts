@@ -210,6 +210,30 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      ) gap where before > started_at`,
   ],
   [
+    'a slow start gives back at most 600 s and what it then ran, a template 600 s a day',
+    `select account_id, used.instance_id || '/gpu/' || used.ordinal as subject, 'gives back ' || sum(gap.ended_at - gap.started_at) || ' of a slow start' as detail
+     from service_gap gap join instance on instance.id = gap.instance_id
+       join usage_interval used on used.instance_id = gap.instance_id and used.resource = 'GPU'
+         and used.started_at <= gap.started_at and coalesce(used.ended_at >= gap.ended_at, true)
+       join container_start s on s.instance_id = used.instance_id and s.ordinal = used.ordinal
+     where gap.reason = 'SLOW_START' and gap.resource = 'GPU'
+     group by account_id, used.instance_id, used.ordinal, used.ended_at, s.running_at
+     having sum(gap.ended_at - gap.started_at) > least(interval '600 seconds', coalesce(used.ended_at - s.running_at, interval '600 seconds'))
+     union all
+     select account_id, day::text, 'gives back ' || seconds || ' s of templates, noted ' || coalesce(noted, 0)
+     from (
+       select account_id, ((used.ended_at - interval '1 second') at time zone 'UTC')::date as day,
+         sum(extract(epoch from gap.ended_at - gap.started_at)) as seconds
+       from service_gap gap join instance on instance.id = gap.instance_id
+         join usage_interval used on used.instance_id = gap.instance_id and used.resource = 'GPU'
+           and used.started_at <= gap.started_at and used.ended_at >= gap.ended_at
+       where gap.reason = 'TEMPLATE_START'
+       group by 1, 2
+     ) given left join (select account_id as noted_of, day as noted_day, seconds as noted from template_start_credit) noted
+       on noted_of = account_id and noted_day = day
+     where seconds > coalesce(noted, 0)`,
+  ],
+  [
     'nothing runs after credit ran out',
     `select account.id as account_id, instance.id as subject, 'runs although credit ran out at ' || exhausted_at as detail
      from account join instance on instance.account_id = account.id

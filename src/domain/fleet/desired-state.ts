@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
-import { type DesiredInstance, type DesiredState, MAX_INSTANCES } from '../../agent/protocol.js';
+import { type DesiredInstance, type DesiredState, MAX_INSTANCES, MAX_STOP_SECONDS } from '../../agent/protocol.js';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
 import { StaleReadError } from '../../database/transaction.js';
 import { type DesiredPhase, desiredPhases, type KnownContainer } from '../rules/fleet.js';
+import { stopGraceSeconds } from '../rules/start-credit.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
 /** Documents kept at most; what is not kept is read again. */
@@ -29,6 +30,8 @@ interface HostRow {
 }
 
 interface ContainerRow extends KnownContainer {
+  /** Of the start that the agent was told of last, once it has ended; null when it was not seen running. */
+  ranSeconds: number | null;
   image: string;
   fromTemplate: boolean;
   command: string[] | null;
@@ -248,11 +251,24 @@ function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInst
   const told: DesiredInstance[] = [];
   for (const [container, phase] of desiredPhases(containers)) {
     if (told.length === MAX_INSTANCES) break;
-    const { instanceId, gpuIntervals, image, fromTemplate, command, env, ports, diskGb } = container;
+    const {
+      instanceId,
+      status,
+      gpuIntervals,
+      toldStart,
+      image,
+      fromTemplate,
+      command,
+      env,
+      ports,
+      diskGb,
+      ranSeconds,
+    } = container;
+    const isHeldBack = status === 'RUNNING' && phase === 'stopped';
     told.push({
       id: instanceId,
       phase: phase satisfies DesiredPhase,
-      start: gpuIntervals,
+      start: isHeldBack ? toldStart : gpuIntervals,
       image,
       ...(fromTemplate && { fromTemplate }),
       command,
@@ -262,6 +278,9 @@ function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInst
       memoryMb: ramGb * MB_PER_GB,
       diskGb,
       ports,
+      ...(phase === 'stopped' && {
+        stopSeconds: Math.min(Number(stopGraceSeconds(BigInt(ranSeconds ?? 0))), MAX_STOP_SECONDS),
+      }),
     });
   }
   return told;
@@ -273,10 +292,16 @@ const HOSTS_SQL = `
     machine.num_gpus as "numGpus", coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
         'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'fromTemplate', from_template, 'command', command, 'env', env,
-        'ports', ports, 'diskGb', disk_gb) order by status, instance_id)
+        'ports', ports, 'diskGb', disk_gb, 'ranSeconds', ran_seconds) order by status, instance_id)
       from (
         select container.*, status, gpu_intervals, disk_gb,
-          exists (select from template where template.image = container.image) as from_template from container join instance on instance.id = instance_id
+          exists (select from template where template.image = container.image) as from_template, (
+          select extract(epoch from used.ended_at - greatest(told.running_at, used.started_at))::int
+          from container_start told join usage_interval used
+            on used.instance_id = told.instance_id and used.resource = 'GPU' and used.ordinal = told.ordinal
+          where told.instance_id = container.instance_id and told.ordinal = told_start and told.running_at is not null
+        ) as ran_seconds
+        from container join instance on instance.id = instance_id
         where container.machine_id = host.machine_id and erased_at is null
         order by status, instance_id limit ${READ_CONTAINERS}
       ) container
@@ -291,6 +316,10 @@ const WRITE_SQL = `
     update container set told_start = greatest(told_start, running.start)
     from written, unnest($4::text[], $5::int[]) as running (id, start)
     where instance_id = running.id and told_start < running.start
+  ), asked as (
+    update container_start set waited_until = $7::timestamptz
+    from written, unnest($4::text[], $5::int[]) as running (id, start)
+    where instance_id = running.id and ordinal = running.start and waits_for_own and waited_until is null and not settled
   ), gone as (
     update container set phase = 'ERASED', erased_at = $7::timestamptz from written
     where instance_id = any($6::text[]) and erased_at is null

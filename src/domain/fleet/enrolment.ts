@@ -6,6 +6,7 @@ import { DomainError } from '../rules/errors.js';
 import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
 import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from '../rules/host-token.js';
 import { formatInstant, type Instant } from '../rules/time.js';
+import { markRevoked } from './heartbeats.js';
 
 /** Seconds that a join code can be used in. */
 const CODE_LIFE_SECONDS = 3_600n;
@@ -21,8 +22,10 @@ const DEFAULT_PCIE = 4;
 export interface EnrolInput {
   /** Null: a new machine, named by chance. */
   machineId: string | null;
-  /** The operator's word for what the GPUs are; null: what the hardware says. */
+  /** The model that the operator expects, which also names GPUs that the catalogue can't tell; null: what the hardware says. */
   gpu: string | null;
+  /** GPUs that the operator expects, 1 to 8; null or left out: as many as are found. */
+  numGpus?: number | null;
   /** Null: where the machine is already, or the only region there is. */
   region: string | null;
   online: boolean;
@@ -50,6 +53,7 @@ interface MachineRow {
 interface EnrolmentRow {
   machineId: string;
   gpu: string | null;
+  numGpus: number | null;
   region: string | null;
   online: boolean;
   demo: boolean;
@@ -68,16 +72,20 @@ export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const machine = await lockMachine(transaction, machineId);
     if (machine !== null) checkMachine(machine);
+    const { numGpus = null } = input;
+    if (numGpus !== null && !(Number.isInteger(numGpus) && numGpus >= 1 && numGpus <= MAX_GPUS))
+      throw invalid(`--count must be a whole number from 1 to ${MAX_GPUS}`);
     if (input.gpu !== null) await checkKnown(transaction, 'gpu_model', 'slug', input.gpu, '--gpu');
     const region = input.region ?? machine?.region ?? (await defaultRegion(transaction, input.demo));
     await checkKnown(transaction, 'region', 'code', region, '--region');
     await transaction.query(
-      `insert into machine_enrolment (code_hash, machine_id, gpu, region, online, demo, created_at, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      `insert into machine_enrolment (code_hash, machine_id, gpu, num_gpus, region, online, demo, created_at, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       [
         hashJoinCode(code),
         machineId,
         input.gpu,
+        numGpus,
         region,
         input.online,
         input.demo,
@@ -125,7 +133,7 @@ export async function join(deps: Deps, code: string, hardware: Hardware): Promis
   const now = deps.clock.now();
   const answer = await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<EnrolmentRow>(
-      `select machine_id as "machineId", gpu, region, online, demo, expires_at as "expiresAt", used_at as "usedAt"
+      `select machine_id as "machineId", gpu, num_gpus as "numGpus", region, online, demo, expires_at as "expiresAt", used_at as "usedAt"
        from machine_enrolment where code_hash = $1 for update`,
       [hash],
     );
@@ -138,6 +146,7 @@ export async function join(deps: Deps, code: string, hardware: Hardware): Promis
     await writeMachine(transaction, enrolment, gpu, hardware, now);
     const values = [enrolment.machineId, hashHostToken(secret), formatInstant(now), JSON.stringify(hardware)];
     await transaction.query(WRITE_HOST, values);
+    await takeGpus(transaction, enrolment.machineId, hardware);
     await transaction.query('insert into machine_heartbeat (machine_id) values ($1) on conflict do nothing', [
       enrolment.machineId,
     ]);
@@ -151,19 +160,40 @@ export async function join(deps: Deps, code: string, hardware: Hardware): Promis
   return answer;
 }
 
-async function gpuOf(transaction: Transaction, { machineId, gpu }: EnrolmentRow, { gpus }: Hardware): Promise<string> {
+async function gpuOf(transaction: Transaction, enrolment: EnrolmentRow, { gpus }: Hardware): Promise<string> {
+  const { machineId, gpu, numGpus } = enrolment;
   const [first] = gpus;
   if (first === undefined) throw invalid('no GPU was found; the driver must be installed and nvidia-smi must list it');
   if (gpus.length > MAX_GPUS) throw invalid(`a machine has 1 to ${MAX_GPUS} GPUs; ${gpus.length} were found`);
   const isEqual = gpus.every(({ name, vramMb }) => name === first.name && vramMb === first.vramMb);
   if (!isEqual) throw invalid('the GPUs of a machine must be of one model; several were found');
-  if (gpu !== null) return gpu;
+  if (numGpus !== null && gpus.length !== numGpus)
+    throw invalid(`machine ${machineId} is expected to have ${numGpus} GPUs; ${gpus.length} were found`);
   const { rows } = await transaction.query<NamedModel>('select slug, name, vram_gb as "vramGb" from gpu_model');
-  const model = modelOfGpu(rows, first.name, first.vramMb);
-  if (model !== null) return model.slug;
+  const found = modelOfGpu(rows, first.name, first.vramMb)?.slug ?? null;
+  if (gpu !== null && found !== null && found !== gpu)
+    throw invalid(`machine ${machineId} is expected to have ${gpu}; found was ${found} ("${first.name}")`);
+  const model = gpu ?? found;
+  if (model !== null) return model;
   throw invalid(
     `the catalogue has no one model for "${first.name}" with ${first.vramMb} MB; enrol again with: admin machine enroll ${machineId} --gpu SLUG`,
   );
+}
+
+/** A GPU is in one machine: two that join with the same one at once wait for each other here, and the second is refused. */
+async function takeGpus(transaction: Transaction, machineId: string, { gpus, pretended }: Hardware): Promise<void> {
+  await transaction.query('delete from machine_gpu where machine_id = $1', [machineId]);
+  if (pretended) return;
+  const uuids = gpus.map(({ uuid }) => uuid.trim()).sort();
+  const unnamed = uuids.find((uuid) => uuid === '' || uuid.startsWith('['));
+  if (unnamed !== undefined) throw invalid('a GPU has no UUID; nvidia-smi must show one for each');
+  if (new Set(uuids).size < uuids.length) throw invalid('two GPUs have the same UUID');
+  await transaction.query(RELEASE_GPUS, [uuids]);
+  const { rows } = await transaction.query<{ uuid: string }>(TAKE_GPUS, [uuids, machineId]);
+  const taken = new Set(rows.map(({ uuid }) => uuid));
+  const foreign = uuids.find((uuid) => !taken.has(uuid));
+  if (foreign !== undefined)
+    throw invalid(`GPU ${foreign} is in another machine; retire that one, or let its host join again without the GPU`);
 }
 
 /** What is rented of it must still be there. */
@@ -207,13 +237,21 @@ async function writeMachine(
   ]);
 }
 
-/** From now on the agent's token is refused; what runs there goes on until the agent finds itself cut off. */
+/**
+ * From now on the agent's token is refused, and the machine counts as away since it was last heard from: nothing that
+ * runs there is paid from that second on. It goes on until the agent finds itself cut off.
+ */
 export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
-  const { rowCount } = await deps.db.pool.query(
-    'update machine_host set revoked_at = coalesce(revoked_at, $2) where machine_id = $1',
-    [machineId, formatInstant(deps.clock.now())],
-  );
-  if (rowCount === 0) throw noHost(machineId);
+  // What this process heard before is written first; what others still hold is not written any more.
+  await deps.fleet.heartbeats.flush();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const { rowCount } = await transaction.query(
+      'update machine_host set revoked_at = coalesce(revoked_at, $2) where machine_id = $1',
+      [machineId, formatInstant(deps.clock.now())],
+    );
+    if (rowCount === 0) throw noHost(machineId);
+    await markRevoked(transaction, machineId);
+  });
   deps.db.notices.publish([{ table: 'host', machine: machineId }]);
 }
 
@@ -269,6 +307,14 @@ const WRITE_HOST = `
   insert into machine_host (machine_id, token_hash, joined_at, hardware) values ($1, $2, $3, $4)
   on conflict (machine_id) do update set token_hash = excluded.token_hash, joined_at = excluded.joined_at,
     revoked_at = null, hardware = excluded.hardware`;
+
+/** What a retired machine had may be in another. */
+const RELEASE_GPUS = `
+  delete from machine_gpu using machine
+  where uuid = any($1::text[]) and machine.id = machine_id and machine.state = 'RETIRED'`;
+const TAKE_GPUS = `
+  insert into machine_gpu (uuid, machine_id) select uuid, $2 from unnest($1::text[]) as found (uuid)
+  on conflict (uuid) do nothing returning uuid`;
 
 /** What is rented begins anew, what is stopped counts as at rest, what is destroyed as erased. */
 const FORGET = `

@@ -1,4 +1,5 @@
 import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/transaction.js';
 import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
@@ -85,16 +86,34 @@ const HEARTBEATS_SQL = `
   with before as (
     select machine_id, seen_at, reachable, heard.at::timestamptz(0) as at
     from machine_heartbeat join unnest($1::text[], $2::text[]) as heard (id, at) on id = machine_id
+      join machine_host using (machine_id)
+    -- A late one does not bring a machine back, and nothing does whose agent is refused.
+    where revoked_at is null and (reachable or seen_at is null or heard.at::timestamptz(0) > seen_at)
     order by machine_id for no key update of machine_heartbeat
   ), ended as (
     insert into machine_outage (machine_id, started_at, ended_at)
-    select machine_id, seen_at, at from before where at - seen_at > interval '${UNREACHABLE_AFTER_SECONDS} seconds'
+    select machine_id, seen_at, at from before
+    where at - seen_at > interval '${UNREACHABLE_AFTER_SECONDS} seconds' or (not reachable and seen_at is not null)
     on conflict (machine_id, started_at) do update set ended_at = excluded.ended_at, settled = false
   ), written as (
     update machine_heartbeat set seen_at = greatest(machine_heartbeat.seen_at, before.at), reachable = true
     from before where machine_heartbeat.machine_id = before.machine_id
   ), changed as (
     select machine_id as id from before where not reachable
+  ), ${NOTIFY}`;
+
+/** The outage of a machine whose agent is refused begins at its last heartbeat, however short ago that was. */
+export async function markRevoked(transaction: Transaction, machineId: string): Promise<void> {
+  await transaction.query(REVOKED_SQL, [machineId]);
+}
+
+const REVOKED_SQL = `
+  with changed as (
+    update machine_heartbeat set reachable = false where reachable and machine_id = $1
+    returning machine_id as id, seen_at
+  ), begun as (
+    insert into machine_outage (machine_id, started_at) select id, seen_at from changed
+    on conflict (machine_id, started_at) do nothing
   ), ${NOTIFY}`;
 
 const AWAY_SQL = `

@@ -6,7 +6,7 @@ import { DomainError } from '../rules/errors.js';
 import { type ContainerPhase, isLate } from '../rules/fleet.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import { settleStarts } from './service-credits.js';
+import { settleStarts } from './start-credits.js';
 
 /** Past runs of an agent whose reports are known to be late. */
 const PAST_SESSIONS = 8;
@@ -76,10 +76,8 @@ export async function takeReport(deps: Deps, machineId: string, report: Report):
     }),
   );
   heard.note(machineId, report);
-  // What can't be booked now is booked by the watch.
-  for (const { instanceId, accountId } of seen.toSettle) {
-    await settleStarts(deps, accountId, instanceId).catch(onFault);
-  }
+  // What fails now is stopped at once; what can't be is by the watch.
+  for (const accountId of seen.toSettle) await settleStarts(deps, accountId).catch(onFault);
 }
 
 /** Null for a late report: nothing is taken from it. */
@@ -89,7 +87,7 @@ async function observe(
   machineId: string,
   report: Report,
   at: Instant,
-): Promise<{ steps: SeenContainer[]; toSettle: SeenContainer[] } | null> {
+): Promise<{ steps: SeenContainer[]; toSettle: Set<string> } | null> {
   if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
   const [hosts, containers] = await transaction.run(
     { name: 'lock-host', text: LOCK_HOST, values: [machineId] },
@@ -104,7 +102,8 @@ async function observe(
   const isNewest = BigInt(report.generation) >= host.generation;
   const told = new Map(host.document.map((entry) => [entry.id, entry]));
   const steps: SeenContainer[] = [];
-  const toSettle: SeenContainer[] = [];
+  /** Accounts. */
+  const toSettle = new Set<string>();
   const changes: Step[] = [];
   const observed = new Map(report.instances.map((entry) => [entry.id, entry]));
   for (const container of known.values()) {
@@ -117,15 +116,10 @@ async function observe(
       steps.push(container);
       changes.push(step);
     }
-    if (entry !== undefined && isNewOfStart(container, entry)) toSettle.push(container);
-    else if (container.status !== 'RUNNING' && step !== null && isChange(container, step)) toSettle.push(container);
+    if (entry !== undefined && failsNow(container, entry)) toSettle.add(container.accountId);
   }
-  const running = report.instances.filter(
-    (entry) => entry.phase === 'RUNNING' && isNewOfStart(known.get(entry.id)!, entry),
-  );
-  const failed = report.instances.filter(
-    (entry) => entry.phase === 'FAILED' && isNewOfStart(known.get(entry.id)!, entry),
-  );
+  const running = report.instances.filter((entry) => runsNow(known.get(entry.id)!, entry));
+  const failed = report.instances.filter((entry) => failsNow(known.get(entry.id)!, entry));
   const reopened = report.unknown.filter(
     (id) => known.get(id)?.status === 'DESTROYED' && known.get(id)!.erasedAt !== null,
   );
@@ -145,7 +139,8 @@ async function observe(
       list.map(({ id }) => id),
       list.map(({ start }) => String(start)),
     ]);
-    transaction.later({ name: 'note-starts', text: NOTE_STARTS, values: [...starts, formatInstant(at)] });
+    const byHost = failed.map(({ fault }) => String(fault === 'host'));
+    transaction.later({ name: 'note-starts', text: NOTE_STARTS, values: [...starts, byHost, formatInstant(at)] });
   }
   if (reopened.length > 0) transaction.later({ name: 'reopen-containers', text: REOPEN, values: [reopened] });
   return { steps: [...steps, ...reopened.map((id) => known.get(id)!)], toSettle };
@@ -167,11 +162,14 @@ function checkReport({ instances }: Report, known: ReadonlyMap<string, SeenConta
   }
 }
 
-/** A start that was never seen running before, or that fails only now. */
-function isNewOfStart({ runningStart, failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
-  if (start === 0) return false;
-  if (phase === 'RUNNING') return runningStart !== start;
-  return phase === 'FAILED' && failedStart !== start;
+/** A start that runs, or ran and is started again after it ended by itself, and was not seen running before. */
+function runsNow({ runningStart }: SeenContainer, { phase, start, restarts }: ObservedInstance): boolean {
+  return start > 0 && (phase === 'RUNNING' || restarts > 0) && runningStart !== start;
+}
+
+/** A start that was not known to have failed. */
+function failsNow({ failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
+  return start > 0 && phase === 'FAILED' && failedStart !== start;
 }
 
 function stepOf(
@@ -280,14 +278,18 @@ const NOTE_CONTAINERS = `
     erased_at = step.erased_at, image_ports = step.image_ports
   from jsonb_populate_recordset(null::container, $1::jsonb) step where container.instance_id = step.instance_id`;
 
-/** A start that fails after it was accounted for is looked at again. */
+/**
+ * Nothing changes of a start that is settled, but that one which still goes on may fail: what it gave back was earned.
+ */
 const NOTE_STARTS = `
   with running as (
-    update container_start set running_at = $5::timestamptz from unnest($1::text[], $2::text[]) as seen (id, start)
-    where instance_id = id and ordinal = start::int and running_at is null
+    update container_start set running_at = $6::timestamptz from unnest($1::text[], $2::text[]) as seen (id, start)
+    where instance_id = id and ordinal = start::int and running_at is null and not settled
   )
-  update container_start set failed_at = $5::timestamptz, settled = false
-  from unnest($3::text[], $4::text[]) as seen (id, start) where instance_id = id and ordinal = start::int and failed_at is null`;
+  update container_start set failed_at = $6::timestamptz, host_fault = by_host::boolean, settled = false
+  from unnest($3::text[], $4::text[], $5::text[]) as seen (id, start, by_host)
+  where instance_id = id and ordinal = start::int and failed_at is null and (not settled or exists (
+    select from instance where instance.id = instance_id and status = 'RUNNING' and gpu_intervals = ordinal))`;
 
 /** The host still has what was thought erased: it is to be erased again. */
 const REOPEN = `

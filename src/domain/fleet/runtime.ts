@@ -6,7 +6,7 @@ export interface Runtime {
   phase: ContainerPhase | 'UNREACHABLE';
   pulledBytes: bigint | null;
   totalBytes: bigint | null;
-  /** The engine's own words. */
+  /** The engine's own words, or why nothing is heard of it. */
   message: string | null;
   exitCode: number | null;
   /** Times it ended by itself and was started again, in this start. */
@@ -15,12 +15,15 @@ export interface Runtime {
   lastSeenAt: Date | null;
 }
 
+const REFUSED =
+  'the operator refuses the agent of this machine: nothing of it is paid from when it was last heard from until it returns';
+
 /** Columns that `runtimeOf` reads. */
 export const RUNTIME_SELECT = {
   status: true,
   gpuIntervals: true,
   container: true,
-  machine: { select: { heartbeat: true } },
+  machine: { select: { heartbeat: true, host: { select: { revokedAt: true } } } },
 } as const;
 
 /** Null for an instance that exists as a record only: no agent runs it. */
@@ -33,10 +36,11 @@ export function runtimeOf({
   status: string;
   gpuIntervals: number;
   container: Container | null;
-  machine: { heartbeat: MachineHeartbeat | null };
+  machine: { heartbeat: MachineHeartbeat | null; host: { revokedAt: Date | null } | null };
 }): Runtime | null {
   if (container === null) return null;
   const { seenAt = null, reachable = false } = machine.heartbeat ?? {};
+  const isRefused = machine.host?.revokedAt != null && container.erasedAt === null;
   const isOfLastStart = container.start === gpuIntervals;
   const seen = { phase: container.phase, reachable, lastSeenAt: seenAt };
   if (container.erasedAt === null && !reachable) seen.phase = 'UNREACHABLE' as ContainerPhase;
@@ -46,5 +50,5 @@ export function runtimeOf({
     return { ...seen, ...nothing, phase: 'WAITING' };
   }
   const { pulledBytes, totalBytes, message, exitCode, restarts } = container;
-  return { ...seen, pulledBytes, totalBytes, message, exitCode, restarts };
+  return { ...seen, pulledBytes, totalBytes, message: isRefused ? REFUSED : message, exitCode, restarts };
 }

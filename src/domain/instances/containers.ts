@@ -14,6 +14,13 @@ export function beginContainerStart({ transaction }: Pick<Write, 'transaction'>,
   transaction.later({ name: 'begin-container-start', text: BEGIN_START, values: [id, gpuIntervals] });
 }
 
+/** A container of the instance's account, of any of its instances, is not known to have ended on its machine. */
+const OWN_IS_THERE = `exists (
+  select from container other join instance mine on mine.id = other.instance_id
+  where other.machine_id = instance.machine_id and mine.account_id = instance.account_id and other.erased_at is null
+    and other.told_start > 0
+    and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED')))`;
+
 /**
  * A template that is no slug of the list is an image. The renter's public keys, the newest ten, go along for images that
  * have a server for SSH of their own.
@@ -32,6 +39,9 @@ const BEGIN_CONTAINER = `
       coalesce(ports, '{}')
     from (select $3::text as template) wanted left join template on slug = wanted.template
   )
-  insert into container_start (instance_id, ordinal) values ($1, 1)`;
+  insert into container_start (instance_id, ordinal, operator_image, waits_for_own)
+  select id, 1, exists (select from template where slug = instance.template), ${OWN_IS_THERE} from instance where id = $1`;
 const BEGIN_START = `
-  insert into container_start (instance_id, ordinal) select instance_id, $2::int from container where instance_id = $1`;
+  insert into container_start (instance_id, ordinal, operator_image, waits_for_own)
+  select id, $2::int, exists (select from template where slug = instance.template and template.image = container.image), ${OWN_IS_THERE}
+  from instance join container on instance_id = id where id = $1`;

@@ -3,8 +3,6 @@ import { type Instant, latest } from './time.js';
 
 /** Seconds without a heartbeat after which a machine counts as away. */
 export const UNREACHABLE_AFTER_SECONDS = 30n;
-/** Seconds of a start that are given back at most while nothing runs yet. */
-const START_CREDIT_SECONDS = 600n;
 
 /** What a container was last seen doing. */
 export type ContainerPhase =
@@ -34,8 +32,9 @@ export interface KnownContainer {
 export type DesiredPhase = 'running' | 'stopped' | 'absent';
 
 /**
- * What ought to be of each container of a machine. The one that is to run is held back while another is not known to
- * have ended: a machine never runs two, whatever was lost on the way.
+ * What ought to be of each container of a machine. The one that is to run is held back while any container, its own of
+ * the start before included, is not known to have ended: a machine never runs two, whatever was lost on the way, and how
+ * long a start waited for its own account is known.
  */
 export function desiredPhases<C extends KnownContainer>(containers: readonly C[]): Map<C, DesiredPhase> {
   const desired = new Map<C, DesiredPhase>();
@@ -49,7 +48,7 @@ export function desiredPhases<C extends KnownContainer>(containers: readonly C[]
 function desiredPhase(container: KnownContainer, all: readonly KnownContainer[]): DesiredPhase | null {
   const { status, toldStart, gpuIntervals } = container;
   if (status === 'RUNNING') {
-    const mayRun = toldStart === gpuIntervals || all.every((other) => other === container || isAtRest(other));
+    const mayRun = toldStart === gpuIntervals || all.every(isAtRest);
     if (mayRun) return 'running';
     return toldStart === 0 ? null : 'stopped';
   }
@@ -86,31 +85,6 @@ export function without(stretch: Stretch, given: readonly Stretch[]): Stretch[] 
   }
   if (from < stretch.to) left.push({ from, to: stretch.to });
   return left;
-}
-
-/** A start: its charged seconds (`to` null while they go on), and what was seen of it. */
-export interface ObservedStart {
-  from: Instant;
-  to: Instant | null;
-  runningAt: Instant | null;
-  failedAt: Instant | null;
-  /** It sent another instance away: what is before is paid for in any case. */
-  minimumUntil: Instant | null;
-}
-
-/**
- * Seconds of a start that are given back because nothing was delivered in them, and why; null while that is not yet known.
- * The minimum is kept: an image that can't be pulled would otherwise send others away for nothing.
- */
-export function undeliveredOfStart({ from, to, runningAt, failedAt, minimumUntil }: ObservedStart): {
-  reason: 'START' | 'START_FAILED';
-  stretch: Stretch;
-} | null {
-  if (runningAt === null && to === null) return null;
-  const begin = minimumUntil ?? from;
-  if (runningAt === null && failedAt !== null) return { reason: 'START_FAILED', stretch: { from: begin, to: to! } };
-  const ends = [from + START_CREDIT_SECONDS, runningAt, to].filter((end) => end !== null);
-  return { reason: 'START', stretch: { from: begin, to: ends.reduce((a, b) => (b < a ? b : a)) } };
 }
 
 /** Where a report stands beside the newest one that is known. */

@@ -6,7 +6,7 @@ import { isAccepted } from '../accounts/api-keys.js';
 import { type Balance, balanceOf } from '../billing/balance.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
-import { runtimeOf } from '../fleet/runtime.js';
+import { RUNTIME_SELECT, runtimeOf } from '../fleet/runtime.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
 import { findOffers, type Offer, type OfferFilter } from '../inventory/offers.js';
@@ -75,7 +75,7 @@ function changedInstances(deps: Deps, accountId: string, id: string | null) {
 }
 
 /** What a row is read with: the state of its container is part of its own. */
-const include = { container: true, machine: { select: { heartbeat: true } } } as const;
+const include = { container: true, machine: RUNTIME_SELECT.machine } as const;
 
 type InstanceWithContainer = Prisma.InstanceGetPayload<{ include: typeof include }>;
 

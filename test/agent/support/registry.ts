@@ -24,6 +24,8 @@ export interface TestRegistry {
   at: string;
   slowAt: string;
   bytesPerSecond: number;
+  /** What `slow` does to layers: breaks the connection off in the middle, or alters a byte. */
+  damage: 'none' | 'reset' | 'altered';
   /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
   push(name: string, options?: ImageOptions): Promise<void>;
   close(): Promise<void>;
@@ -31,6 +33,8 @@ export interface TestRegistry {
 
 interface ImageOptions {
   command?: string[];
+  /** Whom its command runs as. */
+  user?: string;
   extraBytes?: number;
   glibc?: boolean;
   /** Programs of this computer that the image has too, by their paths. */
@@ -69,6 +73,7 @@ export async function startRegistry(): Promise<TestRegistry> {
     at,
     slowAt: '',
     bytesPerSecond: 6_000_000,
+    damage: 'none',
     async push(name, options = {}) {
       const {
         command = RUNS_UNTIL_TERM,
@@ -77,6 +82,7 @@ export async function startRegistry(): Promise<TestRegistry> {
         programs = [],
         files = {},
         ports = [],
+        user,
       } = options;
       const layers = [
         busybox,
@@ -85,7 +91,7 @@ export async function startRegistry(): Promise<TestRegistry> {
         ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
         ...(Object.keys(files).length === 0 ? [] : [filesLayer(dir, name, files)]),
       ];
-      await pushImage(base, name, layers, command, ports);
+      await pushImage(base, name, layers, command, ports, user);
     },
     async close() {
       slow.closeAllConnections();
@@ -94,7 +100,7 @@ export async function startRegistry(): Promise<TestRegistry> {
       rmSync(dir, { recursive: true, force: true });
     },
   };
-  const slow = slowLine(port, () => registry.bytesPerSecond);
+  const slow = slowLine(port, registry);
   await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
   registry.slowAt = `127.0.0.1:${(slow.address() as AddressInfo).port}`;
   return registry;
@@ -204,6 +210,7 @@ async function pushImage(
   layers: Buffer[],
   command: string[],
   ports: number[],
+  user: string | undefined,
 ): Promise<void> {
   const config = Buffer.from(
     JSON.stringify({
@@ -211,6 +218,7 @@ async function pushImage(
       os: 'linux',
       config: {
         Cmd: command,
+        ...(user !== undefined && { User: user }),
         Env: ['PATH=/bin:/usr/bin'],
         WorkingDir: '/',
         ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
@@ -254,16 +262,19 @@ function digest(bytes: Buffer): string {
 }
 
 /** Passes requests on to the registry, and its answers back at so many bytes a second. */
-function slowLine(port: number, bytesPerSecond: () => number): Server {
+function slowLine(port: number, registry: Pick<TestRegistry, 'bytesPerSecond' | 'damage'>): Server {
   return createServer((incoming, outgoing) => {
     const { url, method, headers } = incoming;
     const onward = request({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.on('data', (chunk: Buffer) => {
+        const isLayer = (url ?? '').includes('/blobs/') && chunk.length >= 4_096;
+        if (isLayer && registry.damage === 'reset') return outgoing.destroy();
+        if (isLayer && registry.damage === 'altered') chunk[1_000]! ^= 1;
         outgoing.write(chunk);
         if (chunk.length < 4_096) return;
         answer.pause();
-        setTimeout(() => answer.resume(), (chunk.length / bytesPerSecond()) * 1_000);
+        setTimeout(() => answer.resume(), (chunk.length / registry.bytesPerSecond) * 1_000);
       });
       answer.on('end', () => outgoing.end());
       answer.on('error', () => outgoing.destroy());

@@ -16,8 +16,8 @@ const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
 const GPU_NAME = 'NVIDIA GeForce RTX 4090';
 /** The one thing of a host that the tests' computer need not have. */
-const NVIDIA_SMI = `#!/bin/sh
-case "$1" in --query-gpu=*) echo "0, GPU-0, ${GPU_NAME}, ${VRAM_MB}, 4, 570.00" ;; *) exit 1 ;; esac
+const nvidiaSmi = (uuid: string) => `#!/bin/sh
+case "$1" in --query-gpu=*) echo "0, ${uuid}, ${GPU_NAME}, ${VRAM_MB}, 4, 570.00" ;; *) exit 1 ;; esac
 `;
 
 export interface Instance {
@@ -89,10 +89,10 @@ export class RealFleet {
   }
 
   /** A host that has joined, and whose agent runs; offered. */
-  async host(): Promise<RealHost> {
+  async host(env: Record<string, string> = {}): Promise<RealHost> {
     const host = await this.enrolled();
     await adminJson(['machine', 'online', host.machineId], this.env);
-    host.start();
+    host.start(env);
     await until('the machine is offered', () => this.isOffered(host.machineId), 60_000).catch((error) => {
       throw new Error(`${error.message}; its agent: ${host.log.slice(-2_000)}`);
     });
@@ -156,7 +156,7 @@ export class RealHost {
   /** As an operator joins; what nvidia-smi says is pretended, and so are the devices that containers get. */
   async join(url: string, code: string): Promise<void> {
     const bin = folder();
-    writeFileSync(join(bin, 'nvidia-smi'), NVIDIA_SMI, { mode: 0o755 });
+    writeFileSync(join(bin, 'nvidia-smi'), nvidiaSmi(`GPU-${this.machineId}`), { mode: 0o755 });
     const PATH = `${bin}${delimiter}${process.env.PATH}`;
     const exit = await runAgent(['join', url, code, ...this.#options], { PATH }).ended;
     if (exit.code !== 0) throw new Error(`join: ${exit.code}: ${exit.stdout}${exit.stderr}`);
@@ -164,11 +164,12 @@ export class RealHost {
     file.write({ ...file.read()!, pretended: { count: 1, name: GPU_NAME, vramMb: VRAM_MB } });
   }
 
-  start(): void {
+  start(env: Record<string, string> = {}): void {
     this.#agent = runAgent(['run', ...this.#options], {
       LOG_LEVEL: 'debug',
       GPU_AGENT_STOP_SECONDS: '2',
       GPU_AGENT_REGISTRIES: this.engine.registries.join(),
+      ...env,
     });
   }
 

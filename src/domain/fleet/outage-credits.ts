@@ -1,0 +1,113 @@
+import type { PreparedStatement } from '../../database/transaction.js';
+import { write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { within } from '../rules/fleet.js';
+import type { Rate } from '../rules/money.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { GivenBack, type Resource } from './given-back.js';
+
+/** Outages that one look settles at most; the rest comes with the next. */
+const BATCH = 200;
+
+interface Interval {
+  resource: Resource;
+  rate: Rate;
+  startedAt: Instant;
+  endedAt: Instant | null;
+}
+
+interface Outage {
+  machineId: string;
+  startedAt: Instant;
+  /** Null while the machine is away. */
+  endedAt: Instant | null;
+}
+
+interface Affected {
+  accountId: string;
+  instanceId: string;
+}
+
+/** Settles the outages that ended, and of those that go on what ended in them. */
+export async function settleOpenOutages(deps: Deps): Promise<void> {
+  const { pool } = deps.db;
+  await pool.query({ name: 'settle-idle-outages', text: SETTLE_IDLE_OUTAGES });
+  const { rows: outages } = await pool.query<Outage>({ name: 'open-outages', text: OPEN_OUTAGES });
+  for (const outage of outages) await settleOutage(deps, outage);
+}
+
+async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
+  const { pool } = deps.db;
+  const startedAt = formatInstant(outage.startedAt);
+  const values = [outage.machineId, startedAt, outage.endedAt === null ? null : formatInstant(outage.endedAt)];
+  const { rows: affected } = await pool.query<Affected>({ name: 'affected-by-outage', text: AFFECTED, values });
+  for (const { accountId, instanceId } of affected) await settleOutageOf(deps, outage, accountId, instanceId);
+  if (outage.endedAt !== null) await pool.query({ name: 'settle-outage', text: SETTLE_OUTAGE, values });
+}
+
+/**
+ * Gives back what an outage did not deliver of one instance: its GPU seconds within, and its disk for as long. While
+ * the machine is away only what has ended is known.
+ */
+function settleOutageOf(
+  deps: Deps,
+  { startedAt, endedAt }: Outage,
+  accountId: string,
+  instanceId: string,
+): Promise<void> {
+  return write(deps, { accountIds: [accountId] }, async (current) => {
+    const account = current.account(accountId);
+    if (account === undefined) return;
+    // After what settling found due, which may have ended an interval.
+    const [rows] = await current.transaction.run({ ...INTERVALS, values: [instanceId] });
+    const intervals = rows as Interval[];
+    const given = await GivenBack.load(current, account, instanceId);
+    const disk = intervals.find(({ resource }) => resource === 'DISK')!;
+    for (const interval of intervals.filter(({ resource }) => resource === 'GPU')) {
+      const to = earliest(interval.endedAt, endedAt);
+      if (to === null) continue;
+      const away = within({ from: interval.startedAt, to }, { from: startedAt, to });
+      if (away === null) continue;
+      given.give('OUTAGE', 'GPU', interval.rate, away);
+      const kept = within(away, { from: disk.startedAt, to: disk.endedAt ?? away.to });
+      if (kept !== null) given.give('OUTAGE', 'DISK', disk.rate, kept);
+    }
+  });
+}
+
+function earliest(one: Instant | null, other: Instant | null): Instant | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
+}
+
+const INTERVALS: Pick<PreparedStatement, 'name' | 'text'> = {
+  name: 'intervals-of-instance',
+  text: `select resource, rate, started_at as "startedAt", ended_at as "endedAt" from usage_interval
+         where instance_id = $1 order by resource, ordinal`,
+};
+
+/** Of machines on which nothing was. */
+const SETTLE_IDLE_OUTAGES = `
+  update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
+    select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;
+/** An outage that goes on is looked at while the disk of something that ended in it was not given back: that comes last. */
+const OPEN_OUTAGES = `
+  select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage
+  where not settled and (ended_at is not null or exists (
+    select from container join usage_interval used on used.instance_id = container.instance_id and used.resource = 'GPU'
+    where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= outage.started_at)
+      and used.ended_at > outage.started_at and used.ended_at > used.started_at and not exists (
+        select from service_gap gap
+        where gap.instance_id = used.instance_id and gap.resource = 'DISK' and gap.ended_at >= used.ended_at)))
+  order by ended_at limit ${BATCH}`;
+/** Without an end: of which something has ended. */
+const AFFECTED = `
+  select account_id as "accountId", instance.id as "instanceId" from container join instance on instance.id = instance_id
+  where container.machine_id = $1 and (erased_at is null or erased_at >= $2::timestamptz) and exists (
+    select from usage_interval where usage_interval.instance_id = instance.id and resource = 'GPU'
+      and coalesce(ended_at > $2::timestamptz, $3::timestamptz is not null)
+      and started_at < coalesce($3::timestamptz, 'infinity'))
+  order by account_id, instance.id`;
+const SETTLE_OUTAGE = `
+  update machine_outage set settled = true
+  where machine_id = $1 and started_at = $2::timestamptz and ended_at = $3::timestamptz`;

@@ -1,0 +1,140 @@
+import { type Write, write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { type Account, stop } from '../rules/lifecycle.js';
+import type { Rate } from '../rules/money.js';
+import {
+  creditOfStart,
+  type ObservedStart,
+  SLOW_START_SECONDS,
+  type StartCredit,
+  TEMPLATE_START_SECONDS,
+} from '../rules/start-credit.js';
+import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
+import { GivenBack } from './given-back.js';
+
+/** Accounts that one look settles at most; the rest comes with the next. */
+const BATCH = 200;
+
+interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
+  instanceId: string;
+  ordinal: number;
+  rate: Rate;
+  failedAt: Instant | null;
+  waitsForOwn: boolean;
+  /** When its agent was asked to start it; noted of those that wait for their own account. */
+  waitedUntil: Instant | null;
+  /** When the last container of the account that was destroyed before was erased, if that was during the start. */
+  ownErasedAt: Instant | null;
+}
+
+/**
+ * Gives back what the account's starts did not deliver, as far as it is known, and stops instances whose start failed
+ * for good. Starts are taken in the order in which they ended, so that the day's seconds for templates go to the same
+ * ones whenever this is called. Calling it again changes nothing.
+ */
+export function settleStarts(deps: Deps, accountId: string): Promise<void> {
+  return write(deps, { accountIds: [accountId] }, async (current) => {
+    const account = current.account(accountId);
+    if (account === undefined) return;
+    const [rows] = await current.transaction.run({ name: 'open-starts', text: STARTS_SQL, values: [accountId] });
+    const starts = rows as OpenStart[];
+    await stopFailed(current, account, starts);
+    for (const start of starts.sort(byEnd)) await settleStart(current, account, start);
+  });
+}
+
+/** What settling the account ended is seen too: the rows were read after it. */
+async function stopFailed(current: Write, account: Account, starts: readonly OpenStart[]): Promise<void> {
+  const failed = starts.filter(({ to, failedAt }) => to === null && failedAt !== null);
+  if (failed.length === 0) return;
+  const live = new Map((await current.liveInstancesOf(account)).map((instance) => [instance.id, instance]));
+  for (const start of failed) {
+    const instance = live.get(start.instanceId)!;
+    stop(current.step(account), instance, 'START_FAILED');
+    start.to = instance.stoppedAt;
+  }
+}
+
+function byEnd(one: OpenStart, other: OpenStart): number {
+  const ends = (one.to ?? LAST_INSTANT) - (other.to ?? LAST_INSTANT);
+  if (ends !== 0n) return ends < 0n ? -1 : 1;
+  if (one.instanceId !== other.instanceId) return one.instanceId < other.instanceId ? -1 : 1;
+  return one.ordinal - other.ordinal;
+}
+
+async function settleStart(current: Write, account: Account, start: OpenStart): Promise<void> {
+  const { instanceId, ordinal, rate } = start;
+  const outcome = creditOfStart({ ...start, ownWaitUntil: ownWaitOf(start) }, current.at);
+  if (outcome === 'unknown') return;
+  const stretch = outcome === null ? null : await withinDay(current, account.id, outcome);
+  if (outcome !== null && stretch !== null && stretch.from < stretch.to)
+    (await GivenBack.load(current, account, instanceId)).give(outcome.reason, 'GPU', rate, stretch);
+  current.transaction.later({ name: 'settle-start', text: SETTLE_START, values: [instanceId, ordinal] });
+}
+
+function ownWaitOf({ waitsForOwn, waitedUntil, ownErasedAt }: OpenStart): Instant | null {
+  if (!waitsForOwn) return ownErasedAt;
+  // Its agent was never asked: it waited to its end.
+  if (waitedUntil === null) return LAST_INSTANT;
+  return ownErasedAt !== null && ownErasedAt > waitedUntil ? ownErasedAt : waitedUntil;
+}
+
+/** Takes a template's seconds from those that the account has left of the day. */
+async function withinDay(current: Write, accountId: string, credit: StartCredit): Promise<StartCredit['stretch']> {
+  const { stretch } = credit;
+  if (credit.reason !== 'TEMPLATE_START' || stretch.from >= stretch.to) return stretch;
+  const seconds = stretch.to - stretch.from;
+  const { rows } = await current.transaction.query<{ taken: bigint }>(TAKE_SQL, [accountId, credit.day, seconds]);
+  return { from: stretch.from, to: stretch.from + BigInt(rows[0]?.taken ?? 0n) };
+}
+
+/** Settles the starts that are over, or have earned all they can. */
+export async function settleOpenStarts(deps: Deps): Promise<void> {
+  const values = [formatInstant(deps.clock.now())];
+  const { rows } = await deps.db.pool.query<{ accountId: string }>({ name: 'due-starts', text: DUE_SQL, values });
+  for (const { accountId } of rows) await settleStarts(deps, accountId);
+}
+
+const INTERVAL_OF_START = `
+  container_start s join instance on instance.id = s.instance_id
+    join usage_interval used on used.instance_id = s.instance_id and used.resource = 'GPU' and used.ordinal = s.ordinal`;
+
+const OWN_ERASED_AT = `(
+  select max(other.erased_at) from container other join instance mine on mine.id = other.instance_id
+  where other.machine_id = instance.machine_id and mine.account_id = instance.account_id and mine.id <> instance.id
+    and mine.destroyed_at <= used.started_at + interval '1 second'
+    and other.erased_at > used.started_at and other.erased_at <= s.running_at)`;
+
+/** Locked: a report that comes while a start is settled changes nothing of it any more. */
+const STARTS_SQL = `
+  select s.instance_id as "instanceId", s.ordinal, used.rate, used.started_at as "from", used.ended_at as "to",
+    s.running_at as "runningAt", s.failed_at as "failedAt", s.host_fault as "hostFault",
+    s.operator_image as "operatorImage", used.minimum_until as "minimumUntil", s.waits_for_own as "waitsForOwn",
+    s.waited_until as "waitedUntil", ${OWN_ERASED_AT} as "ownErasedAt"
+  from ${INTERVAL_OF_START}
+  where not s.settled and instance.account_id = $1
+  order by s.instance_id, s.ordinal for no key update of s`;
+
+const SETTLE_START = 'update container_start set settled = true where instance_id = $1 and ordinal = $2';
+
+/** Returns what was taken: less than asked for at the day's end, nothing after it. */
+const TAKE_SQL = `
+  with before as (
+    select coalesce((select seconds from template_start_credit where account_id = $1 and day = $2), 0) as seconds
+  ), taken as (
+    select least($3::bigint, ${TEMPLATE_START_SECONDS} - seconds) as seconds from before
+  ), written as (
+    insert into template_start_credit (account_id, day, seconds) select $1, $2, seconds from taken where seconds > 0
+    on conflict (account_id, day) do update set seconds = template_start_credit.seconds + excluded.seconds
+  )
+  select seconds as taken from taken`;
+
+/** Over, failed, or running for as long as the start may give back. */
+const DUE_SQL = `
+  select distinct account_id as "accountId"
+  from ${INTERVAL_OF_START}
+  where not s.settled and (used.ended_at < $1::timestamptz or (used.ended_at is null and failed_at is not null)
+    or running_at + least(interval '${SLOW_START_SECONDS} seconds', running_at - greatest(
+      used.started_at, used.minimum_until, ${OWN_ERASED_AT},
+      case when waits_for_own then coalesce(waited_until, running_at) end)) <= $1::timestamptz)
+  limit ${BATCH}`;

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { creditOfStart, type ObservedStart, stopGraceSeconds } from '../../src/domain/rules/start-credit.js';
+
+const start: ObservedStart = {
+  from: 1_000n,
+  to: null,
+  runningAt: null,
+  hostFault: false,
+  operatorImage: false,
+  minimumUntil: null,
+  ownWaitUntil: null,
+};
+const later = 1_000_000n;
+const of = (changes: Partial<ObservedStart>, now = later) => creditOfStart({ ...start, ...changes }, now);
+const slow = (from: bigint, to: bigint) => ({ reason: 'SLOW_START', stretch: { from, to } });
+/** Seconds that are given back; null while that is not known. */
+const seconds = (changes: Partial<ObservedStart>, now = later) => {
+  const credit = of(changes, now);
+  if (credit === 'unknown') return null;
+  if (credit === null) return 0;
+  return Math.max(Number(credit.stretch.to - credit.stretch.from), 0);
+};
+
+describe('a slow start', () => {
+  it('gives back no more than its lag, 600 seconds, and the seconds that it then ran', () => {
+    for (const lag of [0n, 1n, 59n, 599n, 600n, 601n, 5_000n])
+      for (const ran of [1n, 30n, 599n, 600n, 601n, 9_999n]) {
+        const [runningAt, to] = [1_000n + lag, 1_000n + lag + ran];
+        const expected = Math.min(Number(lag), 600, Number(ran));
+        expect([lag, ran, seconds({ runningAt, to })]).toEqual([lag, ran, expected]);
+        // While it goes on it is known once it has earned all.
+        const earned = lag < 600n ? lag : 600n;
+        if (earned > 0n) expect(seconds({ runningAt }, runningAt + earned - 1n)).toBeNull();
+        expect(seconds({ runningAt }, runningAt + earned)).toBe(Number(earned));
+        expect(of({ runningAt, to })).toEqual(slow(1_000n, 1_000n + BigInt(expected)));
+      }
+  });
+
+  it('is the same whenever it is looked at', () => {
+    expect(of({ runningAt: 1_042n, to: 1_050n }, 1_050n)).toBe('unknown');
+    expect(of({ runningAt: 1_042n, to: 1_050n }, 1_051n)).toEqual(slow(1_000n, 1_008n));
+    for (let now = 1_042n; now < 1_200n; now += 1n) {
+      const ongoing = of({ runningAt: 1_042n }, now);
+      if (ongoing !== 'unknown') expect(ongoing).toEqual(slow(1_000n, 1_042n));
+    }
+  });
+
+  it('leaves out the minimum of a start that sent another away, and the wait for a container of the same account', () => {
+    expect(of({ runningAt: 1_100n, minimumUntil: 1_060n })).toEqual(slow(1_060n, 1_100n));
+    expect(seconds({ runningAt: 1_030n, minimumUntil: 1_060n })).toBe(0);
+    expect(of({ runningAt: 1_100n, ownWaitUntil: 1_010n })).toEqual(slow(1_010n, 1_100n));
+    expect(seconds({ runningAt: 1_100n, ownWaitUntil: 1_200n })).toBe(0);
+  });
+
+  it('does not count seconds before a start that begins in the next one', () => {
+    expect(seconds({ from: 1_000n, runningAt: 999n, to: 1_100n })).toBe(0);
+  });
+});
+
+describe('a start that ended before it ran', () => {
+  it('is paid, but for the fault of the host', () => {
+    expect(seconds({ to: 5_000n })).toBe(0);
+    expect(of({})).toBe('unknown');
+    expect(of({ to: 5_000n, hostFault: true })).toEqual({
+      reason: 'START_FAILED',
+      stretch: { from: 1_000n, to: 5_000n },
+    });
+    expect(of({ to: 5_000n, hostFault: true, minimumUntil: 1_060n })).toMatchObject({
+      stretch: { from: 1_060n, to: 5_000n },
+    });
+  });
+
+  it('ran if it was seen running before its end, and not at it', () => {
+    expect(of({ to: 5_000n, hostFault: true, runningAt: 4_999n })).toEqual(slow(1_000n, 1_001n));
+    expect(of({ to: 5_000n, hostFault: true, runningAt: 5_000n })).toMatchObject({ reason: 'START_FAILED' });
+  });
+
+  it("of an operator's template is given back, on the day of its last second, once that second is over", () => {
+    const midnight = BigInt(Date.parse('2026-11-21T00:00:00Z') / 1_000);
+    const template = { operatorImage: true, from: midnight - 90n };
+    expect(of({ ...template, to: midnight }, midnight)).toBe('unknown');
+    expect(of({ ...template, to: midnight }, midnight + 1n)).toEqual({
+      reason: 'TEMPLATE_START',
+      stretch: { from: midnight - 90n, to: midnight },
+      day: '2026-11-20',
+    });
+    expect(of({ ...template, to: midnight + 1n }, later + midnight)).toMatchObject({ day: '2026-11-21' });
+    expect(of({ ...template, to: midnight, ownWaitUntil: midnight - 30n }, later + midnight)).toMatchObject({
+      stretch: { from: midnight - 30n, to: midnight },
+    });
+  });
+});
+
+describe('the grace at a stop', () => {
+  it('is a sixtieth of what ran, in whole seconds', () => {
+    expect([-1n, 0n, 59n, 60n, 119n, 120n, 600n, 6_000n].map(stopGraceSeconds)).toEqual([
+      0n,
+      0n,
+      0n,
+      1n,
+      1n,
+      2n,
+      10n,
+      100n,
+    ]);
+  });
+});
