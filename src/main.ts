@@ -8,6 +8,8 @@ import { systemClock } from './system-clock.js';
 
 /** A shutdown may take this long; then the process exits as it is. */
 const END_WITHIN_MS = 9_500;
+/** A start that is under way is let come to its end first, for as long as this. */
+const OPENS_WITHIN_MS = 30_000;
 /** How long readiness says no before requests are refused. */
 const NOTICE_MS = 1_000;
 /** How long the last lines of the log may wait for their reader. */
@@ -42,8 +44,10 @@ function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
     if (ending) return;
     ending = true;
     log.info({ signal }, 'ending');
-    setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
+    const late = setTimeout(() => process.exit(1), OPENS_WITHIN_MS);
     const gateway = await opening;
+    clearTimeout(late);
+    setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
     // Ctrl-C needs no notice to a load balancer.
     await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
       () => exit(0, written),

@@ -1,6 +1,6 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { openDomain } from '../compose.js';
-import { loadEnvFile, readConfig } from '../config.js';
+import { type Config, loadEnvFile, readConfig } from '../config.js';
 import type { Deps } from '../domain/deps.js';
 import { systemClock } from '../system-clock.js';
 
@@ -9,12 +9,14 @@ export type Run = (command: (deps: Deps) => Promise<void>) => Promise<void>;
 /** Runs a command on a database connection of its own, whether or not the gateway is running. */
 export const run: Run = async (command) => {
   loadEnvFile();
-  const config = readConfig(process.env);
-  const log = pino({ level: 'warn' }, pino.destination(2));
+  return runOn(readConfig(process.env), pino({ level: 'warn' }, pino.destination(2)), command);
+};
+
+export async function runOn(config: Config, log: Logger, command: (deps: Deps) => Promise<void>): Promise<void> {
   const domain = await openDomain(config, systemClock, log);
   try {
     await command(domain.deps);
   } finally {
     await domain.close();
   }
-};
+}

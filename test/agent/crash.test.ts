@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredInstance } from '../../src/agent/protocol.js';
+import { killsOf, randomFrom, seedOf } from '../support/long.js';
 import { TestHost, wished } from './support/agent-process.js';
 import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
@@ -7,22 +8,15 @@ import { ScriptedGateway } from './support/scripted-gateway.js';
 import { until } from './support/until.js';
 
 const IDS = ['i-00000001', 'i-00000002', 'i-00000003'];
-const KILLS: Record<EngineName, number> = { podman: 20, docker: 6 };
+const KILLS: Record<EngineName, number> = { podman: killsOf(20), docker: killsOf(6) };
+/** Agent, engine and both are killed, and instances started, stopped and erased between. */
+const SEED = seedOf(1113);
 const BACK_WITHIN_MS = 10_000;
 /**
  * Podman is killed. Docker 20.10 is restarted: killed while it starts a container, it leaves a task in containerd that
  * makes each later start of that container fail ("task … already exists"), which no caller of its API can mend.
  */
 const ENGINE_ENDS_BY: Record<EngineName, 'SIGKILL' | 'SIGTERM'> = { podman: 'SIGKILL', docker: 'SIGTERM' };
-
-/** Repeats from its seed, which a failed run prints. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (name) => {
   const wanted = needsEngine(name);
@@ -55,8 +49,7 @@ describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (na
   });
 
   it('ends in exactly what ought to run, within 10 s of both being back', async () => {
-    const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-    const random = randomFrom(seed);
+    const random = randomFrom(SEED);
     const image = `${registry.at}/busybox`;
     let document = new Map<string, DesiredInstance>();
     try {
@@ -76,7 +69,7 @@ describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (na
         await backAsWished(engine, document);
       }
     } catch (error) {
-      throw new Error(`SEED=${seed}: ${(error as Error).message}\n${host.log.slice(-4_000)}`);
+      throw new Error(`SEED=${SEED}: ${(error as Error).message}\n${host.log.slice(-4_000)}`);
     }
     expect(gateway.refused).toEqual([]);
   }, 600_000);

@@ -6,9 +6,8 @@ import { until } from '../agent/support/until.js';
 import { createTestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { client } from '../support/gateway.js';
+import { admin, adminJson } from '../support/operator.js';
 import {
-  admin,
-  adminJson,
   cleanUp,
   connect as connectDatabase,
   type Env,

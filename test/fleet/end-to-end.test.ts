@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
 import { mountsBelow, needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
-import { admin, adminJson, query } from '../support/process.js';
+import { admin, adminJson } from '../support/operator.js';
+import { query } from '../support/process.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
 
 const LAYER_BYTES = 24_000_000;

@@ -8,7 +8,8 @@ import { settleService } from '../../src/domain/fleet/service-credits.js';
 import { seen } from '../support/agent.js';
 import { createTestDatabase } from '../support/database.js';
 import { client } from '../support/gateway.js';
-import { admin, adminJson, cleanUp, connect, query, startProcess } from '../support/process.js';
+import { admin, adminJson } from '../support/operator.js';
+import { cleanUp, connect, query, startProcess } from '../support/process.js';
 import { heardByAll, startService } from '../support/service.js';
 import { WireAgent } from '../support/wire-agent.js';
 

@@ -22,7 +22,7 @@ const AT_ONCE = 25;
 const RUNS_PER_ROUTE = 14;
 const RUNS_PER_FIELD = 8;
 const RUNS_OF_DOCUMENTS = 30;
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 
 let service: Service;
 let renter: Renter;

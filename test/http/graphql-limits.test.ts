@@ -162,9 +162,9 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
       VALUES,
     ],
   ])('%s', async (_name, query, message, variables) => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     expectRefused(await service.anyone.graphql(query, variables as Record<string, unknown>), message);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(cpuMsSince(before)).toBeLessThan(500);
   });
 
   it('counts a page that the schema would refuse no higher than its longest', async () => {
@@ -235,6 +235,12 @@ describe('out of the limits, a request is refused and nothing of it runs', () =>
   });
 });
 
+/** What this process, the gateway in it, has reckoned since: a busy machine takes longer for the same. */
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
@@ -243,7 +249,7 @@ function collectGarbage(): void {
 describe('what a request did wrong is told shortly', () => {
   const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
   const post = async (body: object, key?: string) => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     const answer = await fetch(`${service.address}/graphql`, {
       method: 'POST',
       headers: {
@@ -256,7 +262,7 @@ describe('what a request did wrong is told shortly', () => {
     });
     const text = await answer.text();
     const data = /^event: next\ndata: (.*)$/m.exec(text)?.[1] ?? text;
-    return { text, errors: JSON.parse(data).errors as GraphQLError[], ms: performance.now() - startedAt };
+    return { text, errors: JSON.parse(data).errors as GraphQLError[], cpuMs: cpuMsSince(before) };
   };
   const unknownNames = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`n${index}`, 1]));
 
@@ -285,12 +291,12 @@ describe('what a request did wrong is told shortly', () => {
     ],
   ])('%s', async (_name, body) => {
     for (const key of [undefined, renter.key]) {
-      const { text, errors, ms } = await post(body(), key);
+      const { text, errors, cpuMs } = await post(body(), key);
       expect(errors.length).toBeGreaterThan(0);
       expect(errors.length).toBeLessThanOrEqual(10);
       for (const { message } of errors) expect(message.length).toBeLessThanOrEqual(300);
       expect(text.length).toBeLessThan(10_000);
-      expect(ms).toBeLessThan(1_000);
+      expect(cpuMs).toBeLessThan(1_000);
     }
   });
 

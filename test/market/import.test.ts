@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { createDeps } from '../../src/domain/deps.js';
 import { ListingPrices } from '../../src/domain/rules/median.js';
@@ -11,9 +11,9 @@ import { testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';
 import { client, createRenter, type Renter } from '../support/gateway.js';
 import { listings, MARKET_HEADER, market } from '../support/market.js';
+import { admin, adminJson } from '../support/operator.js';
 import {
-  admin,
-  adminJson,
+  admin as adminProcess,
   cleanUp,
   type Env,
   folder,
@@ -22,9 +22,6 @@ import {
   startProcess,
 } from '../support/process.js';
 import { needs } from '../support/tools.js';
-
-// Every command is a process of its own.
-vi.setConfig({ testTimeout: 90_000 });
 
 let env: Env;
 let gateway: GatewayProcess;
@@ -278,9 +275,11 @@ bad-3,rtx-4090,1,free,us`;
     const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
     const path = file('many.csv', MARKET_HEADER + rows);
     const args = ['market', 'import', path, '--date', '2026-10-20', '--dry-run'];
-    const piped = await admin(args, env);
+    const piped = await adminProcess(args, env);
     expect([piped.code, piped.stderr]).toEqual([0, '']);
-    const shown = await admin(args, env, { prefix: ['sh', '-c', 'exec script -qefc "exec $*" /dev/null', 'sh'] });
+    const shown = await adminProcess(args, env, {
+      prefix: ['sh', '-c', 'exec script -qefc "exec $*" /dev/null', 'sh'],
+    });
     expect(shown.stdout).toContain('\r1000 listings read\r2000 listings read\r\u001b[K');
     expect(shown.code).toBe(0);
   });
@@ -288,7 +287,7 @@ bad-3,rtx-4090,1,free,us`;
   test('a jump is published when it is accepted; of two imports of one day at once one wins', async () => {
     const path = file('jump.csv', market(listings('l4', '9')));
     const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
-    const codes = (await Promise.all([admin(args, env), admin(args, env)])).map(({ code }) => code);
+    const codes = (await Promise.all([adminProcess(args, env), adminProcess(args, env)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 2]);
     expect(await priceOf('l4')).toMatchObject({ price_per_gpu_hour: { on_demand: 6.3 } });
   });

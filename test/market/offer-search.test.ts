@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deploy } from '../../src/domain/instances/instances.js';
+import { isByItself } from '../support/background.js';
 import { type Service, startService } from '../support/service.js';
 
 let service: Service;
@@ -243,14 +244,14 @@ describe('offerSearch', () => {
     const statementsOf = async (variables: Record<string, unknown>) => {
       let statements = 0;
       pool.query = function (this: pg.Pool, ...args: unknown[]) {
-        statements += 1;
+        if (!isByItself(args)) statements += 1;
         return (query as (...all: unknown[]) => unknown).apply(this, args);
       } as typeof pool.query;
       await search(variables);
       pool.query = query;
       return statements;
     };
-    // The fewest of three tries: background work may add a statement to one of them.
+    // The fewest of three tries: prices and machines may be read anew in one of them.
     const count = async (variables: Record<string, unknown>) =>
       Math.min(await statementsOf(variables), await statementsOf(variables), await statementsOf(variables));
     expect(await count({ first: 1 })).toBe(0);

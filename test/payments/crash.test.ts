@@ -3,16 +3,20 @@ import { afterAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { client } from '../support/gateway.js';
-import { admin, adminJson, cleanUp, connect, query, startProcess } from '../support/process.js';
+import { killsOf } from '../support/long.js';
+import { admin, adminJson } from '../support/operator.js';
+import { cleanUp, connect, query, startProcess } from '../support/process.js';
 import { WrittenChain } from './support/chain.js';
 import { TestShkeeper } from './support/shkeeper.js';
 import { KEY, topUp } from './support/shop.js';
 
 afterAll(cleanUp);
 
-const ROUNDS = 20;
+const ROUNDS = killsOf(20);
+/** Within so many milliseconds of the call most callbacks are answered. */
+const ANSWERED_MS = 40;
 
-test('killed between verifying and committing, 20 times: no payment is lost, none is credited twice', {
+test(`killed between verifying and committing, ${ROUNDS} times: no payment is lost, none is credited twice`, {
   timeout: 300_000,
 }, async () => {
   const chain = new WrittenChain();
@@ -49,7 +53,7 @@ test('killed between verifying and committing, 20 times: no payment is lost, non
     await holder?.query('begin');
     await holder?.query('select 1 from account where id = $1 for update', [account.id]);
     const telling = shkeeper.poll();
-    await sleep(holder === null ? round * 2 : 100);
+    await sleep(holder === null ? (round / ROUNDS) * ANSWERED_MS : 100);
     await gateway.kill();
     await telling;
     await holder?.query('rollback');

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { client, type Renter } from '../support/gateway.js';
+import { admin, adminJson } from '../support/operator.js';
 import {
-  admin,
-  adminJson,
+  admin as adminProcess,
+  adminJson as adminProcessJson,
   cleanUp,
   type Env,
   folder,
@@ -331,7 +332,15 @@ describe('bad input', () => {
   /** Stands for an account that there is. */
   const ACCOUNT = '{account}';
 
-  it.concurrent.each<[string[], RegExp]>([
+  it('is told by the process as by the command within this one', async () => {
+    for (const args of [['acount', 'list'], ['account', 'create', '--name', ''], ['audit', '--json'], []]) {
+      expect(await adminProcess(args, { DATABASE_URL: databaseUrl })).toEqual(
+        await admin(args, { DATABASE_URL: databaseUrl }),
+      );
+    }
+  });
+
+  it.each<[string[], RegExp]>([
     [[], /--help/],
     [['account'], /--help/],
     [['acount', 'list'], /unknown command 'acount'.*account/],
@@ -384,13 +393,13 @@ describe('bad input', () => {
   });
 
   it('of the settings ends with 2, a database that is not there with 1', async () => {
-    const wrong = await admin(['account', 'list'], { DATABASE_URL: 'somewhere' });
+    const wrong = await adminProcess(['account', 'list'], { DATABASE_URL: 'somewhere' });
     expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([
       2,
       '',
       expect.stringMatching(/^DATABASE_URL must [^\n]+\n$/),
     ]);
-    const away = await admin(['account', 'list'], { DATABASE_URL: 'postgresql://x:hunter2@127.0.0.1:1/x' });
+    const away = await adminProcess(['account', 'list'], { DATABASE_URL: 'postgresql://x:hunter2@127.0.0.1:1/x' });
     expect([away.code, away.stdout, away.stderr]).toEqual([
       1,
       '',
@@ -400,12 +409,12 @@ describe('bad input', () => {
   });
 
   it.skipIf(!existsSync('/dev/full'))('an answer that can’t be written ends with 1 and one line', async () => {
-    const { code, stderr } = await admin(['account', 'list'], { DATABASE_URL: databaseUrl }, TO_FULL_DISK);
+    const { code, stderr } = await adminProcess(['account', 'list'], { DATABASE_URL: databaseUrl }, TO_FULL_DISK);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^the answer can't be written: [^\n]*\n$/)]);
   });
 
   it('--help is none', async () => {
-    const { code, stdout, stderr } = await admin(['--help'], {});
+    const { code, stdout, stderr } = await adminProcess(['--help'], {});
     expect([code, stderr]).toEqual([0, '']);
     for (const name of ['account', 'key', 'instance', 'statement', 'audit']) expect(stdout).toContain(`  ${name} `);
   });
@@ -423,7 +432,7 @@ describe('on a data folder', () => {
   };
 
   it('a command may come before the first start, which then still loads everything', async () => {
-    early = await adminJson(['account', 'create', '--name', 'Early', '--credit', '1'], env);
+    early = await adminProcessJson(['account', 'create', '--name', 'Early', '--credit', '1'], env);
     await expectNoServer();
     gateway = await startProcess(env);
     expect((await client(gateway.address, gateway.demoKey!).rest('GET', '/balance')).body.balance).toBe(100);
@@ -432,7 +441,7 @@ describe('on a data folder', () => {
 
   it('a command uses the server of the gateway that runs, and leaves it running', async () => {
     const server = await serverOf(dataDir);
-    const { api_key } = await adminJson(['key', 'create', '--account', early.id], env);
+    const { api_key } = await adminProcessJson(['key', 'create', '--account', early.id], env);
     expect((await client(gateway.address, api_key).rest('GET', '/balance')).body.balance).toBe(1);
     expect(await serverOf(dataDir)).toEqual(server);
     expect((await gateway.end()).code).toBe(0);
@@ -440,11 +449,11 @@ describe('on a data folder', () => {
   });
 
   it('a command and the gateway may start at once, and whoever is last stops the server', async () => {
-    const credit = adminJson(['account', 'credit', early.id, '--amount', '2'], env);
+    const credit = adminProcessJson(['account', 'credit', early.id, '--amount', '2'], env);
     gateway = await startProcess(env);
     expect((await credit).balance).toBe(3);
     expect((await fetch(`${gateway.address}/readyz`)).status).toBe(200);
-    const listing = adminJson(['account', 'list'], env);
+    const listing = adminProcessJson(['account', 'list'], env);
     expect((await gateway.end()).code).toBe(0);
     expect((await listing).map(({ name, balance }: { name: string; balance: number }) => [name, balance])).toEqual([
       ['Early', 3],

@@ -9,6 +9,7 @@ import { extract, type Header, pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RestoreRefused, restore } from '../../src/database/embedded/restore.js';
 import { client, type Renter } from '../support/gateway.js';
+import { killsOf, seedOf } from '../support/long.js';
 import {
   ADMIN,
   admin,
@@ -23,12 +24,10 @@ import {
   startProcess,
 } from '../support/process.js';
 
-/** `BACKUP_KILLS=20 BACKUP_RENTERS=24` is the long form (docs/operating.md). */
+/** `BACKUP_RENTERS=24 npm run test:long` is the long form (docs/operating.md). */
 const RENTERS = Number(process.env.BACKUP_RENTERS ?? 2);
-const KILLS = Number(process.env.BACKUP_KILLS ?? 3);
-/** Printed, to have the same moments again. */
-const SEED = Number(process.env.BACKUP_SEED ?? Date.now() % 1_000_000);
-const random = xoroshiro128plus(SEED);
+const KILLS = killsOf(20);
+const random = xoroshiro128plus(seedOf(1));
 /** The result is in place; before that progress is a share of it. */
 const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
@@ -146,7 +145,6 @@ describe('a backup', () => {
   }
 
   beforeAll(async () => {
-    console.info(`BACKUP_SEED=${SEED} for the same moments of ${KILLS} kills`);
     gateway = await startProcess(env);
     url = await embeddedUrl(dataDir);
     await beginRenting();

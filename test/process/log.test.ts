@@ -4,15 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { FullPipe } from '../support/full-pipe.js';
 import { client } from '../support/gateway.js';
-import {
-  adminJson,
-  cleanUp,
-  type Env,
-  type GatewayProcess,
-  type LogLine,
-  query,
-  startProcess,
-} from '../support/process.js';
+import { adminJson } from '../support/operator.js';
+import { cleanUp, type Env, type GatewayProcess, type LogLine, query, startProcess } from '../support/process.js';
 
 /** A buffered line is written after a second at most; the rest is for a busy machine. */
 const FLUSHED = { timeout: 1_500, interval: 20 };

@@ -3,16 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { client, type Renter } from '../support/gateway.js';
-import {
-  admin,
-  adminJson,
-  cleanUp,
-  type Env,
-  folder,
-  type GatewayProcess,
-  query,
-  startProcess,
-} from '../support/process.js';
+import { admin, adminJson } from '../support/operator.js';
+import { cleanUp, type Env, folder, type GatewayProcess, query, startProcess } from '../support/process.js';
 import { WireAgent } from '../support/wire-agent.js';
 
 const HEADER = 'slug,image,description,ports,env,command';

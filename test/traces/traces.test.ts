@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { subscribe } from '../support/events.js';
 import { startGateway } from '../support/gateway.js';
-import { adminJson, cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
+import { adminJson } from '../support/operator.js';
+import { cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
 import { type Receiver, type SentSpan, startReceiver } from './receiver.js';
 
 /** The built gateway, which traces what it is asked to and nothing else. */

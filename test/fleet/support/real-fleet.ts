@@ -9,15 +9,8 @@ import { until } from '../../agent/support/until.js';
 import { createTestDatabase } from '../../support/database.js';
 import { freePort } from '../../support/free-port.js';
 import { client, type Renter } from '../../support/gateway.js';
-import {
-  admin,
-  adminJson,
-  cleanUp,
-  type Env,
-  folder,
-  type GatewayProcess,
-  startProcess,
-} from '../../support/process.js';
+import { admin, adminJson } from '../../support/operator.js';
+import { cleanUp, type Env, folder, type GatewayProcess, startProcess } from '../../support/process.js';
 
 const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
