@@ -33,8 +33,8 @@ function others(asked: string): string[] {
 }
 
 /**
- * Gives the CORS headers of an answer to a page of `origin`. Keys travel in a header, never in a cookie: any page may call,
- * and none is ever allowed credentials.
+ * Gives the CORS headers of an answer to a page of `origin`. Any page may call, and none is ever allowed credentials: API
+ * keys travel in a header, and a console session's cookie counts only from the gateway's own origin.
  */
 export function createCors(origins: '*' | string[]): (origin: string | undefined) => Headers {
   const expose = ['Access-Control-Expose-Headers', EXPOSED_HEADERS];
