@@ -11,7 +11,7 @@ interface EnrolOptions extends Output {
   demo?: boolean;
 }
 
-/** Commands about the agent of a machine, beside those about the machine. */
+/** Commands about the agents of machines. */
 export function addHostCommands(machine: Command, run: Run): void {
   machine
     .command('enroll [id]')
@@ -21,7 +21,7 @@ export function addHostCommands(machine: Command, run: Run): void {
     .option('--gpu <slug>', 'the model of its GPUs, where the hardware does not say')
     .option('--region <code>', 'where it stands; not needed for a known machine or where there is one region')
     .option('--online', 'offer it as soon as it joins; else `machine online` does')
-    .option('--demo', 'take pretended GPUs')
+    .option('--demo', 'accept simulated GPUs')
     .option('--json', 'print JSON')
     .action((id: string | undefined, { json, gpu, region, online, demo }: EnrolOptions) =>
       run(async (deps) => {

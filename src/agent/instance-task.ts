@@ -4,7 +4,7 @@ import { type ContainerDetail, type Engine, EngineFault } from './engine/engine.
 import type { GpuAccess } from './gpus/gpu-access.js';
 import type { DesiredInstance, ObservedInstance } from './protocol.js';
 
-/** What a task needs of the machine it is on. */
+/** What a task needs from its machine. */
 export interface TaskContext {
   engine: Engine;
   disks: Disks;
@@ -13,18 +13,18 @@ export interface TaskContext {
   machineId: string;
   /** Between SIGTERM and SIGKILL of a container. */
   stopSeconds: number;
-  /** As last seen: null when the instance has no container, or none was looked for yet. */
+  /** The container as last seen; null when the instance has none, or none was looked for yet. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
-  /** True while the gateway may have rented the machine out of the agent's sight. */
+  /** True while the agent can't know whether the gateway has rented out the machine. */
   isCutOff(): boolean;
-  /** Why the instance may not start now; null when it may. Asks the engine, not the memory. */
+  /** Why the instance may not start now; null when it may. Asks the engine, not its own memory. */
   obstacle(desired: DesiredInstance): Promise<string | null>;
   /** One start at a time on a machine. Null when the signal was aborted before its turn. */
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   pulling<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   changed(kind: 'phase' | 'progress'): void;
-  /** The task is done for now, and something is not as it was: others may be waiting for that. */
+  /** The phase changed; other tasks may be waiting for that. */
   phaseChanged(): void;
   trouble(instanceId: string, message: string): void;
 }
@@ -44,7 +44,7 @@ const MAX_MESSAGE = 1_000;
 /** The image is put into a path of the engine's API. */
 const IMAGE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]{0,510}$/;
 
-/** Brings one instance to what is wanted of it, one step after another, never two at once. */
+/** Brings one instance to its desired state, one step after another, never two at once. */
 export class InstanceTask {
   #desired: DesiredInstance | null = null;
   #decided = false;
@@ -55,7 +55,7 @@ export class InstanceTask {
   #upSince: number | null = null;
   /** The run of the container whose GPUs were counted. */
   #confirmed: string | null = null;
-  /** Ends by itself in a row, for the pause. */
+  /** How often it ended by itself in a row, for the pause. */
   #ends = 0;
   /** Calls in a row that the engine didn't carry out. */
   #troubles = 0;
@@ -115,7 +115,7 @@ export class InstanceTask {
       this.#startTries = 0;
       this.#pullTries = 0;
       this.#observe({ start: desired?.start ?? 0, pulledBytes: null, totalBytes: null, message: null, restarts: 0 });
-      // Of the start before: it must not be told as this one's.
+      // The message of the previous start must not be reported for this one.
       if (desired?.phase === 'running' && this.#observed.phase !== 'RUNNING') {
         this.#observe({ phase: 'WAITING', exitCode: null });
       }
@@ -123,13 +123,13 @@ export class InstanceTask {
     this.wakeNow();
   }
 
-  /** Looks again. A pause goes on: what it waits for is time. */
+  /** Looks again, without cutting a pause short. */
   wake(): void {
     this.#again = true;
     if (!this.#busy && !this.#ended) void this.#work();
   }
 
-  /** Looks again at once: what is wanted has changed, or the engine is back. */
+  /** Looks again at once: the desired state has changed, or the engine is back. */
   wakeNow(): void {
     this.#interrupt.abort();
     this.#interrupt = new AbortController();
@@ -276,14 +276,14 @@ export class InstanceTask {
     this.#again = true;
   }
 
-  /** RUNNING is told only of a container that shows the GPUs that were rented. */
+  /** RUNNING is reported only for a container that shows the rented GPUs. */
   async #confirm(desired: DesiredInstance, container: ContainerDetail): Promise<void> {
     if (this.#confirmed !== container.startedAt && desired.gpus > 0) {
       const shown = await this.context.gpus.shown(container);
       if (shown === null) {
         const now = await this.#inspect();
         if (now?.running && now.startedAt === container.startedAt) {
-          throw new EngineFault('refused', 'the container can not be looked into: its GPUs are not known');
+          throw new EngineFault('refused', 'the container could not be inspected: its GPUs are not known');
         }
         this.#again = true;
         return;

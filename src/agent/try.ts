@@ -12,7 +12,7 @@ import { type JoinedMachine, MachineFile } from './machine-file.js';
 import { run } from './run.js';
 import { type AgentSettings, UsageError } from './settings.js';
 
-/** It serves a page and goes on; that of the default template has some gigabytes. */
+/** A small image that keeps running and serves a page; the default template's has some gigabytes. */
 const SMALL_IMAGE = 'nginx';
 const ENROLS_WITHIN_MS = 60_000;
 /** The operator commands, where the agent is part of the gateway's package. */
@@ -20,7 +20,7 @@ const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
 const ENROLL = [ADMIN, 'machine', 'enroll', '--demo', '--online', '--json'];
 const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
 
-/** This computer as a machine with pretended GPUs, under a gateway that runs on it. */
+/** Joins this computer, with simulated GPUs, to a gateway that runs on it. */
 export async function tryOut(
   settings: AgentSettings,
   engine: Engine,
@@ -72,7 +72,7 @@ async function enroll(): Promise<z.infer<typeof enrolled>> {
 function howToDeploy({ machineId, gateway, gpu }: JoinedMachine): string {
   return [
     '',
-    `This computer is machine ${machineId} with pretended GPUs (${gpu}). From another terminal, with your API key in KEY:`,
+    `This computer is machine ${machineId} with simulated GPUs (${gpu}). From another terminal, with your API key in KEY:`,
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
     `  npx gpu deploy ${machineId} --template ${SMALL_IMAGE} --disk-gb 5 --ssh`,

@@ -42,7 +42,7 @@ const MAX_TRANSACTIONS = 100;
 /** Asks for the key and answers with an empty list: no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
-/** Its names for what we know; it has more. */
+/** Its names for our assets; it has more. */
 const CODES: Record<AssetCode, string> = {
   BTC: 'BTC',
   LTC: 'LTC',

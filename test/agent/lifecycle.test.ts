@@ -98,7 +98,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect((await gateway.next()).instances[0]?.phase).toBe('RUNNING');
   });
 
-  it('starts a container that ends by itself again, with growing pauses, and tells so', async () => {
+  it('starts a container that ends by itself again, with growing pauses, and reports it', async () => {
     gateway.wish([running(ID, { command: FAILING })]);
     const first = await gateway.sees(ID, ({ restarts }) => restarts === 1);
     expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
@@ -116,21 +116,21 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ['a name that is no image', { image: '../containers' }, /is not the name of an image/, 5_000],
     ['a command that is not in the image', { command: ['/no/such'] }, /no such file or directory|not found/, 20_000],
     ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 20_000],
-  ])('fails for good with the engine’s words: %s', async (_, rest, words, withinMs) => {
+  ])('fails for good with the engine’s message: %s', async (_, rest, words, withinMs) => {
     const wish = running(ID, rest);
     if (wish.image === '127.0.0.1:1/none') wish.image = `${registry.at}/none`;
     gateway.wish([wish]);
     const failed = await gateway.phase(ID, 'FAILED', withinMs);
     expect(failed.message).toMatch(words);
     expect([...(await engine.containers()).values()].filter((container) => container.running)).toEqual([]);
-    // The next start is tried anew.
+    // The next start is tried again.
     gateway.wish([wished(ID, 'absent')]);
     await gateway.phase(ID, 'ERASED');
     gateway.wish([running(OTHER)]);
     await gateway.phase(OTHER, 'RUNNING');
   });
 
-  it('stops and reports what no document names, and erases it only when told', async () => {
+  it('stops and reports what no document names, and erases it only on demand', async () => {
     gateway.wish([running(ID)]);
     await gateway.phase(ID, 'RUNNING');
     gateway.wish([]);

@@ -60,7 +60,7 @@ async function cdiKind(log: Logger): Promise<string> {
   return OWN_KIND;
 }
 
-/** By CDI where the engine takes it, so that the way of real GPUs is the one that is tried; else as plain devices. */
+/** Uses CDI where the engine takes it, as with real GPUs; else plain devices. */
 async function simulatedGrant(indexes: number[], engine: Engine): Promise<Grant> {
   const written =
     engine.info.name === 'podman' &&
@@ -78,7 +78,7 @@ async function simulatedGrant(indexes: number[], engine: Engine): Promise<Grant>
   };
 }
 
-/** Looks at the container's own /dev: an engine may take a device request, answer that all is well, and give nothing. */
+/** Counts nodes in the container's own /dev: an engine may accept a device request and give nothing. */
 async function countNodes({ pid }: ContainerDetail, node: RegExp): Promise<number | null> {
   if (pid === null) return null;
   try {

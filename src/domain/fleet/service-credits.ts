@@ -222,7 +222,7 @@ const OPEN_STARTS = `
 const SETTLE_IDLE_OUTAGES = `
   update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
     select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;
-/** An outage that goes on is looked at while the disk of something that ended in it was not given back: that comes last. */
+/** Keep open outages until disk credits are booked, which come last. */
 const OPEN_OUTAGES = `
   select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage
   where not settled and (ended_at is not null or exists (

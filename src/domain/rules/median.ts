@@ -12,8 +12,8 @@ const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 const GPUS_BELOW = 2_048;
 
 /**
- * Prices per GPU-hour of any number of listings, and those in their middle. Two million take a tenth of a second: a
- * sorting of fractions would take seconds, in which nothing else is done.
+ * Prices per GPU-hour of any number of listings, and those in their middle. Two million take a tenth of a second:
+ * sorting fractions would block the process for seconds.
  */
 export class ListingPrices {
   readonly #prices: number[] = [];

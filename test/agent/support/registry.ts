@@ -253,7 +253,7 @@ function digest(bytes: Buffer): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
-/** Passes requests on to the registry, and its answers back at so many bytes a second. */
+/** Passes requests on to the registry, and its answers back at a limited number of bytes a second. */
 function slowLine(port: number, bytesPerSecond: () => number): Server {
   return createServer((incoming, outgoing) => {
     const { url, method, headers } = incoming;
