@@ -61,7 +61,7 @@ export type Deps = Readonly<{
 
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events'>> {
-  /** Told what went wrong in the background. */
+  /** Receives faults of background work. */
   onFault?: (error: unknown) => void;
 }
 
