@@ -368,7 +368,7 @@ function isFinalPullError(message: string): boolean {
   );
 }
 
-/** Every fault of a call as an EngineFault; the statuses that are named count as done. */
+/** Turns every fault of a call into an EngineFault; the statuses of `done` count as success. */
 async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   try {
     return await call;

@@ -7,7 +7,7 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
-/** Accounts that people create for themselves in 24 hours, in all. */
+/** Most accounts that people create for themselves in 24 hours. */
 const MAX_SIGN_UPS_A_DAY = 200;
 const RETRY_AFTER_SECONDS = 3_600;
 /** Signing up asks for nothing: all these accounts have this name. */
