@@ -133,7 +133,7 @@ async function speedOf({ port, pid }, clientOf) {
     const [cpuBefore, startedAt] = [cpuSecondsOf(pid), performance.now()];
     const { perSecond } = await runLoad({ port, connections: CONNECTIONS, seconds: ROUND_SECONDS, clientOf });
     const seconds = (performance.now() - startedAt) / 1_000;
-    // What agents cost meanwhile is told by the idle fleet.
+    // The idle fleet shows what agents cost meanwhile.
     const busy = cpuSecondsOf(pid) - cpuBefore - idleShare * seconds;
     rounds.push({ perSecond, cpuMicros: (busy / (perSecond * seconds)) * 1_000_000 });
   }

@@ -17,7 +17,7 @@ import { settings } from './support/settings.mjs';
 const CONNECTIONS = 8;
 /** Upper bound of the time on the large data divided by that on the default data. */
 const MOST = 1.25;
-/** Upper bound of what a reader waits more while the inventory is read anew. */
+/** Upper bound of what a reader waits more while the inventory is read again. */
 const STALL_MS = 100;
 
 /** `--case`: the names of routes, each whole or its beginning, or `stalls`; may be given several times. */

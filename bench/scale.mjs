@@ -82,7 +82,7 @@ async function rentals(url, gateway) {
   say('log (WAL) of a rental', `${((Number(after.bytes) - Number(before.bytes)) / pairs / 1_000).toFixed(1)} kB`);
 }
 
-/** What another gateway's rentals tell this one. */
+/** What another gateway's rentals cost this one. */
 async function notices(url, gateway) {
   const send = `select count(pg_notify('gateway', json_build_object('table', 'instance', 'id', 'i-' || lpad(to_hex(n), 8, '0'),
     'account', 'acc-none', 'machine', 'm-none')::text)) from generate_series($1::int, $2) n`;
@@ -92,7 +92,7 @@ async function notices(url, gateway) {
     for (let n = 0; n < NOTICES; n += NOTICES_AT_ONCE) await client.query(send, [n, n + NOTICES_AT_ONCE - 1]);
   });
   const sentMs = performance.now() - startedAt;
-  // Until it has heard them all: an answer of a rental waits for nothing, so its own CPU time tells.
+  // Until it has heard them all: an answer of a rental waits for nothing, so measure its CPU time.
   let [known, spent] = [-1, 0];
   while (spent !== known) {
     known = spent;

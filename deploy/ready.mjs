@@ -1,4 +1,4 @@
-// node deploy/ready.mjs [SECONDS]    exit code 0 if the gateway of this host is ready; with SECONDS, asks for so long
+// node deploy/ready.mjs [SECONDS]    exit code 0 if the gateway of this host is ready; with SECONDS, keeps asking that long
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const ASK_AGAIN_MS = 200;

@@ -1,4 +1,4 @@
-// Writes .env.example and docs/configuration.md from the table of settings in the built code; with --check it only tells
+// Writes .env.example and docs/configuration.md from the table of settings in the built code; with --check it only says
 // whether the files are as they would be written.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,8 @@
 // node scripts/upgrade-fixture.mjs CHECKOUT FOLDER    writes a release's data for test/upgrades
-// CHECKOUT is a built checkout of that release. Its own gateway is driven through three weeks of renting, on a clock of this
-// script's; then every row of its database goes to FOLDER/rows.gz, and what its own answers were to FOLDER/expected.json.
+// CHECKOUT is a built checkout of that release. Its own gateway is driven through three weeks of renting, on a clock of
+// this
+// script's; then every row of its database goes to FOLDER/rows.gz, and what its own answers were to
+// FOLDER/expected.json.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -76,7 +78,7 @@ try {
 async function live({ deps, address }) {
   const offers = await freeMachines(address);
   const machines = offers.map(({ machine_id: id }) => id);
-  /** Credit for so many hours of a machine and its disk. */
+  /** Credit for a number of hours of a machine and its disk. */
   const creditFor = (place, hours) => hours * (offers[place].price_per_hour.on_demand + 0.007);
   const renter = async (name, usd) => {
     const { id } = await accounts.createAccount(deps, { name, creditMicro: BigInt(Math.ceil(usd * 1_000_000)) });
@@ -181,7 +183,7 @@ async function live({ deps, address }) {
   };
 }
 
-/** What the release says of an account to its owner; a suspended one is told nothing. */
+/** What the release answers the owner of an account; a suspended one gets nothing. */
 async function answersOf({ id, name, key, ask, get }) {
   const { status } = await ask('GET', '/balance');
   if (status !== 200) return { id, name, key, status };
@@ -250,7 +252,10 @@ async function freeMachines(address) {
   return (await response.json()).data;
 }
 
-/** A line for each table: its name, a tab, its rows as a JSON array written by PostgreSQL, so that no number loses a digit. */
+/**
+ * A line for each table: its name, a tab, its rows as a JSON array written by PostgreSQL, so that no number loses a
+ * digit.
+ */
 async function rowsOf(pool) {
   const { rows: tables } = await pool.query(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by relname`,

@@ -6,7 +6,7 @@ import { parseUsd } from './domain/rules/money.js';
 import { readConfirmations } from './domain/rules/top-up-assets.js';
 
 interface Setting {
-  /** Heading it stands under in docs/configuration.md. */
+  /** Its heading in docs/configuration.md. */
   group:
     | 'Server'
     | 'Access'
@@ -19,17 +19,17 @@ interface Setting {
     | 'Payments';
   /** Its name in `Config`; the unit is that of the code, not of the variable. */
   name: string;
-  /** What the variable takes; made by `text`. */
+  /** The values that the variable takes; made by `text`. */
   takes: z.ZodType<unknown, string>;
-  /** As written in the environment. A setting without a default is null, or what `unset` says. */
+  /** As written in the environment. A setting without a default is null, or as `unset` says. */
   default?: string;
-  /** What happens while it is not set. */
+  /** What happens without it. */
   unset?: string;
   /** `NAME=` is a value of its own; for any other setting it is as if it were not set. */
   takesNothing?: true;
   /** One sentence for operators. */
   about: string;
-  /** The use cases of the domain read it: it is then part of their `Settings`. */
+  /** True if use cases of the domain read it: it is then part of their `Settings`. */
   domain?: true;
 }
 
@@ -361,7 +361,7 @@ declare module './domain/deps.js' {
 /** A wrong setting; the message names each variable and what it takes, a line for each. */
 export class ConfigError extends Error {}
 
-/** Takes over what a .env file in the working directory sets and the environment doesn't; there need not be one. */
+/** Adds variables of a .env file in the working directory that the environment lacks; the file is optional. */
 export function loadEnvFile(): void {
   try {
     process.loadEnvFile();

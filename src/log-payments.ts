@@ -3,7 +3,7 @@ import { formatUsd } from './domain/rules/money.js';
 import type { PaymentEvent } from './domain/top-ups/book-payments.js';
 import type { PaymentProcessor } from './domain/top-ups/processor.js';
 
-/** A line in the log for whatever becomes of a payment; the operator has to look at those that warn. */
+/** Logs the outcome of each payment; the operator has to look at warnings. */
 export function logPayment(log: Logger): (event: PaymentEvent) => void {
   return ({ usdMicro, state, ...event }) => {
     const line = { ...event, state, usd: usdMicro === null ? null : formatUsd(usdMicro) };
@@ -13,7 +13,7 @@ export function logPayment(log: Logger): (event: PaymentEvent) => void {
   };
 }
 
-/** The processor, with each of its faults in the log: callers are told only that it does not answer. */
+/** The processor, with each of its faults in the log: callers only learn that it does not answer. */
 export function withLog(
   processor: PaymentProcessor,
   log: Logger,

@@ -4,7 +4,7 @@ import type { RequestLine, WriteRequest } from './http/request-log.js';
 import { LogOutput } from './log-output.js';
 import { withoutSecrets } from './redact.js';
 
-/** Length of text that is written at once under load. */
+/** Under load, text of this length is written at once. */
 const BUFFERED_CHARACTERS = 16_384;
 const FLUSH_EVERY_MS = 1_000;
 const INFO = 30;

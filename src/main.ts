@@ -8,9 +8,9 @@ import { systemClock } from './system-clock.js';
 
 /** A shutdown may take this long; then the process exits as it is. */
 const END_WITHIN_MS = 9_500;
-/** A start that is under way is let come to its end first, for as long as this. */
+/** How long to wait for a start under way to finish first. */
 const OPENS_WITHIN_MS = 60_000;
-/** How long readiness says no before requests are refused. */
+/** How long /readyz answers 503 before requests are refused. */
 const NOTICE_MS = 1_000;
 /** How long the last lines of the log may wait for their reader. */
 const LOGGED_WITHIN_MS = 1_000;
@@ -58,7 +58,7 @@ function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // An opening that fails ends the process by itself.
+    // If opening fails, the process ends by itself.
     process.on(signal, () => end(signal).catch(() => {}));
   }
 }

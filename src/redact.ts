@@ -1,4 +1,4 @@
-/** A letter or sign as it is, or percent-encoded, however often that was done. */
+/** Matches a character as it is, or percent-encoded any number of times. */
 function encodable(letter: string): string {
   return `(?:${letter}|%(?:25)*${letter.charCodeAt(0).toString(16)})`;
 }
@@ -12,7 +12,7 @@ const HEX_DIGIT = '(?:[0-9a-f]|%(?:25)*(?:3[0-9]|[46][1-6]))';
 /** API keys, host tokens and join codes, also when they are cut off. */
 const SECRETS = new RegExp(`${encodableText('gpu_')}(?:${KINDS})${encodable('_')}${HEX_DIGIT}+`, 'gi');
 
-/** Hides what opens an account or speaks for a machine: a message of a fault may hold anything that a caller wrote. */
+/** Hides secrets of accounts and machines: the message of a fault may hold anything that a caller wrote. */
 export function withoutSecrets(text: string): string {
   return text.replace(SECRETS, '[secret]');
 }

@@ -72,7 +72,10 @@ const OPERATIONS: Record<
     graphql: 'Mutation.action',
   },
 };
-/** What REST calls by another name than GraphQL, and what is no option of a command because it is its argument or its name. */
+/**
+ * What REST calls by another name than GraphQL, and what is no option of a command because it is its argument or its
+ * name.
+ */
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
 const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action']);
 

@@ -20,7 +20,7 @@ const WAYS = ['down', 'up'];
 const megabytes = settings.transferMegabytes;
 
 /**
- * So many bytes each way into a container, and the same way without the gateway, in turn. Both have all cores, as the
+ * Sends bytes each way into a container, and the same way without the gateway, in turn. Both have all cores, as the
  * programs of a way share the work: `perSecond` is MB/s from end to end.
  */
 export const accessCases = [

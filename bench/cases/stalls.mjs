@@ -66,7 +66,7 @@ async function read(port, phase, latencies) {
 
 const dayOf = (time) => new Date(Date.UTC(2030, 0, 1 + time)).toISOString().slice(0, 10);
 
-/** What makes a gateway read anew. */
+/** Events that make a gateway read everything again. */
 const EVENTS = {
   'a new sheet': {
     happen: async (url, _prepared, time) => {

@@ -1,4 +1,5 @@
-// Host agents as a gateway meets them: each waits for news on a connection of its own and reports every ten seconds on a
+// Host agents as a gateway meets them: each waits for news on a connection of its own and reports every ten seconds on
+// a
 // new one, as the agent's HTTP client does.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
@@ -41,7 +42,7 @@ export function addHosts(url, count) {
   });
 }
 
-/** So many agents; `onDesired(machineId, instanceIds)` is told of each document as it arrives. */
+/** Starts agents; `onDesired(machineId, instanceIds)` is called for each document as it arrives. */
 export class Agents {
   reports = 0;
   polls = 0;

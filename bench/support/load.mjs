@@ -1,5 +1,6 @@
 // A load generator for one core. autocannon 9 spends 30 µs of CPU on a request and a bare node:http server 23, so it
-// would measure itself; this one spends 16. It understands the HTTP that the servers here use: keep-alive, one request at a
+// would measure itself; this one spends 16. It understands the HTTP that the servers here use: keep-alive, one request
+// at a
 // time on a connection, and a body that is empty, of stated length, or chunked.
 import { connect } from 'node:net';
 
@@ -59,11 +60,11 @@ export async function answersTo(port, requests, connections = 1) {
 }
 
 /**
- * Sends requests over so many connections for so many seconds; then each client may complete its sequence of requests.
- * `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` receives the previous answer (none at the
- * first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and returns the next request, or null to end.
- * Rejects at the end if an answer had a status other than `status` (a number or a list). `openSocket(port)` may resolve to a
- * connection with TLS.
+ * Sends requests over `connections` connections for `seconds` seconds; then each client may complete its sequence of
+ * requests. `clientOf(connection)` makes the client of a connection: `next(isOver, answer)` receives the previous
+ * answer (none at the first call; `{ status, body, latencyMs }`, `body` only with `wantsBody`) and returns the next
+ * request, or null to end. Rejects at the end if an answer had a status other than `status` (a number or a list).
+ * `openSocket(port)` may resolve to a connection with TLS.
  */
 export async function runLoad({ port, connections, seconds, clientOf, status = 200, openSocket = open }) {
   const accepted = new Set([status].flat());

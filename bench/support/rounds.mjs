@@ -1,13 +1,15 @@
 import { cpuSecondsOf } from './programs.mjs';
 
-/** The sides alternate after so many seconds within a round: the machine's own speed changes from second to second. */
+/**
+ * The sides alternate after this many seconds within a round: the machine's own speed changes from second to second.
+ */
 const TURN_SECONDS = 0.5;
-/** For about so long V8 compiles hot code in the background, on the same core. */
+/** For about this long V8 compiles hot code in the background, on the same core. */
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Returns the figures of each side in
- * every round, the ratio of their medians, and the least and the greatest ratio of a round.
+ * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Returns the figures of each
+ * side in every round, the ratio of their medians, and the least and the greatest ratio of a round.
  */
 export async function measure({ subject, peer }, { seconds, rounds }) {
   for (const side of [subject, peer]) await side.run(WARM_UP_SECONDS);

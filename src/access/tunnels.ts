@@ -28,20 +28,20 @@ import { bearerOf } from '../domain/rules/bearer.js';
  * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, port or logs. `open` resolves when the agent has
  * opened it, and rejects with TunnelRefused, whose `reason` says why and whose message is for the renter. `tunnel` is a
  * Duplex of bytes with backpressure and half-close, with
- *   tunnel.id                    told in the log
+ *   tunnel.id                    as in the log
  *   tunnel.stderr                Readable; exec without a terminal, logs
  *   tunnel.resize(columns, rows), tunnel.signal(name)
  *   tunnel.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
  * It is destroyed with an error when it is cut off: by its agent's death, the end of the instance, of its key (opener),
  * of the account's good standing, or of this gateway. Whoever opened it destroys it when it is not needed any more.
- * Bounds: 256 an instance, 512 a machine, 5,000 a process.
+ * Limits: 256 per instance, 512 per machine, 5,000 per process.
  */
 
 const MAX_TUNNELS = 5_000;
 const TUNNEL_ID_BYTES = 16;
-/** From the agent's dialling: an engine that is asked for a hundred commands at once takes its time. */
+/** Counted from the agent's dialling: an engine that gets a hundred commands at once is slow. */
 const OPENS_WITHIN_MS = 60_000;
-/** While the database is away it is not known who may still reach what. */
+/** Pause before checking again, while the database can't say who may still reach what. */
 const CHECK_AGAIN_MS = 500;
 
 export type RefusalReason =
@@ -85,11 +85,11 @@ export interface Tunnel extends Duplex {
 export interface TunnelsOptions {
   deps: Deps;
   log: Logger;
-  /** Where agents reach this gateway rather than another; null: where they reach any. */
+  /** Where agents reach this gateway and no other; null: at the address of all gateways. */
   tunnelsUrl: string | null;
 }
 
-/** The tunnels of this process, wanted and open. */
+/** The tunnels of this process, requested and open. */
 export class Tunnels {
   readonly #deps: Deps;
   readonly #log: Logger;
@@ -169,13 +169,13 @@ export class Tunnels {
     this.#isClosed = true;
     this.#unsubscribe();
     for (const entry of [...this.#open]) this.#end(entry, ending());
-    // Those too that have ended, and whose agent has not said so: the process would wait for it.
+    // Also those that have ended without a word from their agent: the process would wait for it.
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
   async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayTunnel> {
     const { id, machineId } = entry;
-    // On one connection with the notice of the want: when the agents wait elsewhere, it is not lost.
+    // The notice must be on its way before: when the agent waits at another gateway, it is not lost.
     await this.#deps.db.notices.ready();
     return new Promise((resolve, reject) => {
       const done = () => {
@@ -257,11 +257,11 @@ export class Tunnels {
     else if (notice.table === 'account') this.#recheck(open.filter(({ opener }) => opener.accountId === notice.id));
     else if (notice.table === 'api_key') this.#recheck(open.filter(({ opener }) => opener.apiKeyId === notice.id));
     else if (notice.table === 'ssh_key') this.#recheck(open.filter(({ opener }) => opener.sshKeyId === notice.id));
-    // The machine's token was revoked or replaced: whoever had it is not believed any more.
+    // The machine's token was revoked or replaced: its old holder is not trusted any more.
     else if (notice.table === 'host') this.#cut(open.filter(({ machineId }) => machineId === notice.machine));
   }
 
-  /** Looks again whether they may go on; one question for those of one opener and instance. */
+  /** Checks again whether they may stay open; one query for all of one opener and instance. */
   #recheck(entries: readonly Open[]): void {
     const groups = new Map<string, Open[]>();
     for (const entry of entries) {

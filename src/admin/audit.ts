@@ -19,7 +19,7 @@ export function addAuditCommand(program: Command, run: Run): void {
     .action((options: Output) => run((deps) => runAudit(deps, options)));
 }
 
-/** Prints what it finds; any difference sets exit code 1. */
+/** Prints the findings; any difference sets exit code 1. */
 export async function runAudit(deps: Deps, options: Output): Promise<void> {
   const report = await audit(deps);
   show(report, options);

@@ -23,7 +23,7 @@ export function addBackupCommands(program: Command, run: Run): void {
       const path = resolve(file);
       refuseUnwritable(path);
       if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR, ${dataDir}, holds no database`);
-      // Not as the gateway opens it: a backup brings no database up to date.
+      // Opened without migrations, unlike the gateway: a backup must not change the database.
       const { url, release } = await openEmbeddedPostgres({ dataDir });
       try {
         const bytes = await backUp({ url, file: path, kilobytesPerSecond: options.maxRate ?? null });

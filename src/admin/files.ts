@@ -4,10 +4,12 @@ import { csvRecords } from '../domain/csv.js';
 import type { FileRecord } from '../domain/import.js';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** A JSON file is read whole; a CSV, which has no such bound, is streamed. */
+/** A JSON file is read whole, up to this size; a CSV is streamed and has no limit. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** The records of a CSV file with a header, or of a JSON file with an array of objects. Refuses a file that is neither. */
+/**
+ * The records of a CSV file with a header, or of a JSON file with an array of objects. Refuses a file that is neither.
+ */
 export async function* recordsOf(file: string, columns: readonly string[]): AsyncGenerator<FileRecord> {
   try {
     yield* file.endsWith('.json') ? jsonRecords(file) : csvRecords(file, createReadStream(file), columns);

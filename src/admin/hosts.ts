@@ -12,7 +12,7 @@ interface EnrolOptions extends Output {
   demo?: boolean;
 }
 
-/** Commands about the agent of a machine, beside those about the machine. */
+/** Commands about the agents of machines. */
 export function addHostCommands(machine: Command, run: Run): void {
   machine
     .command('enroll [id]')
@@ -23,7 +23,7 @@ export function addHostCommands(machine: Command, run: Run): void {
     .option('--count <number>', 'how many GPUs it must have, 1 to 8')
     .option('--region <code>', 'where it stands; not needed for a known machine or where there is one region')
     .option('--online', 'offer it as soon as it joins; else `machine online` does')
-    .option('--demo', 'take pretended GPUs')
+    .option('--demo', 'accept simulated GPUs')
     .option('--json', 'print JSON')
     .action((id: string | undefined, { json, gpu, count, region, online, demo }: EnrolOptions) =>
       run(async (deps) => {

@@ -32,7 +32,8 @@ export async function runCommand(args: readonly string[], run: Run): Promise<num
   }
 }
 
-function createProgram(run: Run): Command {
+/** All operator commands; each does its work through `run`. */
+export function createProgram(run: Run): Command {
   const program = new Command('admin')
     .description('Operator commands of the GPU rental gateway. DATABASE_URL or DATA_DIR selects the database.')
     .configureHelp({ showGlobalOptions: true })

@@ -80,7 +80,7 @@ export function addTopUpCommands(program: Command, run: Run): void {
   const topUp = program.command('topup').description('credit paid in cryptocurrency');
   topUp
     .command('list')
-    .description('the newest top-ups of all accounts, at most 1000 looked at')
+    .description('the newest 1000 top-ups of all accounts')
     .option('--account <id>', 'of this account alone')
     .addOption(new Option('--state <state>', 'in this state alone').choices(STATES.map((state) => state.toLowerCase())))
     .option('--aside', 'instead: callbacks that are kept aside')
@@ -93,8 +93,8 @@ export function addTopUpCommands(program: Command, run: Run): void {
     .description('one top-up with its payments')
     .option('--json', 'print JSON')
     .action((id: string, options: Output) => run(async (deps) => show(await showTopUp(deps, id), options)));
-  decision(topUp.command('credit <id>'), 'credit a payment that is kept aside, not final, or was never told of')
-    .option('--amount <usd>', 'what it is worth in USD, where the processor has not said', amount)
+  decision(topUp.command('credit <id>'), 'credit a payment that is kept aside, not final, or was never reported')
+    .option('--amount <usd>', 'what it is worth in USD, where the processor did not say', amount)
     .action((id: string, options: Output & Decision & { amount?: Micro }) =>
       run(async (deps) => show(await creditPayment(deps, id, { ...options, usdMicro: options.amount }), options)),
     );

@@ -11,16 +11,16 @@ import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
 
-/** Changes that come together are told together. */
+/** Changes within this time go into one report. */
 const REPORT_TOGETHER_MS = 50;
 const ASK_EVERY_MS = 1_000;
-/** Streams that are wanted one after the other are told together. */
+/** Tunnels requested within this time come in one answer. */
 const TUNNELS_TOGETHER_MS = 20;
-/** Between two reports of nothing but the bytes of a pull. */
+/** Time between two reports with only the bytes of a pull. */
 const PROGRESS_EVERY_MS = 1_000;
-/** A gateway that is being restarted is found again soon. */
+/** Short, so that a restarted gateway is found again soon. */
 const MAX_AWAY_PAUSE_MS = 4_000;
-/** One that answers, but not as it should, is left in peace. */
+/** Longer, for a gateway that answers, but not as it should. */
 const MAX_REFUSED_PAUSE_MS = 30_000;
 
 export interface AgentDeps {
@@ -35,20 +35,20 @@ export interface AgentDeps {
   machineId: string;
   stopSeconds: number;
   pullLimits: PullLimits;
-  /** Out of the gateway's reach for so long, it stops what it runs. */
+  /** After this time out of the gateway's reach, the agent stops what it runs. */
   cutOffSeconds: number;
   /** When the gateway was last reached, by this process or one before it. */
   lastContact: { read(): number | null; write(now: number): void };
 }
 
-/** Asks for what ought to be, tells what is, and has the reconciler bring one to the other. */
+/** Asks for the desired state, reports the observed one, and has the reconciler bring them together. */
 export class Agent {
   readonly #reconciler: Reconciler;
   readonly #tunnels: AgentTunnels;
   readonly #session = randomUUID();
   readonly #ending = new AbortController();
   #sequence = 0;
-  /** Aborted when there is something to tell. */
+  /** Aborted when there is something to report. */
   #news = new AbortController();
   /** Aborted when the gateway has another document than the one that is known. */
   #staleness = new AbortController();
@@ -70,7 +70,7 @@ export class Agent {
   async run(): Promise<void> {
     const watching = this.#reconciler.run();
     this.#checkCutOff();
-    // What is wanted is asked first, so that the first report says what becomes of it.
+    // Asks for the desired state first, so that the first report is about it.
     await this.#askOnce(0);
     await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact()]);
   }
@@ -104,7 +104,7 @@ export class Agent {
     }
   }
 
-  /** Neither a fault nor an empty answer changes anything. `stale`: there is something to ask for at once. */
+  /** Neither a fault nor an empty answer changes anything. `stale`: ask again at once. */
   async #askOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
     this.#staleness = new AbortController();
     if (this.#ended) this.#staleness.abort();

@@ -19,7 +19,7 @@ Environment:
   GPU_AGENT_ENGINE           as --engine
   GPU_AGENT_REGISTRIES       registries of yours that may be at private addresses, with commas between
   GPU_AGENT_STOP_SECONDS     between SIGTERM and SIGKILL of a container (default: 10)
-  GPU_AGENT_CUT_OFF_SECONDS  out of the gateway's reach for so long, it stops what it runs (default: 900)
+  GPU_AGENT_CUT_OFF_SECONDS  seconds without the gateway after which it stops what it runs (default: 900)
   LOG_LEVEL                  of the log on stderr (default: info)`;
 
 interface Options {
@@ -41,7 +41,7 @@ function createProgram(): Command {
     .addHelpText('after', NOTES)
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   command(program, 'join <url> <code>', 'join with a code of `admin machine enroll`')
-    .option('--name <name>', 'tell the gateway another name than the host name')
+    .option('--name <name>', 'name to report instead of the host name')
     .action(async (url: string, code: string, options: Options & { name?: string }) => {
       const { settings, engine } = await open(options);
       const { machine, hardware } = await join(settings, engine, {
@@ -56,15 +56,15 @@ function createProgram(): Command {
   command(program, 'run', 'run what is rented here, in the foreground').action((options: Options) =>
     run(readSettings(process.env, options)),
   );
-  command(program, 'hardware', 'show what joining would tell the gateway').action(async (options: Options) => {
+  command(program, 'hardware', 'show what joining would report to the gateway').action(async (options: Options) => {
     const { settings, engine } = await open(options);
     const disks = await probeDisks(settings.dataDir, engine.info);
     const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
     process.stdout.write(`${visibleJson(JSON.stringify(hardware, null, 2))}\n`);
   });
-  command(program, 'try', 'make this computer a pretended machine of the gateway that runs on it')
+  command(program, 'try', 'join this computer with simulated GPUs to the gateway that runs on it')
     .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:4000')
-    .option('--gpus <count>', 'pretended GPUs', whole(1, 64), 1)
+    .option('--gpus <count>', 'simulated GPUs', whole(1, 64), 1)
     .option('--gpu-name <name>', 'the model as nvidia-smi would name it', 'NVIDIA GeForce RTX 4090')
     .option('--vram-gb <gb>', 'memory of each', whole(1, 1_024), 24)
     .option(

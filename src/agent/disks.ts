@@ -4,14 +4,14 @@ import type { EngineInfo } from './engine/engine.js';
 import type { Hardware } from './protocol.js';
 import { output } from './shell.js';
 
-/** How the size of an instance's disk is kept, and where /workspace lies. */
+/** How the size of an instance's disk is enforced, and where /workspace lies. */
 export interface Disks {
   readonly limit: Hardware['diskLimit'];
-  /** Makes ready what a container of the instance needs before it starts; the host directory for /workspace, if any. */
+  /** Prepares the instance's disk; returns the host directory for /workspace, if any. */
   prepare(instanceId: string, diskGb: number): Promise<string | null>;
   /** Resolves when nothing of the instance's disk is left. */
   erase(instanceId: string): Promise<void>;
-  /** Instances whose disk is kept apart from their container. */
+  /** Instances whose disk is separate from their container. */
   kept(): Promise<string[]>;
 }
 
@@ -27,7 +27,7 @@ export async function probeDisks(dataDir: string, engine: EngineInfo): Promise<D
   return (await volumes.work()) ? volumes : layerDisks('none');
 }
 
-/** As it was found when the machine joined: kept until it joins again, so that no disk is looked for elsewhere. */
+/** The kind found when the machine joined stays until it joins again, so that every disk is found again. */
 export function openDisks(dataDir: string, limit: Hardware['diskLimit']): Disks {
   return limit === 'volume' ? new VolumeDisks(join(dataDir, 'disks')) : layerDisks(limit);
 }
@@ -79,7 +79,7 @@ class VolumeDisks implements Disks {
     return names.flatMap((name) => IMAGE.exec(name)?.[1] ?? []);
   }
 
-  /** Tried for real: loop devices, mkfs.ext4 and the right to mount may each be missing. */
+  /** Tries it for real: loop devices, mkfs.ext4 and the right to mount may each be missing. */
   async work(): Promise<boolean> {
     const target = this.target(PROBE);
     try {

@@ -16,8 +16,8 @@ const MAX_ANSWER_BYTES = 33_554_432;
 const MAX_WORDS = 300;
 
 /**
- * `away`: no connection, or a fault of the gateway's that may pass. `revoked`: it doesn't know the token. `refused`: its
- * own no. `nonsense`: an answer that isn't of the protocol.
+ * `away`: no connection, or a fault of the gateway's that may pass. `revoked`: it doesn't know the token. `refused`:
+ * it refuses the request. `nonsense`: an answer that isn't of the protocol.
  */
 export class GatewayFault extends Error {
   constructor(
@@ -46,7 +46,7 @@ export class Gateway {
     return answer;
   }
 
-  /** Null when no other document than `after` came within so many seconds. */
+  /** Null when no document other than `after` came within `waitSeconds`. */
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;
@@ -55,7 +55,7 @@ export class Gateway {
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
     const answer = await this.#ask('POST', '/report', ANSWERS_WITHIN_MS, reportAnswer, report, signal);
-    if (answer === null) throw new GatewayFault('nonsense', 'the gateway told no generation');
+    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no generation');
     return answer;
   }
 

@@ -9,14 +9,14 @@ const BYTES_PER_GB = 1_073_741_824;
 /** Of the free disk: the rest is for images and the host itself. */
 const DISK_SHARE_PERCENT = 80;
 
-/** GPUs that are pretended, to try the service without any. */
+/** Simulated GPUs, to try the service without real ones. */
 export interface SimulatedGpus {
   count: number;
   name: string;
   vramMb: number;
 }
 
-/** What the host has, as it is told to the gateway. `pretended` stands in for what nvidia-smi finds. */
+/** The hardware that is reported to the gateway. `pretended` replaces what nvidia-smi finds. */
 export async function findHardware(
   dataDir: string,
   engine: EngineInfo,

@@ -8,7 +8,7 @@ import type { DesiredInstance, ObservedInstance } from './protocol.js';
 import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 
-/** What a task needs of the machine it is on. */
+/** What a task needs from its machine. */
 export interface TaskContext {
   engine: Engine;
   disks: Disks;
@@ -21,12 +21,12 @@ export interface TaskContext {
   /** Between SIGTERM and SIGKILL of a container, at most. */
   stopSeconds: number;
   pullLimits: PullLimits;
-  /** As last seen: null when the instance has no container, or none was looked for yet. */
+  /** The container as last seen; null when the instance has none, or none was looked for yet. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
-  /** True while the gateway may have rented the machine out of the agent's sight. */
+  /** True while the agent can't know whether the gateway has rented out the machine. */
   isCutOff(): boolean;
-  /** Why the instance may not start now; null when it may. Asks the engine, not the memory. */
+  /** Why the instance may not start now; null when it may. Asks the engine, not its own memory. */
   obstacle(desired: DesiredInstance): Promise<string | null>;
   /** One start at a time on a machine. Null when the signal was aborted before its turn. */
   /** Runs the agent's own program with the GPUs of the instance; rejects where the host can't. */
@@ -36,7 +36,7 @@ export interface TaskContext {
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   pulling<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   changed(kind: 'phase' | 'progress'): void;
-  /** The task is done for now, and something is not as it was: others may be waiting for that. */
+  /** The phase changed; other tasks may be waiting for that. */
   phaseChanged(): void;
   trouble(instanceId: string, message: string): void;
 }
@@ -77,7 +77,7 @@ interface Attempt {
   hasRun: boolean;
 }
 
-/** Brings one instance to what is wanted of it, one step after another, never two at once. */
+/** Brings one instance to its desired state, one step after another, never two at once. */
 export class InstanceTask {
   #desired: DesiredInstance | null = null;
   #decided = false;
@@ -87,7 +87,7 @@ export class InstanceTask {
   /** When the container came up in this start; null when it didn't, or ought not. */
   #upSince: number | null = null;
   #attempt: Attempt;
-  /** Ends by itself in a row, for the pause. */
+  /** How often it ended by itself in a row, for the pause. */
   #ends = 0;
   /** Calls in a row that the engine didn't carry out. */
   #troubles = 0;
@@ -152,7 +152,7 @@ export class InstanceTask {
       this.#pullTries = 0;
       this.#unreachableSince = null;
       this.#observe({ start: desired?.start ?? 0, pulledBytes: null, totalBytes: null, message: null, restarts: 0 });
-      // Of the start before: it must not be told as this one's.
+      // The message of the previous start must not be reported for this one.
       if (desired?.phase === 'running' && this.#observed.phase !== 'RUNNING') {
         this.#observe({ phase: 'WAITING', exitCode: null });
       }
@@ -160,13 +160,13 @@ export class InstanceTask {
     this.wakeNow();
   }
 
-  /** Looks again. A pause goes on: what it waits for is time. */
+  /** Looks again, without cutting a pause short. */
   wake(): void {
     this.#again = true;
     if (!this.#busy && !this.#ended) void this.#work();
   }
 
-  /** Looks again at once: what is wanted has changed, or the engine is back. */
+  /** Looks again at once: the desired state has changed, or the engine is back. */
   wakeNow(): void {
     this.#interrupt.abort();
     this.#interrupt = new AbortController();

@@ -15,7 +15,7 @@ export interface JoinOptions {
   pretended: SimulatedGpus | null;
 }
 
-/** Tells the gateway what the host has, and keeps the token it gets. The code is used up by this. */
+/** Reports the hardware to the gateway, and stores the token it gets. This uses up the code. */
 export async function join(
   settings: AgentSettings,
   engine: Engine,
@@ -66,7 +66,7 @@ export function describe({
     none: 'NOT limited: an instance can fill the disk of the host',
   };
   const cards = gpus.map(
-    ({ index, name, vramMb }) => `  GPU ${index}   ${visible(name)}, ${vramMb} MB${pretended ? ' (pretended)' : ''}`,
+    ({ index, name, vramMb }) => `  GPU ${index}   ${visible(name)}, ${vramMb} MB${pretended ? ' (simulated)' : ''}`,
   );
   return [
     `  CPU     ${visible(cpu)}, ${vcpus} processors, ${ramGb} GB of memory`,

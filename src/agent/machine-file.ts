@@ -44,7 +44,7 @@ export class MachineFile {
     return text === null ? null : joinedMachine.parse(JSON.parse(text));
   }
 
-  /** Whole or not at all: the token is told once. */
+  /** Written whole or not at all: the token is sent only once. */
   write(machine: JoinedMachine): void {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     const unfinished = `${this.path}.new`;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What gateway and host agent say to each other under `/agent/v1`: JSON over HTTP, the agent always asks. This file is
+ * The protocol of gateway and host agent under `/agent/v1`: JSON over HTTP; the agent sends all requests. This file is
  * all that the two programs share. Unknown members are ignored on both sides, so that either may be newer.
  */
 
@@ -12,13 +12,13 @@ export const HEARTBEAT_SECONDS = 10;
 export const MAX_WAIT_SECONDS = 25;
 /** Instances of one machine that a document or a report may name. */
 export const MAX_INSTANCES = 1_200;
-/** Streams that one answer names at most. */
+/** Most tunnels that one answer names. */
 export const MAX_WANTED_TUNNELS = 512;
 /** Seconds that a stop may leave a container to end by itself. */
 export const MAX_STOP_SECONDS = 300;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
-/** Of one instance that its template or image names. */
+/** Most ports that an instance's template or image names. */
 export const MAX_PORTS = 100;
 
 const instanceId = z.string().regex(/^i-[a-f0-9]{8}$/);
@@ -35,7 +35,10 @@ const hardware = z.object({
   ramGb: z.number().int().min(1).max(65_536),
   /** What the host gives to instances, all together. */
   diskGb: z.number().int().min(1).max(10_000_000),
-  /** How the size of an instance's disk is kept: by a quota of the storage driver, a file system of its own, or not at all. */
+  /**
+   * How the size of an instance's disk is enforced: by a quota of the storage driver, a file system of its own, or not
+   * at all.
+   */
   diskLimit: z.enum(['quota', 'volume', 'none']),
   engine: z.object({ name: z.enum(['docker', 'podman']), version: text }),
   driver: text.nullable(),
@@ -46,7 +49,7 @@ const hardware = z.object({
     )
     .max(MAX_GPUS),
   nvlink: z.boolean(),
-  /** True for GPUs that are pretended, to try the service without any. */
+  /** True for Simulated GPUs, to try the service without real ones. */
   pretended: z.boolean(),
 });
 export type Hardware = z.infer<typeof hardware>;
@@ -61,7 +64,7 @@ export type JoinAnswer = z.infer<typeof joinAnswer>;
 const desiredInstance = z.object({
   id: instanceId,
   phase: z.enum(['running', 'stopped', 'absent']),
-  /** Counts the instance's starts from 1: a failure is told of one of them. */
+  /** Counts the instance's starts from 1: a failure belongs to one of them. */
   start: z.number().int().min(1),
   image: z.string(),
   /** A template of the operator's names the image: it is taken as the host has it, and from whichever registry. */
@@ -91,7 +94,7 @@ export type WantedTunnel = z.infer<typeof wantedTunnel>;
 export const desiredState = z.object({
   generation: z.number().int().min(0),
   instances: z.array(desiredInstance).max(MAX_INSTANCES),
-  /** Of the agents that ask with `streams=1`: each is named once, and wanted for a few seconds. */
+  /** For agents that ask with `streams=1`: each is named once, and valid for a few seconds. */
   streams: z.array(wantedTunnel).max(MAX_WANTED_TUNNELS).optional(),
 });
 export type DesiredState = z.infer<typeof desiredState>;
@@ -110,7 +113,7 @@ const OBSERVED_PHASES = [
 const observedInstance = z.object({
   id: instanceId,
   phase: z.enum(OBSERVED_PHASES),
-  /** Of which start this is told; 0 for a container whose start is not known. */
+  /** The start that this is about; 0 for a container whose start is not known. */
   start: count,
   pulledBytes: bytes.nullable(),
   totalBytes: bytes.nullable(),
@@ -122,7 +125,7 @@ const observedInstance = z.object({
    */
   fault: z.enum(['host', 'image']).optional(),
   exitCode: z.number().int().min(-1).max(255).nullable(),
-  /** Times that the container ended by itself and was started again, in this start. */
+  /** How often the container ended by itself and was restarted within this start. */
   restarts: count,
   /** TCP ports that its image names, ascending; left out while they are not known. */
   imagePorts: z.array(port).max(MAX_PORTS).optional(),
@@ -139,7 +142,7 @@ export const report = z.object({
   /** Of the document that was last brought about or is being; 0 for none yet. */
   generation: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
   instances: z.array(observedInstance).max(MAX_INSTANCES),
-  /** Labelled containers that no document names: stopped, kept, for the operator to judge. */
+  /** Labelled containers that no document names: stopped and kept until the operator decides. */
   unknown: z.array(instanceId).max(MAX_INSTANCES),
   engine: z.enum(['ok', 'away']),
 });

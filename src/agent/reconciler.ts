@@ -78,7 +78,7 @@ export class Reconciler {
 
   /** Takes a document as the truth, whether it is newer or older than the last. */
   async apply(document: DesiredState): Promise<void> {
-    // What there is must be known first: what the document doesn't name is stopped before anything else starts.
+    // Looks first: containers that the document doesn't name are stopped before anything else starts.
     if (this.#document === null) await this.#look();
     this.#document = document;
     const wasCutOff = this.#cutOff;
@@ -202,7 +202,7 @@ export class Reconciler {
     return container?.running ?? false;
   }
 
-  /** What no document names and the host doesn't have needs no task. */
+  /** An instance that no document names and the host doesn't have needs no task. */
   #forgetGone(): void {
     for (const task of this.#tasks.values()) {
       if (task.desired !== null || this.#containers.has(task.id) || this.#kept.has(task.id)) continue;

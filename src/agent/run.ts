@@ -17,8 +17,8 @@ import { Registries } from './registries.js';
 import { type AgentSettings, UsageError } from './settings.js';
 
 /**
- * What streams carry is read into buffers that V8 counts against the heap: with its own bounds a heap as small as this
- * one's, 17 MB, is searched for garbage every 5 MB, which took three quarters of the agent's time. Now it may grow to 85 MB.
+ * The bytes of tunnels are read into buffers that V8 counts against the heap: by default a heap as small as this
+ * one's, 17 MB, is collected every 5 MB, which took three quarters of the agent's time. Now it may grow to 85 MB.
  */
 const HEAP_GROWTH = '--heap-growing-percent=400';
 /** The engine may be started after the agent. */

@@ -3,7 +3,9 @@ import { execFile } from 'node:child_process';
 const ENDS_WITHIN_MS = 60_000;
 const MAX_OUTPUT = 8_388_608;
 
-/** What a program of the host prints. Rejects with its own last words when it fails, is not there, or takes too long. */
+/**
+ * Returns what a program of the host prints. Rejects with its last line when it fails, is missing, or takes too long.
+ */
 export function output(file: string, ...args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { timeout: ENDS_WITHIN_MS, maxBuffer: MAX_OUTPUT, env: { ...process.env, LC_ALL: 'C' } };

@@ -20,7 +20,7 @@ const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
 const ENROLL = [ADMIN, 'machine', 'enroll', '--demo', '--online', '--json'];
 const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
 
-/** This computer as a machine with pretended GPUs, under a gateway that runs on it. */
+/** Joins this computer, with simulated GPUs, to a gateway that runs on it. */
 export async function tryOut(
   settings: AgentSettings,
   engine: Engine,
@@ -72,7 +72,7 @@ async function enroll(): Promise<z.infer<typeof enrolled>> {
 function howToDeploy({ machineId, gateway, gpu }: JoinedMachine, { name, isHere, because }: OfferedImage): string {
   return [
     '',
-    `This computer is machine ${machineId} with pretended GPUs (${visible(gpu)}). From another terminal, with your API key in KEY:`,
+    `This computer is machine ${machineId} with simulated GPUs (${visible(gpu)}). From another terminal, with your API key in KEY:`,
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
     `  npx gpu deploy ${machineId} --template ${name} --disk-gb 5 --ssh`,

@@ -3,11 +3,12 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 
 /**
- * Tunnels: what flows between the gateway and something inside an instance. The gateway wants one, the agent is told so
- * by its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket, with its
- * machine token. A proxy in front passes a WebSocket, it keeps messages apart, and it can be stopped from reading.
+ * Tunnels connect the gateway to something inside an instance. The gateway requests one, the agent sees it in the
+ * answer to its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket,
+ * with its machine token. A proxy in front passes a WebSocket, it keeps messages apart, and it can be stopped from
+ * reading.
  *
- * Text frames are control messages in JSON. Binary frames are bytes: the first one says the channel, 0 for the tunnel
+ * Text frames are control messages in JSON. Binary frames are bytes: the first one names the channel, 0 for the tunnel
  * itself and 1 for standard error. The gateway speaks first (`open`), the agent answers `opened` or `refused`. Either
  * side says `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
  */
@@ -15,16 +16,16 @@ export const TUNNELS_PATH = '/agent/v1/streams/';
 /** Tunnels of one instance, and of one machine, that may be open at once. */
 export const MAX_TUNNELS_PER_INSTANCE = 256;
 export const MAX_TUNNELS_PER_MACHINE = 512;
-/** A tunnel that is wanted and not dialled for so long is given up. */
+/** A tunnel that is not dialled within this time is given up. */
 export const WANT_SECONDS = 10;
 /** Of one frame. */
 export const MAX_FRAME_BYTES = 1_048_576;
-/** Of what came meanwhile, so much is sent in one frame: larger ones cost more than they save. */
+/** Bytes that arrived meanwhile are sent together, in frames up to this size: larger ones cost more than they save. */
 const SENT_TOGETHER_BYTES = 131_072;
 /** Bytes that wait on one side for a reader, besides those in the connection's own buffers. */
 const BUFFERED_BYTES = 262_144;
 const PING_EVERY_MS = 20_000;
-/** Heard nothing for so long, though reading: the other side is gone. */
+/** After this time without a message, while reading, the other side counts as gone. */
 const SILENT_MS = 60_000;
 const MAX_ARGUMENT = 131_072;
 const MAX_MESSAGE = 1_000;
@@ -38,14 +39,14 @@ const execTarget = z.object({
   command: z.string().max(MAX_ARGUMENT).nullable(),
   argv: z.array(z.string().max(MAX_ARGUMENT)).min(1).max(100).nullable(),
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096)),
-  /** Null: no terminal, and standard error comes apart. */
+  /** Null: no terminal, and standard error is a stream of its own. */
   terminal: z.object({ columns: size, rows: size }).nullable(),
 });
 /** A TCP connection to a port inside: of its loopback, else of its own address. */
 const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
 /**
- * What the container wrote: lines, each beginning with `o` or `e` for standard output or error, then its time (RFC 3339)
- * and a space. The order of lines is the engine's.
+ * What the container wrote: lines, each beginning with `o` or `e` for standard output or error, then its time (RFC
+ * 3339) and a space. The order of lines is the engine's.
  */
 const logsTarget = z.object({
   kind: z.literal('logs'),
@@ -87,16 +88,19 @@ export const agentControl = z.discriminatedUnion('type', [
 ]);
 export type AgentControl = z.infer<typeof agentControl>;
 
-/** Frames that were sent and can be filled again, of all tunnels of the process: new ones would have V8 look for garbage often. */
+/**
+ * Frames that were sent and can be filled again, of all tunnels of the process: allocating new ones would make V8
+ * collect garbage often.
+ */
 const spareFrames: Buffer[] = [];
 const MAX_SPARE_FRAMES = 32;
 
 type Control = GatewayControl | AgentControl;
 
 /**
- * One end of a tunnel. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the agent
- * writes it). Nobody reads faster than the other side's reader: a full buffer stops the connection, and that the writer.
- * Emits `control` for each message but `end`.
+ * One end of a tunnel. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the
+ * agent writes it). Nobody reads faster than the other side's reader: a full buffer stops the connection, and that the
+ * writer. Emits `control` for each message but `end`.
  */
 export class TunnelSocket<Received extends Control, Sent extends Control> extends Duplex {
   readonly stderr: Duplex;
@@ -126,7 +130,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#pinging = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
   }
 
-  /** Says something in the order of what was written before. Nothing is said after the end. */
+  /** Sends a control message after the bytes written before it. Nothing is sent after the end. */
   sendControl(message: Sent): void {
     if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(message), ignore);
   }
@@ -152,7 +156,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearInterval(this.#pinging);
-    // Whoever reads it is told that nothing follows.
+    // Readers see that nothing follows.
     if (!this.stderr.readableEnded) this.stderr.push(null);
     if (error === null && this.readableEnded) this.#ws.close(1_000);
     else this.#ws.terminate();
@@ -244,7 +248,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   }
 
   #ping(): void {
-    // What is not read is not heard.
+    // Nothing is received while nobody reads.
     if (this.#full.size > 0) this.#receive();
     else if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping(ignore);

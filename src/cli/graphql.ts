@@ -71,7 +71,7 @@ function dataOf<Data>(url: string, response: Response, text: string): Data {
   if (code !== undefined) throw new GpuRefusal(code, error?.message ?? answer?.error?.message ?? code, details);
   if (answer?.data != null && error === undefined) return answer.data as Data;
   const detail = error?.message ?? `HTTP ${response.status}`;
-  throw new GpuConnectionError('bad_answer', `${url} does not answer as the service does: ${detail}`, details);
+  throw new GpuConnectionError('bad_answer', `${url} gives no answer of the service: ${detail}`, details);
 }
 
 interface Answer {

@@ -16,9 +16,9 @@ const TYPES = ['od', 'interruptible', 'res'] as const satisfies readonly Type[];
 const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
 
 type Listed = InstanceList['data'][number] & Seen;
-/** Beside the rental, what runs for it; none where its machine has no host agent. */
+/** The rental with its runtime; null where its machine has no host agent. */
 type Seen = { runtime?: Runtime };
-/** What is asked beside the answer that is printed. */
+/** The options that decide what to fetch. */
 type Asked = Pick<Output, 'json' | 'quiet'>;
 
 const COLUMNS: readonly Column<Listed>[] = [
@@ -134,7 +134,9 @@ export function addRentalCommands(program: Command): void {
     .action(destroy);
 }
 
-/** Asks for the list, and for what runs unless it is known that nothing does: a list that is watched is asked for often. */
+/**
+ * Asks for the list, and for what runs unless it is known that nothing does: a list that is watched is asked for often.
+ */
 function lister({ json, quiet }: Asked): (client: GpuClient) => Promise<SeenList> {
   let idsWithout = '';
   return async (client) => {
@@ -197,7 +199,7 @@ function visibleAscii(key: string): string {
   return key;
 }
 
-/** Sends a write under a key that is known before: who interrupts it is told how to learn what became of it. */
+/** Sends a write under a key made beforehand, so that after an interrupt the user learns how to find its outcome. */
 async function underKey<Body>(
   { idempotencyKey = randomUUID() }: WriteOptions,
   send: (write: { idempotencyKey: string; signal: AbortSignal }) => Promise<Body>,

@@ -22,7 +22,7 @@ export function describeRuntime({ phase, pulledBytes, totalBytes, message, resta
   return parts.join(', ');
 }
 
-/** What the service does not tell (an older one knows no runtime) is left out, whatever the reason. */
+/** Null when the service does not answer (an older one knows no runtime), whatever the reason. */
 export async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
   return asked.catch((error: unknown) => {
     if (error instanceof GpuError) return null;
@@ -43,7 +43,7 @@ export async function waitUntilRunning(client: GpuClient, id: string): Promise<v
       progress.say(lineOf(runtime));
       await sleep(pauseMs);
     }
-    throw new Failure(EXIT.refused, `${id} does not run yet; \`gpu show ${id}\` tells how far it is`);
+    throw new Failure(EXIT.refused, `${id} does not run yet; \`gpu show ${id}\` shows its progress`);
   } finally {
     progress.end();
   }

@@ -45,7 +45,7 @@ export function connect(settings: Settings, apiKey: string | undefined, json = f
       const seconds = Math.max(1, Math.round(delayMs / 1_000));
       const text = `${error.code.replaceAll('_', ' ')}; trying again in ${seconds} s (${attempt + 1} of ${maxAttempts})`;
       if (process.stderr.isTTY) retrying(text);
-      // A wait that the service asks for may be a minute: a log has to tell why nothing happens.
+      // The service may ask for a wait of a minute: a log has to say why nothing happens.
       else if (error.retryAfter !== null) process.stderr.write(`gpu: ${text}\n`);
     },
   });

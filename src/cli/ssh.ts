@@ -141,17 +141,17 @@ async function addressOf(settings: Settings, id: string): Promise<{ address: Add
   if (status !== 'RUNNING') throw new Failure(EXIT.refused, `${id} is ${status.toLowerCase()}`);
   if (sshKeys.length === 0) throw new Failure(EXIT.refused, 'no SSH key of yours is known: `gpu ssh-key add`');
   if (!HOST.test(ssh.host) || !HOST_KEY.test(ssh.hostKey) || !/^i-[0-9a-f]{8}$/.test(ssh.user)) {
-    throw new Failure(EXIT.noConnection, 'the service tells no address that makes sense');
+    throw new Failure(EXIT.noConnection, 'the service gave no usable address');
   }
   return { address: ssh, keys: sshKeys };
 }
 
-/** The host's key was told by the service, over TLS: nobody has to be asked whether it is the right one. */
+/** The service sent the host's key over TLS: nobody has to confirm it. */
 function optionsOf(settings: Settings, { host, port, hostKey }: Address, identity: string | undefined): string[] {
   const file = join(dirname(settings.file), 'known_hosts');
   const name = `gpu-${host}-${port}`;
   keepHostKey(file, name, hostKey);
-  // Few resolvers know the names below it.
+  // Few resolvers know names below it.
   const here = host === 'localhost' || host.endsWith('.localhost') ? ['-o', 'HostName=127.0.0.1'] : [];
   return [
     ...['-o', `UserKnownHostsFile="${file}"`, '-o', 'GlobalKnownHostsFile=none', '-o', `HostKeyAlias=${name}`],

@@ -1,6 +1,6 @@
 import type { CallOptions, Send } from './send.js';
 
-/** What the container of an instance was last seen doing; REST knows rentals only, GraphQL tells. */
+/** What the container of an instance was last seen doing. Only GraphQL has it; REST has rentals alone. */
 export interface Runtime {
   phase: 'WAITING' | 'PULLING' | 'STARTING' | 'RUNNING' | 'STOPPING' | 'STOPPED' | 'FAILED' | 'UNREACHABLE' | 'ERASED';
   pulledBytes: number | null;

@@ -195,7 +195,7 @@ function readAnswer(
     ? `it redirects${location === null ? '' : ` to ${location}`}`
     : `HTTP ${status}, ${text === '' ? 'without a body' : JSON.stringify(text.slice(0, MAX_QUOTED))}`;
   return {
-    error: new GpuConnectionError('bad_answer', `${url} does not answer as the service does: ${what}`, details),
+    error: new GpuConnectionError('bad_answer', `${url} gives no answer of the service: ${what}`, details),
   };
 }
 
@@ -219,7 +219,10 @@ function readRetryAfter(header: string | null): number | null {
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1_000));
 }
 
-/** Node's fetch keeps the reason in a cause, and for a name with several addresses in a list of errors without a message. */
+/**
+ * Node's fetch keeps the reason in a cause, and for a name with several addresses in a list of errors without a
+ * message.
+ */
 function reasonOf(error: unknown): string {
   const cause = (error as { cause?: unknown }).cause ?? error;
   const { code, message } = cause as { code?: string; message?: string };

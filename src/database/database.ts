@@ -7,7 +7,7 @@ import { createPool, type NotifyMode } from './pool.js';
 
 export { Prisma, PrismaClient } from './generated/client/client.js';
 
-/** Both ways to the database: Prisma for reading the graph, the pool for the domain's own statements. */
+/** The two ways to the database: Prisma for reading the graph, the pool for the domain's own statements. */
 export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;

@@ -10,21 +10,21 @@ const PRISMA_LOCK = 72707369;
 const TURN_LIMIT_MS = 60_000;
 const TURN_EVERY_MS = 200;
 /**
- * The longest wait for a table in use. Whoever needs the table meanwhile waits behind the migration, so this is shorter than the
- * gateways' own patience (LOCK_TIMEOUT_MS); the migration then makes way, and tries again.
+ * The longest wait for a table in use. Other users of the table wait behind the migration, so this is shorter than
+ * LOCK_TIMEOUT_MS, after which gateways give up; the migration then gives way and tries again.
  */
 const TABLE_LIMIT = '2s';
 const TABLE_TRIES = 30;
 const PAUSE_MS = 500;
 /** An index that is made beside the traffic keeps nobody waiting while it waits for older transactions. */
 const CONCURRENT_LIMIT = '10min';
-/** SQLSTATE of a lock that was not had in time. */
+/** SQLSTATE of a lock that was not obtained in time. */
 const NOT_LOCKED = '55P03';
-/** A migration that is one such statement, which PostgreSQL runs outside of transactions only. */
+/** Matches a migration that is one such statement; PostgreSQL runs it only outside of transactions. */
 const CONCURRENT_INDEX = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+"(\w+)"[^;]*;?\s*$/i;
 const COMMENTS = /--.*$/gm;
 
-/** As Prisma's engine creates it. */
+/** The table as Prisma's engine creates it. */
 const CREATE_TABLE = `CREATE TABLE _prisma_migrations (
   id                  VARCHAR(36) PRIMARY KEY NOT NULL,
   checksum            VARCHAR(64) NOT NULL,
@@ -39,7 +39,7 @@ const CREATE_TABLE = `CREATE TABLE _prisma_migrations (
 interface Migration {
   name: string;
   sql: string;
-  /** The index that it makes beside the traffic, if that is what it does. */
+  /** The index that it creates concurrently, if that is what it does. */
   concurrentIndex: string | null;
   /** SHA-256 of the SQL, in hex. */
   checksum: string;
@@ -53,10 +53,10 @@ interface AppliedMigration {
 
 /**
  * Applies the new migrations in `directory` (folders with a `migration.sql`, in the order of their names) and records
- * them as `prisma migrate deploy` does, which can continue from there. Concurrent runs are safe. Returns the names applied.
- * Each migration runs in one transaction with its record, so that one that is killed leaves nothing; it must not end that
- * transaction (COMMIT). A single CREATE INDEX CONCURRENTLY is a migration of its own; one that was killed is begun anew.
- * Throws an Error with a one-line message when records and folder disagree or a migration fails.
+ * them as `prisma migrate deploy` does, which can continue from there. Concurrent runs are safe. Returns the names
+ * applied. Each migration runs in one transaction with its record, so that one that is killed leaves nothing; it must
+ * not end that transaction (COMMIT). A single CREATE INDEX CONCURRENTLY is a migration of its own; a killed one starts
+ * again. Throws an Error with a one-line message when records and folder disagree or a migration fails.
  */
 export async function applyMigrations(connectionString: string, directory: string): Promise<string[]> {
   const migrations = await readMigrations(directory);

@@ -7,7 +7,7 @@ import type { NotifyMode } from './pool.js';
 /** A change, as the triggers of the migrations `change_notices` and `market_recheck` report it. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
-  /** A container was seen doing something else. Its instance is as it was. */
+  /** A container changed what it does. Its instance did not change. */
   | { table: 'container'; id: string; account: string; machine: string }
   | { table: 'account'; id: string }
   | { table: 'api_key'; id: string }
@@ -19,21 +19,27 @@ export type Notice =
   | { table: 'top_up'; id: string; account: string }
   /** Which ports of an instance anybody may visit. */
   | { table: 'open_port'; id: string }
-  /** A tunnel into an instance is wanted (domain/fleet/tunnel-requests.ts). No row: it is over within seconds. */
+  /**
+   * A tunnel into an instance is wanted (domain/fleet/tunnel-requests.ts). It has no row, because it is over within
+   * seconds.
+   */
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' };
 
 export interface Listener {
-  /** `isOwn`: this process made the change; its notices come in the order of its writes to one account, others in any order. */
+  /**
+   * `isOwn`: this process made the change; its notices come in the order of its writes to one account, others in any
+   * order.
+   */
   onNotice(notice: Notice, isOwn: boolean): void;
   /** Notices may have been missed: everything cached must be read again. */
   onLost?(loss: Loss): void;
 }
 
 /**
- * Why notices may have been missed: the own connection broke, no matter how long ago; or another gateway has gone, maybe
- * without telling of its last writes.
+ * Why notices may have been missed: the own connection broke, no matter how long ago; or another gateway is gone, maybe
+ * without notices of its last writes.
  */
 export type Loss = 'connection' | 'peer';
 
@@ -54,7 +60,7 @@ const MAX_UNSENT = 1_000;
  * breaks it is reopened; until then `isListening` is false.
  *
  * A process that notifies `after` its transactions may die between the two. The others see that its connection is gone
- * and read everything again. So it tells them of its connection before it counts as listening, and until then its
+ * and read everything again. So it announces its connection before it counts as listening, and until then its
  * transactions notify.
  */
 export class Notices {
@@ -67,9 +73,9 @@ export class Notices {
   #unsent: Notice[] = [];
   /** When the oldest of them was published, as performance.now() counts. */
   #unsentSinceMs: number | null = null;
-  /** The same of what is being sent. */
+  /** The same for the notices being sent. */
   readonly #sendingSinceMs = new Set<number>();
-  /** Told how long the oldest of the notices just sent has waited, in ms. */
+  /** Receives how long the oldest of the notices just sent has waited, in ms. */
   onSent: (waitedMs: number) => void = () => {};
   /** Set while unsent notices wait for more to join them. */
   #pause: NodeJS.Timeout | null = null;
@@ -78,7 +84,7 @@ export class Notices {
   #last: Promise<unknown> = Promise.resolve();
   /** The notice connections of other gateways, as far as is known. */
   #peers = new Set<string>();
-  /** A peer was gone at the last probe: what it was committing then may have come after what was read since. */
+  /** A peer was gone at the last probe: its last commit may be newer than what was read since. */
   #isLossFresh = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -149,7 +155,7 @@ export class Notices {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PROBE_TIMEOUT_MS,
       application_name: APPLICATION_NAME,
-      // Losing a notice in a crash costs nothing: it need not wait for the disk.
+      // A notice lost in a crash costs nothing, so it need not wait for the disk.
       options: '-c synchronous_commit=off',
     });
     const onDisconnect = () => this.#onDisconnect(client);
@@ -218,7 +224,7 @@ export class Notices {
       const known = [...this.#peers];
       const peers = new Set(await peersOf(client));
       const gone = known.filter((peer) => !peers.has(peer));
-      // One that is announced meanwhile may be missing among them: the next probe looks for it.
+      // A peer announced meanwhile may be missing here: the next probe looks for it.
       for (const peer of gone) this.#peers.delete(peer);
       for (const peer of peers) this.#peers.add(peer);
       if (gone.length > 0 || this.#isLossFresh) this.#reportLoss('peer');
@@ -254,12 +260,12 @@ export class Notices {
   }
 }
 
-/** Told to the others when a connection for notices opens. */
+/** Sent to the others when a connection for notices opens. */
 interface Announcement {
   connection: string;
 }
 
-/** Names the server process behind a connection: a process id alone is soon another's. */
+/** Names the server process behind a connection: the process id alone is reused. */
 const CONNECTION = `pid || ' ' || extract(epoch from backend_start)`;
 
 const ANNOUNCE = `

@@ -22,8 +22,9 @@ const domainTypes: pg.CustomTypesConfig = {
 };
 
 /**
- * Who sends the change notices of rentals: the database's triggers `within` the transaction, or this process `after` it,
- * which saves commits from waiting for each other (migration `change_notices`, which calls the parameter `gateway.tells`).
+ * Who sends the change notices of rentals: the database's triggers `within` the transaction, or this process `after`
+ * it, so that commits don't wait for each other (migration `change_notices`, which names the parameter
+ * `gateway.tells`).
  */
 export type NotifyMode = 'within' | 'after';
 

@@ -41,7 +41,7 @@ export class Transaction {
     return (await this.#send(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
-  /** Executes them with the next message, at the latest with COMMIT. */
+  /** Executes the statements with the next message, at the latest with COMMIT. */
   later(...statements: PreparedStatement[]): void {
     this.#pending.push(...statements);
   }

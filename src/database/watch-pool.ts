@@ -8,7 +8,7 @@ export interface ValuedQuery extends pg.QueryConfig {
   textWithoutValues(): string;
 }
 
-/** Tells how long each request for a connection waited, in ms. */
+/** Reports how long each request for a connection waited, in ms. */
 export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
   const connect = pool.connect.bind(pool) as Connect;
   const watched: Connect = (callback) => {
@@ -27,17 +27,17 @@ export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
   pool.connect = watched as pg.Pool['connect'];
 }
 
-/** Told of statements while `isFollowing` what runs now. */
+/** Receives statements while `isFollowing` returns true. */
 export interface StatementWatcher {
   isFollowing(): boolean;
-  /** One is sent, by its text without values; what this returns is called when it has ended. */
+  /** A statement is sent; `text` has no values. The returned function is called when it has ended. */
   began(text: string): (error: unknown) => void;
 }
 
-/** Tells of each statement as it is sent. */
+/** Reports each statement as it is sent. */
 export function watchStatements(pool: pg.Pool, { isFollowing, began }: StatementWatcher): void {
   const connect = pool.connect.bind(pool) as Connect;
-  // Called when a connection becomes free, which is within the work of whoever gives it back.
+  // Called when a connection becomes free, in the async context of whoever releases it.
   const bound: Connect = (callback) =>
     connect(callback !== undefined && isFollowing() ? AsyncResource.bind(callback) : callback);
   pool.connect = bound as pg.Pool['connect'];

@@ -36,7 +36,7 @@ export async function* csvRecords(
   }
 }
 
-/** Small enough that parsing one takes a few milliseconds: other work of the process is done between them. */
+/** Small enough that parsing one takes a few milliseconds: the process does other work in between. */
 async function* piecesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of source) {
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) {

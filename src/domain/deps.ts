@@ -31,29 +31,29 @@ export type Deps = Readonly<{
   db: Database;
   /** The public data, cached in memory. */
   inventory: Inventory;
-  /** Lists of offers that many follow. */
+  /** Lists of offers that several streams follow. */
   sharedOffers: SharedAnswers<Offer[]>;
-  /** The price sheet that many follow. */
+  /** The price sheet, as streams follow it. */
   sharedSheet: SharedAnswers<PriceSheet>;
   /** Owners of API keys, cached. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances; concurrent loads share one statement. */
   accountLoader: AccountLoader;
-  /** Reads machines that are judged beforehand. */
+  /** Reads machines for previews, which decide without a lock. */
   machineLoader: MachineLoader;
   /** Reads pages of usage intervals, those of several instances together. */
   usageIntervalLoader: UsageIntervalLoader;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
-  /** The host agents that talk to this process. */
+  /** State of the host agents that talk to this process. */
   fleet: Fleet;
   /** Who may visit the web ports of instances. */
   visits: Visits;
   /** Null in a process that host agents don't talk to. */
   openLogs: OpenLogs | null;
-  /** Null: there are no top-ups. */
+  /** Null where there are no top-ups. */
   payments: PaymentProcessor | null;
-  /** Told of what happens in use cases. */
+  /** Receives what happens in use cases. */
   events: DomainEvents;
   clock: Clock;
   settings: Readonly<Settings>;
@@ -61,7 +61,7 @@ export type Deps = Readonly<{
 
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events'>> {
-  /** Told what went wrong in the background. */
+  /** Receives faults of background work. */
   onFault?: (error: unknown) => void;
 }
 

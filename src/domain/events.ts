@@ -1,10 +1,10 @@
 import type { StopReason } from './rules/lifecycle.js';
 
-/** What use cases tell of themselves, for whoever counts it. Nothing waits for it, and it must not throw. */
+/** Events of use cases, for counters. Nothing waits for a handler, and it must not throw. */
 export interface DomainEvents {
   /** A deploy has ended: `rented`, `replayed` for the kept answer of an earlier request, or why it was refused. */
   deploy(outcome: string): void;
-  /** An instance that ran has stopped, and that is committed. */
+  /** A running instance has stopped, and this is committed. */
   stopped(reason: StopReason): void;
 }
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Instant } from './rules/time.js';
 
-/** What the engine of an instance's machine keeps of its output, as lines of src/domain/rules/log-line.ts. */
+/** The output of an instance that its machine's engine keeps, as lines of src/domain/rules/log-line.ts. */
 export type LogSource = Readable;
 
 export interface WantedLogs {

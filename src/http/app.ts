@@ -42,20 +42,20 @@ export interface AppOptions extends HealthOptions {
   limiter: RateLimiter;
   keyUses: KeyUses;
   log: Logger;
-  /** Writes the line of each request; null for no such lines. */
+  /** Writes the line of each request; null: none are written. */
   writeRequest: WriteRequest | null;
-  /** Counts requests; null when nobody does. */
+  /** Counts requests; null without metrics. */
   observeRequest: ObserveRequest | null;
   /** Null when nothing is traced. */
   tracer: Tracer | null;
   corsOrigins: '*' | string[];
   introspection: boolean;
-  /** Whose X-Forwarded headers are believed. */
+  /** Says whose X-Forwarded headers are trusted. */
   isTrusted: IsTrusted;
   webPorts: WebPorts;
   /** Of the server this listens to. */
   messages: Messages;
-  /** Takes what became of a payment that a callback told of. */
+  /** Receives the outcome of each payment in a callback. */
   onPayment(event: PaymentEvent): void;
   /** Folder of the GraphiQL page's built assets. */
   graphiqlDir: string;
@@ -102,7 +102,7 @@ export function createApp(options: AppOptions): RequestListener {
   });
 }
 
-/** What each request is answered with. */
+/** The schema, routes and documents that answer requests. */
 interface RequestParts {
   identify: Identify;
   createContext: CreateContext;

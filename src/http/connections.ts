@@ -4,11 +4,11 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 
 export interface UnsentLimits {
-  /** For so long a peer may take nothing of what waits for it. */
+  /** How long a peer may leave waiting bytes untouched. */
   stalledMs: number;
-  /** Of what waits on all connections together. */
+  /** Most bytes that wait on all connections together. */
   maxBytes: number;
-  /** Interval of the check: a connection is cut so much later at most. */
+  /** Interval of the check: a connection is cut at most this much later. */
   checkEveryMs: number;
 }
 
@@ -68,14 +68,16 @@ function lengthBeside(response: ServerResponse, ofSocket: number): number {
 }
 
 /**
- * Bytes of the write under way that the system has not taken yet. Node judges by it too whether a write makes progress
- * (`net.Socket`'s own timeout), and gives no other way to it: without it a large answer would be one step.
+ * Bytes of the write under way that the system has not taken yet. Node also uses it to see whether a write makes
+ * progress (`net.Socket`'s own timeout), and gives no other way to it: without it a large answer would be one step.
  */
 function queuedBytes(socket: Socket): number {
   return (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }
 
-/** The open connections of a server. Cuts those whose peer does not read, and the stillest when too much waits in all. */
+/**
+ * The open connections of a server. Cuts those whose peer does not read, and the stillest when too much waits in all.
+ */
 export class Connections {
   readonly #open = new Map<Duplex, Connection>();
   readonly #limits: UnsentLimits;

@@ -1,6 +1,6 @@
 const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS';
 const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key'];
-/** Of a list of header names that a browser asks for; no page sends more. */
+/** Limit for the list of header names that a browser asks for; no page needs more. */
 const MAX_ASKED_CHARACTERS = 2_000;
 /** Names of headers, as a browser lists them (RFC 9110, 5.6.2). */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*$/;
@@ -12,8 +12,8 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400';
 export type Headers = readonly string[];
 
 /**
- * Headers of the answer to a preflight, in addition to those of every answer. `asked` is what the browser wants to send:
- * client libraries and tracing add headers of their own, and none of them gives a page more than its key does.
+ * Headers of the answer to a preflight, in addition to those of every answer. `asked` is what the browser wants to
+ * send: client libraries and tracing add headers of their own, and none of them gives a page more than its key does.
  */
 export function preflightHeaders(asked: string | undefined): Headers {
   return [
@@ -33,8 +33,8 @@ function others(asked: string): string[] {
 }
 
 /**
- * Gives the CORS headers of an answer to a page of `origin`. Keys travel in a header, never in a cookie: any page may call,
- * and none is ever allowed credentials.
+ * Gives the CORS headers of an answer to a page of `origin`. Any page may call, and none is ever allowed credentials:
+ * API keys travel in a header, and a console session's cookie counts only from the gateway's own origin.
  */
 export function createCors(origins: '*' | string[]): (origin: string | undefined) => Headers {
   const expose = ['Access-Control-Expose-Headers', EXPOSED_HEADERS];

@@ -17,7 +17,7 @@ export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>):
   return JSON.stringify({ error: { code, message } });
 }
 
-/** For the metrics. What never became a request has no state. */
+/** For the metrics. A connection that never became a request has no state. */
 export function noteRefusal({ state }: IncomingMessage, code: string): void {
   (state as typeof state | undefined)?.refusals.push(code);
 }

@@ -8,7 +8,7 @@ import { RestRefusal } from '../rest/adapter.js';
 import { type Refusal, sendError } from './error-envelope.js';
 import { bodyFault } from './read-json.js';
 
-/** What a caller is told about an error, on either surface. */
+/** An error as a caller sees it, on either surface. */
 export interface Fault extends Refusal {
   /** The input at fault, where there is one. */
   field?: string;
@@ -18,7 +18,7 @@ export interface Fault extends Refusal {
   outage?: string;
 }
 
-/** Writes what callers are not told. `details` are of the request. */
+/** Logs what callers don't see. `details` describe the request. */
 export type LogFault = (fault: Fault, error: unknown, details?: object) => void;
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
@@ -27,7 +27,9 @@ const OUTAGE_AGAIN_MS = 10_000;
 const MAX_OUTAGES = 20;
 const MAX_CAUSES = 4;
 
-/** Refusals keep their message; an unreachable database is `unavailable`; anything else is `internal`, without details. */
+/**
+ * Refusals keep their message; an unreachable database is `unavailable`; anything else is `internal`, without details.
+ */
 export function describeFault(error: unknown): Fault {
   const cause = rootCause(error);
   if (cause instanceof DomainError) {
@@ -49,7 +51,7 @@ export function describeFault(error: unknown): Fault {
   return { ...fault('internal', 'internal error'), unexpected: true };
 }
 
-/** Faults of the gateway itself each time; why the database can't serve once in ten seconds. */
+/** Logs each fault of the gateway itself; the reason why the database can't serve once in ten seconds. */
 export function createFaultLog(log: Logger, where = ''): LogFault {
   const loggedAtMs = new Map<string, number>();
   return ({ unexpected, outage }, error, details) => {

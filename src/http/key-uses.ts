@@ -4,7 +4,7 @@ import type { Instant } from '../domain/rules/time.js';
 
 const FLUSH_EVERY_MS = 30_000;
 
-/** Collects when keys were last used and writes it every half minute: what is not written dies with the process. */
+/** Collects when keys were last used and writes it every half minute; unwritten times are lost with the process. */
 export interface KeyUses {
   note(keyId: string): void;
   close(): Promise<void>;

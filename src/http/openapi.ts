@@ -11,7 +11,7 @@ import type { PreparedRoute } from '../rest/prepare.js';
 export function createOpenApi(deps: Deps, routes: readonly PreparedRoute[]): () => Promise<string> {
   const { publicUrl } = deps.settings;
   const facts = { serverUrl: `${publicUrl}/v1`, contactUrl: publicUrl, refusals: STATUS_OF };
-  /** Made anew when another machine is the cheapest. */
+  /** Made again when another machine is the cheapest. */
   let made: { machineId: string | undefined; text: string } | null = null;
   return async () => {
     const [offered = null] = await findOffers(deps, { limit: 1 }).catch(() => []);

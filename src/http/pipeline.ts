@@ -26,7 +26,7 @@ export interface PipelineOptions {
 
 /** Requests for the hosts of instances. */
 export interface WebPorts {
-  /** Undefined for the gateway's own host; what else it is is for `serve`. */
+  /** Undefined for the gateway's own host; `serve` answers all others. */
   siteOf(request: IncomingMessage): object | null | undefined;
   serve(request: IncomingMessage, response: ServerResponse): void;
 }

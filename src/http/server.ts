@@ -14,7 +14,7 @@ interface Timeouts {
   headersMs: number;
   /** To the end of its body. */
   requestMs: number;
-  /** Interval of the check: a connection is cut so much later at most. */
+  /** Interval of the check: a connection is cut at most this much later. */
   checkEveryMs: number;
 }
 
@@ -84,7 +84,7 @@ export function createHttpServer(
     const isPending = response !== undefined && !response.writableFinished;
     const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    // Node tells of it once.
+    // Node reports it once.
     else if (isPending && response.req.state?.isLongLived && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
     // A complete request came before: it runs, and the refusal must not be taken for its answer.
     else if (isPending && response.req.complete) response.once('finish', refuse);

@@ -2,13 +2,13 @@ import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** Callers remembered at most; one that is forgotten begins with a full bucket. */
+/** Most callers remembered; a forgotten one begins with a full bucket. */
 const MAX_CALLERS = 20_000;
 
 export interface TokenBucketOptions {
-  /** So many at once. */
+  /** Requests allowed at once. */
   size: number;
-  /** After them, another each so many seconds. */
+  /** After those, one more request every `everySeconds`. */
   everySeconds: number;
   refusal(retryAfterSeconds: number): string;
 }

@@ -3,16 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import type { Deps } from '../domain/deps.js';
 
-/** A scrape waits so long for figures that are being read. */
+/** How long a scrape waits for figures that are being read. */
 const WAIT_MS = 1_000;
 /** Older ones are not shown. */
 const MAX_AGE_MS = 60_000;
-/** What was read is shown again so long, or so many times as long as reading took: at most a twentieth of the time is spent on it. */
+/**
+ * Figures are read again after this time, or this multiple of the time that reading took: at most a twentieth of the
+ * time goes into it.
+ */
 const MIN_AGE_MS = 10_000;
 const PAUSE_FACTOR = 20;
 const UNITS_PER_USD = 3_600 * 1_000_000;
 
-/** Begins the help of what each gateway tells alike. */
+/** Begins the help of metrics that are the same at each gateway. */
 export const ONE_DATABASE = 'Of the database, the same at every gateway: do not sum.';
 
 interface Figures {
@@ -26,8 +29,9 @@ interface Figures {
 }
 
 /**
- * Figures that only the database knows. They are read by one statement when somebody scrapes, by one scrape at a time, and kept for
- * some seconds. A scrape never waits long for them: it shows those it has, if they are not too old, and says whether they are missing.
+ * Figures that only the database has. They are read by one statement when somebody scrapes, by one scrape at a time,
+ * and kept for some seconds. A scrape never waits long for them: it shows those it has, if they are not too old, and
+ * says whether they are missing.
  */
 export class DatabaseFigures {
   readonly #deps: Deps;
@@ -45,7 +49,7 @@ export class DatabaseFigures {
     this.#onFault = onFault;
   }
 
-  /** Resolves within a second or so, when the gauges are as new as can be had by then. */
+  /** Resolves within about a second, with the newest figures available by then. */
   async refresh(): Promise<void> {
     if (this.#reading === null && performance.now() >= this.#dueAtMs) {
       this.#reading = this.#read().finally(() => {
@@ -69,7 +73,7 @@ export class DatabaseFigures {
       this.#readAtMs = startedAt;
       this.#hasFailed = false;
     } catch (error) {
-      // Told once: scrapes go on.
+      // Reported once; scrapes go on.
       if (!this.#hasFailed) this.#onFault(error);
       this.#hasFailed = true;
     } finally {

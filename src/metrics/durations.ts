@@ -11,14 +11,14 @@ export interface DurationsOptions {
 /** The observations with the same labels. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** Those up to each bound and above the one before, and at last those above all. */
+  /** Counts between each bound and the one before; the last counts those above all bounds. */
   readonly counts: number[];
   sum: number;
 }
 
 /**
- * A histogram of seconds. The library's own finds the series of an observation by joining its labels, which takes as long as a
- * twentieth of a kept public answer; here whoever observes holds the series.
+ * A histogram of seconds. The library's own finds the series of an observation by joining its labels, which takes as
+ * long as a twentieth of a kept public answer; here the observer holds the series.
  */
 export class Durations {
   readonly name: string;
@@ -36,7 +36,7 @@ export class Durations {
     registry.registerMetric(this as unknown as Histogram);
   }
 
-  /** To be asked for once for each set of labels. */
+  /** Get it once for each set of labels. */
   series(labels: Readonly<Record<string, string>>): Series {
     const series = { labels, counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
     this.#series.push(series);

@@ -13,7 +13,7 @@ export interface MetricsOptions {
   host: string;
   port: number;
   hasPayments: boolean;
-  /** Told of what goes wrong in the background. */
+  /** Receives faults of background work. */
   onFault(error: unknown): void;
 }
 
@@ -25,7 +25,7 @@ export interface Metrics {
   /** Null where there are no top-ups. */
   payments: PaymentCounts | null;
   countAdmissions(limiter: RateLimiter): RateLimiter;
-  /** Begins to look at the rest, and serves it all. */
+  /** Adds the gauges that are read when scraped, and serves all metrics. */
   serve(watched: Watched): Promise<MetricsServer>;
 }
 

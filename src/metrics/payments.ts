@@ -8,7 +8,7 @@ export interface PaymentCounts {
   fault(what: string): void;
 }
 
-/** Counts what becomes of payments. */
+/** Counts the outcomes of payments. */
 export function countPayments(registry: Registry): PaymentCounts {
   const registers = [registry];
   const events = new Counter({

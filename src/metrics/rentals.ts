@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 import type { DomainEvents } from '../domain/events.js';
 
-/** Counts what the domain tells of. */
+/** Counts the events of the domain. */
 export function countRentals(registry: Registry): DomainEvents {
   const registers = [registry];
   const deploys = new Counter({

@@ -75,12 +75,12 @@ export function watchState(registry: Registry, watched: Watched): void {
   );
   gauge(
     'gpu_rental_change_notices_lag_seconds',
-    'Of this process. How long the oldest change that the other gateways were not told of waits.',
+    'Of this process. How long the oldest change has waited to be sent to the other gateways.',
     () => notices.lagMs / MS_PER_SECOND,
   );
   const sent = new Histogram({
     name: 'gpu_rental_change_notices_send_seconds',
-    help: 'Of this process. From a commit until the other gateways were told; they are told every 100 ms at most.',
+    help: 'Of this process. From a commit until the other gateways were notified; they are notified every 100 ms at most.',
     buckets: LAG_SECONDS,
     registers,
   });

@@ -7,7 +7,7 @@ const MAX_ANSWER_BYTES = 1_000_000;
 /** Requests under way at once: a processor that hangs must not keep memory and sockets for every caller. */
 const MAX_UNDER_WAY = 50;
 
-/** Of what goes on when the processor is asked, such as its trace. */
+/** Headers of one call, such as its trace. */
 export type MoreHeaders = () => Record<string, string>;
 export type Ask = (path: string, init?: { method?: 'GET' | 'POST'; body?: object }) => Promise<Answered>;
 
@@ -17,7 +17,10 @@ interface Answered {
   body: unknown;
 }
 
-/** Asks one processor by HTTP and JSON. `headers` hold its key, which is in no message; `moreHeaders` are those of a call. */
+/**
+ * Asks one processor by HTTP and JSON. `headers` hold its key, which is in no message; `moreHeaders` are those of a
+ * call.
+ */
 export function createAsk(baseUrl: string, headers: Record<string, string>, moreHeaders: MoreHeaders): Ask {
   const base = baseUrl.replace(/\/+$/, '');
   let underWay = 0;

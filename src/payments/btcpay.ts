@@ -17,14 +17,14 @@ import { isSignedBy } from './signature.js';
  * BTCPay Server by its Greenfield API, as its code of 23 July 2026 has it (GreenfieldInvoiceController.cs,
  * InvoicePaymentMethodDataModel.cs, WebhookSender.cs).
  *
- * A webhook is taken as a knock at the door: what it says is read from the server, so that one told twice, late, or
- * delivered again changes nothing. It carries no time that is signed, so that a replay is a knock too.
+ * A webhook only triggers a read from the server, so that one that comes twice, late or
+ * again changes nothing. It has no signed time, so a replay triggers a read too.
  */
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 const MAX_NAME = 200;
 const MAX_PAYMENTS = 100;
-/** How long payments to an expired invoice are still looked for. */
+/** How long to watch for payments to an expired invoice. */
 const MONITORING_MINUTES = 7 * 24 * 60;
 
 /** Its payment methods for what we know: coins by their chain. It has no tokens of Ethereum, Tron or Solana. */
@@ -113,8 +113,8 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
 }
 
 /**
- * BTCPay Server settles a payment after 0, 1, 2 or 6 confirmations, by the invoice's policy: the least that is enough.
- * More than 6 it does not count; the operator's page says so.
+ * BTCPay Server takes a payment as final after 0, 1, 2 or 6 confirmations, by the invoice's policy: the lowest that is
+ * enough. It does not count beyond 6; the operator's page says so.
  */
 function speedPolicyOf(confirmations: number): string {
   if (confirmations <= 1) return 'MediumSpeed';

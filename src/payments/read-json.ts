@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object that these bytes are; null for anything else. */
+/** The object in these bytes; null for anything else. */
 export function readObject(bytes: Buffer): Json | null {
   if (!isUtf8(bytes)) return null;
   try {

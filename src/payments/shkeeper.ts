@@ -42,7 +42,7 @@ const MAX_TRANSACTIONS = 100;
 /** Asks for the key and answers with an empty list: no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
-/** Its names for what we know; it has more. */
+/** Its names for our assets; it has more. */
 const CODES: Record<AssetCode, string> = {
   BTC: 'BTC',
   LTC: 'LTC',
@@ -196,7 +196,7 @@ function malformed(reason: string): VerifiedCallback {
   return { kind: 'malformed', reason };
 }
 
-/** Seen in the memory pool: told once, without a worth. The reason when it is not as SHKeeper writes it. */
+/** A payment in the memory pool: reported once, without a worth. Returns the reason if it is not as SHKeeper writes it. */
 function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayments | string {
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME) || !isName(addr, MAX_NAME)) return 'crypto or addr is missing';
@@ -242,7 +242,7 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
     coins: tidyDecimal(coins),
     usd: isBelowZero ? 0n : microOf(fiat),
     usdWithFee: isAmount(paid) ? microOf(paid) : null,
-    // How many it has is not told: one at least, and enough for SHKeeper when it is what the callback is about.
+    // Their number is not reported: at least one, and enough for SHKeeper if the callback is about this transaction.
     confirmations: 1,
     status: trigger ? 'final' : 'pending',
   };

@@ -28,7 +28,7 @@ export class Schemas {
     return Object.fromEntries([...this.#byName].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
-  /** Throws for a name that stands for something else already. */
+  /** Throws for a name that is taken by another schema. */
   put(name: string, schema: Json): Json {
     const example = EXAMPLES[name];
     const named = example === undefined ? schema : { ...schema, examples: [example] };

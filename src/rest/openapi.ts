@@ -5,7 +5,7 @@ import { TAGS } from './routes.js';
 /** What the routes do not say. */
 export interface OpenApiFacts {
   serverUrl: string;
-  /** Where people are told about the service. */
+  /** The address of pages about the service. */
   contactUrl: string;
   /** The status of each error code. */
   refusals: Readonly<Record<string, number>>;

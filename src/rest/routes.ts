@@ -9,7 +9,7 @@ export interface Route {
   /** Groups the operations as the clients do. */
   tag: Tag;
   summary: string;
-  /** Markdown: what a caller has to know beside the summary. */
+  /** Markdown: details for callers, in addition to the summary. */
   description: string;
   /** Has one root field, aliased `result`. Aliases give the contract's names. */
   document: string;

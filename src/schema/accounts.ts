@@ -85,7 +85,7 @@ builder.subscriptionFields((t) => ({
     type: AccountChangeType,
     ...NEEDS_KEY,
     description:
-      'All that balanceChanged, instanceChanged and topUpChanged tell, in one stream: the account now, and again with each change of its credit, burn, instances or top-ups. The first event names no instances: read them after it. Needs an API key.',
+      'All that balanceChanged, instanceChanged and topUpChanged send, in one stream: the account now, and again with each change of its credit, burn, instances or top-ups. The first event names no instances: read them after it. Needs an API key.',
     subscribe: (_root, _args, context) => accountChanges(context.deps, callerOf(context), context.untilGone()),
     resolve: (change) => change,
   }),

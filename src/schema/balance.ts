@@ -33,7 +33,7 @@ const BalanceType = builder.objectRef<Balance>('Balance').implement({
     }),
     exhaustsAt: t.expose('exhaustsAt', EXHAUSTS_AT),
     diskDeleteAt: t.expose('diskDeleteAt', DISK_DELETE_AT),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that all of it is of.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that all figures are of.' }),
   }),
 });
 

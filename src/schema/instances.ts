@@ -206,7 +206,7 @@ export const InstanceType = builder.prismaObject('Instance', {
         type: UsageInterval,
         description: 'The billed intervals, oldest first.',
         resolve: (instance, args, context) => {
-          // Refuses at once: of several instances, one tells of the fault.
+          // Refuses at once: with several instances, one reports the fault.
           const { take, cursor } = intervalPages.getQuery(args, context, () => true);
           const position = cursor?.instanceId_resource_ordinal ?? null;
           const page = { instanceId: instance.id, take: take!, position };

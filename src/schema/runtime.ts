@@ -5,7 +5,7 @@ import { InstanceType } from './instances.js';
 const RuntimePhase = builder.enumType('RuntimePhase', {
   description: 'What the container of an instance was last seen doing.',
   values: {
-    WAITING: { description: 'Its machine has not told of it yet, or something else must end first.' },
+    WAITING: { description: 'Its machine has not reported it yet, or another container must end first.' },
     PULLING: { description: 'The image is being fetched.' },
     STARTING: { description: 'The container is being created and started.' },
     RUNNING: { description: 'The container runs with its GPUs.' },
@@ -18,17 +18,17 @@ const RuntimePhase = builder.enumType('RuntimePhase', {
 });
 
 const RuntimeType = builder.objectRef<Runtime>('InstanceRuntime').implement({
-  description: 'The container of an instance, as its machine last told of it.',
+  description: 'The container of an instance, as its machine last reported it.',
   fields: (t) => ({
     phase: t.expose('phase', { type: RuntimePhase, description: 'What it was last seen doing.' }),
     pulledBytes: t.float({
       nullable: true,
-      description: 'Bytes of the image fetched so far; null when not told.',
+      description: 'Bytes of the image fetched so far; null when not known.',
       resolve: ({ pulledBytes }) => numberOf(pulledBytes),
     }),
     totalBytes: t.float({
       nullable: true,
-      description: 'Bytes of the image to be fetched; null when not told.',
+      description: 'Bytes of the image to be fetched; null when not known.',
       resolve: ({ totalBytes }) => numberOf(totalBytes),
     }),
     message: t.exposeString('message', { nullable: true, description: "The container engine's own words." }),
@@ -37,7 +37,7 @@ const RuntimeType = builder.objectRef<Runtime>('InstanceRuntime').implement({
       description: 'With which it last ended; null while it has not.',
     }),
     restarts: t.exposeInt('restarts', {
-      description: 'Times it ended by itself and was started again, in this start.',
+      description: 'How often it ended by itself and was restarted within this start.',
     }),
     reachable: t.exposeBoolean('reachable', { description: 'Whether its machine is heard from.' }),
     lastSeenAt: t.expose('lastSeenAt', {

@@ -2,7 +2,7 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
 
 type Export = SpanExporter['export'];
 
-/** Tells once that spans can't be sent, rather than with every message, and once that they can again. */
+/** Reports once that spans can't be sent, rather than with every message, and once that they can again. */
 export class QuietExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #onDelivery: (reason: string | null) => void;

@@ -34,23 +34,23 @@ export interface TracesOptions {
   sampler: string;
   /** For the samplers that take a share. */
   ratio: number;
-  /** Told when spans can't be sent, and when they can again. */
+  /** Receives when spans can't be sent, and when they can again. */
   onDelivery(reason: string | null): void;
 }
 
-/** Spans of requests, of what runs within them, and the way to whoever collects them. */
+/** Makes spans of requests and of what runs within them, and sends them to a collector. */
 export interface Traces extends Tracer {
   /** Runs a use case of the domain. */
   useCase<T>(name: string, run: () => T): T;
   /** Spans of statements within requests that are traced. */
   statements: { isFollowing(): boolean; began(text: string): (error: unknown) => void };
-  /** Headers that hand the trace of what runs now on to another service. */
+  /** Headers that pass the current trace on to another service. */
   outgoing(): Record<string, string>;
   /** Sends what is finished, and no more. */
   close(): Promise<void>;
 }
 
-/** Spans that wait to be sent; what comes on top is dropped. */
+/** Most spans that wait to be sent; further ones are dropped. */
 const MAX_WAITING = 2_048;
 /** Of one message, and the pause between two. */
 const MAX_SENT_AT_ONCE = 512;
@@ -59,13 +59,17 @@ const SEND_EVERY_MS = 1_000;
 const SENT_WITHIN_MS = 10_000;
 /** Of a statement's text. */
 const MAX_TEXT_CHARACTERS = 500;
-/** Statements whose description is kept; there are some hundred in the code, and a few more by how many rows they ask for. */
+/**
+ * Statements whose description is kept; there are some hundred in the code, and a few more by how many rows they ask
+ * for.
+ */
 const MAX_STATEMENTS = 1_000;
 const FIRST_FAULT = 500;
 
 /**
- * Only what is in the code goes into a span, and what a log line may hold: method, route template, status, codes of refusals, the
- * operation's name, statements without values. Never a path, query, header, body, address, account, or the message of an error.
+ * Only what is in the code goes into a span, and what a log line may hold: method, route template, status, codes of
+ * refusals, the operation's name, statements without values. Never a path, query, header, body, address, account, or
+ * the message of an error.
  */
 export function openTraces(options: TracesOptions): Traces {
   const { url, headers, service, onDelivery } = options;
@@ -90,12 +94,12 @@ export function openTraces(options: TracesOptions): Traces {
     ],
   });
   const tracer = provider.getTracer('gpu-rental-gateway');
-  /** What runs now. Entered for requests that are traced and for no other. */
+  /** The span that runs now. Set only for traced requests. */
   const running = new AsyncLocalStorage<Span>();
   const spans = new WeakMap<IncomingMessage, () => void>();
   const statements = new Statements();
 
-  /** Begins a span below what runs now; null where that is not traced, or over. */
+  /** Begins a span below the current one; null where that is not traced, or over. */
   const begin = (name: string, kind: SpanKind, attributes: Attributes): Span | null => {
     const parent = running.getStore();
     if (parent === undefined || !parent.isRecording()) return null;
@@ -163,7 +167,7 @@ export function openTraces(options: TracesOptions): Traces {
   };
 }
 
-/** Nothing of the message: it may repeat what a caller wrote. */
+/** Without the message, which may repeat what a caller wrote. */
 function fail(span: Span, error: unknown): void {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   const type = typeof code === 'string' ? code : typeof name === 'string' ? name : 'error';
@@ -190,7 +194,7 @@ class RequestIdsAsTraceIds extends RandomIdGenerator {
   override generateTraceId = () => this.traceId;
 }
 
-/** What is told of statements, by their text: there are few of them. */
+/** Span attributes of statements, by their text: there are few of them. */
 class Statements {
   readonly #known = new Map<string, { name: string; attributes: Attributes }>();
 

@@ -53,7 +53,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     await until('the command has ended', async () => !runs('sleep 5321'), 30_000);
   });
 
-  it('leads to a port of its loopback, by SSH and by HTTP, and tells its log', async () => {
+  it('leads to a port of its loopback, by SSH and by HTTP, and shows its log', async () => {
     expect(await ssh.ssh(id, 'mkdir /www; echo hello > /www/page; httpd -p 127.0.0.1:7000 -h /www')).toMatchObject({
       code: 0,
     });

@@ -83,7 +83,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'some input', stderr: 'to stderr\n' });
   });
 
-  it('tells how a command ended that does not read its input', async () => {
+  it('reports how a command ended that does not read its input', async () => {
     for (let turn = 0; turn < 5; turn += 1) await readsLittle();
   });
 
@@ -99,7 +99,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect([/[^o]/.test(stdout), /[^e]/.test(stderr)]).toEqual([false, false]);
   });
 
-  it('gives a shell with a terminal of the size that it is told, and of the next one', async () => {
+  it('gives a shell with a terminal of the requested size, and of the next one', async () => {
     const connection = await connect();
     const shell = await new Promise<ClientChannel>((resolve, reject) =>
       connection.shell({ cols: 123, rows: 45, term: 'vt100' }, (error, channel) =>
@@ -325,7 +325,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   });
 
-  it('cuts OpenSSH off that offers a thousand keys of its agent, and lets it in by the key that it is told to use', async () => {
+  it('cuts OpenSSH off that offers a thousand keys of its agent, and lets it in by the key that it is configured to use', async () => {
     const dir = folder();
     const socket = join(dir, 'agent');
     const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });

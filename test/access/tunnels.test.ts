@@ -95,7 +95,8 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
       await expect(open({ kind: 'port', port: 9 })).rejects.toMatchObject({ reason: 'no_listener' });
       times.push(performance.now() - began);
     }
-    // Its first program for ports has to be started. 25 ms where nothing else runs; far below a poll's second in any case.
+    // Its first program for ports has to be started. 25 ms where nothing else runs; far below a poll's second in any
+    // case.
     expect(times.sort((a, b) => a - b)[7]).toBeLessThan(800);
   });
 

@@ -75,7 +75,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     expect((await visit(web.gateways[0]!, host, '/upload', chunked)).text).toBe('9');
   });
 
-  it('keeps what is the gateway’s from the container, and tells it who visits', async () => {
+  it('hides the gateway’s secrets from the container, and names the visitor to it', async () => {
     const key = web.renter.key;
     const { headers } = await echoed({
       headers: {
@@ -395,7 +395,7 @@ describe('web ports of a real container, over two gateways', needsEngine('podman
     expect(readFileSync(jar, 'utf8')).toContain(`#HttpOnly_${host}`);
   });
 
-  it('tells what the container wrote, and follows it', async () => {
+  it('shows what the container wrote, and follows it', async () => {
     const query = (tail: number) => `{ instanceLogs(id: "${web.instanceId}", tail: ${tail}) { time stream text } }`;
     const logged = (line: string) =>
       until(`${line} is logged`, async () => (await web.ask(query(1))).instanceLogs[0]?.text === line, 10_000);

@@ -144,7 +144,7 @@ describe('a gateway that misbehaves', () => {
       // From the last answer on, which may have been under way when the gateway went.
       silence(CUT_OFF_SECONDS);
       await until('stopped', async () => (await running()) === false, 15_000);
-      // The very document that it had: its number tells nothing new, but it is asked for whole.
+      // The same document that it had: its number is not new, but it is asked for whole.
       gateway.reports = [];
       gateway.mood = 'good';
       await until('running again', running, 20_000);

@@ -29,7 +29,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
   });
   afterEach(() => gateway.close());
 
-  it('gives as many pretended GPUs as are rented', async () => {
+  it('gives as many simulated GPUs as are rented', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
     gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
@@ -39,7 +39,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('does not tell RUNNING of a container without its GPUs', async () => {
+  it('does not report RUNNING for a container without its GPUs', async () => {
     const host = new TestHost(engine, gateway, { gpus: 2, diskLimit: 'none' });
     host.start();
     // As an engine does that takes a request for devices, answers that all is well, and gives none.

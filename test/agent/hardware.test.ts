@@ -24,7 +24,7 @@ describe('what nvidia-smi prints', () => {
     expect(readNvlink(told)).toBe(false);
   });
 
-  it('tells the newest CUDA', () => {
+  it('finds the newest CUDA', () => {
     const text =
       'Timestamp                                 : Sun Nov 22 2026\nDriver Version                            : 580.159.04\nCUDA Version                              : 13.0\n';
     expect(readCuda(text)).toBe('13.0');
@@ -37,7 +37,7 @@ describe('what nvidia-smi prints', () => {
       '\tGPU0\tCPU Affinity\nGPU0\t X \t0-15\n\nLegend:\n  NV#  = Connection traversing a bonded set of # NVLinks\n',
       false,
     ],
-  ])('tells links between GPUs', (matrix, linked) => {
+  ])('finds links between GPUs', (matrix, linked) => {
     expect(readNvlink(`\tGPU0\tGPU1\tCPU Affinity\n${matrix}`)).toBe(linked);
   });
 });

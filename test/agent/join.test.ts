@@ -35,7 +35,7 @@ describe('gpu-agent join', () => {
 
   const at = (name: string) => ['--data-dir', join(dir, name), '--engine', engine.socket];
 
-  it('tells what the host has, and keeps the token for its owner alone', async () => {
+  it('reports what the host has, and keeps the token for its owner alone', async () => {
     const exit = await runAgent(['join', gateway.url, CODE, '--name', 'host-1', ...at('one')]).ended;
     expect(exit).toMatchObject({ code: 0 });
     expect(exit.stdout).toContain('machine m-test');
@@ -52,7 +52,7 @@ describe('gpu-agent join', () => {
     expect(gateway.joins).toHaveLength(1);
   });
 
-  it('says the gateway’s words about a wrong code, and keeps nothing', async () => {
+  it('shows the gateway’s message about a wrong code, and keeps nothing', async () => {
     const exit = await runAgent(['join', gateway.url, 'wrong', ...at('two')]).ended;
     expect(exit).toMatchObject({ code: 1, stderr: 'gpu-agent: The join code is not known.\n' });
     const run = await runAgent(['run', ...at('two')]).ended;

@@ -7,6 +7,7 @@ import { hostClock } from '../../src/agent/clock.js';
 import { openDisks } from '../../src/agent/disks.js';
 import type { Engine } from '../../src/agent/engine/engine.js';
 import { Reconciler } from '../../src/agent/reconciler.js';
+import { Registries } from '../../src/agent/registries.js';
 import { wished } from './support/agent-process.js';
 
 const ID = 'i-00000001';
@@ -25,6 +26,8 @@ it('a disk that is left without its container is reported as unknown, and erased
     log: pino({ level: 'silent' }),
     machineId: 'm-test',
     stopSeconds: 1,
+    registries: new Registries([]),
+    ownImages: new Set(),
     pullLimits: { seconds: 1, kbPerSecond: 0 },
     changed: () => {},
   });

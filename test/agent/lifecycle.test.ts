@@ -98,7 +98,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect((await gateway.next()).instances[0]?.phase).toBe('RUNNING');
   });
 
-  it('starts a container that ends by itself again, with growing pauses, and tells so', async () => {
+  it('starts a container that ends by itself again, with growing pauses, and reports it', async () => {
     gateway.wish([running(ID, { command: FAILING })]);
     const first = await gateway.sees(ID, ({ restarts }) => restarts === 1);
     expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
@@ -130,14 +130,14 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(failed.message).toMatch(words);
     expect(failed.fault).toBe(fault);
     expect([...(await engine.containers()).values()].filter((container) => container.running)).toEqual([]);
-    // The next start is tried anew.
+    // The next start is tried again.
     gateway.wish([wished(ID, 'absent')]);
     await gateway.phase(ID, 'ERASED');
     gateway.wish([running(OTHER)]);
     await gateway.phase(OTHER, 'RUNNING');
   });
 
-  it('stops and reports what no document names, and erases it only when told', async () => {
+  it('stops and reports what no document names, and erases it only on demand', async () => {
     gateway.wish([running(ID)]);
     await gateway.phase(ID, 'RUNNING');
     gateway.wish([]);

@@ -41,7 +41,7 @@ describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
     await gateway.close();
   });
 
-  it('tells the progress of a 24 MB layer over a slow line', async () => {
+  it('reports the progress of a 24 MB layer over a slow line', async () => {
     await registry.push('large', { extraBytes: LAYER_BYTES });
     // Eight seconds: engines tell of their progress about once a second.
     registry.bytesPerSecond = 3_000_000;

@@ -420,7 +420,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('decides anew when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
+  test('decides again when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     const { bobs, anns } = await whileLocked('machine', machineId, async () => {

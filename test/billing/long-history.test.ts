@@ -247,7 +247,7 @@ describe('a statement', () => {
     expect(await touchedBy(byDay)).toBeLessThanOrEqual(8_000);
   });
 
-  it('begins at checkpoints that the audit recomputes, and that a rebuilt account makes anew', async () => {
+  it('begins at checkpoints that the audit recomputes, and that a rebuilt account makes again', async () => {
     const { accountId } = renter;
     const now = service.clock.now();
     await read(now - DAY, now);

@@ -252,7 +252,7 @@ test('exactly on a second a start takes the second that begins and a stop ends w
   await isClean();
 });
 
-test('a stop is told with the end of its second, and what is shown then is what is charged', async () => {
+test('a stop is reported with the end of its second, and what is shown then is what is charged', async () => {
   const account = await domain.account('10');
   const machineId = await domain.machine();
   at(0.3);

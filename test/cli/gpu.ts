@@ -31,7 +31,7 @@ export function gpuInTerminal(args: string[], env: Env, { columns = 120, rows = 
   return run([GPU, ...args], terminal, { prefix: ['sh', '-c', command, 'sh'] });
 }
 
-/** What a terminal was told, to be read: without the spinner, colours as tags, what differs from run to run left out. */
+/** What a terminal shows, for reading: without the spinner, colours as tags, what differs from run to run left out. */
 export function readable(told: string): string {
   return (
     told

@@ -125,7 +125,7 @@ describe('in a script', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'a deploy ended by %s tells its key, which tells what became of it',
+    'a deploy ended by %s prints its key, with which its outcome is found',
     async (signal) => {
       const machine = await service.machine();
       wire.next('lose answer', 'hang');
@@ -145,7 +145,7 @@ describe('in a script', () => {
   it.each([
     ['stop', ['stop', 'i-00000000', '--idempotency-key', 'evening-1']],
     ['destroy', ['destroy', 'i-00000000', '--yes', '--idempotency-key', 'evening-1']],
-  ])('a %s that is interrupted tells the key it was given', async (_, args) => {
+  ])('a %s that is interrupted prints the key it was given', async (_, args) => {
     wire.next('hang');
     const program = run([GPU, ...args], { ...env, GPU_BASE_URL: wire.baseUrl });
     await expect.poll(() => wire.seen.length, { timeout: 20_000 }).toBe(1);
@@ -154,7 +154,7 @@ describe('in a script', () => {
     expect([code, stderr]).toEqual([130, expect.stringContaining('--idempotency-key evening-1 ')]);
   });
 
-  it('a wait that the service asks for is told, and a short one is not', async () => {
+  it('a wait that the service asks for is announced, and a short one is not', async () => {
     wire.next('lose request', refusal(429, 'rate_limited', '1'));
     const { code, stdout, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([0, 'gpu: rate limited; trying again in 1 s (3 of 5)\n']);
@@ -242,7 +242,7 @@ describe('exit codes', () => {
     wire.next({ status: 200, body: '<html>Welcome to the hotel</html>' });
     const { code, stderr } = await gpu(['pricing'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect(code).toBe(3);
-    expect(stderr).toContain('does not answer as the service does');
+    expect(stderr).toContain('gives no answer of the service');
   });
 
   it('0: help and version, with the exit codes', async () => {
@@ -312,7 +312,7 @@ describe('login', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('a file that is not a login is told of, and logout removes it', async () => {
+  it('a file that is not a login is reported, and logout removes it', async () => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, '{');
     const { code, stderr } = await gpu(['balance'], home);

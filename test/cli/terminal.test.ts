@@ -127,7 +127,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     await expect(text).toMatchFileSnapshot(join(SNAPSHOTS, 'login.terminal.txt'));
   });
 
-  it('--watch paints the same place anew, and what changed', async () => {
+  it('--watch repaints the same place, and what changed', async () => {
     const id = await rent();
     wire.next('pass', 'pass', refusal(503, 'unavailable', '600'));
     const program = gpuInTerminal(['instances', '--watch', '1'], { ...env, GPU_BASE_URL: wire.baseUrl });
@@ -165,7 +165,7 @@ describe('in a terminal (script of util-linux)', needs('script'), () => {
     expect(readable(stdout)).toMatch(/^<dim>Balance /);
   });
 
-  it('Ctrl-C during a deploy tells its key, and leaves no spinner behind', async () => {
+  it('Ctrl-C during a deploy prints its key, and leaves no spinner behind', async () => {
     wire.next('hang');
     const program = gpuInTerminal(['deploy', await service.machine()], { ...env, GPU_BASE_URL: wire.baseUrl });
     onTestFinished(() => program.signal('SIGKILL'));

@@ -40,7 +40,7 @@ async function machine(): Promise<WireAgent> {
   return agent;
 }
 
-/** The instance that the agent is told to run next. */
+/** The instance that the agent is sent next. */
 async function told(agent: WireAgent): Promise<string> {
   const [instance] = (await agent.desired(20)).instances;
   expect(instance).toMatchObject({ phase: 'running' });
@@ -118,7 +118,7 @@ describe('gpu deploy --wait', () => {
 });
 
 describe('gpu show', () => {
-  it('tells what the container does, restarts and words included', async () => {
+  it('shows what the container does, restarts and messages included', async () => {
     const agent = await machine();
     const id = (await gpu(['deploy', agent.machineId, '--quiet'], env)).stdout.trim();
     expect(await told(agent)).toBe(id);

@@ -33,7 +33,7 @@ describe('in a browser', needs('chromium'), () => {
     await service?.close();
   });
 
-  it('rents, and is told of a refusal with its request id and the seconds to wait', async () => {
+  it('rents, and gets a refusal with its request id and the seconds to wait', async () => {
     const page = await browser.newPage();
     const errors: Error[] = [];
     page.on('pageerror', (error) => errors.push(error));

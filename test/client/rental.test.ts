@@ -111,7 +111,7 @@ describe('a whole rental', () => {
     }
   });
 
-  it('is told of every answer as it came, and never of a key', async () => {
+  it('sees every answer as it came, and never a key', async () => {
     const answers: RawAnswer[] = [];
     const { key } = await service.renter();
     const client = createClient({ apiKey: key, baseUrl, onAnswer: (answer) => answers.push(answer) });

@@ -21,7 +21,7 @@ interface Seen {
   atMs: number;
 }
 
-/** A way to the gateway on which things go wrong as they are told to. */
+/** A connection to the gateway with planned faults. */
 export interface Wire {
   baseUrl: string;
   seen: Seen[];

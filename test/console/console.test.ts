@@ -36,7 +36,9 @@ let limited: ReturnType<typeof lookAtLimited>;
 
 let pages: Pages;
 
-/** Looks for a minute, beside the other tests, at the balance that two tabs show, one of which stands still for a while. */
+/**
+ * Looks for a minute, beside the other tests, at the balance that two tabs show, one of which stands still for a while.
+ */
 async function lookAtTicking() {
   const owner = await renter('1000');
   // About half a cent a second: a lag of two seconds is seen.
@@ -294,7 +296,7 @@ describe('the console in Chromium', needs('chromium'), () => {
         expect(requests.slice(soFar).some((request) => /PricingChanged/.test(request.postData() ?? ''))).toBe(true);
       }));
 
-    it('tells of each model how many free GPUs meet what is looked for', () =>
+    it('shows for each model how many free GPUs meet the requirements', () =>
       pages.with('/', null, async ({ page }) => {
         const shown = page.getByRole('row', { name: /NVIDIA GeForce RTX 4090 / }).locator('[data-label="Free GPUs"]');
         const text =
@@ -538,7 +540,7 @@ describe('the console in Chromium', needs('chromium'), () => {
   });
 
   describe('instances', () => {
-    it('shows how far a container is, as its machine tells', async () => {
+    it('shows the progress of a container, as its machine reports it', async () => {
       const owner = await renter();
       const { code } = await enrol(deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
       const agent = await WireAgent.join(gateway.address, code);
@@ -569,7 +571,7 @@ describe('the console in Chromium', needs('chromium'), () => {
       });
     });
 
-    it('shows a stop by the command line within 2 s, without loading anew', async () => {
+    it('shows a stop by the command line within 2 s, without loading again', async () => {
       await bestOfSome(2_000, async () => {
         const owner = await renter();
         const id = await deployed(owner, 'rtx-5090');

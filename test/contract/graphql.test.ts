@@ -195,7 +195,7 @@ describe('a request', () => {
     expect((await service.withKey(`gpu_live_${'0'.repeat(40)}`).graphql('{ account { id } }')).status).toBe(401);
   });
 
-  it('with two deploys, one refused, tells the other', async () => {
+  it('with two deploys, one refused, answers the other', async () => {
     const renter = await service.renter();
     const machineId = await service.machine();
     const answer = await renter.graphql(
@@ -248,7 +248,7 @@ describe('a request', () => {
     ['limit', 'Int', 1.5],
     ['priceMax', 'Float', 'cheap'],
     ['gpu', 'String', 7],
-  ])('with a variable %s of a wrong type is told so', async (name, type, value) => {
+  ])('with a variable %s of a wrong type is refused with the reason', async (name, type, value) => {
     const answer = await service.anyone.graphql(`query ($x: ${type}) { offers(${name}: $x) { gpu } }`, { x: value });
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.errors[0].message).toContain('$x');
@@ -271,7 +271,7 @@ describe('a request', () => {
 });
 
 describe('account', () => {
-  it('tells burn, exhaustion, limits and spend', async () => {
+  it('shows burn, exhaustion, limits and spend', async () => {
     const renter = await service.renter('43.94');
     const ACCOUNT = `{ account { id name demo createdAt balance monthSpend lifetimeSpend burnPerHour exhaustsAt diskDeleteAt
       liveInstances limits { requestsPerMinute instances apiKeys } } }`;
@@ -478,7 +478,7 @@ describe('an instance', () => {
     usageIntervals(first: 10) { edges { node { resource ratePerHour startedAt endedAt } } pageInfo { hasNextPage } }
     machine { id gpu numGpus region cpu diskGb gpuModel { slug name } regionInfo { code country } } } }`;
 
-  it('tells its machine with model and region', async () => {
+  it('shows its machine with model and region', async () => {
     const renter = await service.renter();
     const machineId = await service.machine({ numGpus: 2, region: 'us-va', diskGb: 777 });
     const { body } = await renter.rest('POST', '/instances', { machine_id: machineId });
@@ -496,7 +496,7 @@ describe('an instance', () => {
     expect(instance).toMatchObject({ diskPriceHr: 0.007, destroyedAt: null, reservedUntil: null, earlyExitCost: 0 });
   });
 
-  it('tells what it used; the parts add up to the total and to what the account paid', async () => {
+  it('shows what it used; the parts add up to the total and to what the account paid', async () => {
     const renter = await service.renter();
     const id = await rent(renter, { disk_gb: 33 });
     const start = service.clock.now();

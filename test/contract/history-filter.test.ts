@@ -122,7 +122,7 @@ it.each(CASES)('finds what matches, newest first, and from the end: %s', async (
 });
 
 describe('what is rare', () => {
-  it('is looked for among so many of the history at a time, and found all the same', async () => {
+  it('is searched in a limited part of the history at a time, and found all the same', async () => {
     const filter = { gpus: ['a40'] };
     const first = await page(filter);
     expect(first.ids).toEqual([]);
@@ -137,7 +137,7 @@ describe('what is rare', () => {
     expect(backwards.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: expect.any(String) });
   });
 
-  it('costs no more than looking at so many, and what is common no more than a page', async () => {
+  it('costs no more than that part, and what is common no more than a page', async () => {
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));
     expect(await touchedBy({ gpus: ['p4'] })).toBeLessThanOrEqual(MAX_ROWS_SCANNED + 10);
     // Each instance that is shown is read with its machine.

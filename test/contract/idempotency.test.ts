@@ -159,7 +159,7 @@ describe('the same request with the same key', () => {
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(409);
   });
 
-  it('takes keys of 1 to 255 visible characters and tells their case apart', async () => {
+  it('takes keys of 1 to 255 visible characters, case-sensitive', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     for (const key of ['!', '~'.repeat(255), 'Ab', 'aB']) {
       expect(replayed(await act(renter, key, body.id, 'stop'))).toBeNull();

@@ -81,7 +81,7 @@ describe('transitions', () => {
     expect(await stateOf(renter, id)).toBe(next ?? state);
   });
 
-  it('a start ends stopped_at, a second stop sets it anew, destroying keeps the last', async () => {
+  it('a start ends stopped_at, a second stop sets it again, destroying keeps the last', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     const stoppedAt = async () => (await renter.rest('GET', `/instances/${id}`)).body.stopped_at;
@@ -448,7 +448,7 @@ describe('reserved instances', () => {
     await own.close();
   });
 
-  it('return the discount when they are destroyed early, told beforehand', async () => {
+  it('return the discount when they are destroyed early, as announced', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine({ numGpus: 2 }), { type: 'res' });
     service.clock.advance(5400);

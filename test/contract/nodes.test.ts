@@ -90,7 +90,7 @@ describe('API keys', () => {
     }
   });
 
-  it('are created once for an idempotency key, and the secret is told once', async () => {
+  it('are created once for an idempotency key, and the secret is shown once', async () => {
     const caller = await service.renter();
     const same = { name: 'ci', key: 'once' };
     const answers = await Promise.all(Array.from({ length: 5 }, () => caller.graphql(CREATE, same)));
@@ -107,7 +107,7 @@ describe('API keys', () => {
 });
 
 describe('the price sheet', () => {
-  it('tells the price of disk, which is what an instance locks', async () => {
+  it('shows the price of disk, which an instance locks', async () => {
     const { body } = await service.anyone.graphql('{ pricing { diskPricePerGbHour } }');
     const machineId = await service.machine();
     const deployed = await renter.graphql(

@@ -448,7 +448,7 @@ describe('examples', () => {
   it('name no machine when none is free, and no id or idempotency key ever', async () => {
     const empty = await startService();
     await empty.sql(`update machine set state = 'DRAINED'`);
-    // So many machines at once are read anew in the background.
+    // That many machines at once are read again in the background.
     const count = async () => (await empty.anyone.rest('GET', '/offers')).body.count;
     await expect.poll(count, { timeout: 10_000 }).toBe(0);
     const document: OpenApiDocument = await (await fetch(`${empty.address}/v1/openapi.json`)).json();

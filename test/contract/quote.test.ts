@@ -72,7 +72,7 @@ describe('quote', () => {
     expect(reserved.reserved).toMatchObject({ months: 3, onDemandPriceHr: 2.99, discountHr: 1.0465 });
   });
 
-  it('tells whom it sends away, what that costs at least, and lets the own yield', async () => {
+  it('says whether it preempts, what that costs at least, and lets an own instance yield', async () => {
     const machineId = await service.machine();
     const held = await deploy({ machineId, mode: 'INTERRUPTIBLE' });
     const taken = await quote({ machineId }, service.anyone);

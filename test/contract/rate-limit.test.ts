@@ -25,7 +25,7 @@ function remaining(answer: Answer): number | null {
   return limits(answer)[1]!;
 }
 
-/** Uses up so much of the account's limit. */
+/** Uses up `count` requests of the account's limit. */
 async function use(renter: Renter, cost: number): Promise<void> {
   const answer = await renter.graphql(`{ ${aliases(cost)} }`);
   expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
@@ -50,7 +50,7 @@ describe('the limit', () => {
     expect(readConfig({}).rateLimitPerMinute).toBe(120);
   });
 
-  it('admits exactly so many of a burst of 60, REST and GraphQL, by two keys of one account', async () => {
+  it('admits exactly the limit of a burst of 60, REST and GraphQL, by two keys of one account', async () => {
     const renter = await service.renter();
     const other = await otherKey(renter);
     const answers = await Promise.all(
@@ -75,7 +75,7 @@ describe('the limit', () => {
     expect((await second.rest('GET', '/balance')).status).toBe(200);
   });
 
-  it('tells where it stands on every answer that counted, refusals too', async () => {
+  it('is shown on every answer that counted, refusals too', async () => {
     const renter = await service.renter();
     const answers = [
       await renter.rest('GET', '/balance'),

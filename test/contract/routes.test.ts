@@ -220,7 +220,7 @@ describe('routes', () => {
     },
   );
 
-  it('HEAD of an instance tells a key from none, and a found one from none', async () => {
+  it('HEAD of an instance distinguishes a key from none, and a found one from none', async () => {
     const id = await running();
     expect((await raw('HEAD', `/v1/instances/${id}`)).status).toBe(200);
     expect((await raw('HEAD', '/v1/instances/i-00000000')).status).toBe(404);

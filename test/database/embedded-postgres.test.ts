@@ -282,7 +282,7 @@ describe('who uses the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('lets a newcomer wait while another decides to stop the server, and then start it anew', async () => {
+  it('lets a newcomer wait while another decides to stop the server, and then start it again', async () => {
     const dataDir = await stoppedCluster();
     const first = startUser(dataDir);
     const maintenance = new URL(await first.says('open'));
@@ -417,7 +417,7 @@ describe('users and their rights', needsRoot('setpriv'), () => {
     await user.release();
   });
 
-  it('says in one line that no way around root is there', async () => {
+  it('says in one line that there is no alternative to root', async () => {
     const user = startUser(join(folder(), 'data'), { env: pathWith() });
     expect(await user.says('refused')).toMatch(/^EmbeddedPostgresUnavailable: .*root may not run it.*DATABASE_URL/);
   });

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A task that ends when it is told to. */
+/** A task that ends on demand. */
 function heldTask() {
   let end!: () => void;
   const ended = new Promise<void>((resolve) => {

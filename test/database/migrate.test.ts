@@ -100,7 +100,7 @@ describe('applying', () => {
     expect(await query(url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
   });
 
-  it('leaves nothing of a migration that fails, and goes on once it is mended', async () => {
+  it('leaves nothing of a migration that fails, and goes on once it is repaired', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     write('2_second', 'INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)');
     const message = 'Migration 2_second failed: relation "nowhere" does not exist';
@@ -160,7 +160,7 @@ describe('beside traffic', () => {
     );
   });
 
-  it('begins an index anew that was broken off', async () => {
+  it('starts an interrupted index again', async () => {
     write('1_first', 'CREATE TABLE t (n int); INSERT INTO t VALUES (1), (1)');
     write('2_second', 'CREATE UNIQUE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
     await expect(applyMigrations(url, directory)).rejects.toThrow(

@@ -15,9 +15,9 @@ import { startLoad } from './support/load.js';
 import { buildStandIns, STAND_INS } from './support/stand-ins.js';
 
 /*
- * The image and compose.yaml on a real engine: `npm run test:deploy`, some minutes, as root. Base images are stood in for by
- * Debian's packages, so that no registry of images is needed. TEST_DEPLOY is 1 for an engine of the test's own, or the
- * socket of one that runs and keeps what it has built.
+ * The image and compose.yaml on a real engine: `npm run test:deploy`, some minutes, as root. Base images are stood in
+ * for by Debian's packages, so that no registry of images is needed. TEST_DEPLOY is 1 for an engine of the test's own,
+ * or the socket of one that runs and keeps what it has built.
  */
 const WORKERS = 8;
 const STEP = 300;
@@ -297,7 +297,7 @@ describe('in containers', wanted, () => {
       audit();
     });
 
-    it('end in order when they are told to', async () => {
+    it('end in order on SIGTERM', async () => {
       const startedAt = performance.now();
       const containers = ['gateway-1', 'gateway-2', 'postgres', 'caddy', 'redis'].map(containerOf);
       compose('stop');

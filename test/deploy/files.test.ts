@@ -84,7 +84,7 @@ describe('the units', () => {
   });
 });
 
-it('ready.mjs tells whether a gateway of this host is ready, and waits for it', async () => {
+it('ready.mjs says whether a gateway of this host is ready, and waits for it', async () => {
   const script = join(DEPLOY, 'ready.mjs');
   const port = String(await freePort());
   expect((await run([script], { PORT: port }).ended).code).toBe(1);

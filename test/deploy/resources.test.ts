@@ -22,7 +22,9 @@ import { limitMemory, mountSmallDisk, needsMemoryLimit, needsSmallDisk, type Sma
 
 /** Room for a new cluster with its log, and little more. */
 const DISK_MB = 256;
-/** How long the disk stays full. Beyond 20 s a gateway has given up once to start its PostgreSQL; too long for each run. */
+/**
+ * How long the disk stays full. Beyond 20 s a gateway has given up once to start its PostgreSQL; too long for each run.
+ */
 const FULL_MS = Number(process.env.DISK_FULL_SECONDS ?? 0) * 1_000;
 const RECOVERS_WITHIN_MS = 60_000;
 const MAX_DEPLOYS = 5_000;
@@ -120,7 +122,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
       new Set(['503 unavailable']),
     );
     expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
-    // The operator is told why.
+    // The operator learns why.
     expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
 
     await sleep(FULL_MS);

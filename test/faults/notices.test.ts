@@ -13,7 +13,7 @@ import { type DatabaseWire, openWire } from '../support/database-wire.js';
 import type { Renter } from '../support/gateway.js';
 import { heardByAll, type Service, startService } from '../support/service.js';
 
-/** Two gateways on one database; what tells the first of changes can be held up or broken. */
+/** Two gateways on one database; the first one's change notices can be delayed or cut off. */
 let wire: DatabaseWire;
 let first: Service;
 let second: Service;
@@ -244,7 +244,7 @@ describe('a remembered key', () => {
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it('tells the rate of its tier as spend grows by time and by a stop, and as the operator books', async () => {
+  it('shows the rate of its tier as spend grows by time and by a stop, and as the operator books', async () => {
     const limits = async (who: Renter) => Number((await who.rest('GET', '/instances')).headers.get('ratelimit-limit'));
     const { renter, elsewhere } = await knownRenter('20000');
     // 8 × 5.95 USD an hour, and 0.07 for the disk.
@@ -281,7 +281,7 @@ describe('a remembered key', () => {
     }
   });
 
-  it('tells the rate of its tier when another program ends an instance at a cost that changed no burn', async () => {
+  it('shows the rate of its tier when another program ends an instance at a cost that changed no burn', async () => {
     const { renter, elsewhere } = await knownRenter('20000');
     const limitOf = async (who: Renter) => (await who.rest('GET', '/instances')).headers.get('ratelimit-limit');
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
@@ -326,7 +326,7 @@ describe('notices that are missed', () => {
     }
   });
 
-  it('what a gateway could not tell while its connection was broken it tells on the next', async () => {
+  it('what a gateway could not send while its connection was broken it sends on the next', async () => {
     const id = await freeMachine();
     await allHeard();
     const renter = await first.renter();
@@ -340,7 +340,7 @@ describe('notices that are missed', () => {
     expect(await offered(first, id)).toBe(false);
   });
 
-  it('what a gateway rents while its connection is broken is told all the same', async () => {
+  it('what a gateway rents while its connection is broken is announced all the same', async () => {
     const id = await freeMachine();
     await allHeard();
     const renter = await first.renter();
@@ -359,7 +359,7 @@ describe('notices that are missed', () => {
     }
   });
 
-  it('what a gateway wrote that died before it told is found out by the others', async () => {
+  it('what a gateway wrote that died before its notice is found by the others', async () => {
     const id = await freeMachine();
     const { renter, elsewhere } = await knownRenter();
     await allHeard();
@@ -448,7 +448,7 @@ describe('notices that are missed', () => {
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it('what is read anew while none come is read again when they do', async () => {
+  it('what is read while no notices come is read again when they do', async () => {
     const [one, two, changed] = [await freeMachine(), await freeMachine(), await freeMachine()];
     const { db } = first.deps;
     expect(await offered(first, changed)).toBe(true);

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** Of 2^32 ids it happens once in some thousand rentals when there are a million. */
-it('an id that is taken is drawn anew, and nothing else is seen of it', async () => {
+it('an id that is taken is drawn again, and nothing else is seen of it', async () => {
   const rent = async () => {
     const machineId = await domain.machine();
     return (await deploy(domain, await domain.account(), { machineId })).instance.id;

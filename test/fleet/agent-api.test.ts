@@ -262,7 +262,7 @@ describe('bad input', () => {
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
-  test('a join of nonsense is refused, without a key nothing is told', async () => {
+  test('a join of nonsense is refused, without a key nothing is revealed', async () => {
     for (const body of [
       {},
       { protocol: 1, code: 5 },
@@ -275,7 +275,7 @@ describe('bad input', () => {
       expect((await ask(first, 'GET', '/desired', token === undefined ? {} : { token })).status).toBe(401);
   });
 
-  test('one machine that asks too often is told so', async () => {
+  test('one machine that asks too often gets 429', async () => {
     const { token } = await joined();
     // A bucket fills with time, and a busy machine takes long for so many.
     const standing = vi.spyOn(performance, 'now').mockReturnValue(performance.now());

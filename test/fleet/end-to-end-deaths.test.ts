@@ -114,7 +114,10 @@ async function step(renter: RealRenter, { machineId }: RealHost, random: (below:
   }
 }
 
-/** Waits until the containers are what the gateway says, none of which failed to start; how long that took, and what runs. */
+/**
+ * Waits until the containers are what the gateway says, none of which failed to start; how long that took, and what
+ * runs.
+ */
 async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms: number; running: number }> {
   const began = performance.now();
   let seen = '';

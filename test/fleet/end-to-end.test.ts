@@ -133,7 +133,7 @@ describe('a deploy on a real host', () => {
     ['an image that is not there', 'nowhere', /^the registry has no such image$/],
     ['an image without a command', 'commandless', /command|entrypoint/i],
   ])(
-    'tells the engine’s words of a start of a template that fails for good, and gives its seconds back: %s',
+    'shows the engine’s message of a start of a template that fails for good, and gives its seconds back: %s',
     async (_, name, words) => {
       if (name === 'commandless') await fleet.registry.push(name, { command: [] });
       await fleet.template(name, `${fleet.registry.at}/${name}`);

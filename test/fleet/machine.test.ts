@@ -84,7 +84,7 @@ describe('joining', () => {
     await expect(enrol(domain, { ...anyMachine, region: null })).rejects.toEqual(refused('invalid_request'));
   });
 
-  test('pretended GPUs are demo, and without demo data only by the operator', async () => {
+  test('simulated GPUs are demo, and without demo data need the operator', async () => {
     const agent = await TestAgent.join(domain, { pretended: true });
     expect((await findMachine(domain, agent.machineId)).demo).toBe(true);
     await domain.db.prisma.installation.updateMany({ data: { seed: 'catalogue' } });
@@ -219,7 +219,7 @@ describe('the document', () => {
     ]);
   });
 
-  test('a told container that the agent does not list under the newest document is gone', async () => {
+  test('a container sent to the agent that it does not list under the newest document is gone', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance: old } = await deploy(domain, account, { machineId: agent.machineId });
@@ -233,7 +233,7 @@ describe('the document', () => {
     expect(await phases(agent)).toEqual([[next.id, 'running']]);
   });
 
-  test('what the agent was never told of needs no erasing', async () => {
+  test('what was never sent to the agent needs no erasing', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -298,7 +298,7 @@ describe('reports', () => {
     expect(await phase()).toBe('RUNNING');
   });
 
-  test('one told twice at once is taken once', async () => {
+  test('one reported twice at once is taken once', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });

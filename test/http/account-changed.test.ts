@@ -46,7 +46,7 @@ const rent = async (renter: Renter, machine_id: string, type = 'od'): Promise<st
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
 describe('accountChanged', () => {
-  it('tells what the streams of balance and instances tell, in one', async () => {
+  it('sends what the streams of balance and instances send, in one', async () => {
     const renter = await here.renter('40');
     const single = [await follow(here, INSTANCES, renter), await follow(here, BALANCE, renter)] as const;
     const all = await follow(there, ACCOUNT, renter);
@@ -91,7 +91,7 @@ describe('accountChanged', () => {
     expect(single.map((stream) => stream.text().split('event: next').length)).toEqual([8, 10]);
   });
 
-  it('is told what another account does to it, and nothing of that account', async () => {
+  it('shows what another account does to it, and nothing of that account', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [await follow(there, ACCOUNT, ann), await follow(there, ACCOUNT, bob)];

@@ -185,7 +185,7 @@ describe('pages of another origin', () => {
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('is told apart by what a trusted proxy says of TLS', async () => {
+  it('depends on what a trusted proxy says of TLS', async () => {
     const { key } = await here.renter();
     const { host } = new URL(there.address);
     const behindTls = { 'x-forwarded-proto': 'https', origin: `https://${host}` };
@@ -276,7 +276,7 @@ describe('the end of a session', () => {
   });
 });
 
-describe('what is bounded', () => {
+describe('limits', () => {
   it('is how often one address signs in, and what it sends', async () => {
     const from = (address: string) => ({ ...own(there), 'x-forwarded-for': address });
     const attempt = async (address: string, body: unknown = { key: `gpu_live_${'0'.repeat(40)}` }) =>

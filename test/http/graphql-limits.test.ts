@@ -246,7 +246,7 @@ function collectGarbage(): void {
   runInNewContext('gc')();
 }
 
-describe('what a request did wrong is told shortly', () => {
+describe('errors of a request are short', () => {
   const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
   const post = async (body: object, key?: string) => {
     const before = process.cpuUsage();
@@ -317,7 +317,7 @@ describe('what a request did wrong is told shortly', () => {
 });
 
 describe('values are counted as they come out', () => {
-  /** So many stopped instances of the caller. */
+  /** Makes stopped instances of the caller. */
   async function instances({ accountId }: Renter, count: number): Promise<void> {
     const machine = await service.machine({ diskGb: 10_000 });
     await service.sql(

@@ -38,7 +38,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       return [key, secret].flatMap((each) => [client(first.address, each), client(second.address, each)]);
     }
 
-    /** So many at once, half of them REST, half GraphQL, spread over all callers. */
+    /** A burst, half of it REST, half GraphQL, spread over all callers. */
     function burst(all: readonly Renter[], count: number): Promise<Answer[]> {
       const requests = Array.from({ length: count }, (_, index) => {
         const caller = all[Math.floor(index / 2) % all.length]!;
@@ -119,7 +119,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
     });
     afterAll(() => buckets.close());
 
-    /** As if all that was admitted had been so long ago. */
+    /** Shifts all that was admitted back in time. */
     async function age(account: string, ms: number): Promise<void> {
       const times = await redis.client.lrange(KEY + account, 0, -1);
       await redis.client.del(KEY + account);

@@ -317,7 +317,7 @@ describe('deployBest', () => {
       expect(row.stopReason).toBe('PREEMPTED');
     });
 
-    it('judges a machine again once it is locked, and gives it free if it was taken since it was looked at', async () => {
+    it('checks a machine again once it is locked, and releases it if it was taken meanwhile', async () => {
       await offer({ id: 'a' }, { id: 'b' });
       const bob = await domain.account();
       const connect = domain.db.pool.connect.bind(domain.db.pool) as (callback?: unknown) => Promise<pg.PoolClient>;

@@ -339,7 +339,7 @@ describe('the source', () => {
     ['refuses connections', async () => closedAddress(), /ECONNREFUSED/],
     ['is no file', async () => join(folder(), 'absent.csv'), /ENOENT/],
     ['is a folder', async () => folderNamed('listings.csv'), /EISDIR/],
-  ])('that %s is tried again too; its address is not told', async (_name, place, code) => {
+  ])('that %s is tried again too; its address is not shown', async (_name, place, code) => {
     const marketSource = await place();
     const before = await sheets();
     await look({}, withSettings({ marketSource }));

@@ -31,7 +31,7 @@ const random = xoroshiro128plus(seedOf(1));
 /** The result is in place; before that progress is a share of it. */
 const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
-/** Enough for PostgreSQL to throw away what a backup needs, were it not told to keep it. */
+/** Enough for PostgreSQL to throw away what a backup needs, unless it keeps it on request. */
 const SWITCHES = 8;
 
 const keyOf = (n: number) => `gpu_live_${n.toString(16).padStart(40, '0')}`;
@@ -131,7 +131,9 @@ describe('a backup', () => {
     renting.catch(() => {});
   }
 
-  /** Kills the command at a random moment of the `kill`-th part of its work, the last time when `progress` says DONE. */
+  /**
+   * Kills the command at a random moment of the `kill`-th part of its work, the last time when `progress` says DONE.
+   */
   async function killed(args: string[], where: Env, kill: number, progress: () => number): Promise<void> {
     const moment = kill === KILLS - 1 ? DONE : (kill + uniformInt(random, 0, 999) / 1_000) / (KILLS - 1);
     const program = run([ADMIN, ...args], where);

@@ -58,7 +58,7 @@ describe('models that lose their median', () => {
     ...Array.from({ length: unknown }, () => ({ gpu: 'u', oldMedianMicro: null, medianMicro: null })),
   ];
 
-  it('may be so many per cent of those that had one', () => {
+  it('may be up to that share of those that had one', () => {
     expect(() => checkLosses(models(5, 5, 100), 50)).not.toThrow();
     expect(() => checkLosses(models(49, 51, 0), 50)).toThrow(
       'more than 50 % of the models would lose their median: 51 of 100',

@@ -5,7 +5,7 @@ import { formatSshKey, parseSshKey } from '../../src/domain/rules/ssh-key.js';
 
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbWDl7yCIpUyWpfP6f3fLUJXGMTi0B+FO0rHVx+WQ2P someone@somewhere';
 
-/** A line with an RSA key whose modulus has so many bits. */
+/** A line with an RSA key with a modulus of `bits` bits. */
 function rsa(bits: number): string {
   const digits = ((1n << BigInt(bits - 1)) + 1n).toString(16);
   const modulus = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');

@@ -48,7 +48,7 @@ export function seen(
   };
 }
 
-/** A machine's agent as the domain meets it: it says what the test tells it to. */
+/** A machine's agent as the domain meets it: it reports what the test says. */
 export class TestAgent {
   readonly #deps: Deps;
   readonly machineId: string;

@@ -29,7 +29,7 @@ export interface MarketSource {
   answers(listener: RequestListener): void;
   /** Requests so far. */
   requests(): number;
-  /** Resolves when so many requests have come. */
+  /** Resolves when that many requests have come. */
   asked(requests: number): Promise<void>;
   close(): Promise<void>;
 }

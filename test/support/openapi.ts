@@ -23,7 +23,7 @@ export interface Operation {
   responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json }> }>;
 }
 
-/** What the service says of itself, and a judge of whether it keeps to it. */
+/** The service's own OpenAPI document, and a check of answers against it. */
 export interface OpenApi {
   document: OpenApiDocument;
   /** Operations whose answers were checked, with the statuses they had: `listOffers 200`. */

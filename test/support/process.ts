@@ -8,7 +8,9 @@ import { inject } from 'vitest';
 import { findPostmaster, type Postmaster } from '../../src/database/embedded/cluster.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 
-/** The built programs, as an operator runs them: processes of their own, on nothing but the environment they are given. */
+/**
+ * The built programs, as an operator runs them: processes of their own, on nothing but the environment they are given.
+ */
 export type Env = Record<string, string>;
 
 export interface Exit {

@@ -32,7 +32,7 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
   const api = await loadOpenApi(gateway.address);
   const { pool, notices } = gateway.deps.db;
   const sql = async (text: string, values: unknown[] = []) => {
-    // As another program would: the database itself tells the gateway.
+    // As another program would: the database itself notifies the gateway.
     const client = await pool.connect();
     try {
       await client.query(`set gateway.tells = 'within'`);
@@ -76,7 +76,7 @@ export async function startService(overrides: Partial<Config> = {}): Promise<Ser
 
 /** Resolves once each of these gateways has heard what another of them wrote before, or any other program. */
 export async function heardByAll(gateways: readonly Pick<TestGateway, 'deps'>[]): Promise<void> {
-  // What each has to tell is sent, and then has reached the others.
+  // All notices are sent, and have reached the others.
   for (let round = 0; round < 2; round += 1) for (const { deps } of gateways) await deps.db.notices.caughtUp();
 }
 

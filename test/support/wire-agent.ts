@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DesiredState, Hardware, ObservedInstance } from '../../src/agent/protocol.js';
 import { hardware } from './agent.js';
 
-/** A machine's agent as a gateway meets it, over HTTP: it says what the test tells it to. */
+/** A machine's agent as a gateway meets it, over HTTP: it reports what the test says. */
 export class WireAgent {
   /** Changes when the gateway comes back under another one. */
   address: string;

@@ -292,7 +292,7 @@ describe('a share of the requests', () => {
     const traced = collector.spans.map(({ traceId }) => traceId);
     expect(collector.spans.every(({ traceId, attributes }) => attributes['gateway.request.id'] === traceId)).toBe(true);
     expect(traced.every((id) => ids.includes(id))).toBe(true);
-    // Of 1,000 that are traced by a chance of a tenth, so few or so many come once in a billion times.
+    // Of 1,000 that are traced by a chance of a tenth, a count outside this range comes once in a billion times.
     expect(traced.length).toBeGreaterThan(45);
     expect(traced.length).toBeLessThan(165);
   });

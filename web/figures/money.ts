@@ -8,12 +8,12 @@ export function micro(usd: number): Micro {
   return BigInt(Math.round(usd * 1e6));
 }
 
-/** What a rate per hour comes to in so many seconds, rounded down. */
+/** The cost at a rate per hour for a number of seconds, rounded down. */
 export function accrued(ratePerHour: Micro, seconds: number): Micro {
   return (ratePerHour * BigInt(seconds)) / SECONDS_PER_HOUR;
 }
 
-/** With so many decimals, rounded towards minus infinity: a balance is never shown larger than it is. */
+/** With `decimals` decimals, rounded towards minus infinity: a balance is never shown larger than it is. */
 export function usd(amount: Micro, decimals = 2): string {
   const unit = 10n ** BigInt(6 - decimals);
   const units = amount / unit - (amount % unit < 0n ? 1n : 0n);

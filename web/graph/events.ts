@@ -1,7 +1,7 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { dataOf, GRAPHQL_PATH, Refusal, Unreachable } from './send.js';
 
-/** The service sends a comment every 12 s: a stream that says nothing for so long is dead. */
+/** The service sends a comment every 12 s: a stream that is silent for this long is dead. */
 const SILENT_FOR_MS = 30_000;
 /** Most characters of one event. */
 const MAX_EVENT = 2_000_000;

@@ -37,7 +37,7 @@ export function Status({ instance }: { instance: Instance }) {
 
 export const stopReason = ({ stopReason }: Instance): string | null => stopReason && REASONS[stopReason];
 
-/** What the container does, where the machine tells of it. */
+/** What the container does, as its machine reports it. */
 export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   if (runtime === null) return null;
   const { phase, pulledBytes, totalBytes, reachable } = runtime;

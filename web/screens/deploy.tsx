@@ -26,7 +26,7 @@ type Input = VariablesOf<typeof Quote>['input'];
 
 const DEFAULT_TEMPLATE = 'pytorch';
 const DEFAULT_DISK_GB = 50;
-/** What is typed is asked for after a pause of so long. */
+/** Pause after typing before the service is asked. */
 const PAUSE_MS = 200;
 const SECONDS_PER_HOUR = 3_600;
 

@@ -10,7 +10,7 @@ type Line = ResultOf<typeof InstanceLogged>['instanceLogged'][number];
 
 /** Lines that are kept: the newest. */
 const MAX_LINES = 1_000;
-/** Within so many pixels of its end the view stays at the end. */
+/** Within this many pixels of its end, the view stays at the end. */
 const NEAR_PX = 24;
 
 /** What the container writes, as it writes it, once somebody asks for it: a stream that nobody reads costs its machine work. */

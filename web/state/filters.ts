@@ -90,7 +90,7 @@ export const filter = computed<OfferFilter>(() => {
   };
 });
 
-/** What the requirements say beyond models: null when nothing, so that the price sheet itself tells how many GPUs are free. */
+/** What the requirements say beyond models: null when nothing, so that the price sheet itself shows how many GPUs are free. */
 export const machineFilter = computed<OfferFilter | null>(() => {
   const { gpus: _gpus, tiers: _tiers, pricePerGpuMax: _price, vramGbMin: _vram, ...rest } = filter.value;
   return Object.values(rest).some((value) => value !== null) ? rest : null;

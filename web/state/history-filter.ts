@@ -46,7 +46,7 @@ export const historyFilter = computed<Filter>(() => {
   };
 });
 
-/** The first second of a UTC day, or of the day so much later; null for what is no day. */
+/** The first second of a UTC day, or of a later day; null for what is no day. */
 function startOf(day: string | null, laterMs: number): string | null {
   if (day === null || !/^(19[7-9]|20)\d/.test(day)) return null;
   const at = Date.parse(`${day}T00:00:00Z`);

@@ -15,7 +15,7 @@ export const sheetError = signal<unknown>(null);
 /** Counts what changed in the market: searches are made again. */
 export const marketChanges = signal(0);
 
-/** GPUs that are free, by model, as last told: newer than the sheet. */
+/** Free GPUs by model, from the last event: newer than the sheet. */
 const freeGpus = signal<ReadonlyMap<string, number>>(new Map());
 
 export const models = computed<ReadonlyMap<string, Model>>(
@@ -61,7 +61,7 @@ export function followMarket(): () => void {
         const isNews = data.some(({ slug, availableGpus }) => models.value.get(slug)?.availableGpus !== availableGpus);
         freeGpus.value = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
         if (sheet.value !== null && sheet.value.pricing.marketSnapshot !== marketSnapshot) void readSheet();
-        // The first tells what the page has just read for itself.
+        // The first event repeats what the page has just read.
         if (!isFirst || (isNews && sheet.value !== null)) marketChanges.value += 1;
         isFirst = false;
       },

@@ -4,7 +4,7 @@ import type { ExecTarget } from '../../agent/tunnel-protocol.js';
 import type { Opener } from '../../domain/fleet/reach.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
-/** Of ssh itself: there was no command to end with a code. */
+/** The exit code of ssh itself, when there was no command. */
 const NO_COMMAND = 255;
 const READS_WITHIN_MS = 1_000;
 
@@ -18,7 +18,10 @@ export interface Connected {
   onCut(): void;
 }
 
-/** Opens the tunnel, has it used, and ends the channel as the command ended; says why when there is none. */
+/**
+ * Opens a tunnel, passes it to `use`, and ends the channel with the command's exit code; reports why a tunnel was
+ * refused.
+ */
 export async function withTunnel(
   channel: ServerChannel,
   connected: Connected,
@@ -45,7 +48,7 @@ export async function withTunnel(
     }
     finish(channel, NO_COMMAND);
     if (isKnown && (error.reason === 'unknown' || error.reason === 'ending' || error.reason === 'stopped')) {
-      // A client that is told at once that the connection ends does not show why.
+      // A client whose connection ends at once does not show the reason.
       channel.once('close', onCut);
       setTimeout(onCut, READS_WITHIN_MS).unref();
     }

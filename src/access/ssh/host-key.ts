@@ -10,10 +10,10 @@ export async function hostKey(deps: Pick<Deps, 'db' | 'clock'>): Promise<{ priva
   return { privateKey, publicKey: `${parsed.type} ${parsed.getPublicSSH().toString('base64')}` };
 }
 
-/** Of some hundred keys ssh2 writes one in a way that it can't read itself. */
+/** About one key in some hundred is written by ssh2 in a form that it can't read. */
 const MAX_TRIES = 20;
 
-/** A private key in OpenSSH's form, tried out. */
+/** A private key in OpenSSH's form, checked by parsing it. */
 export function newKey(): string {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { private: key } = ssh2.utils.generateKeyPairSync('ed25519');

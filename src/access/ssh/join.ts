@@ -4,14 +4,15 @@ import type { ServerChannel } from 'ssh2';
 import type { Tunnel } from '../tunnels.js';
 import { firstEvent } from './first-event.js';
 
-/** Encrypted bytes that wait for a client to read them: above it nothing more is sent to the client. */
+/** Most encrypted bytes that wait for a client to read them; above it, sending pauses. */
 const MAX_UNSENT_BYTES = 1_048_576;
-/** A client that sends so much more than it was allowed is cut off. */
+/** A client that exceeds its window by more than this is cut off. */
 const MAX_UNREAD_BYTES = 6_291_456;
 
 /**
- * The bytes of tunnels to a channel, of one at a time. When its standard output and its standard error wait for the
- * client's window together the library forgets one of them, and what has waited once it sends again with the other.
+ * Sends the bytes of tunnels to a channel, one tunnel at a time. When its standard output and its standard error wait
+ * for the client's window together the library forgets one of them, and what has waited once it sends again with the
+ * other.
  */
 class Outlet {
   readonly #channel: ServerChannel;

@@ -10,13 +10,13 @@ import type { Connected } from './command.js';
 import { joinPort } from './join.js';
 import { serveSession } from './session.js';
 
-/** From the connection to a login; then it is closed. */
+/** A connection without a login is closed after this time. */
 const LOGIN_MS = 20_000;
-/** Attempts of one connection: a client may offer so many keys. */
+/** Login attempts per connection, so also the number of keys that a client may offer. */
 const MAX_ATTEMPTS = 20;
 const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_NETWORK = 256;
-/** Of those that have not logged in yet. */
+/** Most connections that have not logged in yet. */
 const MAX_STRANGERS = 256;
 const MAX_STRANGERS_PER_NETWORK = 128;
 /** Sessions and forwarded connections of one connection at once. */
@@ -24,12 +24,14 @@ const MAX_CHANNELS = 128;
 const KEEPALIVE_MS = 15_000;
 const KEEPALIVES_MISSED = 3;
 
-/** One pass over the bytes by OpenSSL: half of the time of CTR with a MAC, and less still of ChaCha20 in WebAssembly. */
+/**
+ * One pass over the bytes by OpenSSL: half of the time of CTR with a MAC, and less still of ChaCha20 in WebAssembly.
+ */
 const FAST_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const;
 const CIPHERS = [...FAST_CIPHERS, 'aes128-ctr', 'aes256-ctr'] as const;
 /** The client chooses, and OpenSSH would take CTR; all of its versions since 6.2 have GCM. Others get the choice. */
 const KNOWS_FAST = /^SSH-2\.0-OpenSSH_([7-9]|\d\d)/;
-/** A client that says nothing first is not waited for longer. */
+/** How long to wait for a client's first line. */
 const INTRODUCES_WITHIN_MS = 300;
 const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256'] as const;
 const KEXES = [
@@ -116,7 +118,7 @@ export class SshServer {
     return server.on('connection', (client: Connection) => this.#logIn(client));
   }
 
-  /** By the first words of the client, which it says without being asked. */
+  /** Chosen by the client's first line, which it sends unprompted. */
   #choose(socket: Socket): void {
     const take = () => {
       clearTimeout(timer);
@@ -159,7 +161,7 @@ export class SshServer {
     const socket = socketOf(client);
     let attempts = 0;
     let connected: Connected | null = null;
-    // Whatever goes wrong with one connection ends that one.
+    // A fault of one connection ends only that one.
     client.on('error', () => socket.destroy());
     client.on('authentication', (context) => {
       attempts += 1;
@@ -170,7 +172,7 @@ export class SshServer {
       this.#accessOf(context).then(
         (access) => {
           if (access === null) return context.reject(['publickey']);
-          // A client asks first which of its keys would do.
+          // A client first asks which of its keys are accepted.
           if ((context as PublicKeyAuthContext).signature !== undefined) {
             const { accountId, sshKeyId } = access;
             const opener = { accountId, apiKeyId: null, sshKeyId };
@@ -199,7 +201,7 @@ export class SshServer {
     });
   }
 
-  /** Null for everything but a key of the account that rents the instance. */
+  /** Null unless it is a key of the account that rents the instance. */
   async #accessOf(context: AuthContext): Promise<{ accountId: string; sshKeyId: string } | null> {
     if (context.method !== 'publickey') return null;
     const { key, signature, blob, hashAlgo, username } = context;
@@ -213,7 +215,10 @@ export class SshServer {
     return publicKey.verify(blob, signature, hashAlgo) === true ? access : null;
   }
 
-  /** False when there is none. Where strangers wait in all of their places, the one who has waited longest goes. */
+  /**
+   * False when there is no room. When all places before login are taken, the connection that has waited longest is
+   * closed.
+   */
   #makeRoom(network: string): boolean {
     let [ofCustomer, strangersOfCustomer] = [0, 0];
     const strangers: Socket[] = [];
@@ -227,7 +232,7 @@ export class SshServer {
       this.#open.size < MAX_CONNECTIONS &&
       ofCustomer < MAX_CONNECTIONS_PER_NETWORK &&
       strangersOfCustomer < MAX_STRANGERS_PER_NETWORK;
-    // A login takes a moment: who has waited longest is the least likely to mean it.
+    // A login takes a moment: the longest wait is the least likely to become one.
     const [longest] = strangers;
     if (hasRoom && strangers.length >= MAX_STRANGERS) {
       this.#open.delete(longest!);
@@ -237,7 +242,7 @@ export class SshServer {
   }
 }
 
-/** What a client that has logged in may open: sessions, and connections to ports inside. */
+/** What a client may open after login: sessions, and connections to ports inside. */
 function serve(client: Connection, connected: Connected, serviceDomain: string): void {
   const { tunnels, opener, instanceId, socket, onCut } = connected;
   let channels = 0;

@@ -33,7 +33,7 @@ export const MAX_PACKET_BYTES = 262_144;
 export interface Attributes {
   size?: bigint;
   owner?: { uid: number; gid: number };
-  /** With the type of the file in its upper bits where a server tells it. */
+  /** The upper bits hold the type of the file where a server sends it. */
   mode?: number;
   times?: { accessed: number; modified: number };
 }
@@ -43,7 +43,7 @@ export interface Entry {
   attributes: Attributes;
 }
 
-/** What can't be done, as a client is told it. */
+/** A fault that is sent to the client. */
 export class SftpFault extends Error {
   constructor(
     readonly status: number,

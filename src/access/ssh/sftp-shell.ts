@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 
-/** Of one command: names and attributes of a large folder. */
+/** Most output of one command: names and attributes of a large folder. */
 const MAX_OUTPUT_BYTES = 33_554_432;
 const COMMAND_MS = 60_000;
 /** More than a mark and the code after it. */
@@ -15,8 +15,8 @@ export function quote(text: string): string {
 }
 
 /**
- * A shell in the container that runs one command after the other; what SFTP needs is in every image with sh, cat, dd,
- * stat and the like, busybox's too.
+ * A shell in the container that runs one command after the other. SFTP needs only sh, cat, dd, stat and the like, which
+ * busybox has too.
  */
 export class SftpShell {
   readonly #tunnel: Tunnel;

@@ -18,10 +18,12 @@ import {
 } from './sftp-packets.js';
 import { quote, SftpShell } from './sftp-shell.js';
 
-/** The image's own server where it has one: S. Else N, and a shell that is told what to do. */
+/**
+ * Prints S and starts the image's own server where it has one; else prints N and starts a shell that reads commands.
+ */
 const FIND = `for p in /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server /usr/libexec/sftp-server /usr/libexec/ssh/sftp-server; do if [ -x "$p" ]; then echo S; exec "$p"; fi; done; echo N; exec /bin/sh`;
 const MAX_HANDLES = 64;
-/** A file of at most so many bytes is read at once. */
+/** A file of at most this many bytes is read at once. */
 const SMALL_BYTES = 262_144n;
 const NAMES_AT_ONCE = 100;
 
@@ -77,8 +79,8 @@ interface OpenFile {
 }
 
 /**
- * Requests are answered one after the other. A file's bytes flow through a command of its own (cat), which a client that
- * reads or writes from front to back needs once; one that jumps gets another for each jump.
+ * Requests are answered one after the other. A file's bytes flow through a command of its own (cat), which a client
+ * that reads or writes from front to back needs once; one that jumps gets another for each jump.
  */
 class SftpServer {
   readonly #shell: SftpShell;
@@ -95,7 +97,7 @@ class SftpServer {
   async serve(channel: ServerChannel): Promise<void> {
     this.#home = (await this.#shell.run('pwd')).toString('utf8').trim();
     let pending: Buffer = Buffer.alloc(0);
-    // The channel is still to be told how it ended.
+    // The channel still has to receive the exit code.
     for await (const chunk of channel.iterator({ destroyOnReturn: false })) {
       pending = pending.length === 0 ? (chunk as Buffer) : Buffer.concat([pending, chunk as Buffer]);
       while (pending.length >= 4) {
@@ -317,7 +319,7 @@ class SftpServer {
     await firstEvent(writer.tunnel, 'drain', 'close');
   }
 
-  /** What was written so far is in the file. */
+  /** Resolves when everything written so far is in the file. */
   async #flush(file: OpenFile): Promise<void> {
     const { writer } = file;
     if (writer === null) return;
@@ -372,7 +374,7 @@ function failureOf(tunnel: Tunnel): Promise<string | null> {
   });
 }
 
-/** So many bytes, fewer only at the end. */
+/** Reads exactly `length` bytes; fewer only at the end. */
 async function take(reader: { tunnel: Tunnel; left: Buffer }, length: number): Promise<Buffer> {
   const { tunnel } = reader;
   while (reader.left.length < length) {

@@ -5,29 +5,29 @@ import type { Deps } from '../../domain/deps.js';
 import type { WebSite } from '../../domain/rules/web-site.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 
-/** Requests and WebSockets at once; fewer than the streams of an instance, so that SSH is left a way in. */
+/** Requests and WebSockets at once; fewer than the tunnels of an instance, so that SSH still gets in. */
 const MAX_PER_INSTANCE = 200;
 /** Many people may share an address. */
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
-/** A cookie that has expired ends what it opened so much later at most. */
+/** What an expired cookie opened ends at most this much later. */
 const LOOK_EVERY_MS = 30_000;
-/** While the database is away it is not known who may still come in. */
+/** Pause before checking again, while the database can't say who may still come in. */
 const JUDGE_AGAIN_MS = 500;
 
 /** A request that is under way, or a WebSocket that is open. */
 export interface Exchange {
   visit: Visit;
   site: WebSite;
-  /** The cookies that it came with. */
+  /** The cookies of the request. */
   passes: readonly string[];
-  /** Whose it is: the visitor's address, or network. */
+  /** The visitor's network. */
   network: string;
   /** Cuts it off. */
   end(): void;
 }
 
-/** What visitors have open in this process. It ends as soon as it would not be let in any more. */
+/** The open exchanges of visitors in this process. Each ends as soon as it would no longer be allowed. */
 export class Exchanges {
   readonly #deps: Deps;
   readonly #onFault: (error: unknown) => void;
@@ -103,7 +103,7 @@ export class Exchanges {
     this.#recheckAll([...this.#open].filter(({ visit }) => visit.expiresAt !== null && visit.expiresAt <= now));
   }
 
-  /** Ends it unless it would be let in if it came now. */
+  /** Ends the exchange unless it would be allowed now. */
   recheck(exchange: Exchange): void {
     void this.#recheck(exchange).catch(this.#onFault);
   }

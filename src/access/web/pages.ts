@@ -7,7 +7,7 @@ interface Page {
   retryAfterSeconds?: number;
 }
 
-/** What a visitor is told instead of the instance's own page. No page says whose an instance is, or that there is one. */
+/** The pages that visitors see instead of the instance's own. None says whose an instance is, or that there is one. */
 export const PAGES = {
   nothing: {
     status: 404,

@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Between two requests of one page a stream is kept for so long. Programs keep idle connections for 2 s or more. */
+/** How long a free tunnel is kept for the next request of a page. Programs keep idle connections for 2 s or more. */
 const FREE_MS = 1_000;
 const MAX_FREE_PER_PORT = 8;
 
@@ -13,12 +13,12 @@ export interface Port {
 
 export type OpenPort = (port: Port) => Promise<Duplex>;
 
-/** Options of a request: Node gives them to `createConnection`, and keeps free streams by host and port. */
+/** Options of a request: Node gives them to `createConnection`, and keeps free tunnels by host and port. */
 export function portOptions({ accountId, instanceId, port }: Port): RequestOptions {
   return { host: instanceId, port, accountId } as RequestOptions;
 }
 
-/** Has Node's HTTP client speak through streams that the host's agent dials. */
+/** Has Node's HTTP client speak through tunnels. */
 export class PortAgent extends Agent {
   readonly #open: OpenPort;
   readonly #free = new WeakMap<Duplex, () => void>();
@@ -41,7 +41,7 @@ export class PortAgent extends Agent {
     return undefined;
   }
 
-  /** A stream that is free and says something, or ends, would spoil the next answer. */
+  /** A free tunnel that sends something, or ends, would spoil the next answer. */
   override keepSocketAlive(stream: Duplex): boolean {
     const destroy = () => stream.destroy();
     const timer = setTimeout(destroy, FREE_MS).unref();

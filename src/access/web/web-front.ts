@@ -21,16 +21,16 @@ import { type Exchange, Exchanges } from './exchanges.js';
 import { PAGES, sendPage } from './pages.js';
 import { PortAgent, portOptions } from './port-agent.js';
 
-/** Nothing in either direction for so long: the connection is cut. */
+/** A connection without a byte in either direction is cut after this time. */
 const IDLE_MS = 900_000;
 /** Of a container's answer. */
 const MAX_HEAD_BYTES = 65_536;
 const ROUTE = 'web port';
-/** After the visitor has ended its side of a WebSocket, the container may take so long to end its own. */
+/** How long the container may take to end its side of a WebSocket after the visitor has. */
 const LINGER_MS = 5_000;
 const SWITCHING_PROTOCOLS = 101;
 const NO_CONTENT = 204;
-/** May be sent again, and have no body unless they say so. */
+/** Methods that may be sent again, and have no body unless they say so. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 type Page = (typeof PAGES)[keyof typeof PAGES];
@@ -50,13 +50,13 @@ export interface WebFrontOptions {
   /** Where agents reach this gateway rather than another; null: where they reach any. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
-  /** Whether an address, so many hops away, is a proxy whose X-Forwarded headers are believed. */
+  /** Whether an address, `hop` hops away, is a proxy whose X-Forwarded headers are trusted. */
   isTrusted(address: string, hop: number): boolean;
-  /** Told of faults of the gateway's own. */
+  /** Receives faults of the gateway itself. */
   onFault(error: unknown): void;
 }
 
-/** Requests for the hosts of instances: each goes to a port of a container, through a stream that its agent dials. */
+/** Passes each request for an instance's host to a port of its container, through a tunnel. */
 export class WebFront {
   readonly #options: WebFrontOptions;
   readonly #exchanges: Exchanges;
@@ -73,14 +73,18 @@ export class WebFront {
       url === null ? [] : new URL(url).hostname,
     );
     this.#exchanges = new Exchanges(options.deps, options.onFault);
-    // Shared by all visitors of an instance, so opened for its account and for no key: what a key let in ends with it here.
+    // Shared by all visitors of an instance, so opened for its account and not for a key: the exchanges of a key end
+    // with it here.
     this.#agent = new PortAgent(({ accountId, instanceId, port }) => {
       const opener = { accountId, apiKeyId: null, sshKeyId: null };
       return options.openTunnel({ opener, instanceId, target: { kind: 'port', port } });
     });
   }
 
-  /** What a request's host leads to; null for what would be an instance's host and is none, undefined for the gateway's own. */
+  /**
+   * The site that a request's host names; null for a host that looks like an instance's and is none, undefined for the
+   * gateway's own.
+   */
   siteOf({ headers: { host } }: IncomingMessage): WebSite | null | undefined {
     if (host !== this.#lastHost) {
       this.#lastHost = host;
@@ -197,7 +201,7 @@ export class WebFront {
     outgoing.on('error', (error: Error & { code?: string }) => {
       if (isAnswered || response.destroyed) return;
       isAnswered = true;
-      // The container let go of an idle connection just as it was used again.
+      // The container closed an idle connection just as it was used again.
       const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';
       if (!isStale || isRetry || !IDEMPOTENT.has(method!) || hasBody(request))
         return refuse(request, response, pageOf(error));
@@ -210,7 +214,7 @@ export class WebFront {
         outgoing.destroy();
         return refuse(request, response, PAGES.badAnswer);
       }
-      // Where the container breaks off the connection is cut: a part must not be taken for the whole.
+      // If the container breaks off, the connection is cut: a part must not pass for the whole.
       pipeline(answer, response, () => {});
     });
     outgoing.on('upgrade', (answer, stream, head) => {
@@ -236,7 +240,7 @@ function hasBody(request: IncomingMessage): boolean {
   );
 }
 
-/** What two programs could read in two ways; what one of them takes for a body would be the other's next request. */
+/** A message that two programs could read differently: one's body would be the other's next request. */
 function isAmbiguous(request: IncomingMessage): boolean {
   const { url, method, headers } = request;
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
@@ -245,7 +249,7 @@ function isAmbiguous(request: IncomingMessage): boolean {
   return isUpgrade(request) && (method !== 'GET' || coding !== undefined || Number(length ?? 0) > 0);
 }
 
-/** Headers that say where the message ends, in the proxy's own words. */
+/** The gateway's own headers that say where the message ends. */
 function framing(request: IncomingMessage): string[] {
   const { headers, method } = request;
   if (isUpgrade(request)) return ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
@@ -279,7 +283,7 @@ function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
   }
 }
 
-/** From now on the two ends speak for themselves. */
+/** From now on bytes pass unchanged both ways. */
 function join(
   request: IncomingMessage,
   response: ServerResponse,
@@ -308,7 +312,7 @@ function join(
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, page: Page): void {
-  // What was not read of the body must not be taken for the next request.
+  // The unread rest of the body must not be taken for the next request.
   sendPage(response, page, request.complete ? {} : { Connection: 'close' });
 }
 
@@ -317,7 +321,7 @@ function pageOf(error: Error & { code?: string }): Page {
   return error.code === 'ECONNRESET' || error.code?.startsWith('HPE_') ? PAGES.badAnswer : PAGES.unreachable;
 }
 
-/** Nothing but a path of this host: what follows a link must not be led elsewhere. */
+/** Only a path of this host: a link must not redirect elsewhere. */
 function pathOf(given: string | null): string {
   return given !== null && isWebPath(given) ? given : '/';
 }

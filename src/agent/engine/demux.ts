@@ -1,10 +1,13 @@
 import { Writable } from 'node:stream';
 
-/** Of each piece: which stream it is of, three zero bytes, its length in four. */
+/** The head of each piece: its stream, three zero bytes, its length in four bytes. */
 const HEAD_BYTES = 8;
 const STDERR = 2;
 
-/** Takes apart what an engine sends of a command without a terminal. Waits for whichever of the two is slow. */
+/**
+ * Splits what an engine sends of a command without a terminal into its two streams. Waits for whichever of the two is
+ * slow.
+ */
 export class Demux extends Writable {
   readonly #stdout: Writable;
   readonly #stderr: Writable;

@@ -29,7 +29,7 @@ import { PullCounter, type PullLine } from './pull-progress.js';
 const CALL_MS = 30_000;
 /** Creating and starting run hooks of the GPU driver; erasing deletes the whole writable layer. */
 const LONG_CALL_MS = 180_000;
-/** A pull that brings nothing for this long has failed. */
+/** A pull without progress for this long has failed. */
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
 /** Of the calls that come once for each instance. */
@@ -57,7 +57,7 @@ export const CAPABILITIES = [
 ];
 /** Processes and threads of one instance: against fork bombs, with room for data loaders. */
 export const MAX_PIDS = 16_384;
-/** Of what a container writes to its standard streams; the engine keeps so much on the host's disk. */
+/** How much of a container's output the engine keeps on the host's disk. */
 export const MAX_LOG_BYTES = 10_485_760;
 const MAX_PORT = 65_535;
 const MAX_OPEN_FILES = 1_048_576;
@@ -401,7 +401,7 @@ function deviceOptions({ gpus }: ContainerSpec): Docker.HostConfig {
   return { DeviceRequests: [{ Driver: driver, DeviceIDs: ids, Capabilities: [['gpu']] }] };
 }
 
-/** Every fault of a call as an EngineFault; the statuses that are named count as done. */
+/** Turns every fault of a call into an EngineFault; the statuses of `done` count as success. */
 async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   try {
     return await call;

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 
 /** The container engine of the host, as the agent uses it: Docker and Podman stand behind this. */
 
-/** What the agent knows is written on the containers, so that it survives the agent. */
+/** Labels on the containers hold all that the agent knows, so that it survives the agent. */
 export const LABELS = {
   instance: 'gpu-rental.instance',
   machine: 'gpu-rental.machine',
@@ -75,7 +75,7 @@ export interface PullProgress {
 export interface ExecSpec {
   argv: string[];
   env: Record<string, string>;
-  /** Null: no terminal, and standard error comes apart. */
+  /** Null: no terminal, and standard error is a stream of its own. */
   terminal: { columns: number; rows: number } | null;
 }
 
@@ -85,9 +85,9 @@ export interface Exec {
   /** Resolves when it has ended and all that it wrote is written; neither is ended. A slow writable slows it down. */
   output(stdout: Writable, stderr: Writable): Promise<void>;
   resize(columns: number, rows: number): Promise<void>;
-  /** `pid` on this host; null when it has ended or the engine does not tell. */
+  /** `pid` on this host; null when it has ended or the engine does not know it. */
   state(): Promise<{ running: boolean; exitCode: number | null; pid: number | null }>;
-  /** Lets go of its streams; it is not killed by that. */
+  /** Closes its streams without killing it. */
   detach(): void;
 }
 
@@ -127,7 +127,7 @@ export interface Engine {
   importProgram(name: string, program: Buffer): Promise<string>;
   /** Harmless when it runs already. */
   start(instanceId: string): Promise<void>;
-  /** SIGTERM, and SIGKILL after so many seconds; harmless when it doesn't run. */
+  /** Sends SIGTERM, and SIGKILL after `seconds`; harmless when it doesn't run. */
   stop(instanceId: string, seconds: number): Promise<void>;
   /** Kills it, and erases it with its writable layer; harmless when it isn't there. */
   remove(instanceId: string): Promise<void>;
@@ -144,7 +144,7 @@ export interface Engine {
 
 /**
  * `away`: no answer, try again later. `missing` and `conflict`: what is there is not what was thought, look again.
- * `refused`: the engine's own no, in its words. `final` says that the same call can't ever go through.
+ * `refused`: the engine refused, with its own message. `final` says that the same call can't ever go through.
  */
 export class EngineFault extends Error {
   constructor(

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The Container Device Interface: a file that tells the engine what belongs to a named device. */
+/** The Container Device Interface: a file that describes to the engine what belongs to a named device. */
 interface CdiSpec {
   cdiVersion: string;
   kind: string;
@@ -17,7 +17,7 @@ interface Edits {
 /** Emptied at each start of the host, as device files are. */
 export const CDI_DIR = '/var/run/cdi';
 const CDI_DIRS = ['/etc/cdi', CDI_DIR];
-/** 0.3.0 says all that is needed here; older engines refuse a newer one. */
+/** 0.3.0 has everything needed here, and older engines refuse a newer version. */
 const CDI_VERSION = '0.3.0';
 
 export const OWN_KIND = 'gpu-rental.local/nvidia';
@@ -32,7 +32,9 @@ const LIBRARY_DIRS = [
   '/usr/lib64',
   '/usr/lib/aarch64-linux-gnu',
 ];
-/** The driver's user-space half: it must be of the driver's very version, so it comes from the host, not from the image. */
+/**
+ * The driver's user-space half: it must be of the driver's very version, so it comes from the host, not from the image.
+ */
 const LIBRARY =
   /^(libcuda|libcudadebugger|libnvcuvid|libnvoptix|libnvidia-(ml|cfg|ptxjitcompiler|nvvm|opencl|encode|opticalflow|fbc|gpucomp|rtcore|eglcore|glcore|glsi|tls|allocator|ngx|sandboxutils))\.so\.1$|^libnvidia-(nvvm|eglcore|glcore|glsi|tls|rtcore|gpucomp|ngx|glvkspirv)\.so\.[\d.]+$|^libcuda\.so$|^libnvidia-nvvm\.so\.4$/;
 const PROGRAM_DIRS = ['/usr/local/nvidia/bin', '/usr/bin'];

@@ -66,7 +66,7 @@ async function cdiKind(log: Logger): Promise<string> {
   return OWN_KIND;
 }
 
-/** By CDI where the engine takes it, so that the way of real GPUs is the one that is tried; else as plain devices. */
+/** Uses CDI where the engine takes it, as with real GPUs; else plain devices. */
 async function simulatedGrant(indexes: number[], engine: Engine): Promise<Grant> {
   const written =
     engine.info.name === 'podman' &&

@@ -1,6 +1,6 @@
 /**
- * As sshd would run a command: by the user's shell of /etc/passwd, in the user's home. The image's own environment stays
- * as it is, which a login shell's profile would replace: it is what makes most images work.
+ * As sshd would run a command: by the user's shell of /etc/passwd, in the user's home. The image's own environment
+ * stays as it is, which a login shell's profile would replace: it is what makes most images work.
  */
 const SCRIPT = `
 uid=$(id -u 2>/dev/null || echo 0)
@@ -19,7 +19,7 @@ cd "\${HOME:-/}" 2>/dev/null || cd /
 if [ $# -gt 0 ]; then exec "$shell" -c "$1"; fi
 exec "$shell"`;
 
-/** What the script is called: it tells commands that renters began from those of an operator. */
+/** The script's name, by which commands of renters are distinguished from those of an operator. */
 const NAME = 'gpu-session';
 
 /** Null: the shell itself. */

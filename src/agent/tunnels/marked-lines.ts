@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 const MAX_LINE_BYTES = 65_536;
 const NEWLINE = 10;
 
-/** Passes whole lines on, each behind a mark: so two tunnels share one, in the order that the engine has of them. */
+/** Passes whole lines on, each behind a mark: so that two outputs share one tunnel, in the engine's order. */
 export function markedLines(target: Writable, mark: string): Writable {
   let parts: Buffer[] = [];
   let size = 0;

@@ -7,7 +7,7 @@ import { PORT_HELPER, PROGRAM } from '../program.js';
 
 const STARTS_WITHIN_MS = 10_000;
 const CONNECTS_WITHIN_MS = 10_000;
-/** A helper that nobody asks is ended. */
+/** An idle helper is ended after this time. */
 const IDLE_MS = 60_000;
 
 /** Nothing listens there. */
@@ -15,8 +15,8 @@ export class NoListener extends Error {}
 
 /**
  * Connections to ports of containers. A program of ours in the container's network connects there, to its loopback too,
- * and hands the connection over: nothing is needed in the image. Where this process may not enter that network, what the
- * engine's network reaches is reached: not what listens on the container's loopback alone.
+ * and hands the connection over: nothing is needed in the image. Where this process may not enter that network, it
+ * connects through the engine's network, which does not reach the container's loopback.
  */
 export class Ports {
   readonly #helpers = new Map<string, Promise<Helper | null>>();
@@ -164,7 +164,7 @@ interface Answer {
   error?: string;
 }
 
-/** Which network a process is in; null when that is not to be seen from here. */
+/** The network namespace of a process; null when it can't be seen from here. */
 function networkOf(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`);

@@ -23,7 +23,7 @@ import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
 
-/** Ids that are remembered: two gateways may name the same one. */
+/** Most ids that are remembered: two gateways may name the same one. */
 const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
 const RESIZE_TRIES = 20;
@@ -68,7 +68,7 @@ export class AgentTunnels {
     this.#hungUp = this.#hangUpLeftovers();
   }
 
-  /** Those it does not know yet. */
+  /** Dials the tunnels it does not know yet. */
   dial(wanted: readonly WantedTunnel[]): void {
     for (const { id, url } of wanted) {
       if (this.#known.has(id) || this.#sockets.size >= MAX_TUNNELS_PER_MACHINE) continue;
@@ -175,7 +175,7 @@ export class AgentTunnels {
     await gone;
   }
 
-  /** What an agent that died without a word had begun: nobody reads it any more. */
+  /** Ends commands that an agent began before it died: nobody reads their output any more. */
   async #hangUpLeftovers(): Promise<void> {
     const { engine, machineId, log } = this.#deps;
     try {
@@ -212,7 +212,7 @@ export class AgentTunnels {
     await logs.output(out, err).catch((error) => {
       if (!ending.signal.aborted) tunnel.destroy(error as Error);
     });
-    // A last line without an end is told too.
+    // A last line without a line break counts too.
     await Promise.all([out, err].map((each) => finished(each.end())));
     tunnel.end();
     await new Promise<void>((resolve) => (tunnel.destroyed ? resolve() : void tunnel.once('close', resolve)));
@@ -239,7 +239,7 @@ async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows
   }
 }
 
-/** As a terminal that is closed: what ignores it goes on. A busy engine may begin the command only now. */
+/** Acts like a closed terminal: a command that ignores it goes on. A busy engine may begin the command only now. */
 async function hangUp(exec: Exec): Promise<void> {
   for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {
     const { pid } = await exec.state().catch(() => ({ pid: null }));

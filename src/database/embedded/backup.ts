@@ -8,34 +8,34 @@ import { Client, type ClientConfig, type Connection, type Submittable } from 'pg
 import { pack } from 'tar-stream';
 import { isAlive, syncDirectory } from './cluster.js';
 
-/** In a backup, PostgreSQL's own list of its files with their sizes and checksums. */
+/** PostgreSQL's list of the files in a backup, with their sizes and checksums. */
 export const MANIFEST = 'backup_manifest';
 
 /** What ends a tar archive. */
 const TAR_END_BYTES = 1_024;
-/** Fast, and 1.3 times the size of the best. */
+/** Fast; its output is 1.3 times the size of the best level's. */
 const GZIP_LEVEL = 3;
-/** What PostgreSQL sends: the beginning of an archive, of the manifest, and bytes of either. */
+/** The messages PostgreSQL sends: an archive begins, the manifest begins, and bytes of either. */
 const [ARCHIVE, THE_MANIFEST, BYTES] = ['n', 'm', 'd'].map((letter) => letter.charCodeAt(0));
 
-/** A connection as PostgreSQL's own pg_basebackup opens it: for its replication protocol, which makes backups. */
+/** Opens a connection as pg_basebackup does: for the replication protocol, which makes backups. */
 const REPLICATION = { replication: 'true' } as ClientConfig;
 /** Keeps the log written meanwhile until the backup has it; gone with the connection. */
 const KEEP_WAL = 'CREATE_REPLICATION_SLOT backup_%s TEMPORARY PHYSICAL RESERVE_WAL';
 
 export interface BackupOptions {
-  /** Of the database's server, whose role may replicate. */
+  /** Connects to the server with a role that may replicate. */
   url: string;
-  /** Replaced whole when the backup is complete; kept as it is by any failure, SIGKILL included. */
+  /** Replaced only when the backup is complete; any failure, SIGKILL included, leaves the old file. */
   file: string;
-  /** Of the data files, to spare a busy disk; null for as fast as they can be read. */
+  /** Limit for reading the data files, to spare a busy disk; null: no limit. */
   kilobytesPerSecond?: number | null;
 }
 
 /**
- * Writes a backup of the running server to `file`: a gzipped tar archive of its data directory as PostgreSQL's base backup
- * sends it, the log it needs to be consistent included, and the manifest at its end. It holds all that was committed before
- * it began. Returns its size in bytes.
+ * Writes a backup of the running server to `file`: a gzipped tar archive of its data directory as PostgreSQL's base
+ * backup sends it, the log it needs to be consistent included, and the manifest at its end. It holds all that was
+ * committed before it began. Returns its size in bytes.
  */
 export async function backUp({ url, file, kilobytesPerSecond = null }: BackupOptions): Promise<number> {
   await removeLeftovers(file);
@@ -65,7 +65,7 @@ function partOf(file: string, pid: number): string {
   return `${file}.part-${pid}`;
 }
 
-/** Those of killed backups to the same file. */
+/** Removes what killed backups to the same file left. */
 async function removeLeftovers(file: string): Promise<void> {
   const prefix = `${basename(file)}.part-`;
   for (const name of await readdir(dirname(file))) {
@@ -92,7 +92,10 @@ async function* withManifest(backup: BaseBackup): AsyncGenerator<Buffer> {
   for await (const chunk of last) yield chunk as Buffer;
 }
 
-/** The bytes of one base backup (PostgreSQL: "Streaming Replication Protocol", BASE_BACKUP), no faster than they are read. */
+/**
+ * The bytes of one base backup (PostgreSQL: "Streaming Replication Protocol", BASE_BACKUP), no faster than they are
+ * read.
+ */
 class BaseBackup extends Readable implements Submittable {
   readonly #text: string;
   readonly #manifest: Buffer[] = [];
@@ -114,7 +117,7 @@ class BaseBackup extends Readable implements Submittable {
     this.#connection?.stream.resume();
   }
 
-  // What node-postgres calls of a query.
+  // The methods that node-postgres calls on a query.
   submit(connection: Connection): void {
     this.#connection = connection;
     connection.query(this.#text);
@@ -133,7 +136,7 @@ class BaseBackup extends Readable implements Submittable {
       if (this.#archives > 1) this.destroy(new Error('a database with tablespaces of its own is not backed up here'));
     } else if (kind === THE_MANIFEST) this.#isManifest = true;
     else if (kind === BYTES) {
-      // Copied: node-postgres uses the memory again.
+      // Copied, because node-postgres reuses the memory.
       const bytes = Buffer.from(chunk.subarray(1));
       if (this.#isManifest) this.#manifest.push(bytes);
       else if (!this.push(bytes)) this.#connection?.stream.pause();

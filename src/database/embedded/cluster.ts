@@ -7,13 +7,13 @@ import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, run } from '
 /** The one role of the cluster, a superuser. */
 export const CLUSTER_USER = 'gateway';
 
-/** Of folders beside the cluster in which one is made. */
+/** Prefix of folders beside the cluster in which a new one is made. */
 export const ATTEMPT_PREFIX = 'postgres.new-';
-/** Then comes the id of the process that restores a backup there. */
+/** Followed by the id of the process that restores a backup there. */
 export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
 const INITDB_LIMIT_MS = 120_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
-/** A server writes its pid file within microseconds of creating it; one still empty after this long never will be. */
+/** A server writes its pid file within microseconds of creating it; a file still empty after this time stays empty. */
 const UNFINISHED_PID_FILE_MS = 3_000;
 
 export function isCluster(directory: string): boolean {
@@ -51,8 +51,8 @@ export async function readPassword(directory: string): Promise<string> {
 }
 
 /**
- * Removes the leftovers of killed restores and first starts. Only their age shows that first starts are abandoned: initdb keeps
- * running when the process that started it is killed.
+ * Removes the leftovers of killed restores and first starts. Only age shows that a first start is abandoned: initdb
+ * keeps running when the process that started it is killed.
  */
 export async function removeAbandonedAttempts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
@@ -87,7 +87,7 @@ export async function syncDirectory(path: string): Promise<void> {
 export async function refuseForeignCluster(directory: string): Promise<void> {
   const owner = (await stat(directory)).uid;
   const user = process.geteuid?.() ?? owner;
-  // Root's clusters are root's or, where it had to start the server as that user, nobody's.
+  // A cluster made by root belongs to root, or to nobody where the server had to run as that user.
   if (owner === user || (user === 0 && owner === 65534)) return;
   const reason = `${directory} belongs to user id ${owner}, and this is user id ${user}; start as its owner`;
   throw new EmbeddedPostgresUnavailable(reason);
@@ -171,7 +171,7 @@ export function isSameFile(one: string, other: string): boolean {
 
 /**
  * A server may have replaced the file since it was read, and must keep its own: so the file is moved aside first, and
- * put back when it is not the one that was judged. (In between, PostgreSQL's lock on shared memory still holds.)
+ * put back if it is not the file that was read. (In between, PostgreSQL's lock on shared memory still holds.)
  */
 async function removeStalePidFile(file: string, expected: string): Promise<void> {
   const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;

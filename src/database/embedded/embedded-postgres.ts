@@ -50,7 +50,9 @@ const POLL_MS = 20;
 const RETRY_MS = 100;
 /** Between attempts to bring back a server that went away and does not start. */
 const REENTER_MS = 1_000;
-/** Every process that uses a server holds this advisory lock in shared mode; one that gets it exclusively may stop it. */
+/**
+ * Every process that uses a server holds this advisory lock in shared mode; one that gets it exclusively may stop it.
+ */
 const LIFETIME_LOCK = '1735421303, 1';
 
 /** A connection that holds the lifetime lock, and the server it is connected to. */
@@ -60,11 +62,11 @@ interface Session {
 }
 
 /**
- * Opens the PostgreSQL of `dataDir`: creates it at the first start, starts it when it is not running, and else shares it
- * with the processes that already use it. The server keeps running when such a process is killed; the next one finds it.
- * The connection keeps this process alive until `release`. One host only: processes on two machines, or in two containers, must
- * not share a `dataDir`.
- * Throws EmbeddedPostgresUnavailable, after about 20 s at most (a minute while the server replays its log).
+ * Opens the PostgreSQL of `dataDir`: creates it at the first start, starts it when it is not running, and else shares
+ * it with the processes that already use it. The server keeps running when such a process is killed; the next one finds
+ * it. The connection keeps this process alive until `release`. One host only: processes on two machines, or in two
+ * containers, must not share a `dataDir`. Throws EmbeddedPostgresUnavailable, after about 20 s at most (a minute while
+ * the server replays its log).
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -146,7 +148,7 @@ async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | s
     connectionTimeoutMillis: QUERY_LIMIT_MS,
     query_timeout: QUERY_LIMIT_MS,
   });
-  // Without a listener a lost connection would end the process.
+  // Without a listener, a lost connection would end the process.
   client.on('error', () => {});
   let reason: string;
   try {

@@ -60,7 +60,7 @@ async function completeLibraryLinks(name: string, packageDirectory: string): Pro
 }
 
 /**
- * The first launcher with which PostgreSQL's programs run and reach `directory`, found by running them.
+ * Returns the first launcher with which PostgreSQL's programs run and reach `directory`, found by running them.
  * PostgreSQL refuses to run as root. A user namespace leaves files root's and works below folders only root may enter;
  * where namespaces are forbidden, another user with the one capability that lets it through such folders does.
  */
@@ -89,11 +89,11 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
     if (reason === undefined) return launcher;
     reasons.push(`${launcher.prefix[0] ?? 'directly'}: ${reason}`);
   }
-  const who = uid === 0 ? 'root may not run it, and no way around works here' : 'it does not run here';
+  const who = uid === 0 ? 'root may not run it, and none of the alternatives works here' : 'it does not run here';
   throw new EmbeddedPostgresUnavailable(`${who} (${reasons.join('; ')})`);
 }
 
-/** Why this launcher does not do, or undefined when it does. */
+/** Why this launcher does not work, or undefined when it does. */
 async function refusal(launcher: Launcher, binaries: Binaries, directory: string): Promise<string | undefined> {
   // `--show` only prints, yet after initdb's own checks of who runs it.
   const initdb = await run(launcher, binaries.initdb, ['--show', '-D', directory], PROBE_LIMIT_MS);

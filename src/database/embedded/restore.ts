@@ -20,11 +20,11 @@ import { chooseLauncher, loadBinaries } from './launcher.js';
 /** Its message is one line for the operator. Nothing was changed. */
 export class RestoreRefused extends Error {}
 
-/** What a server that ended leaves beside its cluster. */
+/** Files that a stopped server leaves beside its cluster. */
 const SERVER_LOG = 'postgres.log';
-/** Not in the manifest: PostgreSQL checks its log itself when it reads it. */
+/** Not in the manifest, because PostgreSQL checks its log when it reads it. */
 const LOG_FOLDER = 'pg_wal/';
-/** Faults of the system that the file or what it names is the reason for. */
+/** System errors that the file, or a name in it, causes. */
 const OF_THE_FILE: ReadonlySet<string> = new Set(['ENOENT', 'EISDIR', 'EACCES', 'EEXIST']);
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
@@ -34,9 +34,9 @@ interface Found {
 }
 
 /**
- * Makes the cluster of `dataDir` anew from a backup. Every file is checked against the backup's manifest and written to the
- * disk before one rename puts the cluster in place: a failure, SIGKILL included, leaves none.
- * Throws RestoreRefused when `dataDir` is not empty or the file is no whole backup.
+ * Makes the cluster of `dataDir` anew from a backup. Every file is checked against the backup's manifest and written
+ * to the disk before one rename puts the cluster in place: a failure, SIGKILL included, leaves none. Throws
+ * RestoreRefused when `dataDir` is not empty or the file is no whole backup.
  */
 export async function restore(file: string, dataDirectory: string): Promise<void> {
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
@@ -89,7 +89,7 @@ async function unpack(file: string, directory: string): Promise<void> {
   } catch (error) {
     if (error instanceof RestoreRefused) throw error;
     const { code = '', syscall, message } = error as NodeJS.ErrnoException;
-    // Such as a full disk, which says nothing about the file.
+    // A full disk, for example, says nothing about the file.
     if (syscall !== undefined && !OF_THE_FILE.has(code)) throw error;
     throw new RestoreRefused(`${file} is no whole backup: ${message}`, { cause: error });
   }

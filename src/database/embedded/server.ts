@@ -39,7 +39,7 @@ export interface Site {
 
 export interface ServerStart {
   hasEnded(): boolean;
-  /** Why it ended, if a retry can help; else throws EmbeddedPostgresUnavailable. */
+  /** Returns why it ended, if a retry can help; else throws EmbeddedPostgresUnavailable. */
   temporaryFailure(): Promise<string>;
 }
 

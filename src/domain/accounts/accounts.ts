@@ -19,7 +19,7 @@ import { type Micro, unitsOfMicro } from '../rules/money.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 
-/** Random bytes in an account's id. */
+/** Random bytes in the id of an account. */
 export const ACCOUNT_ID_BYTES = 8;
 const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
@@ -47,11 +47,13 @@ export interface AccountState {
   burnPerHour: Micro;
   /** When credit runs out at the present burn, or ran out; null when it never will. */
   exhaustsAt: Instant | null;
-  /** When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come. */
+  /**
+   * When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come.
+   */
   diskDeleteAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
-  /** The second that all of it is of. */
+  /** The second that all figures are of. */
   asOf: Instant;
 }
 
@@ -59,7 +61,7 @@ export async function accountState(deps: Deps, accountId: string): Promise<Accou
   return describeAccount(deps, await settledAccount(deps, checkedId(accountId)));
 }
 
-/** A settled account, with what never changes of it. */
+/** A settled account, with the fields that never change. */
 export async function describeAccount(deps: Deps, account: Account): Promise<AccountState> {
   const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: account.id } });
   return stateOf(deps, account, row);
@@ -112,7 +114,7 @@ export async function createAccount(
 export interface Movement {
   amountMicro: Micro;
   note?: string | null;
-  /** Names the movement among those of all accounts: sent twice, it moves money once. */
+  /** Names the movement among those of all accounts: the same reference moves money once. */
   reference?: string | null;
 }
 
@@ -205,7 +207,7 @@ export function resumeAccount(deps: Deps, accountId: string): Promise<AccountSta
 
 /** Replaces the account's running totals by what its ledger entries and usage intervals add up to. */
 export async function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
-  // Statements make them again.
+  // Statements create them again.
   await deps.db.pool.query('delete from account_checkpoint where account_id = $1', [accountId]);
   return changeAccount(deps, accountId, (current, account) => current.recomputeTotals(account));
 }

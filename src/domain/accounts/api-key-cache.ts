@@ -16,8 +16,9 @@ export interface KeyOwner extends SpendLine {
 const MAX_ENTRIES = 20_000;
 
 /**
- * Caches the owners of API keys, and of console sessions, by the hash of the key or of the session's token. Entries are trusted only while change notices are received: a
- * notice reports a revoked key or a suspended account. Unknown keys are not cached.
+ * Caches the owners of API keys, and of console sessions, by the hash of the key or of the session's token. Entries
+ * are trusted only while change notices are received: a notice reports a revoked key or a suspended account. Unknown
+ * keys are not cached.
  */
 export class ApiKeyCache {
   readonly #notices: Notices;
@@ -69,7 +70,7 @@ export class ApiKeyCache {
     else if (this.#spendLines.has(id)) this.#spendLines.set(id, { spendUnits, burnRate, settledAt });
   }
 
-  /** Forgets one key or session, which this process knows to be over. */
+  /** Forgets a key or session that has ended. */
   forget(hash: Buffer): void {
     this.#invalidations += 1;
     this.#keys.delete(hash.toString('latin1'));

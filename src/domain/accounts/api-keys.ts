@@ -22,7 +22,7 @@ export type { ApiKey };
 export interface Caller {
   accountId: string;
   keyId: string;
-  /** Hash of the token of the console session that stands for the key; absent where the key itself was given. */
+  /** Hash of the token of the console session that stands for the key; absent if the key itself was sent. */
   session?: Buffer;
   /** Requests per 60 s that the account's lifetime spend allows; 0 for no limit. */
   requestsPerMinute: number;
@@ -86,7 +86,7 @@ export function findApiKey(deps: Deps, accountId: string, id: string): Promise<A
 }
 
 export interface NewApiKey {
-  /** What its owner calls it. */
+  /** The name its owner gave it. */
   name?: string | null;
   idempotencyKey?: string | null;
 }
@@ -101,7 +101,7 @@ export async function createApiKey(
   return { apiKey, secret: secret! };
 }
 
-/** The same with an idempotency key. A request that is repeated gets its key again, and null for the secret. */
+/** Like `createApiKey`, with an idempotency key. A repeated request gets the same key, and null for the secret. */
 export async function createApiKeyOnce(
   deps: Deps,
   accountId: string,
@@ -145,7 +145,9 @@ export async function createApiKeyOnce(
   return { apiKey, secret: createdId === id ? secret : null };
 }
 
-/** Refuses the key from now on. Revoking it again changes nothing. With `accountId` null, any account's key (operator). */
+/**
+ * Refuses the key from now on. Revoking it again changes nothing. With `accountId` null, any account's key (operator).
+ */
 export async function revokeApiKey(deps: Deps, accountId: string | null, id: string): Promise<ApiKey> {
   const owned = accountId === null ? { id } : { id, accountId };
   const found = KEY_ID.test(id) ? await deps.db.prisma.apiKey.findFirst({ where: owned }) : null;

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
 import { noAccount } from './accounts.js';
 
-/** A table that holds something of an account, and which of its rows. */
+/** A table with data of an account, and which of its rows are the account's. */
 interface Source {
   table: string;
   /** SQL, on the table under its own name; `$1` is the account's id. */
@@ -35,9 +35,9 @@ const REFERENCES = `
   order by child.relname, parent.relname`;
 
 /**
- * Writes all that is stored about an account as one JSON object: an array of rows for each table that refers to the account,
- * also by way of other tables, on one snapshot of the database. Left out are hashes of secrets.
- * Throws `not_found`.
+ * Writes all that is stored about an account as one JSON object: an array of rows for each table that refers to the
+ * account, also by way of other tables, on one snapshot of the database. Left out are hashes of secrets. Throws
+ * `not_found`.
  */
 export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -78,7 +78,7 @@ async function columnsOfBytes(transaction: Transaction): Promise<Map<string, str
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }
 
-/** As the database writes them: numbers keep all their digits. */
+/** JSON as the database writes it: numbers keep all their digits. */
 async function writeRows(
   transaction: Transaction,
   { table, rows: which }: Source,

@@ -3,7 +3,7 @@ import { formatInstant } from '../rules/time.js';
 
 /**
  * A secret that all gateways of a database share. The first one that needs it makes it; whoever loses that race takes
- * the winner's. Never shown and never logged; who reads the database or a copy of it has it.
+ * the winner's. It is never shown or logged; whoever reads the database or a copy of it has it.
  */
 export async function gatewaySecret(
   deps: Pick<Deps, 'db' | 'clock'>,

@@ -7,7 +7,7 @@ import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js'
 import type { KeyOwner } from './api-key-cache.js';
 import { type Caller, callerOf } from './api-keys.js';
 
-/** A browser stays signed in for so long. */
+/** How long a browser stays signed in. */
 export const SESSION_SECONDS = 12n * SECONDS_PER_HOUR;
 /** Sessions of one key: one more ends the oldest. */
 const MAX_SESSIONS_PER_KEY = 20;
@@ -17,8 +17,8 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SWEEP_EVERY_MS = 1_000;
 
 /**
- * Begins a session of an API key, and returns the token that stands for it from then on: always a new one, of which only
- * the hash is stored. Null for a key that is not accepted.
+ * Begins a session of an API key, and returns the token that stands for it from then on: always a new one, of which
+ * only the hash is stored. Null for a key that is not accepted.
  */
 export async function beginSession(deps: Deps, key: string): Promise<string | null> {
   const hash = hashApiKey(key);
@@ -49,11 +49,11 @@ export async function beginSession(deps: Deps, key: string): Promise<string | nu
   return isBegun ? token : null;
 }
 
-/** Signs out. Nothing happens to a token that stands for no session. */
+/** Signs out. An unknown token is ignored. */
 export async function endSession(deps: Deps, token: string): Promise<void> {
   if (!TOKEN.test(token)) return;
   await deps.db.pool.query('delete from console_session where token_hash = $1', [hashToken(token)]);
-  // The notice of the row that went may come after this answer.
+  // The notice of the deleted row may come after this answer.
   deps.apiKeyCache.forget(hashToken(token));
 }
 

@@ -7,10 +7,10 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
-/** Accounts that people create for themselves in 24 hours, in all. */
+/** Most accounts that people create for themselves in 24 hours. */
 const MAX_SIGN_UPS_A_DAY = 200;
 const RETRY_AFTER_SECONDS = 3_600;
-/** Nothing is asked of who signs up: all their accounts have this name. */
+/** Signing up asks for nothing: all these accounts have this name. */
 const NAME = 'Signed up';
 
 /** A new account without credit, and its first key, which no later answer holds. Refuses with rate_limited. */
@@ -28,7 +28,7 @@ export async function signUp(deps: Deps): Promise<{ accountId: string; keyId: st
 }
 
 async function checkRoom(transaction: Transaction, now: Instant): Promise<undefined> {
-  // One at a time counts and creates, in all gateways.
+  // One sign-up at a time counts and creates, in all gateways.
   await transaction.query(`select pg_advisory_xact_lock(hashtextextended('sign-up', 0))`);
   const { rows } = await transaction.query<{ count: bigint }>(
     'select count(*) as count from account where signed_up_at > $1::timestamptz',

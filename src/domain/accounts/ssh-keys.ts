@@ -50,7 +50,7 @@ export async function addSshKey(deps: Deps, accountId: string, publicKey: string
   return deps.db.prisma.sshKey.findUniqueOrThrow({ where: { accountId_fingerprint: { accountId, fingerprint } } });
 }
 
-/** What it has opened ends in every gateway. Refuses with not_found. */
+/** Removes a key; connections it opened end in every gateway. Refuses with not_found. */
 export async function removeSshKey(deps: Deps, accountId: string, id: string): Promise<SshKey> {
   const found = KEY_ID.test(id) ? await deps.db.prisma.sshKey.findFirst({ where: { id, accountId } }) : null;
   if (found === null) throw new DomainError('not_found', 'no such SSH key');
@@ -60,8 +60,8 @@ export async function removeSshKey(deps: Deps, accountId: string, id: string): P
 }
 
 /**
- * Whose instance it is and by which key, if the account that rents it has this key and is not suspended; else null, and
- * nobody is told which of the two was wrong.
+ * The account of the instance and the key, if the account has this key and is not suspended; else null,
+ * whichever of the two was wrong.
  */
 export async function findSshAccess(
   deps: Deps,

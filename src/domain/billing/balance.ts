@@ -13,9 +13,11 @@ export interface Balance {
   burnPerHour: Micro;
   /** When credit runs out at the present burn, or ran out; null when it never will. */
   exhaustsAt: Instant | null;
-  /** When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come. */
+  /**
+   * When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come.
+   */
   diskDeleteAt: Instant | null;
-  /** The second that all of it is of. */
+  /** The second that all figures are of. */
   asOf: Instant;
 }
 

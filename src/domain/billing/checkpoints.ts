@@ -9,10 +9,10 @@ import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 const STEP = 200;
 /** Most checkpoints that one statement makes; the next one makes more. */
 const MAX_AT_ONCE = 100;
-/** Nothing is booked at an instant so long before the account's settlement. */
+/** Nothing is booked more than this before the account's last settlement. */
 const SETTLED_FOR_SECONDS = 60n;
 
-/** Where the reading of an account's history begins: what came before adds up to these. */
+/** Where reading an account's history begins: the sums of everything before it. */
 export interface Checkpoint {
   /** RFC 3339. */
   at: string;
@@ -26,9 +26,9 @@ export interface Checkpoint {
 }
 
 /**
- * SQL for the instances that may have cost something within a period, by the columns of a Checkpoint: those open at it, and
- * those created since; `until`: the end of the period. Each is joined with its intervals one by one, whatever the planner
- * thinks of their number.
+ * SQL for the instances that may have cost something within a period, by the columns of a Checkpoint: those open at
+ * it, and those created since; `until`: the end of the period. Each is joined with its intervals one by one, whatever
+ * number of them the planner expects.
  */
 export function usedSince(
   account: string,
@@ -110,8 +110,8 @@ const OPENING_SQL = `
   from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
 
 /**
- * The checkpoint after the newest one: in the second after the deploy that is a step away. Sequences follow the clock but
- * for seconds: those of the next minute are looked through for instances that were created before it.
+ * The checkpoint after the newest one: in the second after the deploy that is a step away. Sequences follow the clock
+ * but for seconds: those of the next minute are looked through for instances that were created before it.
  */
 const MAKE_SQL = `
   with base as (

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
-/** How long the answer to a key is kept. */
+/** How long the answer for a key is kept. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
 /** How long a request waits for an earlier one with its key, and how often it looks again. */
@@ -36,7 +36,10 @@ export function idempotentRequest(
 /** Another transaction, perhaps of another process, is handling a request with the key. */
 class KeyInUse extends Error {}
 
-/** Retries `work` while its key is in use, for 5 s, holding nothing in between. Then refuses with idempotency_in_progress. */
+/**
+ * Retries `work` while its key is in use, for 5 s, holding nothing in between. Then refuses with
+ * idempotency_in_progress.
+ */
 export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
   for (const startedAt = performance.now(); ; ) {
     try {

@@ -23,7 +23,7 @@ const ACCOUNT_FIELDS = [
   'dueAt',
 ] as const satisfies (keyof Account)[];
 
-/** What may change of an instance after its deploy. */
+/** Columns of an instance that may change after its deploy. */
 const INSTANCE_UPDATES = [
   'status',
   'runningSince',
@@ -67,7 +67,7 @@ const INTERVAL_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
-/** What may change of an account after it was created. */
+/** Columns of an account that may change after it was created. */
 const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
 
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
@@ -81,13 +81,13 @@ export interface MachineUnderLock {
   region: string;
   diskGb: number;
   state: MachineCondition;
-  /** A host agent runs what is rented of it. */
+  /** A host agent runs its instances. */
   hasHost: boolean;
   /** Published now, per GPU-hour on demand; null when the model has no price. */
   ratePerGpu: Rate | null;
   /** The undestroyed instances on it, of any account. */
   liveInstances: Instance[];
-  /** The end of the last GPU second that was sold of it, by those that have stopped; null when none was. */
+  /** The end of the last GPU second sold on it to instances that have stopped; null when none was. */
   soldUntil: Instant | null;
 }
 
@@ -99,7 +99,7 @@ export const LOCK_ACCOUNTS: NamedStatement = {
          where id = any($1::text[] || array(select account_id from instance where machine_id = $2 and status = 'RUNNING'))
          order by id for no key update`,
 };
-/** Without credit: money only ever moves by ledger entries. */
+/** It starts without credit: only ledger entries move money. */
 export const INSERT_ACCOUNT: NamedStatement = {
   name: 'insert-account',
   text: 'insert into account (id, name, demo, created_at, settled_at, signed_up_at) values ($1, $2, $3, $4, $4, $5)',
@@ -173,7 +173,7 @@ export function writesOf({ accounts, created, updated, opened, closed, entries }
 interface RowWrite<T> {
   name: string;
   fields: readonly (keyof T & string)[];
-  /** SQL for so many rows; their fields are the parameters from `first` on. */
+  /** SQL for `count` rows; their fields are the parameters from `first` on. */
   text(rows: number, first: number): string;
 }
 
@@ -206,7 +206,7 @@ function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['
   return { name: `update ${table}`, fields: [...fields, 'id'], text };
 }
 
-/** Rows to be written, by their values. */
+/** The values of the rows to write. */
 interface Rows {
   write: Pick<RowWrite<unknown>, 'name' | 'text'>;
   /** Of one row. */
@@ -220,9 +220,11 @@ function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
   return { write, width: write.fields.length, count: rows.length, values };
 }
 
-/** A decision changes at most this many rows; settling an account may change thousands. */
+/** A decision changes at most this many rows; settling may change thousands. */
 const MAX_ROWS_TOGETHER = 8;
-/** By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 6 kinds there are about 3,000 combinations at most. */
+/**
+ * By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 6 kinds there are about 3,000 combinations at most.
+ */
 const writeStatements = new Map<string, NamedStatement>();
 
 /** A few rows are written by one statement, which saves the cost of starting one for each. */

@@ -30,8 +30,8 @@ import {
 /**
  * The one place that writes the tables account, instance, usage_interval and ledger_entry: every write goes through
  * `write`, with the statements of ledger-rows.ts. A write locks the accounts concerned (by id), then the machine, then
- * reads the time, settles what is due, decides by the rules, and commits everything it changed at once. Whoever locks in
- * another order may deadlock. A test refuses statements on these tables anywhere else.
+ * reads the time, settles what is due, decides by the rules, and commits everything it changed at once. Whoever locks
+ * in another order may deadlock. A test refuses statements on these tables anywhere else.
  */
 
 /** Candidates a picker tries to lock before it gives up on this transaction. */
@@ -42,7 +42,7 @@ interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
-  /** Created by whoever will use it, not by the operator. */
+  /** Created by its own user, not by the operator. */
   signedUp?: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface MachinePicker {
   waitFor: string | null;
   /** Locks the best machine that fits and is not locked, leaving out those that one of `busyAccounts` holds. */
   lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Candidate | undefined>;
-  /** Asked again under the lock: what was read before it may have changed. */
+  /** Checked again under the lock: what was read before may have changed. */
   stillFits(transaction: Transaction, machineId: string): Promise<boolean>;
 }
 
@@ -96,7 +96,7 @@ export interface Write extends Second {
 
 /**
  * Runs `decide` on the locked and settled rows of the scope and commits what it changed. A DomainError it throws
- * undoes only its own changes: what was due stays settled. `recall` may return the stored answer of the same request.
+ * undoes only its own changes: what fell due stays written. `recall` may return the stored answer of the same request.
  */
 export async function write<T>(
   deps: Deps,
@@ -193,7 +193,7 @@ class WriteRows implements Write {
     return this.second.end;
   }
 
-  /** Time does not run backwards: what was settled, or sold, was so up to the end of a second that began before this one. */
+  /** Time does not run backwards: whatever was settled or sold ended with a second that began before this one. */
   earliestSecond(): Instant {
     const settled = this.accounts().map(({ settledAt }) => settledAt);
     return latest(this.machine?.soldUntil ?? 0n, ...settled) - 1n;

@@ -3,10 +3,10 @@ import { DomainError } from '../rules/errors.js';
 import { type Account, isDue } from '../rules/lifecycle.js';
 import { write } from './ledger.js';
 
-/** Accounts settled at once at most; the next sweep settles more. */
+/** Most accounts settled in one sweep; the next sweep settles more. */
 const SWEEP_BATCH = 200;
 
-/** The account after everything that fell due was written, so that no stored status lags behind the money. */
+/** Returns the account after writing everything that fell due, so that no stored status lags behind the money. */
 export async function settledAccount(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
@@ -14,7 +14,7 @@ export async function settledAccount(deps: Deps, accountId: string): Promise<Rea
   return write(deps, { accountIds: [accountId] }, (current) => current.account(accountId)!);
 }
 
-/** Settles accounts that something fell due for and nobody has read since. Returns how many. */
+/** Settles accounts with something due that nobody has read since. Returns how many. */
 export async function settleDue(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-accounts', '');
 }

@@ -19,9 +19,9 @@ import { CHARGED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 export const MAX_SPEND_DAYS = 92;
-/** Instances that are named unless more or fewer are asked for. */
+/** How many instances are named by default. */
 export const DEFAULT_NAMED = 10;
-/** Charges of one instance on one day that are read at most. */
+/** Most charges that are read of one instance on one day. */
 const MAX_CHARGES = 50_000;
 
 /** What an account spent in a period of UTC days, by day and by instance. */
@@ -33,7 +33,7 @@ export interface SpendByDay {
   asOf: Instant;
   total: Micro;
   days: SpendDay[];
-  /** Those that most was spent on, the greatest first. */
+  /** The instances with the greatest spend, greatest first. */
   instances: InstanceSpend[];
   /** Spent on all other instances. */
   others: Micro;
@@ -42,7 +42,7 @@ export interface SpendByDay {
 export interface SpendDay {
   date: string;
   total: Micro;
-  /** What was spent that day on the instances that are named, in their order; those without are left out. */
+  /** Spend of that day on the named instances, in their order; instances without spend are left out. */
   instances: { instanceId: string; amount: Micro }[];
   others: Micro;
 }
@@ -60,9 +60,10 @@ interface Charge {
 }
 
 /**
- * Every amount is the rounded total after it less the rounded total before it, day by day and within a day in the order of
- * the instances: so all of them add up, by row and by column, and a month's days to its spend. Names the `limit` instances
- * that most was spent on. Refuses with invalid_request a period that is too long or begins in the future.
+ * Every amount is the rounded total after it less the rounded total before it, day by day and within a day in the
+ * order of the instances: so all of them add up, by row and by column, and a month's days to its spend. Names the
+ * `limit` instances with the greatest spend. Refuses with invalid_request a period that is too long or begins in the
+ * future.
  */
 export async function spendByDay(
   deps: Deps,
@@ -175,7 +176,10 @@ function sumOf(amounts: readonly { amount: Micro }[]): Micro {
   return amounts.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; in a fixed order. */
+/**
+ * What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; in a fixed
+ * order.
+ */
 const CHARGES_SQL = `
   select day::int, "instanceId", sum(units)::bigint as units from (
     select sequence, instance_id as "instanceId", day,

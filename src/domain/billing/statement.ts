@@ -12,8 +12,8 @@ export interface StatementLine {
   instanceId: string;
   kind: 'GPU' | 'DISK' | 'EARLY_EXIT' | 'PREEMPTION_MINIMUM';
   /**
-   * Seconds billed within the period; for an early exit, those the discount is returned for; for the minimum of starts that
-   * sent another instance away, those that were left to it.
+   * Seconds billed within the period; for an early exit, those the discount is returned for; for the minimum of
+   * starts that sent another instance away, those that were left to it.
    */
   seconds: bigint;
   /** Locked rate, micro-USD per hour; for an early exit, the discount. */
@@ -27,7 +27,7 @@ export interface StatementLine {
   amount: Micro;
 }
 
-/** Money that came or went within the period beside charges. */
+/** Money that moved within the period, other than charges. */
 export interface StatementMovement {
   id: string;
   kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
@@ -52,8 +52,9 @@ export interface Statement {
 }
 
 /**
- * The account's statement, made from ledger and usage intervals on one snapshot of the database. `to` null or
- * in the future means up to and including this second. Refuses a period that ends before it begins, or has more than `maxLines`.
+ * The account's statement, made from ledger and usage intervals on one snapshot of the database. `to` null or in the
+ * future means up to and including this second. Refuses a period that ends before it begins, or has more than
+ * `maxLines`.
  */
 export async function statement(
   deps: Deps,

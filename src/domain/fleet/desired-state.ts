@@ -9,13 +9,15 @@ import { type DesiredPhase, desiredPhases, type KnownContainer } from '../rules/
 import { stopGraceSeconds } from '../rules/start-credit.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
-/** Documents kept at most; what is not kept is read again. */
+/** Most documents kept in memory; others are read again. */
 const KEPT_DOCUMENTS = 20_000;
 /** Machines whose documents one statement reads at most. */
 const MACHINES_AT_ONCE = 200;
 /** Tries to write one machine's document against others that write it too. */
 const MAX_ATTEMPTS = 10;
-/** Containers of a machine that are looked at: more than a document holds, so that none that still runs is overlooked. */
+/**
+ * Containers of a machine that are looked at: more than a document holds, so that none that still runs is overlooked.
+ */
 const READ_CONTAINERS = 5_000;
 const MB_PER_GB = 1_024;
 
@@ -42,7 +44,7 @@ interface ContainerRow extends KnownContainer {
 
 /**
  * What ought to be on each machine, as a numbered document. It is derived from the rentals and from what was seen of
- * their containers, never written by those who change them: whoever is told of a change derives it anew, and the
+ * their containers, never written by those who change them: whoever learns of a change derives it again, and the
  * first to find it another gives it the next number.
  */
 export class DesiredStates {
@@ -80,8 +82,9 @@ export class DesiredStates {
   }
 
   /**
-   * The document as soon as its number is not `after` or `isWanted` says that there is something to tell beside it; null
-   * when neither is so at the end of `waitMs`, or when a newer request of the same machine, `signal` or `close` ends the wait.
+   * The document as soon as its number is not `after` or `isWanted` says that there is something else to send;
+   * null when neither is so at the end of `waitMs`, or when a newer request of the same machine, `signal` or `close`
+   * ends the wait.
    */
   async news(
     machineId: string,
@@ -182,7 +185,7 @@ export class DesiredStates {
     throw new StaleReadError(`the document of machine ${row.machineId} changes all the time`);
   }
 
-  /** Null when another wrote first. What was never told of is gone as soon as it is not wanted. */
+  /** Null when another wrote first. A container that was never sent to the agent is gone as soon as it is not wanted. */
   async #write(
     { machineId, generation }: HostRow,
     instances: readonly DesiredInstance[],
@@ -286,7 +289,7 @@ function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInst
   return told;
 }
 
-/** What runs first, then what keeps a disk, then what is to be erased: a document holds so many at most. */
+/** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, machine.vcpus, machine.ram_gb as "ramGb",
     machine.num_gpus as "numGpus", coalesce((

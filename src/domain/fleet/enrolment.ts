@@ -15,12 +15,12 @@ const MACHINE_ID_BYTES = 4;
 const MAX_GPUS = 8;
 const MAX_CPU_LENGTH = 200;
 const CUDA_VERSION = /^\d{1,2}\.\d{1,2}$/;
-/** Of a machine that nobody has watched yet. */
+/** The reliability of a machine without a history. */
 const NEW_RELIABILITY = 1;
 const DEFAULT_PCIE = 4;
 
 export interface EnrolInput {
-  /** Null: a new machine, named by chance. */
+  /** Null: a new machine with a random id. */
   machineId: string | null;
   /** The model that the operator expects, which also names GPUs that the catalogue can't tell; null: what the hardware says. */
   gpu: string | null;
@@ -29,7 +29,7 @@ export interface EnrolInput {
   /** Null: where the machine is already, or the only region there is. */
   region: string | null;
   online: boolean;
-  /** Pretended GPUs are welcome. */
+  /** Simulated GPUs are accepted. */
   demo: boolean;
 }
 
@@ -61,7 +61,9 @@ interface EnrolmentRow {
   usedAt: Instant | null;
 }
 
-/** A code that lets one agent join, once and within the hour. Refuses with invalid_request, not_found and action_failed. */
+/**
+ * A code that lets one agent join, once and within the hour. Refuses with invalid_request, not_found and action_failed.
+ */
 export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
   const machineId = input.machineId ?? `m-${randomBytes(MACHINE_ID_BYTES).toString('hex')}`;
   if (!MACHINE_ID.test(machineId))
@@ -99,11 +101,11 @@ export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
 
 function checkMachine({ id, state, hasHost, undestroyed }: MachineRow): void {
   if (state === 'RETIRED') throw failed(`machine ${id} is retired`);
-  // What was rented without an agent has no container that could be started.
+  // Instances rented without an agent have no container to start.
   if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} holds an undestroyed instance that no agent runs`);
 }
 
-/** The only region. A machine with pretended GPUs stands nowhere, so the first of several does for it. */
+/** The only region. A machine with simulated GPUs has no location, so it gets the first of several. */
 async function defaultRegion(transaction: Transaction, isDemo: boolean): Promise<string> {
   const { rows } = await transaction.query<{ code: string }>('select code from region order by position limit 2');
   if (rows.length === 1 || (isDemo && rows.length > 1)) return rows[0]!.code;
@@ -218,7 +220,7 @@ async function checkPretended(
   if (!hardware.pretended || demo) return;
   const { rows } = await transaction.query<{ seed: string }>('select seed from installation');
   if (rows[0]?.seed === 'demo') return;
-  throw invalid(`pretended GPUs are taken only where the operator says so: admin machine enroll ${machineId} --demo`);
+  throw invalid(`simulated GPUs need the operator's consent: admin machine enroll ${machineId} --demo`);
 }
 
 async function writeMachine(
@@ -256,9 +258,9 @@ export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
 }
 
 /**
- * The operator's word that nothing of what ran on a machine is left there: what waited for it may start, and its outage
- * counts as ended. Refused while the machine is heard from, whose agent knows better. Returns how many containers were
- * forgotten.
+ * The operator states that nothing is left of what ran on a machine: containers that waited for it may start, and its
+ * outage counts as ended. Refused while the machine has heartbeats, because its agent knows better. Returns how many
+ * containers were forgotten.
  */
 export async function forgetContainers(deps: Deps, machineId: string): Promise<number> {
   const now = formatInstant(deps.clock.now());
@@ -268,7 +270,7 @@ export async function forgetContainers(deps: Deps, machineId: string): Promise<n
       [machineId],
     );
     if (rows[0] === undefined) throw noHost(machineId);
-    if (rows[0].reachable) throw failed(`machine ${machineId} is heard from: its agent tells what runs there`);
+    if (rows[0].reachable) throw failed(`machine ${machineId} is connected: its agent reports what runs there`);
     await transaction.query(
       'update machine_outage set ended_at = $2 where machine_id = $1 and ended_at is null and started_at < $2',
       [machineId, now],
@@ -292,7 +294,7 @@ async function lockMachine(transaction: Transaction, id: string): Promise<Machin
   return rows[0] ?? null;
 }
 
-/** What the operator knows better than the hardware (net, ports, reliability, state) stays as it is. */
+/** Fields that the operator maintains (net, ports, reliability, state) stay as they are. */
 const WRITE_MACHINE = `
   insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, demo, created_at)
@@ -302,7 +304,7 @@ const WRITE_MACHINE = `
     nvlink = excluded.nvlink, cuda_max = excluded.cuda_max, demo = excluded.demo,
     state = case when $16 then 'LISTED' else machine.state end`;
 
-/** A document that was told before is told again to the new agent, which may be on a new system. */
+/** The new agent gets the document again, because it may be on a new system. */
 const WRITE_HOST = `
   insert into machine_host (machine_id, token_hash, joined_at, hardware) values ($1, $2, $3, $4)
   on conflict (machine_id) do update set token_hash = excluded.token_hash, joined_at = excluded.joined_at,
@@ -336,7 +338,7 @@ function noHost(machineId: string): DomainError {
   return new DomainError('not_found', `machine ${machineId} has no agent`);
 }
 
-/** The same for a code that never was, that was used and that is too old. */
+/** The same error for an unknown, a used and an expired code. */
 function unknownCode(): DomainError {
   return new DomainError('unauthorized', 'this join code is unknown, used, or older than an hour');
 }

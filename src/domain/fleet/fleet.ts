@@ -7,11 +7,11 @@ import { HostTokens } from './host-tokens.js';
 import { Slots } from './slots.js';
 import { TunnelRequests } from './tunnel-requests.js';
 
-/** Reports with news that are written at once: most connections are left to those who rent. */
+/** Most reports written at once: most connections are left to renters. */
 const WRITTEN_AT_ONCE = 4;
 const MAX_UNWRITTEN = 10_000;
 
-/** What one process knows of the host agents that talk to it. */
+/** What this process knows of the host agents that talk to it. */
 export class Fleet {
   readonly tokens: HostTokens;
   readonly desired: DesiredStates;
@@ -19,7 +19,7 @@ export class Fleet {
   readonly heartbeats: Heartbeats;
   readonly heard: HeardReports;
   readonly writing = new Slots({ atOnce: WRITTEN_AT_ONCE, maxWaiting: MAX_UNWRITTEN });
-  /** `onFault` is told what went wrong in the background. */
+  /** `onFault` receives faults of background work. */
   constructor(
     db: Database,
     clock: Clock,
@@ -32,12 +32,12 @@ export class Fleet {
     this.heard = new HeardReports(db.notices);
   }
 
-  /** Answers the agents that wait: they ask again, elsewhere. */
+  /** Answers the waiting agents, which then ask another gateway. */
   endWaits(): void {
     this.desired.close();
   }
 
-  /** Writes what was heard. */
+  /** Writes the heartbeats heard so far. */
   close(): Promise<void> {
     return this.heartbeats.flush();
   }

@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache';
 import type { Report } from '../../agent/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
-/** Machines whose last report is remembered. */
+/** Most machines whose last report is remembered. */
 const REMEMBERED = 20_000;
 
-/** What this process was last told of a machine. */
+/** The last report of a machine to this process. */
 interface Heard {
   session: string;
   sequence: number;
-  /** The report without its place. */
+  /** The report without its sequence number. */
   content: string;
 }
 

@@ -3,14 +3,14 @@ import type { Transaction } from '../../database/transaction.js';
 import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** What is heard within it is written together. */
+/** Heartbeats within this time are written together. */
 const WRITE_EVERY_MS = 1_000;
 /** Machines of one change notice. */
 const IDS_PER_NOTICE = 50;
 
 /**
- * When machines were last heard from. Many are written by one statement, and nobody is told of them; a machine that
- * was away and is heard again is told to all, and how long it was away is kept.
+ * When machines were last heard from. One statement writes many, without notices; when a machine
+ * that was away is heard again, all gateways get a notice, and the outage is recorded.
  */
 export class Heartbeats {
   readonly #db: Database;
@@ -30,7 +30,7 @@ export class Heartbeats {
     this.#timer ??= setTimeout(() => this.flush().catch(this.#onFault), WRITE_EVERY_MS).unref();
   }
 
-  /** Writes what was noted; resolves once it is. What can't be written is kept for the next time. */
+  /** Writes the noted heartbeats and resolves when done. What can't be written is kept for the next time. */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -53,8 +53,8 @@ export class Heartbeats {
 }
 
 /**
- * Marks the machines that were not heard from for too long, and begins their outages; returns their ids. Whichever
- * gateway looks first does it for all.
+ * Marks machines without a recent heartbeat as unreachable and begins their outages; returns their ids. The first
+ * gateway to look does it for all.
  */
 export async function markUnreachable(db: Database, now: Instant): Promise<string[]> {
   const { rows } = await db.pool.query<{ id: string }>({
@@ -66,7 +66,7 @@ export async function markUnreachable(db: Database, now: Instant): Promise<strin
 }
 
 /**
- * Tells all gateways, this one too, of the machines in `changed (id)`, so many at once as a notice holds, and of what
+ * Notifies all gateways, this one too, of the machines in `changed (id)`, as many per notice as fit, and of what
  * runs there.
  */
 const NOTIFY = `

@@ -3,20 +3,20 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import { hashHostToken } from '../rules/host-token.js';
 
-/** Tokens that one statement looks for at most: all agents come at once when a gateway begins. */
+/** Most tokens that one statement looks up: all agents come at once when a gateway starts. */
 const TOKENS_AT_ONCE = 200;
 /** Tokens remembered at most. */
 const REMEMBERED = 20_000;
 
 /**
- * Whose token it is, remembered for as long as change notices come in: one that is revoked or replaced is told by one.
- * Nothing is remembered of unknown tokens.
+ * Which machine a token belongs to, remembered while change notices come in: a notice reports a revoked or replaced
+ * token. Unknown tokens are not remembered.
  */
 export class HostTokens {
   readonly #db: Database;
   readonly #loader: DataLoader<Buffer, string | null, string>;
   readonly #machines = new LRUCache<string, string>({ max: REMEMBERED });
-  /** Counts what was forgotten: what was read before it may be old. */
+  /** Counts what was forgotten: a row read before may be stale. */
   #changes = 0;
 
   constructor(db: Database) {

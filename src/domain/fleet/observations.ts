@@ -39,7 +39,7 @@ interface SeenContainer {
   failedStart: number | null;
 }
 
-/** A container as a report tells of it, in the columns of its row. */
+/** A container as reported, in the columns of its row. */
 interface Step {
   instance_id: string;
   phase: ContainerPhase;
@@ -198,7 +198,7 @@ function stepOf(
   };
 }
 
-/** An agent that acts on the newest document and does not tell of a container has none. */
+/** An agent that acts on the newest document and does not report a container has none. */
 function stepOfMissing(
   container: SeenContainer,
   isNewest: boolean,

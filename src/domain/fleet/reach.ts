@@ -4,7 +4,10 @@ import type { ContainerPhase } from '../rules/fleet.js';
 import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 
-/** Who reaches into an instance: its account, by one of its keys, or by none (a port that was opened to everybody). */
+/**
+ * Who opens a connection into an instance: its account, by one of its keys, or by none (a port that is open to
+ * everybody).
+ */
 export interface Opener {
   accountId: string;
   apiKeyId: string | null;
@@ -14,8 +17,8 @@ export interface Opener {
 }
 
 /**
- * `unknown`: the account has no such instance, the key is revoked or the account suspended. `stopped`: nothing runs, what
- * it logged may be read. `starting`: rented, its container is not up. `unreachable`: its machine is not heard from.
+ * `unknown`: the account has no such instance, the key is revoked or the account suspended. `stopped`: nothing runs,
+ * its log can be read. `starting`: rented, its container is not up. `unreachable`: its machine sends no heartbeats.
  */
 type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
 
@@ -27,7 +30,7 @@ export interface Reach {
 
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
-/** Whether the opener may reach the instance now, with what is due settled first. */
+/** Settles what is due, then says whether the opener may reach the instance now. */
 export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
   await settledAccount(deps, opener.accountId);
@@ -42,7 +45,7 @@ interface Row {
   reachable: boolean;
 }
 
-/** As `reachOf`, of what is written. */
+/** Like `reachOf`, without settling first. */
 export async function readReach({ db, clock }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
   const { rows } = await db.pool.query<Row>({
     name: 'reach',

@@ -1,7 +1,7 @@
 import type { Container, MachineHeartbeat } from '../../database/generated/client/client.js';
 import type { ContainerPhase } from '../rules/fleet.js';
 
-/** What a renter sees of the container. */
+/** The container as its renter sees it. */
 export interface Runtime {
   phase: ContainerPhase | 'UNREACHABLE';
   pulledBytes: bigint | null;
@@ -9,7 +9,7 @@ export interface Runtime {
   /** The engine's own words, or why nothing is heard of it. */
   message: string | null;
   exitCode: number | null;
-  /** Times it ended by itself and was started again, in this start. */
+  /** How often it ended by itself and was restarted within this start. */
   restarts: number;
   reachable: boolean;
   lastSeenAt: Date | null;
@@ -44,7 +44,7 @@ export function runtimeOf({
   const isOfLastStart = container.start === gpuIntervals;
   const seen = { phase: container.phase, reachable, lastSeenAt: seenAt };
   if (container.erasedAt === null && !reachable) seen.phase = 'UNREACHABLE' as ContainerPhase;
-  // What was told of an earlier start is no news of this one.
+  // Reports of an earlier start say nothing about this one.
   else if (status === 'RUNNING' && !isOfLastStart) {
     const nothing = { pulledBytes: null, totalBytes: null, message: null, exitCode: null, restarts: 0 };
     return { ...seen, ...nothing, phase: 'WAITING' };

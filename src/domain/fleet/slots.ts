@@ -2,7 +2,7 @@ import { DomainError } from '../rules/errors.js';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Lets so many run at once, and so many wait in turn; more are refused with unavailable. */
+/** Runs at most `atOnce` jobs at a time and lets `maxWaiting` wait in turn; refuses more with unavailable. */
 export class Slots {
   #free: number;
   readonly #maxWaiting: number;
@@ -21,7 +21,7 @@ export class Slots {
     try {
       return await work();
     } finally {
-      // Handed on: the slot is never free in between.
+      // The slot goes straight to the next job and is never free in between.
       const next = this.#waiting.shift();
       if (next === undefined) this.#free += 1;
       else next();

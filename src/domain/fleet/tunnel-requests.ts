@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
-/** Machines with wanted tunnels that are remembered at most. */
+/** Most machines whose requested tunnels are remembered. */
 const MAX_MACHINES = 20_000;
-/** Longer than the gateway that requests it waits. */
+/** Longer than the gateway that requests a tunnel waits. */
 const KEPT_MS = 11_000;
 
 interface TunnelRequest extends WantedTunnel {
@@ -12,8 +12,8 @@ interface TunnelRequest extends WantedTunnel {
 }
 
 /**
- * The tunnels that machines' agents are to dial. Every gateway hears of each by a change notice, and names it once to
- * the agent that asks there; agents know what they have dialled already. Nothing is written: a tunnel that nobody dials
+ * The tunnels that agents should dial. A change notice brings each to every gateway, which passes it once to the
+ * agent that asks there; agents know which they have dialled already. Nothing is written: a tunnel that nobody dials
  * within seconds is forgotten.
  */
 export class TunnelRequests {
@@ -21,7 +21,7 @@ export class TunnelRequests {
   readonly #requests = new Map<string, TunnelRequest[]>();
   readonly #onRequest: (machineId: string) => void;
 
-  /** `onRequest` is told of a machine that has news. */
+  /** `onRequest` is called with a machine that has a new request. */
   constructor(notices: Notices, onRequest: (machineId: string) => void) {
     this.#notices = notices;
     this.#onRequest = onRequest;
@@ -32,12 +32,12 @@ export class TunnelRequests {
     });
   }
 
-  /** Tells every gateway. */
+  /** Sends the request to every gateway. */
   publish(machineId: string, { id, url }: WantedTunnel): void {
     this.#notices.publish([{ table: 'stream', machine: machineId, id, url }]);
   }
 
-  /** What is wanted of the machine and was not taken here before. */
+  /** Requests for the machine that were not taken here before. */
   take(machineId: string): WantedTunnel[] {
     const requests = this.#requests.get(machineId);
     if (requests === undefined) return [];
@@ -50,7 +50,7 @@ export class TunnelRequests {
     return this.#requests.has(machineId);
   }
 
-  /** What was taken and did not reach the agent. */
+  /** Returns requests that were taken and did not reach the agent. */
   giveBack(machineId: string, requests: readonly WantedTunnel[]): void {
     if (requests.length > 0) this.#add(machineId, requests);
   }

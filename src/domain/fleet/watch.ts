@@ -3,12 +3,15 @@ import type { Deps } from '../deps.js';
 import { markUnreachable } from './heartbeats.js';
 import { settleService } from './service-credits.js';
 
-/** A machine that is away leaves the offers this much after its time at most. */
+/** A machine that is away leaves the offers at most this late. */
 const LOOK_EVERY_MS = 500;
-/** What was booked neither by a report nor before a process ended. */
+/** Books what neither a report nor a process that ended has booked. */
 const SETTLE_EVERY_MS = 5_000;
 
-/** Notes which machines are away, and gives back what is due. Every gateway does; what one did the others find done. */
+/**
+ * Notes which machines are away, and books service credits. Every gateway does it; work that one has done, the others
+ * find done.
+ */
 export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const watches = [
     every(LOOK_EVERY_MS, () => markUnreachable(deps.db, deps.clock.now()), onFault),

@@ -15,7 +15,7 @@ export interface StartCheck {
   /** Null: it can. */
   refusal: Refused | null;
   preempts: boolean;
-  /** Seconds of GPU that a start is billed for at least. */
+  /** Minimum GPU seconds that a start is billed for. */
   minimumGpuSeconds: bigint;
   /** What the balance must hold. */
   coverNeeded: Micro;

@@ -1,7 +1,7 @@
 import type { Write } from '../billing/ledger.js';
 import type { Instance } from '../rules/lifecycle.js';
 
-/** Notes that the machine's agent is to run a container for a new instance, of what its template is now. */
+/** Has the machine's agent run a container for a new instance, made from its template as it is now. */
 export function beginContainer(current: Write, instance: Instance): void {
   // The container refers to the instance.
   current.flush();
@@ -22,8 +22,8 @@ const OWN_IS_THERE = `exists (
     and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED')))`;
 
 /**
- * A template that is no slug of the list is an image. The renter's public keys, the newest ten, go along for images that
- * have a server for SSH of their own.
+ * A template that is no slug of the list is an image. The renter's public keys, the newest ten, go along for images
+ * that have a server for SSH of their own.
  */
 const BEGIN_CONTAINER = `
   with keys as (

@@ -7,10 +7,10 @@ import type { PricingMode } from '../rules/price-rule.js';
 import type { Instant } from '../rules/time.js';
 import type { InstanceRow } from './instance-row.js';
 
-/** Most instances that one page looks through for those that match: what bounds its cost, however rare they are. */
+/** Most instances that one page scans for matches: this limits its cost, however rare they are. */
 export const MAX_ROWS_SCANNED = 10_000;
 
-/** What an instance of the history must be. Null, left out and an empty list ask for nothing. */
+/** Conditions for instances of the history. Null, left out and an empty list mean no condition. */
 export interface InstanceFilter {
   statuses?: readonly InstanceStatus[] | null;
   stopReasons?: readonly StopReason[] | null;
@@ -32,7 +32,7 @@ export interface HistoryRange extends Pick<Prisma.InstanceFindManyArgs, 'include
 export interface HistoryPage {
   /** Newest first. */
   instances: InstanceRow[];
-  /** The last sequence number looked at when the bound ended the search, so that more may follow beyond; else null. */
+  /** The last sequence number scanned if the limit ended the search, so that more may follow; else null. */
   scannedTo: number | null;
 }
 
@@ -78,7 +78,7 @@ function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdT
 
 interface Span {
   isBackwards: boolean;
-  /** The first and the last sequence number looked at. */
+  /** The first and the last sequence number to scan. */
   nearest: number;
   furthest: number;
   /** Where the history ends. */
@@ -86,7 +86,7 @@ interface Span {
   limit: number;
 }
 
-/** Sequence numbers have no gaps: so many of them are so many instances. */
+/** Sequence numbers have no gaps: a range of N numbers holds N instances. */
 function spanOf(position: number | null, take: number, newest: number): Span {
   const limit = Math.abs(take);
   if (take < 0) {

@@ -7,7 +7,7 @@ export type { InstanceRow };
 const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
 const instant = (value: Date | null) => (value === null ? null : instantOf(value));
 
-/** An instance of the rules, as Prisma would read it. */
+/** An instance of the rules as a Prisma row. */
 export function toRow(instance: Instance): InstanceRow {
   return {
     ...instance,
@@ -20,7 +20,7 @@ export function toRow(instance: Instance): InstanceRow {
   };
 }
 
-/** A row that Prisma read, as the rules compute with it. */
+/** A Prisma row as an instance of the rules. */
 export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,
@@ -61,5 +61,5 @@ export function fromJson(json: unknown): Instance {
   ) as unknown as Instance;
 }
 
-/** What answers lack that an earlier version stored. */
+/** Fields that answers stored by an earlier version lack. */
 const NEW_FIELDS = { minimumUntil: null, minimumUnits: '0' } satisfies Partial<Record<keyof Instance, unknown>>;

@@ -69,7 +69,7 @@ interface RentalTerms {
   mode: PricingMode;
   /** The highest acceptable rate of the whole machine in the mode. */
   maxRate: Rate | null;
-  /** The machine was picked as one that fits: where it does no longer, another may. */
+  /** The machine was picked because it fits: if it no longer does, another may. */
   isPicked?: boolean;
 }
 
@@ -152,7 +152,7 @@ export function deploy(deps: Deps, accountId: string, input: DeployInput): Promi
 async function deployMachine(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
   const wanted = checkDeploy(input);
   const { machineId, template, diskGb, mode, maxRate } = wanted;
-  // As it was before there was a highest price: answers to such requests are kept.
+  // Unchanged for requests without a highest price, because answers to them are stored.
   const what = [machineId, template, diskGb, mode, ...(maxRate === null ? [] : [maxRate])];
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
@@ -286,7 +286,9 @@ export function renter(current: Write, accountId: string): Account {
   return account;
 }
 
-/** Stops the holder in this very second. Written before the next instance: the database allows one running per machine. */
+/**
+ * Stops the holder in the same second. Written before the next instance: the database allows one running per machine.
+ */
 function takeOver(current: Write, { soldUntil }: MachineUnderLock, holder: Instance | null): Takeover {
   if (holder === null) return { soldUntil, preempts: false };
   stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
@@ -316,7 +318,7 @@ export async function writeOnce(
   return onceFree(() => write(deps, scope, decideAndKeep, repeat));
 }
 
-/** Tells how a deploy ends. */
+/** Counts how a deploy ends. */
 export async function countOutcome({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
   try {
     const outcome = await deploy();

@@ -4,7 +4,7 @@ import { runningOf } from '../rules/free-machine.js';
 import { isDue } from '../rules/lifecycle.js';
 import type { MachineAsRead } from './machine-loader.js';
 
-/** The machine, read after what is due for the account that holds it was written; null when there is none. */
+/** The machine, read after the account that holds it was settled; null when there is none. */
 export async function machineForPreview(deps: Deps, machineId: string): Promise<MachineAsRead | null> {
   const machine = await deps.machineLoader.machine(machineId);
   const holder = machine && runningOf(machine.liveInstances);

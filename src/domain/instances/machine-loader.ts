@@ -23,7 +23,7 @@ const LIVE_INSTANCES = {
 export type MachineAsRead = Readonly<MachineForAdmission<Readonly<Instance>>>;
 
 /**
- * Reads machines to say beforehand what the rules would decide; whoever decides reads them again, under lock. All loads of
+ * Reads machines to preview what the rules would decide; the decision itself reads them again, under lock. All loads of
  * one turn of the event loop share two statements, and nothing is cached.
  */
 export class MachineLoader {

@@ -11,15 +11,15 @@ const RESOURCES = ['GPU', 'DISK'] as const;
 /** A page of an instance's usage intervals in order of start, resource and ordinal. */
 export interface IntervalPage {
   instanceId: string;
-  /** Most intervals; negative: the last ones. */
+  /** Most intervals to return; negative: the last ones. */
   take: number;
   /** The page begins after this interval, or with a negative `take` ends before it; null: at the first, at the last. */
   position: Pick<UsageIntervalRow, 'instanceId' | 'resource' | 'ordinal'> | null;
 }
 
 /**
- * Reads pages of usage intervals. All loads of one turn of the event loop share one statement for each direction, which reads
- * of each instance what its page holds, however many intervals the instance has.
+ * Reads pages of usage intervals. All loads of one turn of the event loop share one statement for each direction,
+ * which reads of each instance what its page holds, however many intervals the instance has.
  */
 export class UsageIntervalLoader {
   readonly #pages: DataLoader<IntervalPage, UsageIntervalRow[]>;
@@ -73,8 +73,8 @@ const FORWARDS = pagesInOrder('usage-pages', { beyond: '>', start: '0', directio
 const BACKWARDS = pagesInOrder('usage-pages-from-end', { beyond: '<', start: '2147483647', direction: 'desc' });
 
 /**
- * Of each resource the intervals follow each other in time as in number, so that the primary key gives its part of a page;
- * the page is the first of both parts together.
+ * Of each resource the intervals follow each other in time as in number, so that the primary key gives its part of a
+ * page; the page is the first of both parts together.
  */
 function pagesInOrder(
   name: string,

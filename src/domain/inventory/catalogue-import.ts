@@ -69,7 +69,7 @@ export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dr
   });
 }
 
-/** `put` writes one row and tells whether it is new; new rows come after all known ones in the catalogue's order. */
+/** `put` writes one row and returns whether it is new; new rows come after all known ones in the catalogue's order. */
 export async function importRows<T>(
   deps: Deps,
   records: AsyncIterable<FileRecord>,

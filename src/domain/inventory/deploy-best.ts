@@ -25,12 +25,12 @@ import { checkFilter, checkList, type OfferSearchFilter } from './offer-search.j
 /** How often a request waits for machines that others have locked before it gives up; each time another got one. */
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
-/** Machines judged by one statement: the first is nearly always free, unless others want the same ones. */
+/** Machines checked by one statement: the first is nearly always free, unless others want the same ones. */
 const CANDIDATES_AT_ONCE = 50;
 /** Entries of a list that a refusal names. */
 const NAMED_ENTRIES = 5;
 
-/** What the machine is chosen by. */
+/** How the machine is chosen. */
 export interface Preferences {
   filter?: OfferSearchFilter | null;
   /** The only models and regions to take, most preferred first. */
@@ -86,7 +86,9 @@ async function deployBestMachine(deps: Deps, accountId: string, input: DeployBes
   throw new DomainError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Every machine that fits is locked by another request. The best of them is waited for, with nothing held meanwhile. */
+/**
+ * Every machine that fits is locked by another request. The best of them is waited for, with nothing held meanwhile.
+ */
 class LockedByOthers extends Error {
   readonly machineId: string;
 
@@ -116,7 +118,10 @@ function pickerOf(deps: Deps, best: BestOffer, waitFor: string | null): MachineP
   };
 }
 
-/** What `find` finds in the first batch of candidates where it finds anything. Batches come best first, from memory. */
+/**
+ * Returns the result of `find` for the first batch of candidates where it finds anything. Batches come best first, from
+ * memory.
+ */
 async function firstCandidate<T>(
   { inventory }: Deps,
   { criteria, order }: BestOffer,
@@ -134,7 +139,9 @@ async function firstCandidate<T>(
   }
 }
 
-/** Those of the machines that fit as the tables stand, best first, whether or not another transaction has locked them. */
+/**
+ * Those of the machines that fit as the tables stand, best first, whether or not another transaction has locked them.
+ */
 async function fittingOf(
   transaction: Transaction,
   { criteria, order }: BestOffer,
@@ -168,7 +175,7 @@ export function checkPreferences(input: Preferences) {
   };
 }
 
-/** Names all that was asked for, so that the caller sees what to relax. */
+/** Names every requirement, so that the caller sees what to relax. */
 export function nothingFits({
   filter,
   gpus,

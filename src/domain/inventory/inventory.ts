@@ -10,7 +10,7 @@ import { isOffered, type OfferedMachine, type PricedModel } from '../rules/offer
 import type { PricingMode } from '../rules/price-rule.js';
 import { OfferIndex } from './offer-index.js';
 
-/** SQL for all machines with what the rules judge them by: `condition`, `used_disk_gb`, and `running_mode` of what runs. */
+/** SQL for all machines with what the rules decide by: `condition`, `used_disk_gb`, and `running_mode` of what runs. */
 export const MACHINES = `
   select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.running_mode, ${MACHINE_CONDITION} as condition
   from machine left join lateral (
@@ -54,15 +54,17 @@ export interface PublicData {
 const MACHINES_AT_ONCE = 1_000;
 /** Running instances of one reading. */
 const RUNNING_AT_ONCE = 5_000;
-/** Pause from the start of one reading to the next, so that changes are read together; a request doesn't wait for it. */
+/**
+ * Pause from the start of one reading to the next, so that changes are read together; a request doesn't wait for it.
+ */
 const RELOAD_PAUSE_MS = 100;
 
 /**
- * The public data, kept in memory: catalogue, prices and machines. A change notice, or a write of this process, marks what
- * it names as stale; that is read again before the next answer. Where any machine may have changed, all are read again in
- * the background, and answers are made meanwhile from what was true before; what runs is looked up first, so that a machine
- * that was taken leaves the offers at once. While notices don't come, and until all is read again afterwards, nothing kept is
- * an answer.
+ * The public data, kept in memory: catalogue, prices and machines. A change notice, or a write of this process, marks
+ * what it names as stale; that is read again before the next answer. Where any machine may have changed, all are read
+ * again in the background, and answers are made meanwhile from what was true before; what runs is looked up first, so
+ * that a machine that was taken leaves the offers at once. While notices don't come, and until all is read again
+ * afterwards, nothing kept is an answer.
  */
 export class Inventory {
   readonly #db: Database;
@@ -94,7 +96,7 @@ export class Inventory {
     });
   }
 
-  /** Differs after every change; what was made from the data is valid while this is the same and `isCurrent` holds. */
+  /** Differs after every change; what was made from the data is valid while this is unchanged and `isCurrent` holds. */
   get version(): number {
     return this.#version;
   }
@@ -105,8 +107,8 @@ export class Inventory {
   }
 
   /**
-   * Includes everything that this process committed, or that another's notice named, before the call; what is read anew in
-   * the background it includes once `readInFull` resolves.
+   * Includes everything that this process committed, or that another's notice named, before the call; what is read
+   * anew in the background it includes once `readInFull` resolves.
    */
   async current(): Promise<PublicData> {
     if (!this.isCurrent) {
@@ -240,7 +242,7 @@ export class Inventory {
     else this.#data!.offers.put(machine);
   }
 
-  /** Any machine may have changed, and nobody told which. */
+  /** Any machine may have changed; it is not known which. */
   #readAnew(): void {
     if (this.#data === null) {
       this.#markAllStale();
@@ -252,7 +254,7 @@ export class Inventory {
     }
     this.#findTaken().catch(() => this.#markAllStale());
     this.#isBehind = true;
-    // What can't be read in the background has to be read before the next answer, and tells why it can't.
+    // If the background can't read it, it is read before the next answer, which then reports the fault.
     this.#background ??= this.#keepUp()
       .catch(() => this.#markAllStale())
       .finally(() => {
@@ -298,8 +300,8 @@ export class Inventory {
   }
 
   /**
-   * Page by page, until `isLeft`. Returns the machines in doubt, to be read by name: those that were so meanwhile, of which the
-   * page may be the older reading, and those offered that no page held: they are gone, or came since.
+   * Page by page, until `isLeft`. Returns the machines in doubt, to be read by name: those that were so meanwhile, of
+   * which the page may be the older reading, and those offered that no page held: they are gone, or came since.
    */
   async #readAllMachines(isLeft: () => boolean): Promise<string[]> {
     const met = new Set<string>();

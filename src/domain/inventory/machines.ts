@@ -19,10 +19,13 @@ export interface MachineView extends Machine {
   runs: string | null;
   /** GB of the disks of undestroyed instances. */
   usedDiskGb: number;
-  /** Whether its host agent is heard from; null for a machine without one. */
+  /** Whether its host agent sends heartbeats; null for a machine without one. */
   reachable: boolean | null;
   lastSeenAt: Date | null;
-  /** Instances whose containers its agent found though no document names them: stopped, kept, for the operator to judge. */
+  /**
+   * Instances whose containers its agent found though no document names them: stopped and kept until the operator
+   * decides.
+   */
   unknown: string[];
 }
 
@@ -32,7 +35,7 @@ const LISTED_MACHINES = 10_000;
 /** Of each statement that takes machines over. */
 const SWITCH_TIMEOUT_MS = 60_000;
 
-/** Bounds of a machine's fields; text of a CSV and JSON values alike. */
+/** Bounds of a machine's fields, for text of a CSV and for JSON values. */
 const machineRow = z.object({
   id: z
     .string()
@@ -71,9 +74,9 @@ export const MACHINE_COLUMNS = Object.keys(machineRow.shape);
 const COLUMNS = MACHINE_COLUMNS.join(', ');
 
 /**
- * Creates or updates machines by id, all or none. New ones are listed; known ones keep their state. The file is read into a
- * table of its own first, however long that takes; one short transaction then takes over what differs, so that a rental
- * waits for that alone, and only on a machine that changes.
+ * Creates or updates machines by id, all or none. New ones are listed; known ones keep their state. The file is read
+ * into a table of its own first, however long that takes; one short transaction then takes over what differs, so that a
+ * rental waits for that alone, and only on a machine that changes.
  */
 export async function importMachines(
   deps: Deps,
@@ -143,8 +146,8 @@ async function stage(
 }
 
 /**
- * Returns how many machines were new. They come first: that takes longest, and locks nothing that is rented. Locks machines
- * in order of id, as all writers do, and only those that differ.
+ * Returns how many machines were new. They come first: that takes longest, and locks nothing that is rented. Locks
+ * machines in order of id, as all writers do, and only those that differ.
  */
 async function takeOver(client: pg.PoolClient): Promise<number> {
   const { rowCount: created } = await client.query(
@@ -214,7 +217,10 @@ export async function findMachine(deps: Deps, id: string): Promise<MachineView> 
   return viewOf(row);
 }
 
-/** Drains, takes offline, brings back or retires a machine. What runs on it continues; a machine in use can't be retired. */
+/**
+ * Drains, takes offline, brings back or retires a machine. What runs on it continues; a machine in use can't be
+ * retired.
+ */
 export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ state: MachineState }>(

@@ -59,7 +59,7 @@ export class OfferGroup {
     }
     let smaller = 0;
     for (let place = from; place < to; place += 1) {
-      // The sign of what is missing, without a branch that nobody can foretell: three times as fast.
+      // The sign of what is missing, without a branch that the processor can't predict: three times as fast.
       smaller +=
         ((this.#vcpus[place]! - min.vcpus) |
           (this.#ramGb[place]! - min.ramGb) |

@@ -40,8 +40,8 @@ interface GroupSlice {
 }
 
 /**
- * Machines in groups, which have the prices. The cost of a search depends on the number of groups (models × sizes × regions):
- * about a thousand for a hundred thousand machines. An offer is made when it is asked for, and never changes.
+ * Machines in groups, which have the prices. The cost of a search depends on the number of groups (models × sizes ×
+ * regions): about a thousand for a hundred thousand machines. An offer is made when it is asked for, and never changes.
  */
 export class OfferIndex {
   #models: ReadonlyMap<string, PricedModel>;
@@ -72,7 +72,7 @@ export class OfferIndex {
     return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }
 
-  /** The machine as it was put in; null when it is not here. */
+  /** The machine as it was added; null when it is not here. */
   machine(machineId: string): OfferedMachine | null {
     return this.#machines.get(machineId) ?? null;
   }
@@ -126,8 +126,8 @@ export class OfferIndex {
   }
 
   /**
-   * A page of the offers that fit, with the number of all of them (`total`) and of those before the page. A sorting is kept
-   * for each `order`, so callers use a few constant ones.
+   * A page of the offers that fit, with the number of all of them (`total`) and of those before the page. A sorting
+   * is kept for each `order`, so callers use a few constant ones.
    */
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: GroupSlice[] = [];
@@ -202,7 +202,9 @@ export class OfferIndex {
   }
 }
 
-/** Field by field: objects made by spreading may each have a shape of their own, slow to read and three times as large. */
+/**
+ * Field by field: objects made by spreading may each have a shape of their own, slow to read and three times as large.
+ */
 function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps } = machine;
   const { ports, pcie, nvlink, cudaMax, reliability, preemptible, demo } = machine;

@@ -13,7 +13,7 @@ import {
 } from '../rules/offer-order.js';
 import type { OfferIndex, OfferRange } from './offer-index.js';
 
-/** What a machine must have. Null, left out and an empty list ask for nothing. */
+/** Requirements for a machine. Null, left out and an empty list mean no requirement. */
 export interface OfferSearchFilter {
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;

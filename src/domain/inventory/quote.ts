@@ -20,7 +20,7 @@ import { termEndFrom } from '../rules/reserved.js';
 import { type Instant, latest, SECONDS_PER_HOUR } from '../rules/time.js';
 import { checkPreferences, nothingFits, type Preferences } from './deploy-best.js';
 
-/** Machines looked at before a quote of the best gives up: each time another had rented the one before. */
+/** Machines tried before a quote of the best gives up: each time another account had rented the one before. */
 const MAX_TRIES = 5;
 
 export interface QuoteInput extends TermsInput, Preferences {

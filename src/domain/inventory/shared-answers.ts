@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Inventory } from './inventory.js';
 
-/** More different answers are made anew for each that asks. */
+/** Above this number of different answers, each reader gets its own. */
 const MAX_ANSWERS = 500;
 
 /** An answer, and the different one that it took the place of. */
@@ -13,12 +13,12 @@ interface Shared<Answer> {
 }
 
 /**
- * Public answers that many follow: made once for each change of the inventory, and the same object for as long as nothing
- * in it differs, so that what is made of it can be kept with it.
+ * Public answers that many streams follow: made once for each change of the inventory, and the same object while
+ * nothing in it changes, so that values derived from it can be cached with it.
  */
 export class SharedAnswers<Answer extends object> {
   readonly #inventory: Inventory;
-  /** What is being made now, by key. */
+  /** Answers being made now, by key. */
   readonly #underWay = new Map<string, { version: number; answer: Promise<Answer> }>();
   readonly #answers = new LRUCache<string, Shared<Answer>>({ max: MAX_ANSWERS });
 
@@ -26,7 +26,7 @@ export class SharedAnswers<Answer extends object> {
     this.#inventory = inventory;
   }
 
-  /** What `find` gives by now; `key` stands for it. */
+  /** The current result of `find`; `key` names it. */
   async get(key: string, find: () => Promise<Answer>): Promise<Answer> {
     await this.#inventory.current();
     const { version } = this.#inventory;

@@ -42,7 +42,7 @@ const templateRow = z.object({
 
 export const TEMPLATE_COLUMNS = Object.keys(templateRow.shape);
 
-/** Creates or updates templates by slug, all or none. What is deployed already keeps what it was deployed with. */
+/** Creates or updates templates by slug, all or none. Deployed instances keep the values they were deployed with. */
 export function importTemplates(
   deps: Deps,
   records: AsyncIterable<FileRecord>,

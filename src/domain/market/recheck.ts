@@ -34,7 +34,7 @@ export interface RecheckOptions {
   limits?: SourceLimits;
 }
 
-/** Held by the process that makes an attempt, while it does. */
+/** Held by the process that makes an attempt. */
 const RECHECK_LOCK = 4_207_003;
 /** While a re-check is in progress, every process checks this often, because the one that tries may die. */
 const POLL_SECONDS = 60n;
@@ -58,7 +58,7 @@ export function startRecheck(
     });
     if (again === null || ending.signal.aborted) return;
     const seconds = again - deps.clock.now();
-    // Never later: the clock may be set, and another process may die.
+    // Not later, because the clock may be set and another process may die.
     const bounded = seconds < POLL_SECONDS ? seconds : POLL_SECONDS;
     timer = setTimeout(wake, Math.max(Number(bounded), 1) * 1000).unref();
   };

@@ -8,10 +8,10 @@ import { formatUsd, type Rate } from './money.js';
 import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js';
 import type { Instant } from './time.js';
 
-/** What the rules look at of an instance that is on a machine. */
+/** The fields of an instance on a machine that the rules read. */
 export type InstanceOnMachine = Pick<Instance, 'status' | 'mode' | 'diskGb' | 'accountId' | 'gpuRate'>;
 
-/** A machine that is about to be judged, with the undestroyed instances on it. */
+/** A machine to decide on, with the undestroyed instances on it. */
 export interface MachineForAdmission<T extends InstanceOnMachine> {
   id: string;
   gpu: string;
@@ -49,7 +49,7 @@ export function ratesOf(
   return lockedRates({ numGpus, ratePerGpu }, terms, diskRatePerGb);
 }
 
-/** Refuses with deploy_failed when the account can't have what it claims. */
+/** Refuses with deploy_failed when the account may not rent on these terms. */
 export function admitAccount(
   account: Account,
   at: Instant,

@@ -4,7 +4,7 @@ import { criteriaOf, type OfferCriteria, type OfferRequirements, onlyOf } from '
 import { BY_PRICE, type OfferOrder } from './offer-order.js';
 import { type PricingMode, rateInMode } from './price-rule.js';
 
-/** What a renter asks of the machine that is chosen for them. */
+/** A renter's requirements for the machine that is chosen for them. */
 export interface BestOfferRequest {
   filter: OfferRequirements;
   /** The only models and regions to take, most preferred first; null: any. */
@@ -23,8 +23,8 @@ export interface BestOffer {
 }
 
 /**
- * Most preferred model first, within it most preferred region; then cheapest in the mode (which is cheapest on demand), a
- * free machine before one that an instance must yield, then in the order of the offers.
+ * Most preferred model first, within it most preferred region; then cheapest in the mode (which is cheapest on
+ * demand), a free machine before one that an instance must yield, then in the order of the offers.
  */
 export function bestOffer({ filter, gpus, regions, maxRate, diskGb, mode }: BestOfferRequest): BestOffer {
   const includePreemptible = filter.includePreemptible && isFreeFor(mode, 'PREEMPTIBLE');

@@ -5,8 +5,8 @@ const UNKNOWN = 'unknown';
 const NETWORK_GROUPS = 4;
 
 /**
- * Stands for one customer of a provider: an IPv4 address, or the network of an IPv6 address, who has 2^64 of them. Undefined
- * when the connection was lost already.
+ * Names the network of one client: its IPv4 address, or the /64 of its IPv6 address, of which it has 2^64. Undefined
+ * stands for a connection that was lost already.
  */
 export function clientNetworkOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;

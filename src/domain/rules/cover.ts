@@ -6,7 +6,7 @@ import { type Instant, SECONDS_PER_HOUR } from './time.js';
 
 export interface AddedRates {
   addedRate: Rate;
-  /** What has to stop for it. */
+  /** The instance that has to stop for it. */
   preempted: { accountId: string; gpuRate: Rate } | null;
   coverSeconds: bigint;
 }

@@ -26,7 +26,7 @@ export function isDecimal(text: unknown, maxDecimals = MAX_DECIMALS): text is st
   return match !== null && (match[2]?.length ?? 0) <= maxDecimals;
 }
 
-/** Without zeros that say nothing: 0.50 and 0.5 are one text. */
+/** Without trailing zeros: 0.50 and 0.5 become one text. */
 export function tidyDecimal(text: string): string {
   const [whole, decimals = ''] = text.split('.');
   const short = decimals.replace(/0+$/, '');
@@ -40,7 +40,7 @@ export function microOf(text: string): Micro | null {
   return scaled && (scaled.digits * MICRO_PER_USD) / 10n ** BigInt(scaled.scale);
 }
 
-/** Micro-USD of so many coins at a rate in USD per coin, rounded down once. */
+/** Micro-USD of an amount of coins at a rate in USD per coin, rounded down once. */
 export function microOfCoins(coins: string, rate: string): Micro | null {
   const [amount, price] = [scaledOf(coins), scaledOf(rate)];
   if (amount === null || price === null) return null;
@@ -63,7 +63,7 @@ export function rateOf(micro: Micro, coins: string): string | null {
   return unscaled((micro * 10n ** BigInt(amount.scale)) / amount.digits, 6);
 }
 
-/** So many of the smallest units of a coin with `decimals`: what EIP-681 counts in. Finer digits are cut. */
+/** The amount in the smallest units of a coin with `decimals`, in which EIP-681 counts. Finer digits are cut. */
 export function smallestUnits(coins: string, decimals: number): bigint {
   const { digits, scale } = scaledOf(coins)!;
   return (digits * 10n ** BigInt(decimals)) / 10n ** BigInt(scale);

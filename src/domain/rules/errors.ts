@@ -40,7 +40,7 @@ export class DomainError extends Error {
   readonly field: string | undefined;
   /** Whole seconds after which the same request may pass. */
   readonly retryAfterSeconds: number | undefined;
-  /** Why, where the code alone does not say it: callers are told by the message, this is for counting. */
+  /** The reason, where the code alone does not say it. It is for counting; callers read the message. */
   readonly reason: RefusalReason | undefined;
 
   constructor(
@@ -68,7 +68,7 @@ export class DomainError extends Error {
   }
 }
 
-/** A refusal told as an answer, before anything was asked to be done. */
+/** A refusal returned as an answer, before anything is done. */
 export interface Refused {
   code: ErrorCode;
   message: string;

@@ -1,7 +1,7 @@
 import type { InstanceStatus } from './lifecycle.js';
 import { type Instant, latest } from './time.js';
 
-/** Seconds without a heartbeat after which a machine counts as away. */
+/** Seconds without a heartbeat after which a machine counts as unreachable. */
 export const UNREACHABLE_AFTER_SECONDS = 30n;
 
 /** What a container was last seen doing. */
@@ -24,11 +24,11 @@ export interface KnownContainer {
   phase: ContainerPhase;
   /** The start that `phase` is of. */
   start: number;
-  /** The newest start that the agent may have been told of; 0 for none: then nothing of it is on the machine. */
+  /** The newest start that the agent may have received; 0 for none: then nothing of it is on the machine. */
   toldStart: number;
 }
 
-/** What ought to be of a container: nothing is said of one that is not `told`. */
+/** The desired phase of a container. Omits containers the agent never received. */
 export type DesiredPhase = 'running' | 'stopped' | 'absent';
 
 /**
@@ -56,7 +56,7 @@ function desiredPhase(container: KnownContainer, all: readonly KnownContainer[])
   return status === 'STOPPED' ? 'stopped' : 'absent';
 }
 
-/** Known not to run: never told to, or seen ended after the last time it was. */
+/** Known not to run: never sent to the agent, or seen ended after its last start. */
 function isAtRest({ phase, start, toldStart }: KnownContainer): boolean {
   return toldStart === 0 || (start >= toldStart && (phase === 'STOPPED' || phase === 'FAILED' || phase === 'ERASED'));
 }

@@ -3,7 +3,7 @@ import type { Instance } from './lifecycle.js';
 import type { MachineState } from './machine-state.js';
 import type { PricingMode } from './price-rule.js';
 
-/** The operator's state of a machine, or that its host agent is not heard from. */
+/** The operator's state of a machine, or UNREACHABLE when its host agent sends no heartbeats. */
 export type MachineCondition = MachineState | 'UNREACHABLE';
 
 /** Whether a machine can be rented: at once, after an interruptible instance has yielded, or not at all. */
@@ -27,8 +27,8 @@ export function runningOf<T extends Pick<Instance, 'status'>>(instances: readonl
 }
 
 /**
- * Decides whether a rental in the mode may take the machine. Returns the instance that must stop first, or null. Refuses
- * with `code` when the machine is not listed or taken.
+ * Decides whether a rental in the mode may take the machine. Returns the instance that must stop first, or null.
+ * Refuses with `code` when the machine is not listed or taken.
  */
 export function claim<T extends Pick<Instance, 'status' | 'mode'>>(
   machine: { id: string; state: MachineCondition; liveInstances: readonly T[] },

@@ -23,13 +23,13 @@ export interface NamedModel {
   vramGb: number;
 }
 
-/** Further words of a driver that tell no models apart here: how a board is built, cooled and with which memory. */
+/** Other words of drivers that don't distinguish models here: how a board is built and cooled, and its memory. */
 const HARMLESS = /^(sxm|pcie|hbm\w*|memory|gpu|ac)$/;
 const FORM_FACTORS = ['sxm', 'pcie', 'nvl'];
 
 /**
- * The catalogue's model of a GPU that its driver calls `name`; null when none or more than one fits. Memory tells
- * models apart that share a name.
+ * The catalogue's model of a GPU that its driver calls `name`; null when none or more than one fits. Memory
+ * distinguishes models that share a name.
  */
 export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: string, vramMb: number): M | null {
   const named = wordsOf(name);

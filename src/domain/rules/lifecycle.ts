@@ -96,7 +96,7 @@ export interface LedgerEntry {
   note: string | null;
 }
 
-/** What steps changed, for the ledger to write at once. Steps add to it and never read it. */
+/** The rows that steps changed, which the ledger writes together. Steps add to it and never read it. */
 export interface RowChanges {
   accounts: Set<Account>;
   created: Set<Instance>;
@@ -111,8 +111,8 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * What a step needs: the account, the second it happens in, and where it notes its changes. What begins takes the second
- * from `at`; what ends does so at `end`.
+ * What a step needs: the account, the second it happens in, and where it notes its changes. What begins takes the
+ * second from `at`; what ends does so at `end`.
  */
 export interface Step extends Second {
   account: Account;
@@ -153,7 +153,10 @@ export function exhaustsAtOf({ exhaustedAt, dueAt }: Pick<Account, 'exhaustedAt'
   return exhaustedAt ?? dueAt;
 }
 
-/** When its instances are destroyed: the end of the present grace period, or of the one to come; null when there are none. */
+/**
+ * When its instances are destroyed: the end of the present grace period, or of the one to come; null when there are
+ * none.
+ */
 export function diskDeleteAtOf(
   account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances'>,
   grace: bigint,
@@ -229,7 +232,10 @@ export function stop(step: Step, instance: Instance, reason: StopReason): void {
   step.changes.updated.add(instance);
 }
 
-/** Closes both intervals and charges an early exit where the reserved term is not over. `reason` is why a running one stops. */
+/**
+ * Closes both intervals and charges an early exit where the reserved term is not over. `reason` is why a running one
+ * stops.
+ */
 export function destroy(step: Step, instance: Instance, reason: StopReason): void {
   const { account, changes } = step;
   const end = destroyEndOf(step, instance);
@@ -287,8 +293,9 @@ export function resume({ account, changes }: Step): void {
 }
 
 /**
- * Carries out what fell due before `now`, each at its own second: at exhaustion everything running stops, at the end of
- * grace everything is destroyed. `live` are the account's undestroyed instances. How late this is called changes no amount.
+ * Carries out what fell due before `now`, each at its own second: at exhaustion everything running stops, at the end
+ * of grace everything is destroyed. `live` are the account's undestroyed instances. How late this is called changes no
+ * amount.
  */
 export function settle(
   account: Account,

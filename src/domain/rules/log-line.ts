@@ -2,7 +2,7 @@
 export const MAX_LOG_LINE = 16_384;
 
 export interface LogLine {
-  /** RFC 3339 in UTC with nine decimals, so that texts compare as times do. Podman tells whole seconds. */
+  /** RFC 3339 in UTC with nine decimals, so that texts compare as times do. Podman gives whole seconds. */
   time: string;
   stream: 'STDOUT' | 'STDERR';
   text: string;
@@ -11,8 +11,8 @@ export interface LogLine {
 const TIMED = /^[oe](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
 
 /**
- * A line as agents send it: `o` or `e` for the stream, its time, a space, and what the container wrote. Null for any other
- * line.
+ * A line as agents send it: `o` or `e` for the stream, its time, a space, and what the container wrote. Null for any
+ * other line.
  */
 export function readLogLine(line: string): LogLine | null {
   const [head = '', seconds = '', decimals = '', zone = ''] = TIMED.exec(line) ?? [];

@@ -9,8 +9,8 @@ const MAX_LISTINGS = 2_000_000;
 export class NotNewer extends DomainError {}
 
 /**
- * Refuses, with invalid_request, a date that is no day, one after `tomorrow`, which would keep out every sheet until then,
- * and one not after `current`, the day of the newest snapshot. Tomorrow has begun east of UTC.
+ * Refuses, with invalid_request, a date that is no day, one after `tomorrow`, which would keep out every sheet until
+ * then, and one not after `current`, the day of the newest snapshot. Tomorrow has begun east of UTC.
  */
 export function checkNewer(date: string, current: string | null, tomorrow: string): void {
   if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
@@ -43,7 +43,7 @@ export function percentOf({ oldRate, newRate }: Omit<PriceMove, 'gpu'>): bigint 
   return oldRate === null ? 0n : ((newRate - oldRate) * 100n) / oldRate;
 }
 
-/** Refuses, with invalid_request, prices that move by more than so many per cent, up or down; null: by any. */
+/** Refuses, with invalid_request, prices that move by more than `maxPercent`, up or down; null: no limit. */
 export function checkJumps(moves: readonly PriceMove[], maxPercent: number | null): void {
   const jumps = moves.filter((move) => maxPercent !== null && isJump(move, BigInt(maxPercent)));
   if (jumps.length === 0) return;
@@ -52,8 +52,8 @@ export function checkJumps(moves: readonly PriceMove[], maxPercent: number | nul
 }
 
 /**
- * Refuses, with invalid_request, a snapshot in which more than so many per cent of the models lose their median, as when
- * the source has shrunk; null: any number of them.
+ * Refuses, with invalid_request, a snapshot in which more than `maxPercent` of the models lose their median, as when
+ * the source has shrunk; null: no limit.
  */
 export function checkLosses(
   models: readonly { gpu: string; oldMedianMicro: Micro | null; medianMicro: Micro | null }[],

@@ -13,8 +13,8 @@ const GPUS_BELOW = 2_048;
 const FIRST_PLACES = 16;
 
 /**
- * Prices per GPU-hour of any number of listings, and those in their middle. Two million take a tenth of a second: a
- * sorting of fractions would take seconds, in which nothing else is done.
+ * Prices per GPU-hour of any number of listings, and those in their middle. Two million take a tenth of a second:
+ * sorting fractions would block the process for seconds.
  */
 export class ListingPrices {
   #prices = new Float64Array(FIRST_PLACES);

@@ -2,7 +2,7 @@ import type { GpuTier } from './gpu-tier.js';
 import type { Rate } from './money.js';
 import type { GroupTraits, OfferedMachine } from './offer.js';
 
-/** What a machine must have, within the bounds of the fields; null asks for nothing, and no list is empty. */
+/** Requirements for a machine, within the bounds of the fields; null means no requirement, and no list is empty. */
 export interface OfferRequirements {
   gpus: readonly string[] | null;
   regions: readonly string[] | null;
@@ -22,7 +22,7 @@ export interface OfferRequirements {
   includePreemptible: boolean;
 }
 
-/** The least of each that a machine must have; 0 asks for nothing. */
+/** Minimum of each; 0 means no requirement. */
 export type MachineSize = Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'>;
 
 /** The requirements as tests: of all offers of a group at once, then of each machine. */
@@ -32,7 +32,7 @@ export interface OfferCriteria {
   region: string | null;
   fitsGroup: (group: GroupTraits) => boolean;
   reliabilityMin: number;
-  /** What else is asked of each machine; null: nothing. */
+  /** Further requirements for each machine; null: none. */
   sizeMin: MachineSize | null;
 }
 

@@ -38,7 +38,7 @@ export interface PricedModel {
   onDemandRate: Rate;
 }
 
-/** What tells groups of machines apart. */
+/** The fields by which machines are grouped. */
 export type GroupKey = Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'>;
 
 /** What all offers of a group have in common: what a price, or most of a filter, depends on. */

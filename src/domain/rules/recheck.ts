@@ -20,7 +20,7 @@ export interface Recheck {
 export type RecheckStep =
   | { kind: 'nothing' }
   | { kind: 'wait'; until: Instant }
-  /** The sheet is as new as a re-check would make it: somebody imported one by hand. */
+  /** Somebody imported a sheet by hand that is as new as a re-check would make it. */
   | { kind: 'current'; day: string }
   /** All attempts were begun, and the last never ended: its process died. */
   | { kind: 'used up'; day: string }

@@ -10,7 +10,7 @@ export interface Usage {
   gpuCost: Micro;
   diskCost: Micro;
   earlyExit: Micro;
-  /** The rests of the minimums of starts that sent another instance away. */
+  /** What minimums of starts that preempted another instance add to usage. */
   preemptionMinimum: Micro;
   total: Micro;
   asOf: Instant;

@@ -7,14 +7,14 @@ export type RawHeaders = readonly string[];
 /** The cookie that lets a browser in. Behind TLS its name binds it to one host: no neighbour can set one like it. */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
-/** Passes that are looked up of one request at most. */
+/** Most passes that are looked up for one request. */
 const MAX_PASSES = 4;
 
 /** The gateway's own cookies: of web links and of the console. */
 const OWN_COOKIE = /^(__Host-|__Secure-)?(gpu_web|console)$/i;
 /** The gateway's own secrets, wherever they stand in a header. */
 const OWN_SECRET = /gpu_(live|host|join)_[0-9a-f]{40}/i;
-/** Of one connection (RFC 9110, 7.6.1), and what the proxy writes anew. */
+/** Headers of one connection (RFC 9110, 7.6.1), and those that the gateway writes itself. */
 const HOP_BY_HOP = new Set([
   'connection',
   'content-length',
@@ -29,16 +29,18 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** What only a proxy may say of a visitor. */
+/** Headers about a visitor that only a proxy may set. */
 const PROXY_HEADERS =
   /^(x-forwarded(-.*)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
-/** What would reach beyond the host that sends it: cookies of the whole domain, and the address of the gateway. */
+/**
+ * Headers with an effect beyond the host that sends them: cookies of the whole domain, and the address of the gateway.
+ */
 const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
 
 export interface VisitorRequest {
   /** The header Host, as the visitor sent it. */
   host: string;
-  /** The visitor's address, then those of the proxies up to the nearest, as far as they are believed; never empty. */
+  /** The visitor's address, then those of the proxies up to the nearest, as far as they are trusted; never empty. */
   addresses: readonly string[];
   isTls: boolean;
 }
@@ -81,9 +83,9 @@ export interface Provenance {
 }
 
 /**
- * Whether a request may use its sender's pass. Browsers count all instances as one site, so SameSite alone would let the
- * page of one instance act on another with the visitor's cookie. Pages of the same instance may, and what the visitor
- * opens in a tab; `siteOf` reads an origin's host.
+ * Whether a request may use its sender's pass. Browsers count all instances as one site, so SameSite alone would let
+ * the page of one instance act on another with the visitor's cookie. Pages of the same instance may, and what the
+ * visitor opens in a tab; `siteOf` reads an origin's host.
  */
 export function mayUsePass(
   { method, origin, fetchSite, fetchMode, fetchDest }: Provenance,

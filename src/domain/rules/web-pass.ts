@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 
 /** Random bytes of a link and of a cookie, written as 43 characters of base64url. */
 export const WEB_PASS_BYTES = 32;
-/** How long a link may wait to be followed, once. */
+/** How long a link is valid; it works once. */
 export const LINK_SECONDS = 60n;
-/** How long its cookie lets in. */
+/** How long its cookie is valid. */
 export const COOKIE_SECONDS = 86_400n;
 /** Links and cookies of one instance at most: a new one ends the oldest. */
 export const MAX_PASSES_OF_INSTANCE = 100;

@@ -20,7 +20,7 @@ import type { PaidTopUp } from '../top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../top-ups/top-ups.js';
 import type { Stream, StreamChanges, Subscriber, Topic, Visitor } from './subscriptions.js';
 
-/** The pause between two reads of a stream while the database is unavailable. */
+/** Pause between two reads of a stream while the database is unavailable. */
 const RETRY_MS = 500;
 
 /**
@@ -87,14 +87,15 @@ function stateOf(row: InstanceWithContainer): string {
   return [row.status, row.gpuIntervals, phase, pulledBytes, totalBytes, exitCode, restarts, message].join(' ');
 }
 
-/** Nothing more will be told of it. */
+/** No further event will come for it. */
 function isOver({ status, container }: InstanceWithContainer): boolean {
   return status === 'DESTROYED' && (container === null || container.erasedAt !== null);
 }
 
 /**
- * Each change of the account's top-ups, or of one of them, as it is when the event is made: a payment seen, confirmed,
- * credited or kept aside. One that is asked for by its id is told as it is now first. Refuses an unknown id with not_found.
+ * Each change of the account's top-ups, or of one of them, as it is when the event is made: a payment seen,
+ * confirmed, credited or kept aside. With an id, the first event shows the top-up as it is now. Refuses an unknown id
+ * with not_found.
  */
 export function topUpChanges(
   deps: Deps,
@@ -116,7 +117,7 @@ function changedTopUps(deps: Deps, accountId: string, id: string | null): () => 
     const before = lastSent;
     lastSent = new Map(topUps.map((topUp) => [topUp.id, wordsOf(topUp)]));
     if (before === null) return id === null ? [] : topUps;
-    // A new one was answered to whoever created it: it is told once something was paid.
+    // Whoever created a top-up has its answer: an event comes once something was paid.
     return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== wordsOf(topUp));
   };
 }
@@ -153,11 +154,11 @@ export interface AccountChange {
   topUps: PaidTopUp[];
 }
 
-/** Instances that one event tells of at most; the others follow at once. */
+/** Most instances in one event; the others follow at once. */
 const INSTANCES_AT_ONCE = 100;
 
 /**
- * All that the streams of balance, instances and top-ups tell, in one. Begins with the account as it is; the instances and
+ * The streams of balance, instances and top-ups in one. Begins with the account as it is; the instances and
  * top-ups of that moment are the reader's to ask for.
  */
 export function accountChanges(
@@ -174,7 +175,7 @@ export function accountChanges(
   return watch(deps, 'account', subscriber, signal, async (changes) => {
     if (changes.topUps) unsent.topUps.push(...(await readTopUps()));
     unsent.instances.push(...(await readInstances(changes)));
-    // Read last: what the account shows includes what is told of its instances.
+    // Read last, so that the account includes the changes of its instances.
     const account = await settledAccount(deps, accountId);
     const isSame = lastSent !== null && isSameCourse(lastSent, account);
     if (isSame && unsent.instances.length === 0 && unsent.topUps.length === 0) return [];
@@ -191,7 +192,9 @@ export function accountChanges(
   });
 }
 
-/** The offers now, and again whenever the list differs. Refuses a filter out of bounds. Readers of one list share it. */
+/**
+ * The offers now, and again whenever the list differs. Refuses a filter out of bounds. Readers of one list share it.
+ */
 export function offerChanges(
   deps: Deps,
   reader: Subscriber | Visitor,
@@ -213,8 +216,8 @@ export function offerChanges(
 const THE_SHEET = '';
 
 /**
- * The price sheet now, and again whenever a price or what is offered has changed, be it a machine for another of its model.
- * Readers share it.
+ * The price sheet now, and again whenever a price or what is offered has changed, be it a machine for another of its
+ * model. Readers share it.
  */
 export function priceSheetChanges(
   deps: Deps,
@@ -225,7 +228,7 @@ export function priceSheetChanges(
   let lastSent: number | null = null;
   return watch(deps, 'offers', reader, signal, async () => {
     await inventory.current();
-    // Before the sheet is read: what changes meanwhile is told again rather than not at all.
+    // Before the sheet is read: a change meanwhile is sent twice rather than not at all.
     const { version } = inventory;
     if (lastSent === version) return [];
     const sheet = await sharedSheet.get(THE_SHEET, () => priceSheet(deps));

@@ -42,7 +42,7 @@ export async function instanceLogs(
   }
 }
 
-/** What is kept now; of much the last. */
+/** The lines kept now, or the last of them. */
 async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
   const signal = AbortSignal.any([gone, AbortSignal.timeout(READ_WITHIN_MS)]);
   const queue = new LineQueue(await opened(deps, wanted, signal), signal);
@@ -64,8 +64,8 @@ function lastOf(lines: LogLine[], tail: number): LogLine[] {
 }
 
 /**
- * The last lines and then each as it is written, in batches. It goes on over stops and starts of the container, and ends
- * with the instance, the key or the reader.
+ * The last lines and then each as it is written, in batches. It goes on over stops and starts of the container, and
+ * ends with the instance, the key or the reader.
  */
 export async function followLogs(
   deps: Deps,
@@ -103,11 +103,13 @@ export async function followLogs(
   }
 }
 
-/** How far a reader is: the time of the last line, and how many lines of that time there were, for Podman tells seconds. */
+/**
+ * How far a reader is: the time of the last line, and how many lines had that time, because Podman gives whole seconds.
+ */
 interface Place {
   time: string;
   lines: number;
-  /** What an engine is asked for to go on. */
+  /** What to ask an engine for to continue. */
   from(since: Instant | null): { tail: null; since: Instant | null };
 }
 
@@ -170,7 +172,7 @@ function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Pr
   return openLogs(wanted, signal);
 }
 
-/** What comes as lines. Stops reading while too many wait. */
+/** Splits the source into lines. Stops reading while too many wait. */
 class LineQueue {
   readonly #source: LogSource;
   readonly #decoder = new StringDecoder('utf8');

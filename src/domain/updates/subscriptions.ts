@@ -6,11 +6,11 @@ import { DomainError } from '../rules/errors.js';
 export const MAX_STREAMS_PER_ACCOUNT = 10;
 /** Most open streams without a key in this process: each of them costs work whenever the offers change. */
 export const MAX_STREAMS_WITHOUT_KEY = 200;
-/** Of those, for one address: some people behind a shared one, each with several pages. */
+/** Most streams without a key for one address: several people may share one, each with several pages. */
 export const MAX_STREAMS_PER_ADDRESS = 20;
-/** Of those, kept for addresses that hold none. */
+/** Streams without a key that are reserved for addresses that hold none. */
 export const STREAMS_FOR_NEWCOMERS = 50;
-/** A guess: a stream ends whenever its reader closes the page. */
+/** An estimate: a stream ends whenever its reader closes the page. */
 const RETRY_AFTER_SECONDS = 5;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 1;
 /** Every rental by any account changes the offers: a stream reads them no more often than this. */
@@ -30,7 +30,7 @@ export interface Subscriber {
 
 /** Who opened a stream without a key. */
 export interface Visitor {
-  /** Stands for one visitor: an IP address, or the network that one customer is given. */
+  /** The visitor's network: `clientNetworkOf` its address. */
   address: string;
 }
 
@@ -141,7 +141,8 @@ export class SubscriptionRegistry {
     }
     if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of burn,
+        // The balance too: leaving a reserved term early costs money but need not change the burn, and only a change of
+        // burn,
         // credit or suspension makes an account notice.
         if (stream.topic !== 'offers' && stream.topic !== 'topUps') {
           stream.markChanged({ content: true, instance: notice.id });
@@ -183,7 +184,9 @@ function noRoom(message: string): DomainError {
   return new DomainError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Lets the streams that one change concerns read one after the other, within a second: other work is done in between. */
+/**
+ * Lets the streams that one change concerns read one after the other, within a second: other work is done in between.
+ */
 class Turns {
   /** Has no more entries than there are streams. */
   #waiting: (() => void)[] = [];
@@ -202,7 +205,7 @@ class Turns {
     this.#timer = setTimeout(() => this.#next(performance.now() - dueAt), TURN_MS).unref();
   }
 
-  /** A busy process is left to its other work for as long again as it was late. */
+  /** If the process was late by some time, it gets as much time again for its other work. */
   #next(lateMs: number): void {
     this.#timer = null;
     if (this.#waiting.length === 0) return;

@@ -1,12 +1,12 @@
 import { webHostOf } from '../rules/web-site.js';
 
-/** The part of the settings that addresses are made of. */
+/** The settings that addresses are made of. */
 interface Settings {
   publicUrl: string;
   serviceDomain: string;
 }
 
-/** What a container's row says of its ports. */
+/** The ports in a container's row. */
 export interface PortsRow {
   /** Of its template, the first is the web port. */
   ports: number[];
@@ -14,7 +14,7 @@ export interface PortsRow {
   imagePorts: number[];
 }
 
-/** Where a port is reached. */
+/** The address of a port. */
 export interface InstancePort {
   port: number;
   url: string;

@@ -16,7 +16,7 @@ export interface Visit {
   instanceId: string;
   port: number;
   isRunning: boolean;
-  /** Whose cookie lets in; null when anybody may. */
+  /** The account whose cookie was used; null when the port is open to anybody. */
   keyId: string | null;
   /** Until when; null for as long as the port is open. */
   expiresAt: Instant | null;
@@ -37,8 +37,8 @@ interface Pass {
 }
 
 /**
- * Says who may visit which port. What it reads is remembered for as long as change notices come in: a visit costs no
- * statement then.
+ * Says who may visit which port. What it reads is remembered while change notices come in, so that a visit costs no
+ * statement.
  */
 export class Visits {
   readonly #db: Database;
@@ -53,13 +53,13 @@ export class Visits {
     db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Counts what was forgotten: what was read before it may be old. */
+  /** Counts what was forgotten: a row read before may be stale. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Null for a visitor who may not come in, whether or not there is such an instance: nothing else is told. `passes` are
+   * Null for a visitor who may not come in, whether or not there is such an instance. `passes` are
    * the cookies that may be used.
    */
   async admit(site: WebSite, passes: readonly string[]): Promise<Visit | null> {
@@ -110,7 +110,7 @@ export class Visits {
         const { rows } = await this.#db.pool.query<Pass>({ name: 'web-pass', text: PASS, values: [hash] });
         return rows[0] ?? null;
       },
-      // Nothing is remembered of what is no pass: anybody may send as many as they like.
+      // Invalid passes are not remembered: anybody may send any number of them.
       (pass) => void (pass === null || this.#passes.set(name, pass)),
     );
   }

@@ -25,13 +25,13 @@ export interface WebLinkInput {
   id: string;
   /** Null: the instance's first port. */
   port?: number | null | undefined;
-  /** Where it leads within the page that it opens. */
+  /** The path that it opens. */
   path?: string | null | undefined;
 }
 
 /**
- * A link that lets one browser in to a private port: used once, within a minute. It is worth what the key is worth: with the
- * key it ends, and so does the cookie it is exchanged for.
+ * A link that lets one browser in to a private port: used once, within a minute. It ends with the
+ * key, and so does the cookie it is exchanged for.
  */
 export async function createWebLink(
   deps: Deps,
@@ -86,7 +86,7 @@ function newPass(): string {
   return randomBytes(WEB_PASS_BYTES).toString('base64url');
 }
 
-/** What has expired goes, of any instance, and of this one what would be too many. */
+/** Removes what has expired, of any instance, and the oldest of this one beyond the limit. */
 const INSERT_LINK = `
   with expired as (
     delete from web_pass where hash in (

@@ -19,9 +19,9 @@ const AGENT_PATH = '/agent/v1';
 
 const MAX_JOIN_BYTES = 100_000;
 const MAX_REPORT_BYTES = 2_000_000;
-/** Agents that one process lets wait at most. */
+/** Most agents that wait in one process. */
 const MAX_WAITING = 20_000;
-/** Joins under way at once at most: each reads the catalogue. */
+/** Most joins at once: each reads the catalogue. */
 const MAX_JOINING = 8;
 const BUSY_RETRY_SECONDS = 5;
 
@@ -36,14 +36,14 @@ export function isAgentApi({ url }: IncomingMessage): boolean {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => Promise<void>;
 
-/** What host agents ask, under `/agent/v1`. */
+/** The routes of host agents, under `/agent/v1`. */
 export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
   const refusal = () => 'this machine asks too often';
   /** A report every ten seconds and on change, a request for news after every answer. */
   const reports = createTokenBuckets({ size: 60, everySeconds: 0.25, refusal });
-  /** Each stream that is wanted answers one, unless several come together: agents leave 20 ms between two. */
+  /** Each requested tunnel ends one wait, unless several come together: agents leave 20 ms between two requests. */
   const asks = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
   const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
@@ -120,7 +120,7 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
     const methods = routes[path!.slice(AGENT_PATH.length)];
     const handler = methods?.[request.method!];
     if (methods !== undefined) request.state.route = path!;
-    // Thousands a minute, all alike.
+    // Not logged: there are thousands a minute, all alike.
     request.state.isRoutine = handler !== undefined && path !== `${AGENT_PATH}/join`;
     const answer = async () => {
       if (methods === undefined) throw new DomainError('no_route', `no such endpoint: ${request.method} ${path}`);
@@ -162,6 +162,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   const fault = describeFault(error);
   logFault(fault, error, { id: request.state.id });
   if (response.headersSent || response.destroyed) response.destroy();
-  // What was not read of the body must not be taken for the next request.
+  // The unread rest of the body must not be taken for the next request.
   else sendError(response, fault, request.complete ? {} : { Connection: 'close' });
 }

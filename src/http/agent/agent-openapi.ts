@@ -108,7 +108,7 @@ const REFUSALS = {
   401: 'Missing, unknown or revoked host token',
   413: 'Too large',
   422: 'A value is out of bounds; the message names it. Nothing was changed',
-  429: 'This machine asks too often; `Retry-After` tells when again',
+  429: 'This machine asks too often; `Retry-After` says when to ask again',
   503: 'Busy, or the database is away; try again',
 } as const;
 

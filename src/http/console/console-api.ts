@@ -26,14 +26,16 @@ export interface ConsoleOptions {
 /** How browsers sign in, and by what a request to /graphql is known to be theirs. */
 export interface ConsoleApi {
   router: Router;
-  /** The caller that the session cookie stands for; null for a request without one, or not from a page of this origin. */
+  /**
+   * The caller that the session cookie stands for; null for a request without one, or not from a page of this origin.
+   */
   callerOf(request: IncomingMessage): Promise<Caller | null>;
 }
 
 const SESSION_PATH = '/console/session';
 const ACCOUNT_PATH = '/console/account';
 
-/** Of one address. A key can't be guessed: what is bounded is the work. */
+/** Limits for one address. A key can't be guessed: they limit the work. */
 const SIGN_INS = { size: 20, everySeconds: 3 };
 const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
@@ -124,7 +126,7 @@ function attemptsOf(what: string, bounds: { size: number; everySeconds: number }
   return createTokenBuckets({ ...bounds, refusal });
 }
 
-/** Browsers name no origin in a GET to their own; where they say that it is another's page that asks, it is told nothing. */
+/** Browsers name no origin in a GET to their own; a request that names another page's origin gets no account. */
 function isCrossSite({ headers }: IncomingMessage): boolean {
   return (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin';
 }

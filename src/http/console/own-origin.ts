@@ -3,7 +3,7 @@ import type { IsTrusted } from '../trust-proxy.js';
 
 /** Where a request came to, as the browser that sent it sees it. */
 export interface OwnOrigin {
-  /** True for a request that a page of the gateway's own origin sent: browsers say so, and no page can say it for another. */
+  /** True for a request from a page of the gateway's own origin: browsers set the header, and no page can fake it. */
   isOwn(request: IncomingMessage): boolean;
   /** Whether the browser came by TLS, which a proxy may have ended. */
   isSecure(request: IncomingMessage): boolean;

@@ -45,8 +45,8 @@ interface Scope {
 type SizedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
 
 /**
- * Tells whether the answer to a valid document may hold more than `most` values, if every page is as long as it was asked
- * to be. Fields left out by @skip and @include count too.
+ * Says whether the answer to a valid document may hold more than `most` values, if every page has the length
+ * that was asked for. Fields left out by @skip and @include count too.
  */
 export function createAnswerLimit(schema: GraphQLSchema): (args: SizedOperation, most: number) => boolean {
   /** With variables that ask for the longest pages. Has no more entries than the cache of parsed documents. */

@@ -23,8 +23,8 @@ export type CostedOperation = Pick<ExecutionArgs, 'document' | 'operationName' |
 type Counts = (field: GraphQLField<unknown, unknown> | undefined) => boolean;
 
 /**
- * Finds what a GraphQL request counts as: one for each root field that needs a key, each alias on its own, the fields of
- * a fragment as often as it is spread, fields left out by @skip and @include not at all.
+ * Finds what a GraphQL request counts as: one for each root field that needs a key, each alias on its own, the fields
+ * of a fragment as often as it is spread, fields left out by @skip and @include not at all.
  */
 export function createRequestCost(schema: GraphQLSchema): (operation: CostedOperation) => number {
   /** Whether no field counts, whatever the variables. Has no more entries than the cache of parsed documents. */
@@ -75,11 +75,11 @@ interface Scope {
   fragments: Fragments;
   /** Null: unknown, so that nothing is left out. */
   variables: Variables | null;
-  /** Of the fragments visited so far: each is counted once, however often fragments spread each other. */
+  /** Costs of the fragments visited so far: each is counted once, however often fragments spread each other. */
   costs: Map<string, number>;
 }
 
-/** Ends: validation has refused fragments that spread themselves. */
+/** This ends, because validation has refused fragments that spread themselves. */
 function costOf(selectionSet: SelectionSetNode, scope: Scope): number {
   return selectionSet.selections.reduce((sum, node) => sum + (isLeftOut(node, scope) ? 0 : nodeCost(node, scope)), 0);
 }

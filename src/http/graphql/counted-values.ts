@@ -15,14 +15,15 @@ import {
 } from 'graphql';
 
 /**
- * Counts the values of an answer list by list, as they come out: the list that takes them beyond `mostOf` its operation
- * fails with `tooMany`. Wraps the resolvers of the schema's lists. Each event of a subscription is an answer of its own.
+ * Counts the values of an answer list by list, as they come out: the list that takes them beyond `mostOf` its
+ * operation fails with `tooMany`. Wraps the resolvers of the schema's lists. Each event of a subscription is an answer
+ * of its own.
  */
 export function countValues(
   schema: GraphQLSchema,
   { mostOf, tooMany }: { mostOf(info: GraphQLResolveInfo): number; tooMany(info: GraphQLResolveInfo): Error },
 ): void {
-  /** Of the answer that is being made, by the context of its operation. */
+  /** Values counted in the answer being made, by the context of its operation. */
   const counted = new WeakMap<object, { event: unknown; values: number }>();
   const sizes = new Sizes();
   const count = (list: unknown, context: object, info: GraphQLResolveInfo): unknown => {
@@ -53,7 +54,9 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }
 
-/** What one entry of a list holds: itself and all below it but the entries of other lists, which count for themselves. */
+/**
+ * What one entry of a list holds: itself and all below it but the entries of other lists, which count for themselves.
+ */
 class Sizes {
   /** Has no more entries than the cache of parsed documents. */
   readonly #known = new WeakMap<FieldNode, { nodes: readonly FieldNode[]; size: number }>();
@@ -97,7 +100,7 @@ interface Collecting {
   spread: Set<string>;
 }
 
-/** All that an entry of an interface may have is taken together. */
+/** For an interface, the fields of all its types are counted together. */
 function collect({ selections }: SelectionSetNode, parent: GraphQLNamedType, collecting: Collecting): void {
   const { info, selected, spread } = collecting;
   const typeOf = (name: string | undefined) => (name === undefined ? parent : info.schema.getType(name)!);

@@ -68,7 +68,7 @@ export function directivesOf(document: DocumentNode): number {
 
 interface Fold {
   fragments: Fragments;
-  /** Of the fragments visited so far: each is measured once, however often fragments spread each other. */
+  /** Measures of the fragments visited so far: each is measured once, however often fragments spread each other. */
   known: Map<string, number>;
   ofField(field: FieldNode): number;
   combine(one: number, other: number): number;

@@ -18,7 +18,7 @@ const SUBSCRIPTION_STATUS_CODES: ReadonlySet<string> = new Set([...STATUS_CODES,
 
 const YOGAS_CODE = 'BAD_USER_INPUT';
 
-/** Told of a request of which nothing runs. */
+/** Errors of a request that does not run. */
 export const MAX_REQUEST_ERRORS = 10;
 /** GraphQL's own messages repeat what they refuse, whatever its length. */
 const MAX_MESSAGE_CHARACTERS = 300;
@@ -32,7 +32,7 @@ export function refusal(
   return new GraphQLError(message, { extensions: { code, status, http } });
 }
 
-/** Makes any error one that may be sent: with the service's code and status, and without what belongs in the log alone. */
+/** Turns any error into one that may be sent: with the service's code and status, without details for the log. */
 export function createErrorMask(log: Logger): (error: unknown) => Error {
   const logFault = createFaultLog(log, ' in a resolver');
   return (error) => {
@@ -70,7 +70,7 @@ export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError
   });
 }
 
-/** Bounds what is told of a request of which nothing ran; each of the fields that ran is told of its own. */
+/** Limits the errors of a request that did not run; each field that ran keeps its own. */
 export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors?: readonly Error[] }>(result: R): R {
   const { data, errors } = result;
   if (data !== undefined || errors === undefined) return result;
@@ -99,7 +99,7 @@ export function statusOf({ data, errors }: ExecutionResult): HttpExtension | nul
   return sharedStatus(errors, STATUS_CODES);
 }
 
-/** The same for a subscription that was refused when it was opened. */
+/** Like `statusOf`, for a subscription that was refused when it was opened. */
 export function subscriptionStatusOf({ errors }: ExecutionResult): HttpExtension | null {
   return errors === undefined ? null : sharedStatus(errors, SUBSCRIPTION_STATUS_CODES);
 }

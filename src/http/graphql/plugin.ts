@@ -3,7 +3,7 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import type { Plugin as YogaPlugin } from 'graphql-yoga';
 import type { GatewayContext } from '../../schema/context.js';
 
-/** What Yoga is given with a request. */
+/** What Yoga receives with a request. */
 export interface ServerContext {
   req: IncomingMessage;
   res: ServerResponse;

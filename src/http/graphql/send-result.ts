@@ -27,7 +27,7 @@ export function createSendResult(
   };
 }
 
-/** Nothing but data: no error or extension decides over the status. */
+/** Only data: no error or extension decides the status. */
 export function isPlain(result: Results): result is Result {
   return !(Symbol.asyncIterator in result) && result.errors === undefined && result.extensions === undefined;
 }
@@ -56,9 +56,9 @@ async function sendEvents(response: ServerResponse, answer: Response): Promise<v
 }
 
 /**
- * By POST a refusal that would be the same again is an event of an accepted stream: graphql-sse takes every other status
- * for a lost connection and asks again for most of a minute, in silence. EventSource, which comes by GET, would ask again
- * after any 200.
+ * By POST a refusal that would be the same again is an event of an accepted stream: graphql-sse takes every other
+ * status for a lost connection and asks again for most of a minute, in silence. EventSource, which comes by GET, would
+ * ask again after any 200.
  */
 function streamStatus(method: string | undefined, status: number): number {
   const isFinal = status >= 400 && status < 500 && status !== STATUS_OF.rate_limited;

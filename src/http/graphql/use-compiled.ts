@@ -70,7 +70,7 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   };
 }
 
-/** One error tells why a list is null, as the specification has it: compiled code reports that of each entry. */
+/** One error says why a list is null, as the specification has it: compiled code reports one for each entry. */
 function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
   const told = new Set<string>();
   return errors.filter(({ path = [], message }) => {

@@ -12,11 +12,13 @@ import type { Plugin, PluginContext } from './plugin.js';
 type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => string };
 
 /**
- * Makes one answer, as text too, of what many follow: the same event is the same object for all its readers. Of public fields
- * alone, equal subscriptions are told the same, with a key and without: no public type leads to what is of an account.
+ * Makes one answer, as text too, for equal subscriptions: the same event is the same object for all its readers. Only
+ * for public fields, so it is the same with a key and without: no public type leads to data of an account.
  */
 export function useSharedEvents(): Plugin {
-  /** By event, then by what is asked of it. Holds of each event as many as there are different subscriptions. */
+  /**
+   * By event, then by the fields that are selected. Holds of each event as many as there are different subscriptions.
+   */
   const results = new WeakMap<object, Map<string, Promise<Written>>>();
   const resultOf = (event: object, asked: string, args: ExecutionArgs): Promise<Written> => {
     const ofEvent = results.get(event) ?? new Map<string, Promise<Written>>();

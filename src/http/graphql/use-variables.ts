@@ -9,14 +9,14 @@ const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
 };
 
 /**
- * Refuses variables that do not fit. GraphQL would go on to the fiftieth fault, and write out the whole variable for each:
- * 7,000 unknown names took seconds.
+ * Refuses variables that do not fit. GraphQL would go on to the fiftieth fault, and write out the whole variable for
+ * each: 7,000 unknown names took seconds.
  */
 export function useVariables(schema: GraphQLSchema): Plugin {
   const check = ({ args, setResultAndStopExecution }: StartingOperation) => {
     const definitions = getOperationAST(args.document, args.operationName)?.variableDefinitions ?? [];
     if (definitions.length === 0) return;
-    // One more error says that there are more.
+    // One last error says that there are more.
     const options = { maxErrors: MAX_REQUEST_ERRORS - 1 };
     const { errors } = getVariableValues(schema, definitions, args.variableValues ?? {}, options);
     if (errors === undefined) return;

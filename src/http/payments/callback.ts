@@ -9,7 +9,7 @@ import { receiveCallback } from '../../domain/top-ups/callbacks.js';
 const BODY_LIMIT = '64kb';
 
 /**
- * The payment processor's callbacks. What is verified are the bytes as they were sent, whatever their type says. Answered
+ * The payment processor's callbacks. It verifies the bytes as they were sent, whatever their content type. Answered
  * with 202 once all of it is committed; the processor sends again what is answered otherwise.
  */
 export function createPaymentCallback(
@@ -22,7 +22,7 @@ export function createPaymentCallback(
     const outcome = await receiveCallback(deps, body, request.headers, onPayment);
     const { id } = request.state;
     if (outcome.kind === 'refused') {
-      // Neither body nor headers: whoever sent it may have guessed a secret.
+      // Logs neither body nor headers: the sender may have guessed a secret.
       log.warn({ id, reason: outcome.reason }, 'payment callback refused');
       throw new DomainError('unauthorized', 'the callback is not signed as the payment processor signs');
     }

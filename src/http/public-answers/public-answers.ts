@@ -21,7 +21,9 @@ const MAX_OPERATION_CHARACTERS = 8_000;
 const MAX_ASKED = 2_000;
 const MAX_ASKED_CHARACTERS = 1_000_000;
 const MAX_KNOWN_HEADERS = 200;
-/** A CDN may reuse its copy for a second, as long as another gateway may take to learn of a change; others revalidate. */
+/**
+ * A CDN may reuse its copy for a second, as long as another gateway may take to learn of a change; others revalidate.
+ */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
 export const VARY = 'Accept-Encoding';
 
@@ -43,7 +45,7 @@ interface Representation {
   notModified: Reply;
 }
 
-/** What an answer is kept with: the log line of a later request is made of it. */
+/** Kept with an answer, for the log lines of later requests. */
 export interface Source {
   type: string;
   route: string;
@@ -69,7 +71,7 @@ export class Ticket {
     this.#version = version;
   }
 
-  /** To be called for an answer that is the same for everybody, and for no other. */
+  /** Call it only for an answer that is the same for everybody. */
   keep(body: string, source: Source): PublicAnswer {
     return this.#answers.keep(this.#key, this.#version, body, source);
   }
@@ -106,8 +108,8 @@ export class PublicAnswers {
   }
 
   /**
-   * For a GraphQL operation that comes without a key and is answered as `type`. Null for one that is not to be kept: too
-   * long, or asked for the first time, as most operations with variables are asked once only.
+   * For a GraphQL operation that comes without a key and is answered as `type`. Null for one that is not to be kept:
+   * too long, or asked for the first time, as most operations with variables are asked once only.
    */
   lookupOperation(type: string, parameters: object): PublicAnswer | Ticket | null {
     const key = `POST ${type} ${JSON.stringify(parameters)}`;
@@ -126,7 +128,7 @@ export class PublicAnswers {
     return answer;
   }
 
-  /** The reply to a GET or HEAD in the encoding its sender prefers; 304 for a sender that holds these very bytes. */
+  /** The reply to a GET or HEAD in the encoding its sender prefers; 304 for a sender that holds the same bytes. */
   replyTo(request: IncomingMessage, answer: PublicAnswer): Reply {
     const { whole, head, notModified, etag } = this.#representation(request.headers['accept-encoding'], answer);
     if (request.headers['if-none-match'] !== undefined && fresh(request.headers, { etag })) return notModified;
@@ -141,7 +143,7 @@ export class PublicAnswers {
     return new Ticket(this, key, this.#inventory.version);
   }
 
-  /** Whether what is kept is right now; drops what was made before a change. */
+  /** Whether kept answers are current; drops those made before a change. */
   #isCurrent(): boolean {
     if (!this.#inventory.isCurrent) return false;
     if (this.#version !== this.#inventory.version) {

@@ -2,7 +2,9 @@ import { performance } from 'node:perf_hooks';
 
 /** Where the requests of each account's last 60 s are counted. */
 export interface Buckets {
-  /** Decides and takes in one step: of two concurrent calls only one gets the last request. `cost` is at most `limit`. */
+  /**
+   * Decides and counts in one step: of two concurrent calls only one gets the last request. `cost` is at most `limit`.
+   */
   reserve(accountId: string, cost: number, limit: number): Reservation | Promise<Reservation>;
 }
 

@@ -19,12 +19,12 @@ const PROBE_EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 250;
 const CONNECT_WITHIN_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** A connection without an answer for so long is closed, and every request waiting on it fails. */
+/** A connection without an answer for this long is closed, and every request waiting on it fails. */
 const SOCKET_TIMEOUT_MS = 5_000;
 
 /**
- * A list with one entry for each admitted request, oldest first: its time in ms of Redis' clock. If that clock is set back,
- * time stands still at the newest entry; if by more than the window, the list starts again.
+ * A list with one entry for each admitted request, oldest first: its time in ms of Redis' clock. If that clock is set
+ * back, time stands still at the newest entry; if by more than the window, the list starts again.
  */
 const RESERVE = `
 local key, cost, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -44,7 +44,7 @@ export async function follow(gateway: string, link: URL): Promise<string> {
   return headers['set-cookie']![0]!.split(';')[0]!;
 }
 
-/** Sends so many bytes without holding them; what the answer says. */
+/** Sends that many bytes without holding them; returns the answer. */
 export function upload(
   gateway: string,
   host: string,

@@ -45,7 +45,7 @@ export function runAgent(args: string[], env: Record<string, string> = {}, stder
   };
 }
 
-/** A host that has joined as a machine with pretended GPUs, and its agent's life. */
+/** A host that has joined as a machine with simulated GPUs, and its agent's life. */
 export class TestHost {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'agent-host-'));
   #agent: ReturnType<typeof runAgent> | null = null;

@@ -7,7 +7,9 @@ import { LABELS } from '../../../src/agent/engine/engine.js';
 import { find, type Needs, needsRoot, type Tool } from '../../support/tools.js';
 import { until } from './until.js';
 
-/** Real engines of the host's packages, each on a folder of its own: nothing of the host's own containers is touched. */
+/**
+ * Real engines of the host's packages, each on a folder of its own: nothing of the host's own containers is touched.
+ */
 export type EngineName = 'podman' | 'docker';
 
 export interface TestEngine {

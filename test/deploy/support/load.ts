@@ -26,7 +26,7 @@ export interface Load {
   failures(): Outcome[];
   /** How many of each kind and protocol were answered as they should. */
   counts(): Record<string, number>;
-  /** Waits for so many more. */
+  /** Waits for `count` more. */
   more(requests: number): Promise<void>;
   /** Instances of answered deploys, whether destroyed since or not, by idempotency key. */
   rented(): Map<string, string>;

@@ -5,7 +5,9 @@ import { rpc, start, untilReady } from './programs.js';
 
 const ETHER_DECIMALS = 18;
 const TOKEN_DECIMALS = 6;
-/** keccak256("Transfer(address,address,uint256)") and the first four bytes of keccak256("transfer(address,uint256)"). */
+/**
+ * keccak256("Transfer(address,address,uint256)") and the first four bytes of keccak256("transfer(address,uint256)").
+ */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const TRANSFER_CALL = '0xa9059cbb';
 
@@ -141,15 +143,16 @@ export class TokenChain implements Chain {
 }
 
 /**
- * The token, by hand: balances lie in the slot of their owner's address, the deployer begins with 2^64 - 1 units, and any
- * call is transfer(to, amount): it takes from the caller (or reverts), gives to the other, and logs Transfer.
+ * The token, by hand: balances lie in the slot of their owner's address, the deployer begins with 2^64 - 1 units, and
+ * any call is transfer(to, amount): it takes from the caller (or reverts), gives to the other, and logs Transfer.
  */
 const TOKEN_CODE = tokenCode();
 
 function tokenCode(): string {
   // PUSH1 36 CALLDATALOAD | CALLER SLOAD | DUP2 DUP2 LT PUSH1 revert JUMPI
   // DUP2 SWAP1 SUB CALLER SSTORE | DUP1 PUSH1 4 CALLDATALOAD SLOAD ADD PUSH1 4 CALLDATALOAD SSTORE
-  // PUSH1 0 MSTORE PUSH1 4 CALLDATALOAD CALLER PUSH32 topic PUSH1 32 PUSH1 0 LOG3 STOP | JUMPDEST PUSH1 0 PUSH1 0 REVERT
+  // PUSH1 0 MSTORE PUSH1 4 CALLDATALOAD CALLER PUSH32 topic PUSH1 32 PUSH1 0 LOG3 STOP | JUMPDEST PUSH1 0 PUSH1 0
+  // REVERT
   const head = '602435' + '3354' + '818110' + '60' + '__' + '57';
   const move = '81900333' + '55' + '806004355401600435' + '55';
   const log = `600052600435337f${TRANSFER_TOPIC.slice(2)}60206000a300`;
