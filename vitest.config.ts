@@ -5,8 +5,8 @@ import { LongestFirst } from './test/support/longest-first.js';
 
 const require = createRequire(import.meta.url);
 
-/** Pure rules: no database, no process. */
-const RULES = ['test/rules/**/*.test.ts', 'test/seed/inventory.test.ts'];
+/** Neither a database nor a process: `npm run mutants` runs these alone. */
+export const PURE = ['test/rules/**/*.test.ts', 'test/seed/inventory.test.ts', 'test/payments/shkeeper-fee.test.ts'];
 
 const shared = {
   // Libraries that load graphql as CommonJS and tests that import it must meet the same copy.
@@ -33,13 +33,13 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           name: 'service',
           include: ['test/**/*.test.ts'],
-          exclude: RULES,
+          exclude: PURE,
           // To load the gateway takes longer than most files do.
           isolate: false,
           setupFiles: 'test/support/after-file.ts',
         },
       },
-      { ...shared, test: { ...patient, name: 'rules', include: RULES, isolate: false } },
+      { ...shared, test: { ...patient, name: 'rules', include: PURE, isolate: false } },
     ],
   },
 });

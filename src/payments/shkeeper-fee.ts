@@ -1,4 +1,4 @@
-import { isDecimal, microOfCoins } from '../domain/rules/decimal.js';
+import { microOfCoins } from '../domain/rules/decimal.js';
 import { MICRO_PER_USD, type Micro } from '../domain/rules/money.js';
 
 /**
@@ -19,6 +19,7 @@ export interface Quote {
   rate: string;
 }
 
+/** One dollar: `feeOf` takes the percentage of it for that of a dollar. */
 export const SMALL_USD = 1n;
 export const LARGE_USD = 1_000_000_000_000n;
 /** SHKeeper rounds coins to 8 decimals at least, so a quote is that inexact. */
@@ -29,13 +30,13 @@ export function feeOf(small: Quote, large: Quote): Fee | null {
   const onSmall = onTop(small, SMALL_USD);
   const onLarge = onTop(large, LARGE_USD);
   if (onSmall === null || onLarge === null) return null;
-  const percentage = (onLarge * SMALL_USD) / LARGE_USD;
+  const percentage = onLarge / LARGE_USD;
   const inexact = microOfCoins(COIN_STEP, small.rate)! + 1n;
   return { onLarge, fixed: onSmall - percentage > inexact ? onSmall : 0n };
 }
 
 function onTop({ coins, rate }: Quote, usd: bigint): Micro | null {
-  const worth = isDecimal(coins) && isDecimal(rate) ? microOfCoins(coins, rate) : null;
+  const worth = microOfCoins(coins, rate);
   if (worth === null) return null;
   const fee = worth - usd * MICRO_PER_USD;
   return fee < 0n ? 0n : fee;
@@ -45,6 +46,7 @@ function onTop({ coins, rate }: Quote, usd: bigint): Micro | null {
 export function withoutFee(paid: Micro, { onLarge, fixed }: Fee): Micro {
   const large = LARGE_USD * MICRO_PER_USD;
   const withoutPercentage = (paid * large) / (large + onLarge);
-  const left = fixed > 0n && paid - fixed < withoutPercentage ? paid - fixed : withoutPercentage;
+  const withoutFixed = paid - fixed;
+  const left = withoutFixed < withoutPercentage ? withoutFixed : withoutPercentage;
   return left < 0n ? 0n : left;
 }

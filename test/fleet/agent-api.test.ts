@@ -78,6 +78,23 @@ describe('over HTTP', () => {
     expect((await ask(second, 'GET', '/desired?after=7', { token })).status).toBe(200);
   });
 
+  test('a report that could not be written is not taken for written when the agent says the same again', async () => {
+    const { machineId, token } = await joined();
+    const { pool } = first.deps.db;
+    const report = reporter(token, first);
+    await pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+       create trigger refuse before update on machine_host for each row execute function refuse()`,
+    );
+    expect((await report([], { engine: 'away' })).status).toBe(500);
+    await pool.query('drop trigger refuse on machine_host; drop function refuse');
+    expect((await report([], { engine: 'away' })).status).toBe(200);
+    const { rows } = await pool.query('select sequence::int, engine from machine_host where machine_id = $1', [
+      machineId,
+    ]);
+    expect(rows).toEqual([{ sequence: 2, engine: 'away' }]);
+  });
+
   test('a newer request for news ends the older', async () => {
     const { token } = await joined();
     const older = ask(first, 'GET', '/desired?after=0&wait=25', { token });

@@ -138,6 +138,24 @@ describe('a callback that is lost', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
+  test('of a top-up of last week is made good while one of its payments waits for the processor', async () => {
+    shop = await openShop();
+    const { deps, clock } = shop.gateway;
+    const renter = await shop.gateway.renter('0');
+    const made = await topUp(renter, 600);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    clock.advance(8 * 86_400);
+    const { shkeeper } = shop;
+    shkeeper.mode = 'down';
+    await shkeeper.poll();
+    expect(await read(renter, made.id)).toMatchObject({ state: 'QUARANTINED', balance: 0 });
+    shkeeper.mode = 'ok';
+    clock.advance(60);
+    expect(await reconcile(deps, () => {})).toBe(1);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'LATE', credited: 600 });
+  });
+
   test('the sweep asks each top-up once a minute, one gateway at a time', async () => {
     shop = await openShop({ gateways: 2 });
     const renter = await shop.gateway.renter('0');

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
+  confirmationsOf,
+  creditedMicro,
   judge,
+  MAX_PAYMENT_MICRO,
   NOT_ASKED_YET,
   type Payment,
+  type PaymentState,
   type ReportedPayment,
   type TopUp,
   topUpState,
@@ -93,6 +97,97 @@ describe('a payment above the setting', () => {
   });
 });
 
+describe('a report of a payment', () => {
+  const SEEN: Payment = { ...PAYMENT, state: 'SEEN', confirmations: 0, usdMicro: null, creditedAt: null };
+  const CONFIRMING: Payment = { ...SEEN, state: 'CONFIRMING', confirmations: 3, usdMicro: 600n * USD };
+  const PENDING: ReportedPayment = { ...REPORT, status: 'pending', confirmations: 0, usd: null, usdWithFee: null };
+  const aside = (reason: string): Payment => ({ ...CONFIRMING, state: 'QUARANTINED', reason });
+  const keptAside = (reason: string) => ({ state: 'QUARANTINED' as const, creditedAt: null, reason });
+  const taken = (known: Payment | undefined, report: ReportedPayment) =>
+    judge(TOP_UP, known, report, { unaskedMicro: 0n, askAboveMicro: 2_000_000n * USD, asked: undefined, now: 20n });
+
+  it.each<[string, Payment | undefined, ReportedPayment, Partial<Payment>]>([
+    ['in no block', undefined, PENDING, { ...SEEN, firstSeenAt: 20n }],
+    [
+      'in a block',
+      undefined,
+      { ...PENDING, confirmations: 1 },
+      { state: 'CONFIRMING', confirmations: 1, usdMicro: null },
+    ],
+    ['in a block, of one seen', SEEN, { ...PENDING, confirmations: 1 }, { state: 'CONFIRMING', firstSeenAt: 10n }],
+    ['with more confirmations', CONFIRMING, { ...PENDING, confirmations: 4 }, { ...CONFIRMING, confirmations: 4 }],
+    ['with its worth', CONFIRMING, { ...PENDING, confirmations: 3, usd: 1n }, { ...CONFIRMING, usdMicro: 1n }],
+    ['with other coins', CONFIRMING, { ...PENDING, confirmations: 3, coins: '8' }, { ...CONFIRMING, coins: '8' }],
+    [
+      'that is final',
+      CONFIRMING,
+      REPORT,
+      { ...PAYMENT, firstSeenAt: 10n, creditedAt: 20n, confirmedByProcessor: false },
+    ],
+    [
+      'that is final, of one gone',
+      { ...SEEN, state: 'GONE', reason: 'gone' },
+      REPORT,
+      { state: 'CREDITED', reason: null },
+    ],
+    ['without an address', CONFIRMING, { ...REPORT, address: null }, { state: 'CREDITED' }],
+    [
+      'that is gone',
+      CONFIRMING,
+      { ...PENDING, status: 'gone' },
+      { state: 'GONE', reason: 'the processor takes it back' },
+    ],
+    ['that is gone, of one to be asked', aside(NOT_ASKED_YET), { ...PENDING, status: 'gone' }, { state: 'GONE' }],
+    [
+      'of another coin',
+      undefined,
+      { ...REPORT, asset: 'BTC' },
+      keptAside('it came in another coin or on another network'),
+    ],
+    ['at another address', undefined, { ...REPORT, address: 'b' }, keptAside("it went to another top-up's address")],
+    ['of no worth', undefined, { ...REPORT, usd: 0n }, keptAside('it is worth nothing')],
+    ['of unknown worth', undefined, { ...REPORT, usd: null }, keptAside('it is worth nothing')],
+    [
+      'of more than may be',
+      undefined,
+      { ...REPORT, usd: MAX_PAYMENT_MICRO + 1n },
+      keptAside('it is worth more than one payment may be'),
+    ],
+    ['of as much as may be', undefined, { ...REPORT, usd: MAX_PAYMENT_MICRO }, { state: 'CREDITED' }],
+    ['of one to be asked, which is below the setting now', aside(NOT_ASKED_YET), REPORT, { state: 'CREDITED' }],
+  ])('%s', (_name, known, report, payment) => {
+    expect(taken(known, report)).toMatchObject(payment);
+  });
+
+  it.each<[string, Payment, ReportedPayment]>([
+    ['that was credited', PAYMENT, { ...REPORT, usd: 1n }],
+    ['that was credited, and is gone', PAYMENT, { ...PENDING, status: 'gone' }],
+    ['that was refused', { ...PAYMENT, state: 'REFUSED' }, REPORT],
+    ['that was reversed', { ...PAYMENT, state: 'REVERSED' }, REPORT],
+    ['that waits for the operator', aside('it is worth nothing'), REPORT],
+    ['that waits to be asked back', aside(NOT_ASKED_YET), { ...PENDING, confirmations: 3 }],
+    ['that lost its block', CONFIRMING, PENDING],
+    ['that says the same', SEEN, PENDING],
+  ])('changes nothing of one %s', (_name, known, report) => {
+    expect(taken(known, report)).toBeNull();
+  });
+});
+
+it('credits are counted, and nothing else', () => {
+  const others = (['SEEN', 'CONFIRMING', 'QUARANTINED', 'REFUSED', 'REVERSED', 'GONE'] as const).map((state) => ({
+    ...PAYMENT,
+    state,
+  }));
+  expect(creditedMicro([PAYMENT, ...others, { ...PAYMENT, usdMicro: 1n }])).toBe(600n * USD + 1n);
+});
+
+it('confirmations are those of the payment that has fewest', () => {
+  const of = (state: PaymentState, confirmations: number): Payment => ({ ...PAYMENT, state, confirmations });
+  expect(confirmationsOf([of('CONFIRMING', 3), of('SEEN', 0), of('CREDITED', 6)])).toBe(0);
+  expect(confirmationsOf([of('CONFIRMING', 3), of('CREDITED', 2)])).toBe(3);
+  expect(confirmationsOf([of('CREDITED', 6)])).toBeNull();
+});
+
 describe('a top-up', () => {
   it.each([
     ['nothing, in time', [], 999n, 'WAITING'],
@@ -104,6 +199,9 @@ describe('a top-up', () => {
     ['all of it, too late', [{ firstSeenAt: 1_000n }], 0n, 'LATE'],
     ['all of it and one to come', [{}, { state: 'CONFIRMING' }], 0n, 'CONFIRMING'],
     ['one kept aside', [{}, { state: 'QUARANTINED' }], 0n, 'QUARANTINED'],
+    ['all of it and one that is seen', [{}, { state: 'SEEN' }], 0n, 'SEEN'],
+    ['one in time, and a late one that was refused', [{}, { state: 'REFUSED', firstSeenAt: 1_000n }], 0n, 'CREDITED'],
+    ['one in time and a late one', [{ usdMicro: USD }, { firstSeenAt: 1_000n }], 0n, 'LATE'],
     ['one that was refused', [{ state: 'REFUSED' }], 0n, 'WAITING'],
   ] as const)('that got %s', (_name, payments, now, state) => {
     const given = payments.map((payment): Payment => ({ ...PAYMENT, ...payment }));

@@ -1,0 +1,71 @@
+// Plants each fault of this folder in a copy of the project and expects its tests to fail.
+//   node test/planted/run.mjs [--quick] [name ...]      a name is a part of a patch's file name
+// A patch begins with what the fault is, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`.
+// The same tests have to pass without it, which --quick takes for granted. Prints caught or passed for each; fails when one
+// passes or no longer applies.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const FOLDER = dirname(fileURLToPath(import.meta.url));
+const ROOT = join(FOLDER, '../..');
+const LIMIT_MS = 900_000;
+/** Neither what is installed nor what is only kept beside the checkout. */
+const LEFT_OUT = new Set(['node_modules', '.git', '.data', '.stryker', 'bench']);
+
+const isQuick = process.argv.includes('--quick');
+const names = process.argv.slice(2).filter((name) => name !== '--quick');
+const files = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.patch') && (names.length === 0 || names.some((name) => file.includes(name))))
+  .sort();
+const copy = mkdtempSync(join(tmpdir(), 'planted-'));
+const healthy = new Map();
+let faults = 0;
+try {
+  cpSync(ROOT, copy, { recursive: true, filter: (path) => dirname(path) !== ROOT || !LEFT_OUT.has(basename(path)) });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  for (const file of files) {
+    const result = plant(join(FOLDER, file));
+    if (result !== 'caught') faults += 1;
+    console.log(`${result.padEnd(8)} ${file.replace(/\.patch$/, '')}`);
+  }
+  console.log(`${files.length} faults planted, ${files.length - faults} caught`);
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+process.exitCode = faults === 0 && files.length > 0 ? 0 : 1;
+
+/** caught, or why not. */
+function plant(patch) {
+  const text = readFileSync(patch, 'utf8');
+  const [, tests = ''] = /^Tests: (.+)$/m.exec(text) ?? [];
+  const [, only] = /^Only: (.+)$/m.exec(text) ?? [];
+  if (tests === '') return 'names no tests';
+  const args = [...tests.split(/\s+/), ...(only === undefined ? [] : ['-t', only])];
+  const key = args.join(' ');
+  if (!isQuick && !healthy.has(key)) healthy.set(key, run(args));
+  const before = healthy.get(key) ?? 'passed';
+  if (before !== 'passed') return `not judged: without it its tests ${before}`;
+  if (apply(patch) !== 0) return 'no longer applies';
+  const outcome = run(args);
+  if (apply(patch, '-R') !== 0) throw new Error(`${patch} can't be taken out again`);
+  return outcome === 'failed' ? 'caught' : outcome;
+}
+
+function apply(patch, ...more) {
+  return spawnSync('git', ['apply', '--whitespace=nowarn', ...more, patch], { cwd: copy }).status;
+}
+
+/** passed: all that ran, and one at least. failed: a test, which is more than a file that can't be loaded. */
+function run(args) {
+  const report = join(copy, 'planted-report.json');
+  rmSync(report, { force: true });
+  const vitest = ['vitest', 'run', ...args, '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`];
+  const { status } = spawnSync('npx', vitest, { cwd: copy, stdio: 'ignore', timeout: LIMIT_MS, killSignal: 'SIGKILL' });
+  if (status === null) return 'ran out of time';
+  const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(report, 'utf8'));
+  if (failed > 0) return 'failed';
+  return passed > 0 && status === 0 ? 'passed' : 'did not run';
+}
