@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/deadline|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -29,7 +29,7 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/|^src/agent/protocol',
+      '^src/(domain|database)/|^src/agent/protocol|^src/deadline',
       'domain imports rules, the database and the protocol of host agents',
     ),
     only(
@@ -118,7 +118,7 @@ module.exports = {
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
-      '^src/agent/|^src/(package-root|log-output|visible)',
+      '^src/agent/|^src/(package-root|log-output|visible|deadline)',
       'the host agent reaches the gateway by HTTP alone',
     ),
     {

@@ -15,10 +15,10 @@ import {
   type TunnelTarget,
   WANT_SECONDS,
 } from '../agent/tunnel-protocol.js';
-import type { Notice } from '../database/notices.js';
 import type { Deps } from '../domain/deps.js';
-import { type Opener, type Reach, reachOf, readReach } from '../domain/fleet/reach.js';
+import { type Opener, type Reach, reachOf } from '../domain/fleet/reach.js';
 import { bearerOf } from '../domain/rules/bearer.js';
+import { type Access, ReachWatch } from './reach-watch.js';
 
 /*
  * Tunnels into instances, for whatever gives a renter a way in (SSH, web ports, logs):
@@ -41,8 +41,6 @@ const MAX_TUNNELS = 5_000;
 const TUNNEL_ID_BYTES = 16;
 /** Counted from the agent's dialling: an engine that gets a hundred commands at once is slow. */
 const OPENS_WITHIN_MS = 60_000;
-/** Pause before checking again, while the database can't say who may still reach what. */
-const CHECK_AGAIN_MS = 500;
 
 export type RefusalReason =
   | 'unknown'
@@ -103,15 +101,19 @@ export class Tunnels {
     maxPayload: MAX_FRAME_BYTES,
   });
   readonly #unsubscribe: () => void;
+  readonly #watch: ReachWatch<Open>;
   #isClosed = false;
 
   constructor({ deps, log, tunnelsUrl }: TunnelsOptions) {
     this.#deps = deps;
     this.#log = log;
     this.#tunnelsUrl = tunnelsUrl;
+    this.#watch = new ReachWatch({ deps, open: this.#open, onOver: (entries) => this.#cut(entries) });
     this.#unsubscribe = deps.db.notices.subscribe({
-      onNotice: (notice) => this.#note(notice),
-      onLost: () => this.#recheck([...this.#open]),
+      // The machine's token was revoked or replaced: whoever had it is not believed any more.
+      onNotice: (notice) => {
+        if (notice.table === 'host') this.#cut([...this.#open].filter(({ machineId }) => machineId === notice.machine));
+      },
     });
   }
 
@@ -132,7 +134,8 @@ export class Tunnels {
     if (this.#isClosed) throw ending();
     const reach = await reachOf(this.#deps, opener, instanceId);
     const machineId = checkReach(reach, instanceId, target);
-    const entry: Open = { ...wanted, machineId, id: randomBytes(TUNNEL_ID_BYTES).toString('hex'), tunnel: null };
+    const id = randomBytes(TUNNEL_ID_BYTES).toString('hex');
+    const entry: Open = { ...wanted, outlivesStop: target.kind === 'logs', machineId, id, tunnel: null };
     this.#checkRoom(entry);
     this.#open.add(entry);
     const openedAt = performance.now();
@@ -168,6 +171,7 @@ export class Tunnels {
   close(): void {
     this.#isClosed = true;
     this.#unsubscribe();
+    this.#watch.close();
     for (const entry of [...this.#open]) this.#end(entry, ending());
     // Also those that have ended without a word from their agent: the process would wait for it.
     for (const socket of this.#sockets.clients) socket.terminate();
@@ -251,39 +255,6 @@ export class Tunnels {
       throw new TunnelRefused('busy', 'too many tunnels are open; try again later');
   }
 
-  #note(notice: Notice): void {
-    const open = [...this.#open];
-    if (notice.table === 'instance') this.#recheck(open.filter(({ instanceId }) => instanceId === notice.id));
-    else if (notice.table === 'account') this.#recheck(open.filter(({ opener }) => opener.accountId === notice.id));
-    else if (notice.table === 'api_key') this.#recheck(open.filter(({ opener }) => opener.apiKeyId === notice.id));
-    else if (notice.table === 'ssh_key') this.#recheck(open.filter(({ opener }) => opener.sshKeyId === notice.id));
-    // The machine's token was revoked or replaced: its old holder is not trusted any more.
-    else if (notice.table === 'host') this.#cut(open.filter(({ machineId }) => machineId === notice.machine));
-  }
-
-  /** Checks again whether they may stay open; one query for all of one opener and instance. */
-  #recheck(entries: readonly Open[]): void {
-    const groups = new Map<string, Open[]>();
-    for (const entry of entries) {
-      const name = JSON.stringify([entry.opener, entry.instanceId, entry.target.kind === 'logs']);
-      groups.set(name, [...(groups.get(name) ?? []), entry]);
-    }
-    for (const group of groups.values()) {
-      const { opener, instanceId, target } = group[0]!;
-      readReach(this.#deps, opener, instanceId).then(
-        ({ state }) => {
-          const isOver =
-            state === 'unknown' || state === 'destroyed' || (state === 'stopped' && target.kind !== 'logs');
-          if (isOver) this.#cut(group);
-        },
-        () => {
-          const later = () => this.#recheck(group.filter((entry) => this.#open.has(entry)));
-          setTimeout(later, CHECK_AGAIN_MS).unref();
-        },
-      );
-    }
-  }
-
   #cut(entries: readonly Open[]): void {
     for (const entry of entries)
       this.#end(entry, new TunnelRefused('stopped', `${entry.instanceId} can't be reached any more`));
@@ -295,7 +266,7 @@ export class Tunnels {
   }
 }
 
-interface Open extends TunnelRequest {
+interface Open extends TunnelRequest, Access {
   id: string;
   machineId: string;
   /** Null until the agent has dialled. */

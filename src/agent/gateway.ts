@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { deadline } from '../deadline.js';
 import {
   type DesiredState,
   desiredState,
@@ -36,12 +37,13 @@ export class Gateway {
     readonly url: string,
     /** Null while the host has not joined. */
     readonly token: string | null,
+    private readonly answersWithinMs = ANSWERS_WITHIN_MS,
   ) {
     this.#base = `${url.replace(/\/+$/, '')}/agent/v1`;
   }
 
   async join(request: JoinRequest): Promise<JoinAnswer> {
-    const answer = await this.#ask('POST', '/join', ANSWERS_WITHIN_MS, joinAnswer, request);
+    const answer = await this.#ask('POST', '/join', this.answersWithinMs, joinAnswer, request);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway gave no token');
     return answer;
   }
@@ -50,11 +52,11 @@ export class Gateway {
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;
-    return this.#ask('GET', path, wait * 1_000 + ANSWERS_WITHIN_MS, desiredState, undefined, signal);
+    return this.#ask('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
-    const answer = await this.#ask('POST', '/report', ANSWERS_WITHIN_MS, reportAnswer, report, signal);
+    const answer = await this.#ask('POST', '/report', this.answersWithinMs, reportAnswer, report, signal);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no generation');
     return answer;
   }
@@ -67,8 +69,8 @@ export class Gateway {
     body?: object,
     signal?: AbortSignal,
   ): Promise<T | null> {
-    const late = AbortSignal.timeout(withinMs);
-    const [status, text] = await this.#fetch(method, path, body, signal ? AbortSignal.any([signal, late]) : late);
+    const limit = deadline(withinMs, signal);
+    const [status, text] = await this.#fetch(method, path, body, limit.signal).finally(limit.clear);
     if (status === 204) return null;
     if (status < 200 || status > 299) throw faultOf(status, text);
     const read = shape.safeParse(parse(text));

@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): RequestListener {
   const answers = new PublicAnswers(deps.inventory);
   const createContext = createContexts(deps, isTrusted);
   const others = createExpressApp(options, { identify, createContext, answers, browsers });
-  const agents = createAgentApi({ deps, log });
+  const agents = createAgentApi({ deps, log, isTrusted });
   return createPipeline({
     requestIds: createRequestIds(),
     logRequest:

@@ -24,6 +24,8 @@ class Connection {
   #responses: ServerResponse[] = [];
   #taken = 0;
   #queued = 0;
+  #read = -1;
+  #readAtMs = 0;
   /** Since then the peer has taken nothing, or there was nothing to take. */
   stalledSinceMs = performance.now();
 
@@ -45,6 +47,18 @@ class Connection {
     this.#prune();
     const { writableLength } = this.socket;
     return this.#responses.reduce((sum, response) => sum + lengthBeside(response, writableLength), writableLength);
+  }
+
+  /** True when it has no complete request that waits for its answer, and nothing of one has come for so long. */
+  isSilent(nowMs: number, forMs: number): boolean {
+    const { newest, socket } = this;
+    const { bytesRead } = socket;
+    const isAnswering = newest?.req.complete === true && !newest.writableFinished;
+    if (isAnswering || bytesRead !== this.#read) {
+      this.#read = bytesRead;
+      this.#readAtMs = nowMs;
+    }
+    return nowMs - this.#readAtMs >= forMs;
   }
 
   look(nowMs: number): void {
@@ -99,6 +113,12 @@ export class Connections {
   /** The newest response on a connection. */
   newestOn(socket: Duplex): ServerResponse | undefined {
     return this.#open.get(socket)?.newest;
+  }
+
+  /** To be called again and again: cuts those of which nothing more comes. */
+  closeSilent(forMs: number): void {
+    const now = performance.now();
+    for (const connection of this.#open.values()) if (connection.isSilent(now, forMs)) connection.socket.destroy();
   }
 
   #check(): void {

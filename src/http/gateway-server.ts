@@ -1,16 +1,18 @@
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
-import { createHttpServer, type UpgradeListener } from './server.js';
+import { createHttpServer, type DrainableServer, type UpgradeListener } from './server.js';
 
 /** Time for requests in flight to complete during shutdown. */
 const DRAIN_MS = 6_000;
 const IDLE_CHECK_MS = 50;
+/** Then a request of which nothing more comes is not waited for. */
+const SILENT_MS = 250;
 
 /** The gateway's port: it listens before the gateway is ready, and answers 503 until then. */
 export class GatewayServer {
-  readonly #server: Server;
+  readonly #server: DrainableServer;
   #listener: RequestListener = answerStarting;
   #onUpgrade: UpgradeListener = () => false;
   #isServing = true;
@@ -62,7 +64,10 @@ export class GatewayServer {
   async drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     // Repeatedly: a connection becomes idle when its request is answered, and would be kept for the next one.
-    const idle = setInterval(() => this.#server.closeIdleConnections(), IDLE_CHECK_MS);
+    const idle = setInterval(() => {
+      this.#server.closeIdleConnections();
+      this.#server.closeSilent(SILENT_MS);
+    }, IDLE_CHECK_MS);
     const cut = setTimeout(() => this.#server.closeAllConnections(), DRAIN_MS);
     await closed;
     clearInterval(idle);

@@ -18,7 +18,14 @@ interface Timeouts {
   checkEveryMs: number;
 }
 
+export interface DrainableServer extends Server {
+  /** To be called again and again: cuts connections whose request does not arrive. */
+  closeSilent(forMs: number): void;
+}
+
 const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 2_000 };
+/** A refusal may take so long to be read; then its connection is closed whoever holds on to it. */
+const LINGER_MS = 1_000;
 /** Of the request line and all headers together. */
 const MAX_HEADER_BYTES = 16_384;
 
@@ -49,7 +56,7 @@ export function createHttpServer(
   timeouts = TIMEOUTS,
   onUpgrade: UpgradeListener = () => false,
   unsentLimits = UNSENT_LIMITS,
-): Server {
+): DrainableServer {
   const requestIds = createRequestIds();
   const server = createServer({
     ...messages,
@@ -72,7 +79,7 @@ export function createHttpServer(
     const response = new messages.ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
-    response.once('finish', () => socket.end());
+    response.once('finish', () => endSoon(socket));
     connections.add(response);
     listener(request, response);
   });
@@ -82,7 +89,7 @@ export function createHttpServer(
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = connections.newestOn(socket);
     const isPending = response !== undefined && !response.writableFinished;
-    const refuse = () => socket.end(rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
+    const refuse = () => endSoon(socket, rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     // Node reports it once.
     else if (isPending && response.req.state?.isLongLived && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
@@ -91,7 +98,13 @@ export function createHttpServer(
     else if (isPending && response.headersSent) socket.destroy();
     else refuse();
   });
-  return server;
+  return Object.assign(server, { closeSilent: (forMs: number) => connections.closeSilent(forMs) });
+}
+
+/** Ends a connection with these words, and lets go of it even if the other side never does. */
+function endSoon(socket: Duplex, words?: string): void {
+  socket.end(words);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 function lastHeaders(requestId: string): Record<string, string> {

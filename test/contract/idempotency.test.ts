@@ -196,6 +196,19 @@ describe('another request with the same key is 422 idempotency_mismatch', () => 
     expect(graphql.body.errors[0].extensions).toMatchObject({ code: 'idempotency_mismatch', status: 422 });
   });
 
+  it('another highest price, or none', async () => {
+    const [key, machineId] = [newKey(), await service.machine()];
+    const rent = (maxPricePerHour?: number) =>
+      renter.graphql(DEPLOY, { input: { machineId, maxPricePerHour, idempotencyKey: key } });
+    const first = await rent(100);
+    expect(first.body.errors).toBeUndefined();
+    for (const other of [99.5, undefined]) {
+      const { body } = await rent(other);
+      expect(body.errors?.[0].extensions).toMatchObject({ code: 'idempotency_mismatch', status: 422 });
+    }
+    expect((await rent(100)).body).toEqual(first.body);
+  });
+
   it('another operation, action or instance', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const { body } = await deploy(renter, key, { machine_id });

@@ -175,6 +175,16 @@ describe('beside traffic', () => {
     expect(await query(url, records)).toEqual([{ n: 1 }]);
   });
 
+  it('waits for a lock as briefly after an index that was made concurrently as before', async () => {
+    const limit = (table: string) => `CREATE TABLE ${table} AS SELECT current_setting('lock_timeout') AS lock`;
+    write('1_first', `CREATE TABLE t (n int); ${limit('before')}`);
+    write('2_second', 'CREATE INDEX CONCURRENTLY "t_n" ON "t" ("n")');
+    write('3_third', limit('after'));
+    await applyMigrations(url, directory);
+    expect(await query(url, 'TABLE after')).toEqual(await query(url, 'TABLE before'));
+    expect(await query(url, 'TABLE after')).toEqual([{ lock: '2s' }]);
+  });
+
   const VALID = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 't_n'::regclass`;
 });
 

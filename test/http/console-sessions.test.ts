@@ -315,7 +315,8 @@ describe('limits', () => {
          select 'acc-' || lpad(to_hex(n), 16, 'f'), 'Signed up', $1, $1, $1 from generate_series(1, 196) n`,
         [new Date(Number(here.clock.now()) * 1_000)],
       );
-      // Together, so that each would see room for one.
+      // On connections that are open, so that all count at the same time, and each would see room for one.
+      await Promise.all([1, 2, 3, 4].map(() => another.deps.db.pool.query('select pg_sleep(0.2)')));
       const last = await Promise.all([create(another), create(another), create(another)]);
       expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429]);
     } finally {

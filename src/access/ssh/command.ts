@@ -6,7 +6,8 @@ import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
 /** The exit code of ssh itself, when there was no command. */
 const NO_COMMAND = 255;
-const READS_WITHIN_MS = 1_000;
+/** How long a client may take to show why it is cut off. */
+export const READS_WITHIN_MS = 1_000;
 
 /** A connection that has logged in. */
 export interface Connected {

@@ -5,20 +5,21 @@ import { findSshAccess } from '../../domain/accounts/ssh-keys.js';
 import type { Deps } from '../../domain/deps.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
+import { type Access, ReachWatch } from '../reach-watch.js';
 import { TunnelRefused, type Tunnels } from '../tunnels.js';
-import type { Connected } from './command.js';
+import { type Connected, READS_WITHIN_MS } from './command.js';
 import { joinPort } from './join.js';
 import { serveSession } from './session.js';
+import { Strangers } from './strangers.js';
 
 /** A connection without a login is closed after this time. */
 const LOGIN_MS = 20_000;
 /** Login attempts per connection, so also the number of keys that a client may offer. */
 const MAX_ATTEMPTS = 20;
+/** A login that was under way when its key or instance ended is found out then. */
+const CHECKED_AFTER_MS = 10_000;
 const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_NETWORK = 256;
-/** Most connections that have not logged in yet. */
-const MAX_STRANGERS = 256;
-const MAX_STRANGERS_PER_NETWORK = 128;
 /** Sessions and forwarded connections of one connection at once. */
 const MAX_CHANNELS = 128;
 const KEEPALIVE_MS = 15_000;
@@ -42,6 +43,10 @@ const KEXES = [
   'ecdh-sha2-nistp521',
 ] as const;
 
+interface LoggedIn extends Access {
+  end(): void;
+}
+
 export interface SshServerOptions {
   log: Logger;
   /** As OpenSSH writes it. */
@@ -62,8 +67,12 @@ export class SshServer {
   readonly #ssh: ssh2.Server;
   readonly #fast: ssh2.Server;
   readonly #server: Server;
-  /** Open connections, of whom, and whether they have logged in. */
-  readonly #open = new Map<Socket, { network: string; isIn: boolean }>();
+  /** Open connections, and the networks they come from. */
+  readonly #open = new Map<Socket, string>();
+  readonly #strangers = new Strangers<Socket>();
+  /** Those that have logged in. */
+  readonly #loggedIn = new Set<LoggedIn>();
+  #watch: ReachWatch<LoggedIn> | null = null;
   /** Null until `serve`. */
   #served: { deps: Deps; tunnels: Tunnels } | null = null;
   #isClosed = false;
@@ -89,6 +98,7 @@ export class SshServer {
   /** Takes connections from now on. */
   serve(deps: Deps, tunnels: Tunnels): void {
     this.#served = { deps, tunnels };
+    this.#watch = new ReachWatch({ deps, open: this.#loggedIn, onOver: endSoon });
   }
 
   /** Open connections, of those too that have not logged in. */
@@ -104,6 +114,7 @@ export class SshServer {
 
   close(): void {
     this.stopListening();
+    this.#watch?.close();
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
@@ -136,23 +147,34 @@ export class SshServer {
   #welcome(socket: Socket): void {
     const network = clientNetworkOf(socket.remoteAddress);
     socket.on('error', () => {});
-    if (this.#served === null || !this.#makeRoom(network)) {
+    if (this.#served === null || !this.#takeIn(network, socket)) {
       socket.destroy();
       return;
     }
-    const entry = { network, isIn: false };
-    this.#open.set(socket, entry);
+    this.#open.set(socket, network);
     const late = setTimeout(() => {
-      if (!entry.isIn) socket.destroy();
+      if (this.#strangers.leave(network, socket)) socket.destroy();
     }, LOGIN_MS);
     socket.once('close', () => {
       clearTimeout(late);
+      this.#strangers.leave(network, socket);
       this.#open.delete(socket);
     });
     socket.setNoDelay(true);
     // Each channel may wait for it to be drained, twice.
     socket.setMaxListeners(4 * MAX_CHANNELS);
     this.#choose(socket);
+  }
+
+  /** False when there is no room, or none for this network. */
+  #takeIn(network: string, socket: Socket): boolean {
+    let ofNetwork = 0;
+    for (const other of this.#open.values()) if (other === network) ofNetwork += 1;
+    if (this.#open.size >= MAX_CONNECTIONS || ofNetwork >= MAX_CONNECTIONS_PER_NETWORK) return false;
+    return this.#strangers.enter(network, socket, (dropped) => {
+      this.#open.delete(dropped);
+      dropped.destroy();
+    });
   }
 
   #logIn(client: Connection): void {
@@ -187,17 +209,29 @@ export class SshServer {
       );
     });
     client.once('ready', () => {
-      const entry = this.#open.get(socket);
-      if (connected === null || entry === undefined) return client.end();
-      entry.isIn = true;
+      const network = this.#open.get(socket);
+      if (connected === null || network === undefined) return client.end();
+      this.#strangers.loggedIn(network, socket);
       serve(client, connected, deps.settings.serviceDomain);
       const { instanceId, opener } = connected;
+      this.#keepWatch({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);
       const of = { instance: instanceId, account: opener.accountId, key: opener.sshKeyId };
       log.info(of, 'a connection by SSH');
       const began = performance.now();
       socket.once('close', () => {
         log.info({ ...of, seconds: Math.round(performance.now() - began) / 1_000 }, 'a connection by SSH ended');
       });
+    });
+  }
+
+  /** A connection without a session ends too with its instance and its key. */
+  #keepWatch(loggedIn: LoggedIn, socket: Socket): void {
+    this.#loggedIn.add(loggedIn);
+    // What changed while it logged in.
+    const checking = setTimeout(() => this.#watch?.check([loggedIn]), CHECKED_AFTER_MS).unref();
+    socket.once('close', () => {
+      clearTimeout(checking);
+      this.#loggedIn.delete(loggedIn);
     });
   }
 
@@ -214,32 +248,11 @@ export class SshServer {
     const publicKey = Array.isArray(parsed) ? parsed[0]! : parsed;
     return publicKey.verify(blob, signature, hashAlgo) === true ? access : null;
   }
+}
 
-  /**
-   * False when there is no room. When all places before login are taken, the connection that has waited longest is
-   * closed.
-   */
-  #makeRoom(network: string): boolean {
-    let [ofCustomer, strangersOfCustomer] = [0, 0];
-    const strangers: Socket[] = [];
-    for (const [socket, other] of this.#open) {
-      if (!other.isIn) strangers.push(socket);
-      if (other.network !== network) continue;
-      ofCustomer += 1;
-      if (!other.isIn) strangersOfCustomer += 1;
-    }
-    const hasRoom =
-      this.#open.size < MAX_CONNECTIONS &&
-      ofCustomer < MAX_CONNECTIONS_PER_NETWORK &&
-      strangersOfCustomer < MAX_STRANGERS_PER_NETWORK;
-    // A login takes a moment: the longest wait is the least likely to become one.
-    const [longest] = strangers;
-    if (hasRoom && strangers.length >= MAX_STRANGERS) {
-      this.#open.delete(longest!);
-      longest!.destroy();
-    }
-    return hasRoom;
-  }
+/** After its sessions have shown why they ended. */
+function endSoon(connections: readonly LoggedIn[]): void {
+  for (const { end } of connections) setTimeout(end, READS_WITHIN_MS).unref();
 }
 
 /** What a client may open after login: sessions, and connections to ports inside. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type Duplex, Readable, type Writable } from 'node:stream';
+import type { Socket } from 'node:net';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Docker from 'dockerode';
 import { Limiter } from '../limiter.js';
@@ -21,6 +22,7 @@ import {
   type PullProgress,
   type RunningCommand,
 } from './engine.js';
+import { keepReading } from './keep-reading.js';
 import { tarOfProgram } from './program-image.js';
 import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
@@ -243,7 +245,14 @@ export class DockerEngine implements Engine {
         abortSignal: AbortSignal.timeout(CALL_MS),
       }),
     );
-    const stream = (await answered(exec.start({ hijack: true, stdin: true, Tty: hasTty }))) as Duplex;
+    // As Docker since 23 and Podman name it; older ones pass over it.
+    const size =
+      terminal === null
+        ? {}
+        : { ConsoleSize: [terminal.rows, terminal.columns], h: terminal.rows, w: terminal.columns };
+    const start = { hijack: true, stdin: true, Tty: hasTty, ...size };
+    const stream = (await answered(exec.start(start))) as Socket;
+    keepReading(stream);
     const resize = (columns: number, rows: number) => answered(exec.resize({ w: columns, h: rows }) as Promise<void>);
     return {
       stdin: stream,

@@ -1,3 +1,5 @@
+import type { ExecTarget } from '../tunnel-protocol.js';
+
 /**
  * As sshd would run a command: by the user's shell of /etc/passwd, in the user's home. The image's own environment
  * stays as it is, which a login shell's profile would replace: it is what makes most images work.
@@ -22,9 +24,15 @@ exec "$shell"`;
 /** The script's name, by which commands of renters are distinguished from those of an operator. */
 const NAME = 'gpu-session';
 
-/** Null: the shell itself. */
-export function inShell(command: string | null): string[] {
-  return ['/bin/sh', '-c', SCRIPT, NAME, ...(command === null ? [] : [command])];
+/** Null: the shell itself. A terminal has its size before the command begins, whatever engine runs it. */
+export function inShell(command: string | null, terminal: ExecTarget['terminal']): string[] {
+  return ['/bin/sh', '-c', sizeOf(terminal) + SCRIPT, NAME, ...(command === null ? [] : [command])];
+}
+
+/** Docker before 23 makes terminals without a size. One that has a size keeps it: it may be a newer one. */
+function sizeOf(terminal: ExecTarget['terminal']): string {
+  if (terminal === null) return '';
+  return `[ "$(stty size 2>/dev/null)" = '0 0' ] && stty rows ${terminal.rows} cols ${terminal.columns} 2>/dev/null`;
 }
 
 /** Whether an agent, perhaps an older one, began it with `inShell`. */

@@ -139,7 +139,7 @@ export class AgentTunnels {
   async #exec(tunnel: Tunnel, instanceId: string, target: ExecTarget): Promise<void> {
     const { terminal, env, command, argv } = target;
     await this.#hungUp;
-    const exec = await this.#deps.engine.exec(instanceId, { argv: argv ?? inShell(command), env, terminal });
+    const exec = await this.#deps.engine.exec(instanceId, { argv: argv ?? inShell(command, terminal), env, terminal });
     tunnel.on('control', (message: GatewayControl) => {
       if (message.type === 'resize' && terminal !== null) void resizeSoon(exec, message);
       else if (message.type === 'signal') void signalTo(exec, message.name);

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import { deadline } from '../../deadline.js';
 
 /** The market source can't be reached or used; the message says why in one line and never contains its address. */
 export class SourceFault extends Error {}
@@ -29,11 +30,12 @@ export async function* readSource(
   signal: AbortSignal,
   { timeoutMs, maxBytes }: SourceLimits,
 ): AsyncGenerator<Uint8Array> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const ended = AbortSignal.any([signal, timeout]);
+  const limit = deadline(timeoutMs, signal);
   let bytes = 0;
   try {
-    const chunks = isAddress(source) ? download(new URL(source), ended) : createReadStream(source, { signal: ended });
+    const chunks = isAddress(source)
+      ? download(new URL(source), limit.signal)
+      : createReadStream(source, { signal: limit.signal });
     for await (const chunk of chunks) {
       bytes += chunk.byteLength;
       if (bytes > maxBytes) throw new SourceFault(`the source is larger than ${maxBytes} bytes`);
@@ -41,7 +43,9 @@ export async function* readSource(
     }
   } catch (error) {
     if (error instanceof SourceFault) throw error;
-    throw new SourceFault(timeout.aborted ? `the source was not read within ${timeoutMs / 1000} s` : reasonOf(error));
+    throw new SourceFault(limit.isOver ? `the source was not read within ${timeoutMs / 1000} s` : reasonOf(error));
+  } finally {
+    limit.clear();
   }
 }
 

@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
+import { deadline } from '../../deadline.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
@@ -44,8 +45,15 @@ export async function instanceLogs(
 
 /** The lines kept now, or the last of them. */
 async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(READ_WITHIN_MS)]);
-  const queue = new LineQueue(await opened(deps, wanted, signal), signal);
+  const limit = deadline(READ_WITHIN_MS, gone);
+  try {
+    return await readAll(new LineQueue(await opened(deps, wanted, limit.signal), limit.signal));
+  } finally {
+    limit.clear();
+  }
+}
+
+async function readAll(queue: LineQueue): Promise<LogLine[]> {
   const lines: LogLine[] = [];
   let size = 0;
   for (let batch = await queue.next(); batch !== null; batch = await queue.next()) {

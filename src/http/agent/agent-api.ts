@@ -1,17 +1,21 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import proxyAddr from 'proxy-addr';
 import type { z } from 'zod';
 import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agent/protocol.js';
 import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
 import { takeReport } from '../../domain/fleet/observations.js';
 import { bearerOf } from '../../domain/rules/bearer.js';
+import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { JSON_TYPE, sendError } from '../error-envelope.js';
 import { createFaultLog, describeFault, type LogFault } from '../errors.js';
 import { sendJson } from '../send-json.js';
 import { createTokenBuckets } from '../token-buckets.js';
+import type { IsTrusted } from '../trust-proxy.js';
 import { agentOpenApi } from './agent-openapi.js';
+import { Places } from './places.js';
 import { readBody } from './read-body.js';
 
 /** Where the agents' routes begin. */
@@ -21,13 +25,16 @@ const MAX_JOIN_BYTES = 100_000;
 const MAX_REPORT_BYTES = 2_000_000;
 /** Most agents that wait in one process. */
 const MAX_WAITING = 20_000;
-/** Most joins at once: each reads the catalogue. */
+/** Joins under way at once at most, from when their body is there: each reads the catalogue. */
 const MAX_JOINING = 8;
+/** Of one client network, those too whose body is on its way. */
+const MAX_JOINING_PER_NETWORK = 4;
 const BUSY_RETRY_SECONDS = 5;
 
 export interface AgentApiOptions {
   deps: Deps;
   log: Logger;
+  isTrusted: IsTrusted;
 }
 
 export function isAgentApi({ url }: IncomingMessage): boolean {
@@ -37,7 +44,7 @@ export function isAgentApi({ url }: IncomingMessage): boolean {
 type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => Promise<void>;
 
 /** The routes of host agents, under `/agent/v1`. */
-export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener {
+export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
   const refusal = () => 'this machine asks too often';
@@ -47,7 +54,22 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
   const asks = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
   const document = JSON.stringify(agentOpenApi(`${publicUrl}${AGENT_PATH}`, publicUrl));
+  const joiners = new Places(MAX_JOINING_PER_NETWORK);
   let joining = 0;
+
+  const takeHost = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { code, hardware } = checked(joinRequest, await readBody(request, MAX_JOIN_BYTES));
+    if (joining >= MAX_JOINING) throw busy('many agents join at once');
+    joining += 1;
+    try {
+      const answer = await join(deps, code, hardware);
+      const { hostname, engine, pretended } = hardware;
+      log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'a host joined');
+      send(response, 201, answer);
+    } finally {
+      joining -= 1;
+    }
+  };
 
   const machineOf = async (request: IncomingMessage): Promise<string> => {
     const token = bearerOf(request.headers.authorization);
@@ -59,17 +81,10 @@ export function createAgentApi({ deps, log }: AgentApiOptions): RequestListener 
   const routes: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
     '/join': {
       POST: async (request, response) => {
-        if (joining >= MAX_JOINING) throw busy('many agents join at once');
-        joining += 1;
-        try {
-          const { code, hardware } = checked(joinRequest, await readBody(request, MAX_JOIN_BYTES));
-          const answer = await join(deps, code, hardware);
-          const { hostname, engine, pretended } = hardware;
-          log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'a host joined');
-          send(response, 201, answer);
-        } finally {
-          joining -= 1;
-        }
+        const network = clientNetworkOf(proxyAddr(request, isTrusted));
+        const joined = joiners.run(network, () => takeHost(request, response));
+        if (joined === null) throw busy('many agents of this address join at once');
+        await joined;
       },
     },
     '/desired': {

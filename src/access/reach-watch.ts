@@ -1,0 +1,86 @@
+import type { Notice } from '../database/notices.js';
+import type { Deps } from '../domain/deps.js';
+import { type Opener, readReach } from '../domain/fleet/reach.js';
+
+/** While the database is away it is not known who may still reach what. */
+const CHECK_AGAIN_MS = 500;
+
+/** Something that leads into an instance. */
+export interface Access {
+  opener: Opener;
+  instanceId: string;
+  /** What an instance has logged may be read after it has stopped. */
+  outlivesStop: boolean;
+}
+
+export interface ReachWatchOptions<T extends Access> {
+  deps: Deps;
+  /** Those that are open now. */
+  open: Iterable<T> & { has(access: T): boolean };
+  /** Called with those whose opener may not reach the instance any more. */
+  onOver(accesses: readonly T[]): void;
+}
+
+/** Checks whether what is open may go on, as soon as its instance, account or key has changed. */
+export class ReachWatch<T extends Access> {
+  readonly #options: ReachWatchOptions<T>;
+  readonly #unsubscribe: () => void;
+
+  constructor(options: ReachWatchOptions<T>) {
+    this.#options = options;
+    this.#unsubscribe = options.deps.db.notices.subscribe({
+      onNotice: (notice) => this.#note(notice),
+      onLost: () => this.check([...options.open]),
+    });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  /** One question for those of one opener and instance, asked until there is an answer. */
+  check(accesses: readonly T[]): void {
+    const groups = new Map<string, T[]>();
+    for (const access of accesses) {
+      const name = JSON.stringify([access.opener, access.instanceId, access.outlivesStop]);
+      groups.set(name, [...(groups.get(name) ?? []), access]);
+    }
+    for (const group of groups.values()) this.#checkAlike(group);
+  }
+
+  #checkAlike(group: readonly T[]): void {
+    const { deps, open, onOver } = this.#options;
+    const { opener, instanceId, outlivesStop } = group[0]!;
+    readReach(deps, opener, instanceId).then(
+      ({ state }) => {
+        const isOver = state === 'unknown' || state === 'destroyed' || (state === 'stopped' && !outlivesStop);
+        if (isOver) onOver(group);
+      },
+      () => {
+        const again = () => this.check(group.filter((access) => open.has(access)));
+        setTimeout(again, CHECK_AGAIN_MS).unref();
+      },
+    );
+  }
+
+  #note(notice: Notice): void {
+    const concerns = concernedBy(notice);
+    if (concerns !== null) this.check([...this.#options.open].filter(concerns));
+  }
+}
+
+/** What a change may end; null for a change that ends nothing. */
+function concernedBy(notice: Notice): ((access: Access) => boolean) | null {
+  switch (notice.table) {
+    case 'instance':
+      return ({ instanceId }) => instanceId === notice.id;
+    case 'account':
+      return ({ opener }) => opener.accountId === notice.id;
+    case 'api_key':
+      return ({ opener }) => opener.apiKeyId === notice.id;
+    case 'ssh_key':
+      return ({ opener }) => opener.sshKeyId === notice.id;
+    default:
+      return null;
+  }
+}
