@@ -390,7 +390,8 @@ describe('machines', () => {
   });
 
   test('of many faults the first 20 of each kind are told, and how many more there are', async () => {
-    const odd = (index: number): Record<string, string> => (index < 60 ? { num_gpus: '9' } : { gpu: `model-${index}`.padEnd(300, 'x') });
+    const odd = (index: number): Record<string, string> =>
+      index < 60 ? { num_gpus: '9' } : { gpu: `model-${index}`.padEnd(300, 'x') };
     const rows = Array.from({ length: 110 }, (_, index) => row(`rig-${index}`, odd(index)));
     const refused = await admin(['machine', 'import', file('faults.csv', header + rows.join('\n'))], env);
     const lines = refused.stderr.trim().split('\n');
