@@ -1,12 +1,12 @@
 import { formatPrismaCursor, prismaConnectionHelpers, queryFromInfo } from '@pothos/plugin-prisma';
 import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
+import { asOfNow } from '../domain/instances/as-of.js';
 import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
 import { instanceHistory, MAX_ROWS_SCANNED } from '../domain/instances/instance-history.js';
 import {
   act,
   activeInstances,
-  asOfNow,
   deploy,
   earlyExitCostOf,
   findInstance,

@@ -5,6 +5,7 @@ import { checkOptional, fields } from '../fields.js';
 import type { InstanceStatus, StopReason } from '../rules/lifecycle.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import type { Instant } from '../rules/time.js';
+import { readWith } from './as-of.js';
 import type { InstanceRow } from './instance-row.js';
 
 /** Most instances that one page scans for matches: this limits its cost, however rare they are. */
@@ -44,22 +45,23 @@ export async function instanceHistory(
   filter?: InstanceFilter | null,
 ): Promise<HistoryPage> {
   const wanted = checkFilter(filter ?? {});
-  const { deployedInstances } = await settledAccount(deps, accountId);
+  const account = await settledAccount(deps, accountId);
   const orderBy = { sequence: 'desc' } as const;
   if (wanted === null) {
     // Given a cursor, Prisma reads all that follows it and cuts the page out of that.
     const beyond = position === null ? {} : { sequence: take < 0 ? { gt: position } : { lt: position } };
     const where = { accountId, ...beyond };
-    return { instances: await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take }), scannedTo: null };
+    const rows = await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take });
+    return { instances: rows.map((row) => readWith(account, row)), scannedTo: null };
   }
-  const span = spanOf(position, take, deployedInstances);
+  const span = spanOf(position, take, account.deployedInstances);
   const found = await findSequences(deps, accountId, span, wanted);
   const isCutShort = found.length < span.limit && span.furthest !== span.end;
   const instances =
     found.length === 0
       ? []
       : await deps.db.prisma.instance.findMany({ ...query, where: { accountId, sequence: { in: found } }, orderBy });
-  return { instances, scannedTo: isCutShort ? span.furthest : null };
+  return { instances: instances.map((row) => readWith(account, row)), scannedTo: isCutShort ? span.furthest : null };
 }
 
 /** Null when it asks for nothing. */

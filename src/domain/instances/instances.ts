@@ -38,7 +38,8 @@ import {
 import type { Micro, Rate } from '../rules/money.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { type Instant, latest } from '../rules/time.js';
-import { earlyExitCostAt, seenAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
+import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
+import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart } from './containers.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 
@@ -91,16 +92,17 @@ export async function activeInstances(
   accountId: string,
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
-  await settledAccount(deps, accountId);
+  const account = await settledAccount(deps, accountId);
   // Clients poll the plain list: read without Prisma it costs half.
   if (!('include' in query) && !('select' in query))
-    return (await deps.accountLoader.liveInstances(accountId)).map(toRow);
-  return deps.db.prisma.instance.findMany({
+    return (await deps.accountLoader.liveInstances(accountId)).map((each) => readWith(account, toRow(each)));
+  const rows = await deps.db.prisma.instance.findMany({
     ...query,
     where: { accountId, status: { not: 'DESTROYED' } },
     orderBy: { sequence: 'desc' },
     take: MAX_LIVE_INSTANCES,
   });
+  return rows.map((row) => readWith(account, row));
 }
 
 /** For the operator: undestroyed instances of one account or of all, settled, newest first; at most 10,000. */
@@ -124,8 +126,9 @@ export async function findInstance(
   // Used even when it will not be needed: Pothos warns of a query that was never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!INSTANCE_ID.test(id)) return null;
-  await settledAccount(deps, accountId);
-  return deps.db.prisma.instance.findFirst(wanted);
+  const account = await settledAccount(deps, accountId);
+  const row = await deps.db.prisma.instance.findFirst(wanted);
+  return row && readWith(account, row);
 }
 
 /**
@@ -239,11 +242,6 @@ function actOn(
   return instance;
 }
 
-/** The second that its figures are of at `now`: never before its last change, and of a destroyed one its end. */
-export function asOfNow(row: InstanceRow, now: Instant): Instant {
-  return seenAt(fromRow(row), now);
-}
-
 /** What it has used and cost up to now. */
 export function usageOf(row: InstanceRow, now: Instant): Usage {
   return usageAt(fromRow(row), now);
@@ -303,19 +301,22 @@ export async function writeOnce(
   decide: (current: Write) => Promise<Instance> | Instance,
 ): Promise<Outcome> {
   if (request === null) {
-    const instance = await write(deps, scope, decide);
-    return { instance: toRow(instance), replayed: false };
+    return write(deps, scope, async (current) => outcomeOf(current, await decide(current)));
   }
   const decideAndKeep = async (current: Write): Promise<Outcome> => {
     const instance = await decide(current);
     remember(current.transaction, request, toJson(instance), current.at);
-    return { instance: toRow(instance), replayed: false };
+    return outcomeOf(current, instance);
   };
   const repeat = async (transaction: Transaction): Promise<Outcome | undefined> => {
     const kept = await recall(transaction, request, deps.clock.now());
     return kept === undefined ? undefined : { instance: toRow(fromJson(kept)), replayed: true };
   };
   return onceFree(() => write(deps, scope, decideAndKeep, repeat));
+}
+
+function outcomeOf(current: Write, instance: Instance): Outcome {
+  return { instance: readWith(current.account(instance.accountId)!, toRow(instance)), replayed: false };
 }
 
 /** Counts how a deploy ends. */
