@@ -373,8 +373,8 @@ describe('machines', () => {
       'line 5: id rig-1 stands in the file twice',
       'line 6: id must be 1 to 64 letters, digits, dots, hyphens or underscores',
       'line 7: num_gpus must be a whole number from 1 to 8',
-      'line 7: id rig-2 stands in the file twice',
       'line 7: gpu nope is no known model',
+      'line 7: id rig-2 stands in the file twice',
       'line 7: region nowhere is no known region',
     ]);
     expect(await query(env.DATABASE_URL!, `select 1 from machine where id like 'rig%'`)).toEqual([]);
