@@ -1,17 +1,23 @@
 import type { Command } from 'commander';
 import type { Balance } from '../client/index.js';
 import { EXIT, Failure } from './failure.js';
+import { orNothing } from './runtime.js';
 import { connect, openSession, settingsFor } from './session.js';
 import { loginFile, masked, removeLogin, writeLogin } from './settings.js';
 import { type Output, show, type View } from './show.js';
+import { givenBackThisMonth } from './statements.js';
 import { card, formatUsd } from './table.js';
 import { askSecret, canAsk, done, printLines, readAll, remark } from './terminal.js';
 
-const BALANCE: View<Balance> = {
-  lines: ({ balance, month_spend }) =>
+/** `givenBack`: what the service gave back this month, where that is known. */
+type SeenBalance = Balance & { givenBack?: number };
+
+const BALANCE: View<SeenBalance> = {
+  lines: ({ balance, month_spend, givenBack = 0 }) =>
     card([
       ['Balance', `${formatUsd(balance)} USD`, balance > 0 ? 'green' : 'red'],
       ['Spent this month', `${formatUsd(month_spend)} USD`],
+      ...(givenBack === 0 ? [] : [['Given back this month', `${formatUsd(givenBack)} USD`] as const]),
     ]),
   ids: () => [],
 };
@@ -21,9 +27,19 @@ export function addAccountCommands(program: Command): void {
     .command('balance')
     .description('credit left and spend this month, accurate to the second')
     .option('--json', "print the service's answer as it is")
-    .action((options: Output, command: Command) =>
-      show(openSession(command, { needsKey: true }), options, (client) => client.balance.get(), BALANCE),
-    );
+    .action((options: Output, command: Command) => {
+      const session = openSession(command, { needsKey: true });
+      return show(
+        session,
+        options,
+        async (client): Promise<SeenBalance> => {
+          const balance = await client.balance.get();
+          const givenBack = options.json ? null : await orNothing(givenBackThisMonth(session.settings));
+          return { ...balance, ...(givenBack !== null && { givenBack }) };
+        },
+        BALANCE,
+      );
+    });
   program
     .command('login')
     .description('check and save an API key: typed without echo, or read from stdin')

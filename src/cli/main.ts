@@ -12,6 +12,7 @@ import { EXIT, Failure } from './failure.js';
 import { addMarketCommands } from './market.js';
 import { addRentalCommands } from './rentals.js';
 import { addSshCommands } from './ssh.js';
+import { addStatementCommand } from './statements.js';
 import { paint } from './terminal.js';
 import { addTopUpCommands } from './top-ups.js';
 import { addWebCommands } from './web.js';
@@ -47,6 +48,7 @@ function createProgram(): Command {
   addSshCommands(program);
   addWebCommands(program);
   addTopUpCommands(program);
+  addStatementCommand(program);
   addAccountCommands(program);
   addCompletionCommand(program);
   exitByException(program);

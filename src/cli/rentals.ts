@@ -4,9 +4,11 @@ import type { DeployRequest, GpuClient, Instance, InstanceList, Runtime } from '
 import { EXIT, Failure } from './failure.js';
 import { amount } from './market.js';
 import { describeRuntime, orNothing, waitUntilRunning } from './runtime.js';
-import { openSession } from './session.js';
+import { openSession, type Session } from './session.js';
+import type { Settings } from './settings.js';
 import { type Output, show, type View, watchSeconds } from './show.js';
 import { sshInto } from './ssh.js';
+import { givenBackSince } from './statements.js';
 import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
 import { canAsk, confirm, done, type Style } from './terminal.js';
 
@@ -17,7 +19,7 @@ const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped:
 
 type Listed = InstanceList['data'][number] & Seen;
 /** The rental with its runtime; null where its machine has no host agent. */
-type Seen = { runtime?: Runtime };
+type Seen = { runtime?: Runtime; givenBack?: number };
 /** The options that decide what to fetch. */
 type Asked = Pick<Output, 'json' | 'quiet'>;
 
@@ -81,8 +83,7 @@ export function addRentalCommands(program: Command): void {
       show(openSession(command, { needsKey: true }), options, lister(options), LIST),
     );
   withOutput(program.command('show <id>').description('one instance, also a destroyed one')).action(
-    (id: string, options: Output, command: Command) =>
-      show(openSession(command, { needsKey: true }), options, (client) => oneOf(client, id, options), ONE),
+    (id: string, options: Output, command: Command) => showOne(openSession(command, { needsKey: true }), id, options),
   );
   withKey(
     withOutput(
@@ -150,10 +151,18 @@ function lister({ json, quiet }: Asked): (client: GpuClient) => Promise<SeenList
   };
 }
 
-async function oneOf(client: GpuClient, id: string, { json, quiet }: Asked): Promise<Instance & Seen> {
+function showOne(session: Session, id: string, options: Output): Promise<void> {
+  return show(session, options, (client) => oneOf(client, session.settings, id, options), ONE);
+}
+
+async function oneOf(client: GpuClient, settings: Settings, id: string, asked: Asked): Promise<Instance & Seen> {
   const instance = await client.instances.get(id);
-  const runtime = json || quiet ? null : await orNothing(client.instances.runtime(id));
-  return { ...instance, ...seenOf(runtime) };
+  if (asked.json || asked.quiet) return instance;
+  const [runtime, givenBack] = await Promise.all([
+    orNothing(client.instances.runtime(id)),
+    orNothing(givenBackSince(settings, instance.created_at, id)),
+  ]);
+  return { ...instance, ...seenOf(runtime), ...(givenBack ? { givenBack } : {}) };
 }
 
 function seenOf(runtime: Runtime | null | undefined): Seen {
@@ -233,6 +242,9 @@ function fieldsOf(instance: Instance & Seen): [label: string, value: string, sty
     ['GPU', `${instance.num_gpus} x ${instance.gpu}`],
     ['Region', instance.region],
     ['Price', `${formatUsd(instance.price_hr)} USD per hour (${instance.type})`],
+    ...(instance.givenBack === undefined
+      ? []
+      : [['Given back', `${formatUsd(instance.givenBack)} USD for what was not delivered`] satisfies [string, string]]),
     ['Disk', `${instance.disk_gb} GB`],
     ['Template', instance.template],
     ['Hostname', instance.hostname],

@@ -41,6 +41,33 @@ async function idOf(args: string[]): Promise<string> {
   return stdout.trim();
 }
 
+describe('what the service gave back', () => {
+  it('stands in balance, show and statement, and in no other month', async () => {
+    const own = await service.renter('100');
+    const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    service.clock.advance(3_600);
+    const month = new Date(service.clock.nowMs()).toISOString().slice(0, 7);
+    const as = { ...env, GPU_API_KEY: own.key };
+    expect((await gpu(['balance'], as)).stdout).not.toContain('Given back');
+    await service.sql(
+      `insert into ledger_entry (id, account_id, kind, units, at, instance_id, note)
+       values ($1, $2, 'SERVICE_CREDIT', 900000000, $3, $4, 'an outage')`,
+      [`${id}/service/1`, own.accountId, new Date(service.clock.nowMs()).toISOString(), id],
+    );
+    service.clock.advance(1);
+    expect((await gpu(['balance'], as)).stdout).toMatch(/^Given back this month +0\.25 USD$/m);
+    expect((await gpu(['show', id], as)).stdout).toMatch(/^Given back +0\.25 USD for what was not delivered$/m);
+    const { stdout } = await gpu(['statement', '--month', month], as);
+    expect(stdout).toMatch(/service credit +0\.25 +i-/);
+    expect(stdout).toMatch(new RegExp(`^${id} +gpu +`, 'm'));
+    const asJson = JSON.parse((await gpu(['statement', '--month', month, '--json'], as)).stdout);
+    expect(asJson.movements.map(({ kind }: { kind: string }) => kind)).toContain('SERVICE_CREDIT');
+    const before = JSON.parse((await gpu(['statement', '--month', '2020-02', '--json'], as)).stdout);
+    expect([before.from, before.to, before.lines]).toEqual(['2020-02-01T00:00:00Z', '2020-03-01T00:00:00Z', []]);
+    expect((await gpu(['statement', '--month', '2026-13'], as)).code).toBe(2);
+  });
+});
+
 describe('in a script', () => {
   it('a whole rental: prices, offer, deploy, stop, start, destroy, balance', async () => {
     const slugs = (await gpu(['pricing', '--quiet'], env)).stdout.trim().split('\n');

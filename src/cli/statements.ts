@@ -1,0 +1,135 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { visible } from '../visible.js';
+import { askGraphql } from './graphql.js';
+import { openSession } from './session.js';
+import type { Settings } from './settings.js';
+import type { Output } from './show.js';
+import { type Column, card, formatUsd, number, table, text } from './table.js';
+import { printLines, printText, remark } from './terminal.js';
+
+interface Statement {
+  from: string;
+  to: string;
+  currency: string;
+  openingBalance: number;
+  closingBalance: number;
+  movements: Movement[];
+  lines: Line[];
+}
+
+interface Movement {
+  id: string;
+  kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
+  amount: number;
+  at: string;
+  instanceId: string | null;
+  note: string | null;
+  reference: string | null;
+}
+
+interface Line {
+  instanceId: string;
+  kind: string;
+  from: string;
+  to: string;
+  seconds: number;
+  ratePerHour: number;
+  amount: number;
+  units: string;
+}
+
+const STATEMENT = `query ($from: DateTime!, $to: DateTime) { statement(from: $from, to: $to) {
+  from to currency openingBalance closingBalance
+  movements { id kind amount at instanceId note reference }
+  lines { instanceId kind from to seconds ratePerHour amount units } } }`;
+
+const CHARGES: readonly Column<Line>[] = [
+  text('INSTANCE', ({ instanceId }) => instanceId, { style: () => 'cyan' }),
+  text('FOR', ({ kind }) => wordsOf(kind)),
+  text('FROM', ({ from }) => from, { spare: 1 }),
+  text('TO', ({ to }) => to, { spare: 2 }),
+  number('SECONDS', ({ seconds }) => seconds),
+  text('USD/H', ({ ratePerHour }) => formatUsd(ratePerHour)),
+  text('USD', ({ amount }) => formatUsd(amount)),
+];
+const MOVEMENTS: readonly Column<Movement>[] = [
+  text('AT', ({ at }) => at),
+  text('WHAT', ({ kind }) => wordsOf(kind)),
+  text('USD', ({ amount }) => formatUsd(amount)),
+  text('INSTANCE', ({ instanceId }) => instanceId ?? '-'),
+  text('NOTE', ({ note, reference }) => visible(note ?? reference ?? '-'), { spare: 1 }),
+];
+
+export function addStatementCommand(program: Command): void {
+  program
+    .command('statement')
+    .description('what changed your balance in a UTC month, line by line')
+    .option('--month <month>', 'such as 2026-11 (default: this month)', monthOf)
+    .option('--json', 'print JSON')
+    .action(async ({ month: given, json }: Output & { month?: string }, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const month = given ?? (await thisMonth(settings));
+      const statement = await readStatement(settings, startOf(month), startOf(monthAfter(month)));
+      if (json) return printText(JSON.stringify(statement));
+      printLines(linesOf(statement));
+      remark('Charges are exact to the second; credits of the service give back what was not delivered.');
+    });
+}
+
+/** What the service gave back since `from`: of one instance, or of all. */
+export async function givenBackSince(settings: Settings, from: string, instanceId?: string): Promise<number> {
+  const { movements } = await readStatement(settings, from, null);
+  const given = movements.filter(
+    (each) => each.kind === 'SERVICE_CREDIT' && (instanceId === undefined || each.instanceId === instanceId),
+  );
+  // Sums of amounts with six decimals, which a sum of doubles does not keep.
+  return given.reduce((sum, { amount }) => sum + Math.round(amount * 1e6), 0) / 1e6;
+}
+
+/** What the service gave back in this UTC month. */
+export async function givenBackThisMonth(settings: Settings): Promise<number> {
+  return givenBackSince(settings, startOf(await thisMonth(settings)));
+}
+
+async function readStatement(settings: Settings, from: string, to: string | null): Promise<Statement> {
+  const { statement } = await askGraphql<{ statement: Statement }>(settings, STATEMENT, { from, to });
+  return statement;
+}
+
+function linesOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): string[] {
+  return [
+    ...card([
+      ['From', from],
+      ['To', to],
+      ['Opening balance', `${formatUsd(openingBalance)} USD`],
+      ['Closing balance', `${formatUsd(closingBalance)} USD`],
+    ]),
+    ...(movements.length === 0 ? [] : ['', ...table(movements, MOVEMENTS)]),
+    ...(lines.length === 0 ? [] : ['', ...table(lines, CHARGES)]),
+  ];
+}
+
+/** EARLY_EXIT as a person writes it. */
+function wordsOf(kind: string): string {
+  return kind.toLowerCase().replaceAll('_', ' ');
+}
+
+/** By the clock of the service. */
+async function thisMonth(settings: Settings): Promise<string> {
+  const { balance } = await askGraphql<{ balance: { asOf: string } }>(settings, '{ balance { asOf } }');
+  return balance.asOf.slice(0, 7);
+}
+
+function startOf(month: string): string {
+  return `${month}-01T00:00:00Z`;
+}
+
+function monthAfter(month: string): string {
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  return new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 7);
+}
+
+function monthOf(given: string): string {
+  if (/^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/.test(given)) return given;
+  throw new InvalidArgumentError('must be a year and a month, such as 2026-11.');
+}
