@@ -19,7 +19,8 @@ CREATE TABLE "template_start_credit" (
     "seconds" INTEGER NOT NULL,
 
     CONSTRAINT "template_start_credit_pkey" PRIMARY KEY ("account_id","day"),
-    CONSTRAINT "template_start_credit_bounds" CHECK ("seconds" BETWEEN 1 AND 600)
+    CONSTRAINT "template_start_credit_bounds" CHECK ("seconds" BETWEEN 1 AND 600),
+    CONSTRAINT "template_start_credit_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "account"("id") ON DELETE RESTRICT ON UPDATE CASCADE
 );
 
 ALTER TABLE "machine_enrolment" ADD COLUMN "num_gpus" INTEGER;
