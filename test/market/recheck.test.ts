@@ -153,25 +153,24 @@ describe('a re-check that is due', () => {
   });
 
   test('is not done again by one that waited for a connection while another did it', async () => {
-    const second = other();
+    const own = other();
     const before = source.requests();
     let go = () => {};
     const free = new Promise<void>((resolve) => {
       go = resolve;
     });
+    let waits = () => {};
     const waiting = new Promise<void>((resolve) => {
-      const connect = second.db.pool.connect.bind(second.db.pool);
-      // The domain's own connection alone: what is due was read before it.
-      Object.assign(second, { db: { ...second.db, pool: new Proxy(second.db.pool, { get: late }) } });
-      function late(pool: object, name: string | symbol) {
-        if (name !== 'connect') return Reflect.get(pool, name);
-        return async () => {
-          resolve();
-          await free;
-          return connect();
-        };
-      }
+      waits = resolve;
     });
+    const connect = async () => {
+      waits();
+      await free;
+      return own.db.pool.connect();
+    };
+    const late = (pool: object, name: string | symbol) => (name === 'connect' ? connect : Reflect.get(pool, name));
+    // The domain's own connection alone: what is due was read before it.
+    const second = { ...own, db: { ...own.db, pool: new Proxy(own.db.pool, { get: late }) } };
     const later = look({}, second);
     await waiting;
     expect(await look()).toBeNull();
@@ -179,7 +178,7 @@ describe('a re-check that is due', () => {
     expect(await later).toBeNull();
     expect(events.map(({ kind }) => kind)).toEqual(['started', 'succeeded']);
     expect(source.requests()).toBe(before + 1);
-    await second.db.close();
+    await own.db.close();
   });
 
   test('is done once when many look at once', async () => {

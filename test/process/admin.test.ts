@@ -153,7 +153,8 @@ describe('while the gateway runs', () => {
     const revoked = await adminJson(['key', 'revoke', second.id], env);
     expect(revoked).toStrictEqual({ ...live, last_used_at: revoked.last_used_at, revoked_at: revoked.revoked_at });
     expect(revoked.revoked_at).toMatch(INSTANT);
-    expect((await user.rest('GET', '/balance')).status).toBe(401);
+    // The gateway hears of it by a notice.
+    await expect.poll(async () => (await user.rest('GET', '/balance')).status).toBe(401);
     expect((await renter.rest('GET', '/balance')).status).toBe(200);
     expect((await adminJson(['key', 'revoke', second.id], env)).revoked_at).toBe(revoked.revoked_at);
   });
