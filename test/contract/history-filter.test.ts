@@ -138,6 +138,8 @@ describe('what is rare', () => {
   });
 
   it('costs no more than that part, and what is common no more than a page', async () => {
+    // The plan depends on what the database knows of the table, which it finds out by itself some time later.
+    await service.sql('vacuum analyze instance');
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));
     expect(await touchedBy({ gpus: ['p4'] })).toBeLessThanOrEqual(MAX_ROWS_SCANNED + 10);
     // Each instance that is shown is read with its machine.

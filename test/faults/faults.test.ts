@@ -140,7 +140,7 @@ describe('the gateway', () => {
   });
 
   test('asked to end: readiness turns 503, what is in flight is answered, the database is closed', {
-    timeout: 30_000,
+    timeout: 90_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: folder() };
     const gateway = await startProcess(env);

@@ -212,7 +212,7 @@ describe('a backup', () => {
     expect([...before].filter(differs)).toEqual([]);
   });
 
-  it('whose restoring is killed leaves nothing, or all of it', async () => {
+  it('whose restoring is killed leaves nothing, or all of it', { timeout: 300_000 }, async () => {
     const target = join(folder(), 'restored');
     const where = { DATA_DIR: target };
     const files = (await unpacked(file)).length;
