@@ -170,7 +170,7 @@ describe('a re-check that is due', () => {
     };
     const late = (pool: object, name: string | symbol) => (name === 'connect' ? connect : Reflect.get(pool, name));
     // The domain's own connection alone: what is due was read before it.
-    const second = { ...own, db: { ...own.db, pool: new Proxy(own.db.pool, { get: late }) } };
+    const second = { ...own, db: { ...own.db, pool: new Proxy<typeof own.db.pool>(own.db.pool, { get: late }) } };
     const later = look({}, second);
     await waiting;
     expect(await look()).toBeNull();
