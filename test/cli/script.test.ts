@@ -363,7 +363,7 @@ describe('completion', () => {
       expect(stderr).toBe('');
       return stdout.trim();
     };
-    expect(await complete('gpu', 'st')).toBe('start stop');
+    expect(await complete('gpu', 'st')).toBe('start stop statement');
     expect(await complete('gpu', 'offers', '--n')).toBe('--num-min');
     expect(await complete('gpu', 'deploy', 'm-1', '--type', '')).toBe('od interruptible res');
     expect(await complete('gpu', 'completion', '')).toBe('bash zsh fish');
