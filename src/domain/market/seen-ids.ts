@@ -12,8 +12,7 @@ interface Table {
 }
 
 /**
- * Ids of listings, exact, in little memory: 1.4 million of 14 characters take 60 MB as strings in sets and 41 MB here, none of
- * which is looked through for garbage.
+ * Ids of listings, exact, in buffers that are not looked through for garbage.
  */
 export class SeenIds {
   readonly #tables: Table[] = Array.from({ length: TABLES }, () => ({ slots: new Float64Array(FIRST_SLOTS), used: 0 }));
