@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
+import { templateData, templateRow } from '../../src/domain/inventory/template-import.js';
 import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../../src/domain/rules/gpu-tier.js';
 
 /** Day of the market data in gpus.csv, UTC. */
@@ -94,14 +95,12 @@ const shapeRow = z
     reliability: row.reliability,
   }));
 
-const templateRow = z.strictObject({ slug, image: text, description: text });
-
 /** `*Micro` is micro-USD per GPU and hour; medianMicro is null where the market is too thin for a median. */
 export type GpuModelSeed = Readonly<z.output<typeof gpuRow>>;
 export type RegionSeed = Readonly<z.output<typeof regionRow>>;
 /** A host with all its GPUs; pcie is the PCIe generation, cudaMax is empty for AMD. */
 export type ShapeSeed = Readonly<z.output<typeof shapeRow>>;
-type TemplateSeed = Readonly<z.output<typeof templateRow>>;
+type TemplateSeed = Readonly<ReturnType<typeof templateData>>;
 
 /** Each list in the order of its file, which is the order of display. The first template is the default. */
 export interface Catalogue {
@@ -127,7 +126,7 @@ export function loadCatalogue(directory = seedDirectory()): Catalogue {
     gpuModels: gpus.map((row) => row.value),
     regions: regions.map((row) => row.value),
     shapes: shapes.map((row) => row.value),
-    templates: templates.map((row) => row.value),
+    templates: templates.map((row) => templateData(row.value)),
   };
 }
 
