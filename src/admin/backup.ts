@@ -35,7 +35,7 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
   program
     .command('restore <file>')
-    .description('make the database anew from a backup, in an empty DATA_DIR, and audit it')
+    .description('make the database from a backup, in an empty DATA_DIR, and audit it')
     .option('--json', 'print JSON')
     .action(async (file: string, options: Output) => {
       const dataDir = builtInDataDir('restore');

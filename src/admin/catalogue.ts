@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Deps } from '../domain/deps.js';
 import type { FileRecord, ImportReport } from '../domain/import.js';
 import { importModels, importRegions, MODEL_COLUMNS, REGION_COLUMNS } from '../domain/inventory/catalogue-import.js';
-import { importTemplates, TEMPLATE_COLUMNS } from '../domain/inventory/template-import.js';
+import { importTemplates, MORE_TEMPLATE_COLUMNS, TEMPLATE_COLUMNS } from '../domain/inventory/template-import.js';
 import { recordsOf } from './files.js';
 import { type Output, printImport } from './output.js';
 import type { Run } from './run.js';
@@ -10,17 +10,32 @@ import type { Run } from './run.js';
 type Import = (deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean) => Promise<ImportReport>;
 
 export function addCatalogueCommands(program: Command, run: Run): void {
-  addImport(program, run, 'model', 'GPU models', MODEL_COLUMNS, importModels);
-  addImport(program, run, 'region', 'regions', REGION_COLUMNS, importRegions);
-  addImport(program, run, 'template', 'templates', TEMPLATE_COLUMNS, importTemplates);
+  addImport(program, run, 'model', 'GPU models', { columns: MODEL_COLUMNS, more: [] }, importModels);
+  addImport(program, run, 'region', 'regions', { columns: REGION_COLUMNS, more: [] }, importRegions);
+  const columns = { columns: TEMPLATE_COLUMNS, more: MORE_TEMPLATE_COLUMNS };
+  addImport(program, run, 'template', 'templates', columns, importTemplates);
 }
 
-function addImport(program: Command, run: Run, noun: string, things: string, columns: string[], apply: Import): void {
+/** Of a file; `more` may be left out. */
+interface Columns {
+  columns: readonly string[];
+  more: readonly string[];
+}
+
+function addImport(
+  program: Command,
+  run: Run,
+  noun: string,
+  things: string,
+  { columns, more }: Columns,
+  apply: Import,
+): void {
+  const others = more.length === 0 ? '' : `; also ${more.join(', ')}`;
   program
     .command(noun)
     .description(things)
     .command('import <file>')
-    .description(`create or update ${things} from a CSV or JSON with ${columns.join(', ')}`)
+    .description(`create or update ${things} from a CSV or JSON with ${columns.join(', ')}${others}`)
     .option('--dry-run', 'check the file, and change nothing')
     .option('--json', 'print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>

@@ -1,12 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import {
-  LISTING_COLUMNS,
-  listingRows,
-  type MarketPlan,
-  type ModelPlan,
-  planSnapshot,
-  publishPlan,
-} from '../domain/market/market.js';
+import { LISTING_COLUMNS, listingRows, readListings } from '../domain/market/listings.js';
+import { type MarketPlan, type ModelPlan, planSnapshot, publishPlan } from '../domain/market/market.js';
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
 import { percentOf } from '../domain/rules/market-snapshot.js';
 import { usdNumber } from '../domain/rules/money.js';
@@ -47,7 +41,9 @@ export function addMarketCommands(program: Command, run: Run): void {
     .action((file: string, options: Options) =>
       run(async (deps) => {
         const rows = listingRows(recordsOf(file, LISTING_COLUMNS));
-        const plan = await withProgress('listings', (onProgress) => planSnapshot(deps, options.date, rows, onProgress));
+        const plan = await withProgress('listings', (onProgress) =>
+          planSnapshot(deps, options.date, (slugs) => readListings(slugs, rows, onProgress)),
+        );
         show(plan, options);
         if (options.dryRun) return;
         await publishPlan(deps, plan, options.acceptJumps ? null : deps.settings.marketMaxJumpPercent);

@@ -16,6 +16,7 @@ import { addInstanceCommands } from './instances.js';
 import { addMachineCommands } from './machines.js';
 import { addMarketCommands } from './market.js';
 import type { Run } from './run.js';
+import { addSecretCommands } from './secrets.js';
 import { addStatementCommand } from './statements.js';
 import { addTopUpCommands } from './top-ups.js';
 
@@ -46,6 +47,7 @@ export function createProgram(run: Run): Command {
   addMachineCommands(program, run);
   addStatementCommand(program, run);
   addTopUpCommands(program, run);
+  addSecretCommands(program, run);
   addAuditCommand(program, run);
   addBackupCommands(program, run);
   addExportCommand(program, run);

@@ -17,6 +17,8 @@ export type Notice =
   | { table: 'host'; machine: string }
   | { table: 'catalogue' }
   | { table: 'top_up'; id: string; account: string }
+  /** Which TCP ports lead where. */
+  | { table: 'tcp_port' }
   /** Which ports of an instance anybody may visit. */
   | { table: 'open_port'; id: string }
   /**

@@ -1,10 +1,7 @@
-import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import type { FileRecord } from './import.js';
 import { DomainError } from './rules/errors.js';
-
-const PIECE_BYTES = 16_384;
 
 /** Streams the records of a CSV file with a header. `name` stands for the file in refusals. */
 export async function* csvRecords(
@@ -18,9 +15,8 @@ export async function* csvRecords(
     return header;
   };
   const options = { columns: checkHeader, info: true, bom: true, trim: true, skip_empty_lines: true } as const;
-  const pieces = Readable.from(piecesOf(source), { objectMode: false });
-  const rows = pieces.pipe(parse(options));
-  pieces.on('error', (error) => rows.destroy(error));
+  const rows = source.pipe(parse(options));
+  source.on('error', (error) => rows.destroy(error));
   /** The parser counts a line break of two characters within quotes as two lines. */
   let countedTwice = 0;
   try {
@@ -33,16 +29,6 @@ export async function* csvRecords(
     throw new DomainError('invalid_request', `${name} can't be read: ${error.message}`);
   } finally {
     source.destroy();
-  }
-}
-
-/** Small enough that parsing one takes a few milliseconds: the process does other work in between. */
-async function* piecesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of source) {
-    for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
-      yield chunk.subarray(start, start + PIECE_BYTES);
-      await nextTurn();
-    }
   }
 }
 

@@ -1,6 +1,8 @@
 import type { Database } from '../database/database.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
+import { ActivityLog } from './activity/activity-log.js';
+import type { ActivityNote } from './activity-note.js';
 import { type DomainEvents, NO_EVENTS } from './events.js';
 import { Fleet } from './fleet/fleet.js';
 import { MachineLoader } from './instances/machine-loader.js';
@@ -10,10 +12,12 @@ import { SharedAnswers } from './inventory/shared-answers.js';
 import type { OpenLogs } from './log-source.js';
 import type { PriceSheet } from './market/price-sheet.js';
 import type { Offer } from './rules/offer.js';
+import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { Visits } from './web-ports/visits.js';
+import type { SendWebhook } from './webhooks/receiver.js';
 
 /**
  * What the operator decides, in the units of the rules. The table in src/config.ts adds to it each of its rows that is
@@ -51,16 +55,25 @@ export type Deps = Readonly<{
   visits: Visits;
   /** Null in a process that host agents don't talk to. */
   openLogs: OpenLogs | null;
+  /** Seals and opens secrets: the first key seals new ones, the others open what they sealed. Rejects where there is none. */
+  sealingKeys: () => Promise<readonly SealingKey[]>;
   /** Null where there are no top-ups. */
   payments: PaymentProcessor | null;
   /** Receives what happens in use cases. */
   events: DomainEvents;
+  /** Sends an event to a webhook. */
+  sendWebhook: SendWebhook;
+  /** What changes are noted in that are refused, or have no transaction of their own. */
+  activityLog: ActivityLog;
+  /** The change that an account asks for; null for whatever nobody asked for. */
+  activity: ActivityNote | null;
   clock: Clock;
   settings: Readonly<Settings>;
 }>;
 
 /** What only a gateway has: operator commands do without. */
-export interface GatewayDeps extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events'>> {
+export interface GatewayDeps
+  extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'sendWebhook'>> {
   /** Receives faults of background work. */
   onFault?: (error: unknown) => void;
 }
@@ -69,7 +82,14 @@ export function createDeps(
   db: Database,
   clock: Clock,
   settings: Settings,
-  { payments = null, openLogs = null, events = NO_EVENTS, onFault = () => {} }: GatewayDeps = {},
+  {
+    payments = null,
+    openLogs = null,
+    events = NO_EVENTS,
+    sealingKeys = noSealingKeys,
+    sendWebhook = sendsNothing,
+    onFault = () => {},
+  }: GatewayDeps = {},
 ): Deps {
   const { notices } = db;
   const inventory = new Inventory(db);
@@ -88,7 +108,19 @@ export function createDeps(
     openLogs,
     payments,
     events,
+    sealingKeys,
+    sendWebhook,
+    activityLog: new ActivityLog(db.pool),
+    activity: null,
     clock,
     settings: Object.freeze({ ...settings }),
   });
+}
+
+function noSealingKeys(): never {
+  throw new Error('nothing seals secrets in this process');
+}
+
+function sendsNothing(): never {
+  throw new Error('nothing sends webhooks in this process');
 }

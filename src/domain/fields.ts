@@ -1,10 +1,17 @@
 import { z } from 'zod';
+import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './rules/deadline.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
+import { EVENT_TYPES, type EventType } from './rules/events.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
+import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './rules/launch.js';
 import { INSTANCE_STATUSES } from './rules/lifecycle.js';
-import { microNotAbove } from './rules/money.js';
+import { microNotAbove, microOfUsd } from './rules/money.js';
+import { parseNetwork } from './rules/networks.js';
+import { SCOPES } from './rules/scopes.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
+import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
 import { isWebPath } from './rules/web-site.js';
+import { isWebhookUrl } from './rules/webhook.js';
 
 /**
  * The one definition of each input: validation, GraphQL inputs (description, default) and OpenAPI derive from it.
@@ -27,8 +34,27 @@ const IMAGE_REFERENCE =
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** No control characters: PostgreSQL can't store a NUL byte. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
+const PRINTABLE = /^[^\u0000-\u001f\u007f]*$/;
 const MAX_LIST = 100;
+/** Networks of one API key. */
+const MAX_NETWORKS = 50;
+/** Bytes of all variables of a launch, and of the words of its entrypoint or command. */
+const MAX_LAUNCH_BYTES = 32_000;
+const MAX_VARIABLES = 100;
+const MAX_WORDS = 1_000;
+export const MAX_LAUNCH_SECRETS = 50;
+export const MAX_LAUNCH_PORTS = 20;
+const MAX_SECRET_BYTES = 32_000;
+/** Not `__proto__`, which an object in JavaScript can't hold as a member like others. */
+const VARIABLE = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+const SECRET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+const SECRET_NAME_MUST =
+  'a name of 1 to 63 letters, digits, dots, hyphens and underscores that begins with a letter or digit';
+const LAUNCH_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** What a variable and an argument of a process can hold, and PostgreSQL as JSON. */
+const processText = z.string().refine((value) => !/[\0\p{Surrogate}]/u.test(value));
+const secretName = z.string().regex(SECRET_NAME);
+const portNumber = z.int().min(1).max(65_535);
 const slug = z.string().min(1).max(64).regex(PRINTABLE);
 
 export const fields = {
@@ -50,7 +76,17 @@ export const fields = {
   tiers: choices(GPU_TIERS, 'GPU tiers', 'Classes of GPU models, any of which matches; empty for all.'),
   statuses: choices(INSTANCE_STATUSES, 'states', 'States that they are in now, any of which matches; empty for all.'),
   stopReasons: choices(
-    ['USER', 'PREEMPTED', 'BALANCE_EXHAUSTED', 'ACCOUNT_SUSPENDED', 'OPERATOR', 'START_FAILED'],
+    [
+      'USER',
+      'PREEMPTED',
+      'BALANCE_EXHAUSTED',
+      'ACCOUNT_SUSPENDED',
+      'OPERATOR',
+      'START_FAILED',
+      'COMMAND_ENDED',
+      'DEADLINE',
+      'SPEND_LIMIT',
+    ],
     'stop reasons',
     'Why they stopped, any of which matches; empty for all, running ones too.',
   ),
@@ -107,6 +143,97 @@ export const fields = {
     description:
       'A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice.',
   },
+  launchName: {
+    schema: z.string().regex(LAUNCH_NAME),
+    must: 'a name of 1 to 63 lower-case letters, digits and hyphens, with no hyphen at an end',
+    description: 'What you call the instance; need not be unique. By default its id.',
+  },
+  env: {
+    schema: z
+      .record(z.string().regex(VARIABLE), processText)
+      .refine((env) => Object.keys(env).length <= MAX_VARIABLES)
+      .refine((env) => bytesOf(Object.entries(env).flat()) <= MAX_LAUNCH_BYTES),
+    must: `an object of at most ${MAX_VARIABLES} variables and ${MAX_LAUNCH_BYTES} bytes: names of letters, digits and underscores that begin with no digit, values of text without NUL`,
+    description:
+      "Environment variables of the container, by name. They override the template's; what the service sets overrides them.",
+  },
+  launchSecrets: {
+    schema: z
+      .array(
+        z.object({
+          secret: secretName,
+          variable: z.string().regex(VARIABLE).nullish(),
+          file: secretName.nullish(),
+        }),
+      )
+      .max(MAX_LAUNCH_SECRETS)
+      .refine((list) => list.every(({ variable, file }) => (variable ?? null) === null || (file ?? null) === null))
+      .refine((list) => list.every(({ variable, file }) => (variable ?? file ?? null) !== null)) as z.ZodType<
+      LaunchSecret[]
+    >,
+    must: `a list of at most ${MAX_LAUNCH_SECRETS}, each with the name of a secret and either a variable or a file name`,
+    description:
+      'Secrets of the account that the container gets, each as a variable or as a file below /run/secrets that only root reads.',
+  },
+  entrypoint: words("Instead of the image's entrypoint. The image's own command is then left out."),
+  command: words("Instead of the image's command: the arguments of its entrypoint."),
+  launchPorts: {
+    schema: z
+      .array(z.object({ port: portNumber, name: z.string().min(1).max(40).regex(PRINTABLE).nullish() }))
+      .max(MAX_LAUNCH_PORTS) as z.ZodType<LaunchPort[]>,
+    must: `a list of at most ${MAX_LAUNCH_PORTS} ports from 1 to 65535, each with a name of 1 to 40 characters or none`,
+    description: "Ports on which programs in the container serve HTTP, after the template's own.",
+  },
+  tcpPorts: {
+    schema: z.array(portNumber).max(MAX_TCP_PORTS),
+    must: `a list of at most ${MAX_TCP_PORTS} ports from 1 to 65535`,
+    description:
+      'Ports that anybody may reach by TCP, each at a port of the service itself, which the instance keeps until it is destroyed.',
+  },
+  registryLogin: {
+    schema: secretName,
+    must: SECRET_NAME_MUST,
+    description: 'Name of the registry login, a secret of the account, that the image is pulled with.',
+  },
+  restart: {
+    schema: z.enum(RESTART_POLICIES),
+    must: 'ALWAYS, ON_FAILURE or NEVER',
+    description: 'Whether the command is started again when it ends. By default ALWAYS.',
+  },
+  stopAt: deadline('When the instance stops by itself; its disk stays. Its GPU is billed up to that second.'),
+  destroyAt: deadline('When the instance is destroyed by itself, with its disk. It is billed up to that second.'),
+  spendLimit: limit(
+    'What the instance may cost in all, in USD: GPU and disk, a minimum after preempting another, an early exit. It stops at the second at which that is reached; its disk stays and is billed.',
+  ),
+  monthlyLimit: limit(
+    'What may be spent in a UTC calendar month, in USD. What runs under the limit stops when it is reached.',
+  ),
+  onExit: {
+    schema: z.enum(EXIT_ACTIONS),
+    must: 'KEEP, STOP or DESTROY',
+    description: 'What becomes of the instance when its command has ended and is not started again. By default KEEP.',
+  },
+  secretName: { schema: secretName, must: SECRET_NAME_MUST, description: 'Name of the secret, unique in the account.' },
+  secretValue: {
+    schema: processText.refine((value) => value !== '' && bytesOf([value]) <= MAX_SECRET_BYTES),
+    must: `a text of 1 to ${MAX_SECRET_BYTES} bytes without NUL`,
+    description: 'The secret itself. It is stored encrypted and never shown again.',
+  },
+  registry: {
+    schema: z
+      .string()
+      .max(255)
+      .regex(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/),
+    must: 'the host name of a registry, with its port where it has one, such as ghcr.io',
+    description: 'Host name of the registry that the login is for; docker.io for Docker Hub.',
+  },
+  registryUser: text(1, 255, 'User name at the registry.'),
+  savedTemplateName: {
+    schema: z.string().regex(LAUNCH_NAME),
+    must: 'a name of 1 to 63 lower-case letters, digits and hyphens, with no hyphen at an end',
+    description: 'Name of what is saved, unique in the account.',
+  },
+  savedTemplateDescription: text(0, 200, 'What it is for.'),
   sshPublicKey: {
     schema: z.string().min(1).max(MAX_SSH_KEY_LENGTH),
     must: `one line of a .pub file, of at most ${MAX_SSH_KEY_LENGTH} characters`,
@@ -131,6 +258,39 @@ export const fields = {
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
   keyName: text(1, 60, 'What you call the key.'),
+  keyScopes: {
+    schema: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length),
+    must: `a list of ${SCOPES.join(', ')}: one at least`,
+    description: 'What the key may do. By default what the key that creates it may.',
+  },
+  keyExpiresAt: deadline('When the key ends: from that second on it is refused. By default never.'),
+  keyNetworks: {
+    schema: z
+      .array(z.string().max(50))
+      .min(1)
+      .max(MAX_NETWORKS)
+      .refine((list) => list.every((each) => parseNetwork(each) !== null)),
+    must: `a list of 1 to ${MAX_NETWORKS} networks or addresses such as 203.0.113.0/24 or 2001:db8::/32`,
+    description: 'The only networks that the key is accepted from. By default all.',
+  },
+  webhookUrl: {
+    schema: z.string().max(2_000).refine(isWebhookUrl),
+    must: 'an address with http or https of at most 2000 characters, without user and fragment',
+    description: 'Where events are sent to. Use https: the body is signed, not encrypted.',
+  },
+  webhookEvents: {
+    schema: z
+      .array(z.enum(Object.keys(EVENT_TYPES) as [EventType, ...EventType[]]))
+      .min(1)
+      .max(MAX_LIST),
+    must: 'a list of types of events, one at least',
+    description: 'Types of events that it gets. By default all.',
+  },
+  balanceBelow: {
+    schema: z.bigint().min(0n).max(1_000_000_000_000n),
+    must: 'an amount from 0 to 1000000 USD',
+    description: 'The balance in USD from which on the account is told that it is low; null: not at all.',
+  },
   note: text(1, 1_000, 'The reason for the movement.'),
   reference: text(1, 200, 'Identifies a payment: the same reference twice moves money once.'),
 } satisfies Record<string, Field<unknown>>;
@@ -151,6 +311,31 @@ export function priceLimit(priceMax: number | undefined): bigint | null {
   return priceMax === undefined ? null : microNotAbove(priceMax);
 }
 
+function deadline(description: string): Field<string> {
+  return {
+    schema: z.string().max(40).refine(isDeadlineText),
+    must: `${DEADLINE_TEXT}, later than now and at most ${MAX_DAYS_AHEAD} days ahead`,
+    description: `${description} Write ${DEADLINE_TEXT}.`,
+  };
+}
+
+function limit(description: string): Field<number> {
+  return {
+    schema: z
+      .number()
+      .min(0)
+      .max(MAX_PRICE_USD)
+      .refine((usd) => microOfUsd(usd) !== null),
+    must: `a number from 0 to ${MAX_PRICE_USD} with at most 6 decimals`,
+    description,
+  };
+}
+
+/** A limit in USD, checked by its field, in micro-USD; null for none. */
+export function limitOf(usd: number | undefined): bigint | null {
+  return usd === undefined ? null : microOfUsd(usd)!;
+}
+
 function wholeNumber(min: number, max: number, description: string): Field<number> {
   return { schema: z.int().min(min).max(max), must: `a whole number from ${min} to ${max}`, description };
 }
@@ -163,6 +348,23 @@ function price(description: string): Field<number> {
 function list(entry: z.ZodType<string>, description: string): Field<string[]> {
   const must = `a list of at most ${MAX_LIST} texts of 1 to 64 characters`;
   return { schema: z.array(entry).max(MAX_LIST), must, description };
+}
+
+function words(description: string): Field<string[]> {
+  const schema = z
+    .array(processText)
+    .min(1)
+    .max(MAX_WORDS)
+    .refine((list) => bytesOf(list) <= MAX_LAUNCH_BYTES);
+  return {
+    schema,
+    must: `a list of 1 to ${MAX_WORDS} texts without NUL, ${MAX_LAUNCH_BYTES} bytes in all`,
+    description,
+  };
+}
+
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
 }
 
 function choices<const T extends string>(values: readonly T[], what: string, description: string): Field<T[]> {

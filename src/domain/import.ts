@@ -52,7 +52,7 @@ export class FileFaults {
 
 /**
  * Parses records in batches, so that a file of any size takes the same memory. `alsoCheck` sees each record as it is in
- * the file, also one of another shape: so all of its faults are told at once.
+ * the file, also one of another shape: so all of its faults are reported at once.
  */
 export async function* readBatches<T>(
   records: AsyncIterable<FileRecord>,

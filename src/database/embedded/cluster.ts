@@ -93,7 +93,7 @@ export async function refuseForeignCluster(directory: string): Promise<void> {
   throw new EmbeddedPostgresUnavailable(reason);
 }
 
-/** Hands the tree to `uid` (a no-op when it is theirs), its root last, so that an interrupted run begins anew. */
+/** Hands the tree to `uid` (a no-op when it is theirs), its root last, so that an interrupted run begins again. */
 export async function giveTo(directory: string, uid: number): Promise<void> {
   if ((await stat(directory)).uid === uid) return;
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {

@@ -34,7 +34,7 @@ interface Found {
 }
 
 /**
- * Makes the cluster of `dataDir` anew from a backup. Every file is checked against the backup's manifest and written
+ * Makes the cluster of `dataDir` from a backup. Every file is checked against the backup's manifest and written
  * to the disk before one rename puts the cluster in place: a failure, SIGKILL included, leaves none. Throws
  * RestoreRefused when `dataDir` is not empty or the file is no whole backup.
  */

@@ -17,6 +17,7 @@ import {
 } from '../rules/lifecycle.js';
 import { type Micro, unitsOfMicro } from '../rules/money.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
+import { limitReachedAt } from '../rules/spend-limit.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 
 /** Random bytes in the id of an account. */
@@ -51,6 +52,9 @@ export interface AccountState {
    * When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come.
    */
   diskDeleteAt: Instant | null;
+  /** What it may spend in a UTC month; null for no limit. When that was reached this month, or will be; null when never. */
+  monthlyLimit: Micro | null;
+  limitReachedAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
   /** The second that all figures are of. */
@@ -90,6 +94,8 @@ function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
     burnPerHour: account.burnRate,
     exhaustsAt: exhaustsAtOf(account),
     diskDeleteAt: diskDeleteAtOf(account, deps.settings.graceSeconds),
+    monthlyLimit: account.monthlyLimit,
+    limitReachedAt: limitReachedAt(account, now),
     liveInstances: account.liveInstances,
     requestsPerMinute: requestsPerMinute(deps.settings.rateLimitPerMinute, lifetimeSpendAt(account, now)),
     asOf: now,

@@ -1,15 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Notices } from '../../database/notices.js';
 import type { SpendLine } from '../rules/accrual.js';
+import type { KeyPower } from '../rules/key-power.js';
 import type { Account } from '../rules/lifecycle.js';
-import type { Instant } from '../rules/time.js';
 
 /** The account that an unrevoked key belongs to, and what its rate limit depends on. */
-export interface KeyOwner extends SpendLine {
+export interface KeyOwner extends SpendLine, KeyPower {
   accountId: string;
   keyId: string;
-  /** The end of a console session; a key has none. */
-  expiresAt?: Instant | null;
 }
 
 /** Most API keys, and most accounts, that are cached: about 1 kB for a key with its account. */
@@ -57,9 +55,9 @@ export class ApiKeyCache {
     const owner = await read();
     if (owner === null || !wasListening || invalidations !== this.#invalidations || !this.#notices.isListening)
       return owner;
-    const { accountId, keyId, expiresAt = null, ...ownerLine } = owner;
-    this.#keys.set(name, { accountId, keyId, expiresAt });
-    this.#spendLines.set(accountId, ownerLine);
+    const { spendUnits, burnRate, settledAt, ...ofKey } = owner;
+    this.#keys.set(name, ofKey);
+    this.#spendLines.set(owner.accountId, { spendUnits, burnRate, settledAt });
     return owner;
   }
 

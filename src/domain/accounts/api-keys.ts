@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
-import { inTransaction } from '../../database/transaction.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { lifetimeSpendAt } from '../rules/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
+import { instantAfter } from '../rules/deadline.js';
 import { DomainError } from '../rules/errors.js';
+import { FULL_POWER, type KeyFault, type KeyPower, keyFaultOf, powerOfNewKey } from '../rules/key-power.js';
+import { holds, networkList } from '../rules/networks.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
-import { dateOf, formatInstant, type Instant } from '../rules/time.js';
+import { formatInstant, type Instant } from '../rules/time.js';
 import type { KeyOwner } from './api-key-cache.js';
 
 const KEY_ID_BYTES = 8;
@@ -18,35 +22,59 @@ const KEY_ID = /^key-[0-9a-f]{16}$/;
 
 export type { ApiKey };
 
-/** The account and key that a request acts for. */
-export interface Caller {
+/** The account and key that a request acts for, and what bounds the key; a console session ends before its key. */
+export interface Caller extends KeyPower {
   accountId: string;
   keyId: string;
+  /** Where the request comes from, as the gateway knows it. */
+  address: string;
   /** Hash of the token of the console session that stands for the key; absent if the key itself was sent. */
   session?: Buffer;
   /** Requests per 60 s that the account's lifetime spend allows; 0 for no limit. */
   requestsPerMinute: number;
 }
 
-/** The caller, if the key is unrevoked and its account not suspended; null for any other text. */
-export async function authenticate(deps: Deps, key: string): Promise<Caller | null> {
-  const hash = hashApiKey(key);
-  if (hash === null) return null;
-  const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
-  return found && callerOf(deps, found);
+/** Who a key or session stands for, or why a known one is not accepted; both are null for any other text. */
+export interface Identified<C extends Caller = Caller> {
+  caller: C | null;
+  fault: KeyFault | null;
 }
 
-export function callerOf({ clock, settings }: Deps, owner: KeyOwner): Caller {
-  const { accountId, keyId } = owner;
+export const NOBODY: Identified<never> = { caller: null, fault: null };
+
+/** The caller, if the key is unrevoked, its account not suspended, and it may be used now and from this address. */
+export async function authenticate(deps: Deps, key: string, address: string): Promise<Identified> {
+  const hash = hashApiKey(key);
+  if (hash === null) return NOBODY;
+  const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
+  return found === null ? NOBODY : identified(deps, found, address);
+}
+
+export function identified({ clock, settings }: Deps, owner: KeyOwner, address: string): Identified {
+  const { accountId, keyId, scopes, expiresAt, networks } = owner;
+  const fault = keyFaultOf(owner, clock.now(), (allowed) => holds(networkList(allowed), address));
+  if (fault !== null) return { caller: null, fault };
   const spend = lifetimeSpendAt(owner, clock.now());
-  return { accountId, keyId, requestsPerMinute: requestsPerMinute(settings.rateLimitPerMinute, spend) };
+  const limit = requestsPerMinute(settings.rateLimitPerMinute, spend);
+  const caller = { accountId, keyId, scopes, expiresAt, networks, address, requestsPerMinute: limit };
+  return { caller, fault: null };
+}
+
+const UNAUTHORIZED: Readonly<Record<KeyFault, string>> = {
+  expired: 'the API key has expired',
+  network: 'the API key is not accepted from this network',
+};
+
+/** The refusal of a request that needs a key and has none that is accepted. */
+export function unauthorized(fault: KeyFault | null): DomainError {
+  return new DomainError('unauthorized', fault === null ? 'missing or unknown API key' : UNAUTHORIZED[fault]);
 }
 
 async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   const { rows } = await deps.db.pool.query<KeyOwner>({
     name: 'authenticate',
-    text: `select api_key.account_id as "accountId", api_key.id as "keyId", spend_units as "spendUnits",
-             burn_rate as "burnRate", settled_at as "settledAt"
+    text: `select api_key.account_id as "accountId", api_key.id as "keyId", scopes, expires_at as "expiresAt", networks,
+             spend_units as "spendUnits", burn_rate as "burnRate", settled_at as "settledAt"
            from api_key join account on account.id = api_key.account_id
            where hash = $1 and revoked_at is null and suspended_at is null`,
     values: [hash],
@@ -54,27 +82,30 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** True while the key is unrevoked, its account not suspended, and the session, if it came by one, not over. */
+/** True while neither the key nor the session, if it came by one, is over, and its account not suspended. */
 export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'keyId' | 'session'>): Promise<boolean> {
   const { rowCount } = await deps.db.pool.query({
     name: 'is-accepted',
     text: `select 1 from api_key join account on account.id = api_key.account_id
-           where api_key.id = $1 and revoked_at is null and suspended_at is null and ($2::bytea is null or exists (
+           where api_key.id = $1 and revoked_at is null and suspended_at is null
+             and (api_key.expires_at is null or api_key.expires_at > $3) and ($2::bytea is null or exists (
              select from console_session where token_hash = $2 and key_id = $1 and expires_at > $3))`,
     values: [keyId, session ?? null, formatInstant(deps.clock.now())],
   });
   return rowCount === 1;
 }
 
-/** Newest first, revoked ones included; at most 200. */
-export function listApiKeys(
+/** Newest first, revoked ones included, what they spent settled; at most 200. */
+export async function listApiKeys(
   deps: Deps,
   accountId: string,
   query: Pick<Prisma.ApiKeyFindManyArgs, 'include' | 'select'> = {},
 ): Promise<ApiKey[]> {
+  // Used even when the account is gone: Pothos warns of a query that was never read.
+  const wanted = { ...query, where: { accountId } };
+  await settledAccount(deps, accountId);
   return deps.db.prisma.apiKey.findMany({
-    ...query,
-    where: { accountId },
+    ...wanted,
     orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
     take: MAX_LISTED_KEYS,
   });
@@ -87,29 +118,40 @@ export function findApiKey(deps: Deps, accountId: string, id: string): Promise<A
 
 export interface NewApiKey {
   /** The name its owner gave it. */
-  name?: string | null;
-  idempotencyKey?: string | null;
+  name?: string | null | undefined;
+  scopes?: readonly string[] | null | undefined;
+  /** As a deadline is written. */
+  expiresAt?: string | null | undefined;
+  networks?: readonly string[] | null | undefined;
+  idempotencyKey?: string | null | undefined;
 }
 
-/** Only the hash of the key is stored: this answer alone holds the key itself. Refuses more than 50 unrevoked keys. */
+/** Only the hash of the key is stored: this answer alone holds the key itself. Refuses more than 50 live keys. */
 export async function createApiKey(
   deps: Deps,
   accountId: string,
   name?: string,
 ): Promise<{ apiKey: ApiKey; secret: string }> {
-  const { apiKey, secret } = await createApiKeyOnce(deps, accountId, { name: name ?? null });
+  const { apiKey, secret } = await createApiKeyOnce(deps, { accountId, ...FULL_POWER }, { name: name ?? null });
   return { apiKey, secret: secret! };
 }
 
-/** Like `createApiKey`, with an idempotency key. A repeated request gets the same key, and null for the secret. */
+/**
+ * Like `createApiKey`, by a key that gives away no more than it has, and with an idempotency key: a repeated request
+ * gets the same key, and null for the secret. Refuses with invalid_request, forbidden and action_failed.
+ */
 export async function createApiKeyOnce(
   deps: Deps,
-  accountId: string,
+  creator: { accountId: string; keyId?: string } & KeyPower,
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKey; secret: string | null }> {
+  const { accountId } = creator;
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
+  const wanted = readPower(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  const request = idempotentRequest(accountId, key, 'createApiKey', [name]);
+  // Unchanged for requests without these, because answers to them are stored.
+  const others = Object.values(wanted).some((each) => each !== undefined) ? [wanted] : [];
+  const request = idempotentRequest(accountId, key, 'createApiKey', [name, ...others]);
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const id = randomId('key', KEY_ID_BYTES);
   const create = () =>
@@ -117,32 +159,77 @@ export async function createApiKeyOnce(
       const kept = request && ((await recall(transaction, request, deps.clock.now())) as { id: string } | undefined);
       if (kept) return kept.id;
       const now = deps.clock.now();
-      // The account's row is locked before the count, so two concurrent creations can't both be the fiftieth.
-      await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
-      const { rowCount } = await transaction.query(
-        `insert into api_key (id, account_id, hash, prefix, last_four, created_at, name)
-         select $2, $1, $3, $4, $5, $6::timestamptz, $8
-         where (select count(*) from api_key where account_id = $1 and revoked_at is null) < $7`,
-        [
-          accountId,
-          id,
-          hashApiKey(secret),
-          API_KEY_PREFIX,
-          secret.slice(-4),
-          formatInstant(now),
-          MAX_LIVE_API_KEYS,
-          name,
-        ],
-      );
-      if (rowCount === 1 && request !== null) remember(transaction, request, { id }, now);
-      return rowCount === 1 ? id : null;
+      const expiresAt = instantAfter('expiresAt', wanted.expiresAt ?? null, now);
+      const power = powerOfNewKey(creator, { ...wanted, expiresAt });
+      if (await isLimited(transaction, creator.keyId ?? null)) throw limitedKey('create keys');
+      const isMade = await insertKey(transaction, { id, accountId, secret, name, now, ...power });
+      if (isMade && request !== null) remember(transaction, request, { id }, now);
+      if (isMade) deps.activity?.writeWith(transaction, now, [id]);
+      return isMade ? id : null;
     });
   const createdId = await onceFree(create);
   if (createdId === null) {
     throw new DomainError('action_failed', `an account holds at most ${MAX_LIVE_API_KEYS} live keys`);
   }
+  if (createdId === id) deps.activity?.committed();
   const apiKey = await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id: createdId } });
   return { apiKey, secret: createdId === id ? secret : null };
+}
+
+/** Whether the key has a monthly limit: with others it could be passed. */
+async function isLimited(transaction: Transaction, keyId: string | null): Promise<boolean> {
+  const { rowCount } = await transaction.query('select from key_limit where id = $1 and monthly_limit is not null', [
+    keyId,
+  ]);
+  return rowCount === 1;
+}
+
+/** The refusal of what would lift a key's own limit. */
+export function limitedKey(what: string): DomainError {
+  return new DomainError('forbidden', `an API key with a monthly limit may not ${what}`);
+}
+
+function readPower({ scopes, expiresAt, networks }: NewApiKey) {
+  return {
+    scopes: checkOptional('scopes', fields.keyScopes, scopes),
+    expiresAt: checkOptional('expiresAt', fields.keyExpiresAt, expiresAt),
+    networks: checkOptional('networks', fields.keyNetworks, networks),
+  };
+}
+
+interface KeyRow extends KeyPower {
+  id: string;
+  accountId: string;
+  secret: string;
+  name: string | null;
+  now: Instant;
+}
+
+/** False when the account has no room for it: keys that were revoked or have expired take none. */
+async function insertKey(transaction: Transaction, row: KeyRow): Promise<boolean> {
+  const { accountId, id, secret, name, now, scopes, expiresAt, networks } = row;
+  // The account's row is locked before the count, so two concurrent creations can't both be the fiftieth.
+  await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+  const { rowCount } = await transaction.query(
+    `insert into api_key (id, account_id, hash, prefix, last_four, created_at, name, scopes, expires_at, networks)
+     select $2, $1, $3, $4, $5, $6::timestamptz, $8, $9::text[], $10::timestamptz, $11::text[]
+     where (select count(*) from api_key where account_id = $1 and revoked_at is null
+              and (expires_at is null or expires_at > $6::timestamptz)) < $7`,
+    [
+      accountId,
+      id,
+      hashApiKey(secret),
+      API_KEY_PREFIX,
+      secret.slice(-4),
+      formatInstant(now),
+      MAX_LIVE_API_KEYS,
+      name,
+      scopes,
+      expiresAt === null ? null : formatInstant(expiresAt),
+      networks,
+    ],
+  );
+  return rowCount === 1;
 }
 
 /**
@@ -152,11 +239,16 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
   const owned = accountId === null ? { id } : { id, accountId };
   const found = KEY_ID.test(id) ? await deps.db.prisma.apiKey.findFirst({ where: owned }) : null;
   if (found === null) throw new DomainError('not_found', 'no such API key');
-  await deps.db.prisma.apiKey.updateMany({
-    where: { id, revokedAt: null },
-    data: { revokedAt: dateOf(deps.clock.now()) },
+  const now = deps.clock.now();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('update api_key set revoked_at = $2::timestamptz where id = $1 and revoked_at is null', [
+      id,
+      formatInstant(now),
+    ]);
+    await transaction.query('delete from console_session where key_id = $1', [id]);
+    deps.activity?.writeWith(transaction, now);
   });
-  await deps.db.prisma.consoleSession.deleteMany({ where: { keyId: id } });
+  deps.activity?.committed();
   deps.db.notices.publish([{ table: 'api_key', id }]);
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }
@@ -171,4 +263,14 @@ export async function noteKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>
      where api_key.id = used.id and coalesce(last_used_at < to_timestamp(used.at), true)`,
     [[...uses.keys()], [...uses.values()].map(String)],
   );
+}
+
+/** Keys that expired within [from, until): whoever holds something open by one of them has to look again. */
+export async function keysExpired(deps: Deps, from: Instant, until: Instant): Promise<string[]> {
+  const { rows } = await deps.db.pool.query<{ id: string }>({
+    name: 'keys-expired',
+    text: 'select id from api_key where expires_at >= $1::timestamptz and expires_at < $2::timestamptz',
+    values: [formatInstant(from), formatInstant(until)],
+  });
+  return rows.map(({ id }) => id);
 }

@@ -36,8 +36,8 @@ const REFERENCES = `
 
 /**
  * Writes all that is stored about an account as one JSON object: an array of rows for each table that refers to the
- * account, also by way of other tables, on one snapshot of the database. Left out are hashes of secrets. Throws
- * `not_found`.
+ * account, also by way of other tables, on one snapshot of the database. Left out are hashes of secrets, and sealed
+ * secrets. Throws `not_found`.
  */
 export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -60,7 +60,11 @@ export function exportAccount(deps: Deps, accountId: string, write: (text: strin
 
 /** The account's own row, and everything that refers to what is found, nearest first; each table once. */
 function sourcesOf(references: readonly Reference[]): Source[] {
-  const sources: Source[] = [{ table: 'account', rows: 'account.id = $1' }];
+  // Rows of `activity` refer to the account without a constraint.
+  const sources: Source[] = [
+    { table: 'account', rows: 'account.id = $1' },
+    { table: 'activity', rows: 'activity.account_id = $1' },
+  ];
   for (const { table, rows } of sources) {
     for (const { child, parent, refers } of references) {
       if (parent !== table || sources.some((known) => known.table === child)) continue;
@@ -73,7 +77,7 @@ function sourcesOf(references: readonly Reference[]): Source[] {
 async function columnsOfBytes(transaction: Transaction): Promise<Map<string, string[]>> {
   const { rows } = await transaction.query<{ name: string; columns: string[] }>(
     `select table_name as name, array_agg(column_name::text) as columns from information_schema.columns
-     where table_schema = current_schema() and data_type = 'bytea' and column_name like '%hash' group by table_name`,
+     where table_schema = current_schema() and data_type = 'bytea' and (column_name like '%hash' or column_name = 'sealed') group by table_name`,
   );
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }

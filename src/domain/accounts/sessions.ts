@@ -3,9 +3,17 @@ import { inTransaction } from '../../database/transaction.js';
 import { every, type Sweep } from '../billing/sweep.js';
 import type { Deps } from '../deps.js';
 import { hashApiKey } from '../rules/api-key.js';
-import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
+import { earliest, formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
 import type { KeyOwner } from './api-key-cache.js';
-import { type Caller, callerOf } from './api-keys.js';
+import {
+  authenticate,
+  type Caller,
+  type Identified,
+  identified,
+  keysExpired,
+  NOBODY,
+  unauthorized,
+} from './api-keys.js';
 
 /** How long a browser stays signed in. */
 export const SESSION_SECONDS = 12n * SECONDS_PER_HOUR;
@@ -18,13 +26,15 @@ const SWEEP_EVERY_MS = 1_000;
 
 /**
  * Begins a session of an API key, and returns the token that stands for it from then on: always a new one, of which
- * only the hash is stored. Null for a key that is not accepted.
+ * only the hash is stored. It ends with the key. Refuses a key that is not accepted with unauthorized.
  */
-export async function beginSession(deps: Deps, key: string): Promise<string | null> {
+export async function beginSession(deps: Deps, key: string, address: string): Promise<string> {
   const hash = hashApiKey(key);
-  if (hash === null) return null;
+  const { caller, fault } = await authenticate(deps, key, address);
+  if (hash === null || caller === null) throw unauthorized(fault);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const now = deps.clock.now();
+  const endsAt = earliest(now + SESSION_SECONDS, caller.expiresAt)!;
   const isBegun = await inTransaction(deps.db.pool, async (transaction) => {
     // The account is locked against a suspension under way, which ends the sessions that it sees.
     const { rows } = await transaction.query<{ keyId: string }>(
@@ -37,7 +47,7 @@ export async function beginSession(deps: Deps, key: string): Promise<string | nu
     await transaction.query(
       `insert into console_session (token_hash, key_id, created_at, expires_at)
        values ($1, $2, $3::timestamptz, $4::timestamptz)`,
-      [hashToken(token), keyId, formatInstant(now), formatInstant(now + SESSION_SECONDS)],
+      [hashToken(token), keyId, formatInstant(now), formatInstant(endsAt)],
     );
     await transaction.query(
       `delete from console_session where key_id = $1 and token_hash in (
@@ -46,7 +56,8 @@ export async function beginSession(deps: Deps, key: string): Promise<string | nu
     );
     return true;
   });
-  return isBegun ? token : null;
+  if (!isBegun) throw unauthorized(null);
+  return token;
 }
 
 /** Signs out. An unknown token is ignored. */
@@ -57,23 +68,33 @@ export async function endSession(deps: Deps, token: string): Promise<void> {
   deps.apiKeyCache.forget(hashToken(token));
 }
 
-/** A caller that a session stands for; null once it is over. */
+/** A caller by a console session, and when that ends. */
+export interface SessionCaller extends Caller {
+  session: Buffer;
+  expiresAt: Instant;
+}
+
+/** Who a session stands for, used from this address; nobody once it is over. */
 export async function authenticateSession(
   deps: Deps,
   token: string,
-): Promise<(Caller & { expiresAt: Instant }) | null> {
-  if (!TOKEN.test(token)) return null;
+  address: string,
+): Promise<Identified<SessionCaller>> {
+  if (!TOKEN.test(token)) return NOBODY;
   const hash = hashToken(token);
   const owner = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
-  const expiresAt = owner?.expiresAt ?? null;
-  if (owner === null || expiresAt === null || expiresAt <= deps.clock.now()) return null;
-  return { ...callerOf(deps, owner), session: hash, expiresAt };
+  if (owner === null) return NOBODY;
+  const { caller, fault } = identified(deps, owner, address);
+  // A session that is over is as if it had never been.
+  if (caller === null) return fault === 'expired' ? NOBODY : { caller, fault };
+  return { caller: { ...caller, session: hash, expiresAt: caller.expiresAt! }, fault: null };
 }
 
 async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   const { rows } = await deps.db.pool.query<KeyOwner>({
     name: 'authenticate-session',
-    text: `select api_key.account_id as "accountId", api_key.id as "keyId", expires_at as "expiresAt",
+    text: `select api_key.account_id as "accountId", api_key.id as "keyId", scopes, networks,
+             console_session.expires_at as "expiresAt",
              spend_units as "spendUnits", burn_rate as "burnRate", settled_at as "settledAt"
            from console_session join api_key on api_key.id = key_id join account on account.id = api_key.account_id
            where token_hash = $1 and revoked_at is null and suspended_at is null`,
@@ -82,12 +103,16 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** Removes sessions that are over, which ends their streams at every gateway. */
+/** Removes sessions that are over, and tells that keys have expired: both end their streams at every gateway. */
 export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
-  const sweep = () =>
-    deps.db.pool.query('delete from console_session where expires_at <= $1::timestamptz', [
-      formatInstant(deps.clock.now()),
-    ]);
+  let lookedUntil = deps.clock.now();
+  const sweep = async () => {
+    const until = deps.clock.now() + 1n;
+    await deps.db.pool.query('delete from console_session where expires_at < $1::timestamptz', [formatInstant(until)]);
+    const ids = await keysExpired(deps, lookedUntil, until);
+    deps.db.notices.publish(ids.map((id) => ({ table: 'api_key', id })));
+    lookedUntil = until;
+  };
   return every(SWEEP_EVERY_MS, sweep, onFault);
 }
 

@@ -1,10 +1,12 @@
 import type { Prisma, SshKey } from '../../database/generated/client/client.js';
-import { inTransaction } from '../../database/transaction.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
+import { type KeyPower, keyFaultOf } from '../rules/key-power.js';
 import { INSTANCE_ID } from '../rules/lifecycle.js';
+import { holds, networkList } from '../rules/networks.js';
 import { MAX_SSH_KEYS, parseSshKey } from '../rules/ssh-key.js';
 import { formatInstant } from '../rules/time.js';
 
@@ -21,18 +23,31 @@ export function listSshKeys(deps: Deps, accountId: string, query: Query = {}): P
   return deps.db.prisma.sshKey.findMany({ ...query, where: { accountId }, orderBy, take: MAX_SSH_KEYS });
 }
 
-/** Adds a public key; one that the account has already is answered as it is. Refuses more than 50. */
-export async function addSshKey(deps: Deps, accountId: string, publicKey: string): Promise<SshKey> {
+/**
+ * Adds a public key, for all instances or for one, with which it goes; one that the account has already is answered as it
+ * is. Refuses more than 50, and an instance that is not there or destroyed. What a key adds that ends, or is accepted from
+ * some networks alone, opens nothing when that key would not be accepted; adding it by another key lifts that.
+ */
+export async function addSshKey(
+  deps: Deps,
+  adder: { accountId: string; keyId: string } & KeyPower,
+  publicKey: string,
+  instanceId: string | null = null,
+): Promise<SshKey> {
+  const { accountId, keyId, expiresAt, networks } = adder;
+  const endsWith = expiresAt === null && networks === null ? null : keyId;
   const { type, blob, fingerprint, comment } = parseSshKey(check('publicKey', fields.sshPublicKey, publicKey));
   const added = await inTransaction(deps.db.pool, async (transaction) => {
     // The account's row is locked before the count, so two additions at once can't both be the fiftieth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+    if (instanceId !== null) await checkInstance(transaction, accountId, instanceId);
     const { rowCount } = await transaction.query(
-      `insert into ssh_key (id, account_id, type, blob, fingerprint, comment, created_at)
-       select $2, $1, $3, $4, $5, $6, $7::timestamptz
+      `insert into ssh_key (id, account_id, type, blob, fingerprint, comment, created_at, instance_id, api_key_id)
+       select $2, $1, $3, $4, $5, $6, $7::timestamptz, $9, $10
        where exists (select 1 from ssh_key where account_id = $1 and fingerprint = $5)
          or (select count(*) from ssh_key where account_id = $1) < $8
-       on conflict (account_id, fingerprint) do update set id = ssh_key.id`,
+       on conflict (account_id, fingerprint) do update
+         set api_key_id = case when excluded.api_key_id is not null then ssh_key.api_key_id end`,
       [
         accountId,
         randomId('ssh', KEY_ID_BYTES),
@@ -42,40 +57,74 @@ export async function addSshKey(deps: Deps, accountId: string, publicKey: string
         comment,
         formatInstant(deps.clock.now()),
         MAX_SSH_KEYS,
+        instanceId,
+        endsWith,
       ],
     );
+    if (rowCount === 1) deps.activity?.writeWith(transaction, deps.clock.now(), [fingerprint]);
     return rowCount === 1;
   });
   if (!added) throw new DomainError('action_failed', `an account holds at most ${MAX_SSH_KEYS} SSH keys`);
+  deps.activity?.committed();
   return deps.db.prisma.sshKey.findUniqueOrThrow({ where: { accountId_fingerprint: { accountId, fingerprint } } });
+}
+
+/** Its account is locked, so it is not destroyed meanwhile. */
+async function checkInstance(transaction: Transaction, accountId: string, id: string): Promise<void> {
+  const { rows } = await transaction.query<{ status: string }>(
+    'select status from instance where id = $2 and account_id = $1',
+    [accountId, id],
+  );
+  if (rows[0] === undefined) throw new DomainError('not_found', 'no such instance');
+  if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
 }
 
 /** Removes a key; connections it opened end in every gateway. Refuses with not_found. */
 export async function removeSshKey(deps: Deps, accountId: string, id: string): Promise<SshKey> {
   const found = KEY_ID.test(id) ? await deps.db.prisma.sshKey.findFirst({ where: { id, accountId } }) : null;
   if (found === null) throw new DomainError('not_found', 'no such SSH key');
-  await deps.db.prisma.sshKey.deleteMany({ where: { id, accountId } });
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('delete from ssh_key where id = $1 and account_id = $2', [id, accountId]);
+    deps.activity?.writeWith(transaction, deps.clock.now());
+  });
+  deps.activity?.committed();
   deps.db.notices.publish([{ table: 'ssh_key', id, account: accountId }]);
   return found;
 }
 
+/** Whom an SSH key lets into an instance; `apiKeyId` is the API key that it ends with, if it does. */
+export interface SshAccess {
+  accountId: string;
+  sshKeyId: string;
+  apiKeyId: string | null;
+}
+
 /**
- * The account of the instance and the key, if the account has this key and is not suspended; else null,
- * whichever of the two was wrong.
+ * The account of the instance and the key, if the account has this key, it may be used from this address and the account is
+ * not suspended; else null, whichever was wrong.
  */
 export async function findSshAccess(
   deps: Deps,
   instanceId: string,
   blob: Buffer,
-): Promise<{ accountId: string; sshKeyId: string } | null> {
+  address: string,
+): Promise<SshAccess | null> {
   if (!INSTANCE_ID.test(instanceId)) return null;
-  const { rows } = await deps.db.pool.query<{ accountId: string; sshKeyId: string }>({
+  const { rows } = await deps.db.pool.query<SshAccess & KeyPower>({
     name: 'ssh-access',
-    text: `select account.id as "accountId", ssh_key.id as "sshKeyId"
+    text: `select account.id as "accountId", ssh_key.id as "sshKeyId", api_key.id as "apiKeyId",
+             api_key.expires_at as "expiresAt", api_key.networks
            from instance join account on account.id = instance.account_id
              join ssh_key on ssh_key.account_id = account.id and ssh_key.blob = $2
-           where instance.id = $1 and suspended_at is null`,
+             and coalesce(ssh_key.instance_id, instance.id) = instance.id
+             left join api_key on api_key.id = ssh_key.api_key_id
+           where instance.id = $1 and suspended_at is null
+             and (ssh_key.api_key_id is null or (api_key.id is not null and revoked_at is null))`,
     values: [instanceId, blob],
   });
-  return rows[0] ?? null;
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { accountId, sshKeyId, apiKeyId } = found;
+  const fault = keyFaultOf(found, deps.clock.now(), (networks) => holds(networkList(networks), address));
+  return fault === null ? { accountId, sshKeyId, apiKeyId } : null;
 }

@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
-import { CHARGED, DUE_AT, MOVED, recomputed } from './recompute.js';
+import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 
 /** One violation of a check. */
 export interface Finding {
@@ -100,6 +100,48 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
          select from instance other join usage_interval sold on sold.instance_id = other.id
          where other.machine_id = numbered.machine_id and other.id <> numbered.instance_id and sold.resource = 'GPU'
            and sold.ended_at = numbered.started_at)))`,
+  ],
+  [
+    'no deadline is missed',
+    `select account.id as account_id, instance.id as subject, 'its deadline is before ' || coalesce(deadline_at::text, 'never') as detail
+     from account join instance on account_id = account.id
+     where status <> 'DESTROYED' and least(stop_at, destroy_at) < coalesce(deadline_at, 'infinity')
+     union all
+     select account_id, instance_id || '/' || lower(resource::text) || '/' || ordinal, 'is billed after its deadline'
+     from usage_interval join instance on instance.id = instance_id
+     where ended_at > destroy_at and ended_at > started_at`,
+  ],
+  [
+    'no spend limit is missed',
+    `with next as (select *, greatest(coalesce(deadline_at, settled_at + interval '10 years') - settled_at, interval '0') as until from account)
+     select next.id as account_id, '' as subject, 'is above its monthly limit before ' || coalesce(deadline_at::text, 'ever') as detail
+     from next
+     where coalesce(limit_reached_at < date_trunc('month', settled_at, 'UTC'), true) and until > interval '0'
+       and spend_units - month_start_spend_units + burn_rate * extract(epoch from
+         least(until, date_trunc('month', settled_at, 'UTC') + interval '1 month' - settled_at)) > monthly_limit * 3600
+     union all
+     select account_id, instance.id, 'is above its spend limit before ' || coalesce(deadline_at::text, 'ever')
+     from instance join next on next.id = account_id
+     where status = 'RUNNING' and until > interval '0' and minimum_units + gpu_rate * gpu_seconds
+       + gpu_rate * extract(epoch from settled_at + until - running_since)
+       + disk_rate * extract(epoch from settled_at + until - instance.created_at) > spend_limit * 3600
+     union all
+     select instance.account_id, instance.id, 'runs although a limit was reached'
+     from instance join account on account.id = instance.account_id left join key_limit on key_limit.id = run_key_id
+     where status = 'RUNNING' and (instance.limit_reached_at is not null
+       or account.limit_reached_at >= date_trunc('month', account.settled_at, 'UTC')
+       or key_limit.limit_reached_at >= date_trunc('month', account.settled_at, 'UTC'))`,
+  ],
+  [
+    'what keys with a limit spent is what their intervals and charges add up to',
+    `select account_id, key_limit.id as subject, 'spent ' || spend_units - month_start_spend_units || ' of the month and burns '
+       || burn_rate || ', recomputed ' || fresh."spendUnits" || ' and ' || fresh."burnRate" as detail
+     from key_limit, lateral (${keySpend('key_limit.account_id', 'key_limit.id', 'key_limit.settled_at')}) fresh
+     where monthly_limit is not null
+       and (spend_units - month_start_spend_units <> fresh."spendUnits" or burn_rate <> fresh."burnRate")
+     union all
+     select id, '', 'counts ' || limited_keys || ' keys with a limit'
+     from account where limited_keys <> (select count(*) from key_limit where account_id = account.id and monthly_limit is not null)`,
   ],
   [
     'no second of a machine is sold twice',

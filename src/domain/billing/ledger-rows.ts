@@ -1,10 +1,11 @@
 import type { PreparedStatement } from '../../database/transaction.js';
-import { MACHINE_CONDITION } from '../machine-condition.js';
+import { HAS_OLD_AGENT, MACHINE_CONDITION } from '../machine-condition.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import type { Account, Instance, LedgerEntry, RowChanges, UsageInterval } from '../rules/lifecycle.js';
 import type { Rate } from '../rules/money.js';
+import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant } from '../rules/time.js';
-import { DUE_AT, recomputed } from './recompute.js';
+import { DUE_AT, keySpend, recomputed } from './recompute.js';
 
 /** SQL of the rows that the ledger locks, reads and writes; only ledger.ts executes what writes. */
 
@@ -21,6 +22,11 @@ const ACCOUNT_FIELDS = [
   'exhaustedAt',
   'diskDeleteAt',
   'dueAt',
+  'deadlineAt',
+  'monthlyLimit',
+  'limitReachedAt',
+  'limitAt',
+  'limitedKeys',
 ] as const satisfies (keyof Account)[];
 
 /** Columns of an instance that may change after its deploy. */
@@ -29,6 +35,11 @@ const INSTANCE_UPDATES = [
   'runningSince',
   'stoppedAt',
   'destroyedAt',
+  'stopAt',
+  'destroyAt',
+  'spendLimit',
+  'limitReachedAt',
+  'runKeyId',
   'stopReason',
   'gpuSeconds',
   'gpuIntervals',
@@ -52,6 +63,7 @@ const INSTANCE_FIELDS = [
   'diskRate',
   'onDemandRate',
   'createdAt',
+  'keyId',
   ...INSTANCE_UPDATES,
 ] as const satisfies (keyof Instance)[];
 
@@ -63,7 +75,19 @@ const INTERVAL_FIELDS = [
   'startedAt',
   'endedAt',
   'minimumUntil',
+  'keyId',
 ] as const satisfies (keyof UsageInterval)[];
+
+const KEY_FIELDS = [
+  'id',
+  'monthlyLimit',
+  'spendUnits',
+  'burnRate',
+  'settledAt',
+  'monthStartSpendUnits',
+  'limitReachedAt',
+  'limitAt',
+] as const satisfies (keyof LimitedKey)[];
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
@@ -83,6 +107,8 @@ export interface MachineUnderLock {
   state: MachineCondition;
   /** A host agent runs its instances. */
   hasHost: boolean;
+  /** The agent is of a version before launches. */
+  hasOldAgent: boolean;
   /** Published now, per GPU-hour on demand; null when the model has no price. */
   ratePerGpu: Rate | null;
   /** The undestroyed instances on it, of any account. */
@@ -93,9 +119,14 @@ export interface MachineUnderLock {
 
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
+/** Whether anybody is told of its events: for most accounts none has to be written. */
+const IS_TOLD = 'exists (select from webhook where webhook.account_id = account.id and paused_at is null) as "isTold"';
+export interface LockedAccount extends Account {
+  isTold: boolean;
+}
 export const LOCK_ACCOUNTS: NamedStatement = {
   name: 'lock-accounts',
-  text: `select ${ACCOUNT_COLUMNS} from account
+  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD} from account
          where id = any($1::text[] || array(select account_id from instance where machine_id = $2 and status = 'RUNNING'))
          order by id for no key update`,
 };
@@ -114,18 +145,36 @@ export const RECOMPUTE_TOTALS: NamedStatement = {
 };
 export const TRY_ACCOUNT: NamedStatement = {
   name: 'try-account',
-  text: `select ${ACCOUNT_COLUMNS} from account where id = $1 for no key update skip locked`,
+  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD} from account where id = $1 for no key update skip locked`,
 };
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
   text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
-           exists (select from machine_host where machine_id = machine.id) as "hasHost"
+           exists (select from machine_host where machine_id = machine.id) as "hasHost",
+           ${HAS_OLD_AGENT} as "hasOldAgent"
          from machine where id = $1 for no key update`,
 };
 /** Instances need no lock of their own: only a holder of their account's lock changes them. */
 const LIVE_INSTANCES_ON_MACHINE = instancesWhere('live-on-machine', `machine_id = $1 and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
+/** The keys of an account whose limits count something now or may yet. */
+export const READ_LIMITED_KEYS: NamedStatement = {
+  name: 'read-limited-keys',
+  text: `select ${columns(KEY_FIELDS)} from key_limit
+         where account_id = $1 and monthly_limit is not null
+           and (burn_rate > 0 or exists (select from api_key where id = key_limit.id and revoked_at is null)) order by id`,
+};
+/** Locked in one order, as other statements lock them. */
+export const LIMITED_KEYS: NamedStatement = {
+  name: 'limited-keys',
+  text: `${READ_LIMITED_KEYS.text} for no key update`,
+};
+/** What was spent by key `$2` of account `$1` since the first of the month of `$3`, up to then, and what it burns. */
+export const RECOMPUTE_KEY: NamedStatement = {
+  name: 'recompute-key',
+  text: keySpend('$1', '$2', '$3::timestamptz'),
+};
 
 /**
  * The rate of the model of machine `$1` in the newest snapshot, per GPU-hour on demand, and until when the machine is
@@ -158,9 +207,18 @@ export function machineRows([machines, live, others]: readonly object[][]) {
 type PriceAndSales = Pick<MachineUnderLock, 'ratePerGpu' | 'soldUntil'>;
 
 /** The statements that write the changes: none, one for all of a few rows, or one for each of many. */
-export function writesOf({ accounts, created, updated, opened, closed, entries }: RowChanges): PreparedStatement[] {
+export function writesOf({
+  accounts,
+  keys,
+  created,
+  updated,
+  opened,
+  closed,
+  entries,
+}: RowChanges): PreparedStatement[] {
   return statementsOf([
     ...Array.from(accounts, (row) => rowsFor(UPDATE_ACCOUNT, [row])),
+    ...Array.from(keys, (row) => rowsFor(UPDATE_KEY, [row])),
     ...Array.from(updated, (row) => rowsFor(UPDATE_INSTANCE, [row])),
     rowsFor(INSERT_INSTANCE, [...created]),
     rowsFor(OPEN_INTERVALS, opened),
@@ -178,6 +236,10 @@ interface RowWrite<T> {
 }
 
 const UPDATE_ACCOUNT = updateOf<Account>('account', ACCOUNT_UPDATES);
+const UPDATE_KEY = updateOf<LimitedKey>(
+  'key_limit',
+  KEY_FIELDS.filter((field) => field !== 'id'),
+);
 const UPDATE_INSTANCE = updateOf<Instance>('instance', INSTANCE_UPDATES);
 const INSERT_INSTANCE = insertOf<Instance>('instance', INSTANCE_FIELDS);
 const OPEN_INTERVALS = insertOf<UsageInterval>('usage_interval', INTERVAL_FIELDS);
@@ -223,7 +285,7 @@ function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
 /** A decision changes at most this many rows; settling may change thousands. */
 const MAX_ROWS_TOGETHER = 8;
 /**
- * By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 6 kinds there are about 3,000 combinations at most.
+ * By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 7 kinds there are about 6,400 combinations at most.
  */
 const writeStatements = new Map<string, NamedStatement>();
 
@@ -262,6 +324,11 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'exhaustedAt',
   'diskDeleteAt',
   'dueAt',
+  'deadlineAt',
+  'limitReachedAt',
+  'limitAt',
+  'stopAt',
+  'destroyAt',
   'createdAt',
   'runningSince',
   'stoppedAt',

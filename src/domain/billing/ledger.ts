@@ -1,27 +1,35 @@
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { emit } from '../outbox.js';
 import { DomainError } from '../rules/errors.js';
+import { eventsOf, type NewEvent } from '../rules/events.js';
 import { runningOf } from '../rules/free-machine.js';
 import {
   type Account,
+  hasMonthlyLimits,
   type Instance,
   isDue,
+  type Limited,
   noChanges,
   type Step,
   type StopReason,
-  settle,
 } from '../rules/lifecycle.js';
+import { noteLimits, settle } from '../rules/settle.js';
+import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../rules/time.js';
 import {
   INSERT_ACCOUNT,
   INSTANCE_OF_ACCOUNT,
+  LIMITED_KEYS,
   LIVE_INSTANCES_OF_ACCOUNT,
   LOCK_ACCOUNTS,
   LOCK_MACHINE,
+  type LockedAccount,
   type MachineUnderLock,
   machineRows,
   machineStatements,
+  RECOMPUTE_KEY,
   RECOMPUTE_TOTALS,
   TRY_ACCOUNT,
   writesOf,
@@ -88,8 +96,14 @@ export interface Write extends Second {
   step(account: Account): Step;
   /** The undestroyed instances of an account, loaded and locked. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
+  /** What its monthly limits are decided by, loaded and locked; kept up to date by the steps from then on. */
+  limitedOf(account: Account): Promise<Limited>;
+  /** A key of the account as one with a limit, with what was spent by it in this month, from the rows. */
+  limitedKey(account: Account, id: string): Promise<LimitedKey>;
   /** Replaces the account's running totals by what ledger entries and usage intervals add up to. */
   recomputeTotals(account: Account): Promise<void>;
+  /** Tells the account of an event, in the transaction that makes it true. */
+  emit(event: NewEvent): void;
   /** Writes what changed so far, before what changes next. A refusal after it would not undo what it wrote. */
   flush(): void;
 }
@@ -116,6 +130,7 @@ export async function write<T>(
     try {
       const value = await decide(current);
       current.flush();
+      deps.activity?.writeWith(transaction, current.at, current.created(scope.accountIds[0]!));
       return { rows: current, value };
     } catch (error) {
       if (error instanceof DomainError) return { rows: current, refusal: error };
@@ -126,6 +141,7 @@ export async function write<T>(
   const outcome = await accountQueue.run(scope.accountIds[0]!, () => inTransaction(pool, work));
   if (outcome.rows !== null) publishChanges(deps, outcome.rows);
   if ('refusal' in outcome) throw outcome.refusal;
+  if (outcome.rows !== null) deps.activity?.committed();
   return outcome.value;
 }
 
@@ -146,6 +162,7 @@ async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Pr
   if (scope.newAccount !== undefined) rows.create(scope.newAccount, deps.clock.now());
   await rows.lock(scope);
   if (scope.picker !== undefined) await rows.pickMachine(scope.picker);
+  for (const account of rows.accounts()) if (hasMonthlyLimits(account)) await rows.limitedOf(account);
   // Read after the locks: a write that waited must not act in an earlier second than the one it waited for.
   rows.second = notBefore(rows.earliestSecond(), secondOf(deps.clock.nowMs()));
   return rows;
@@ -165,15 +182,17 @@ class WriteRows implements Write {
   /** What was written so far. */
   readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>(), stops: [] as StopReason[] };
   machine: MachineUnderLock | undefined;
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts = new Map<string, LockedAccount>();
   /** One object for each row, however it was read: the rules change it in place. */
   readonly #instances = new Map<string, Instance>();
+  readonly #created: Instance[] = [];
+  readonly #events: NewEvent[] = [];
 
   constructor(transaction: Transaction) {
     this.transaction = transaction;
   }
 
-  accounts(): Account[] {
+  accounts(): LockedAccount[] {
     return [...this.#accounts.values()];
   }
 
@@ -218,7 +237,7 @@ class WriteRows implements Write {
       ...(machineId === undefined ? [] : machineStatements(machineId)),
       ...(instanceId === undefined ? [] : [{ ...INSTANCE_OF_ACCOUNT, values: [accountIds[0]!, instanceId] }]),
     );
-    for (const row of accounts as Account[]) this.#accounts.set(row.id, row);
+    for (const row of accounts as LockedAccount[]) this.#accounts.set(row.id, row);
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
@@ -255,9 +274,9 @@ class WriteRows implements Write {
     return 'accepted';
   }
 
-  async #tryAccount(id: string): Promise<Account | undefined> {
+  async #tryAccount(id: string): Promise<LockedAccount | undefined> {
     const [rows] = await this.transaction.run({ ...TRY_ACCOUNT, values: [id] });
-    return rows![0] as Account | undefined;
+    return rows![0] as LockedAccount | undefined;
   }
 
   #isHolderLocked(liveInstances: readonly Instance[], alsoLocked?: Account): boolean {
@@ -270,15 +289,62 @@ class WriteRows implements Write {
     return this.#known(rows as Instance[]);
   }
 
+  async limitedOf(account: Account): Promise<Limited> {
+    if (account.limited !== undefined) return account.limited;
+    const live = await this.liveInstancesOf(account);
+    const [keys] = await this.transaction.run({ ...LIMITED_KEYS, values: [account.id] });
+    account.limited = { keys: keys as LimitedKey[], live };
+    return account.limited;
+  }
+
+  async limitedKey(account: Account, id: string): Promise<LimitedKey> {
+    const settledAt = latest(this.at, account.settledAt);
+    const values = [account.id, id, formatInstant(settledAt)];
+    const [rows] = await this.transaction.run({ ...RECOMPUTE_KEY, values });
+    const spent = rows![0] as Pick<LimitedKey, 'spendUnits' | 'burnRate'>;
+    return {
+      id,
+      monthlyLimit: null,
+      limitReachedAt: null,
+      limitAt: null,
+      monthStartSpendUnits: 0n,
+      settledAt,
+      ...spent,
+    };
+  }
+
   async recomputeTotals(account: Account): Promise<void> {
     const [rows] = await this.transaction.run({ ...RECOMPUTE_TOTALS, values: [account.id] });
     Object.assign(account, rows![0]);
+    for (const key of account.limited?.keys ?? []) {
+      const { settledAt, spendUnits, burnRate, monthStartSpendUnits } = await this.limitedKey(account, key.id);
+      this.changes.keys.add(Object.assign(key, { settledAt, spendUnits, burnRate, monthStartSpendUnits }));
+    }
     this.changes.accounts.add(account);
   }
 
+  emit(event: NewEvent): void {
+    this.#events.push(event);
+  }
+
+  /** Ids of the account's instances that were created. */
+  created(accountId: string): string[] {
+    return this.#created.filter((instance) => instance.accountId === accountId).map(({ id }) => id);
+  }
+
+  #eventsOfChanges(): NewEvent[] {
+    if (!this.accounts().some(({ isTold }) => isTold)) return [];
+    const events = [...eventsOf(this.changes, this.machine?.hasHost !== true), ...this.#events.splice(0)];
+    return events.filter(({ accountId }) => this.#accounts.get(accountId)?.isTold === true);
+  }
+
   flush(): void {
-    const { accounts, created, updated, opened, closed, entries } = this.changes;
-    this.transaction.later(...writesOf(this.changes));
+    const { accounts, created, updated, keys, opened, closed, entries } = this.changes;
+    for (const account of accounts)
+      if (account.limited !== undefined) noteLimits(account, account.limited.live, this.changes);
+    this.#created.push(...created);
+    const events = this.#eventsOfChanges();
+    this.transaction.later(...writesOf(this.changes), ...(events.length === 0 ? [] : [emit(events)]));
     for (const account of accounts) this.written.accounts.add(account);
     for (const instance of [...created, ...updated]) this.written.instances.add(instance);
     for (const { resource, instanceId } of closed) {
@@ -286,7 +352,7 @@ class WriteRows implements Write {
       if (stopReason !== null) this.written.stops.push(stopReason);
     }
     // Emptied in place: steps made before this go on noting their changes here.
-    for (const noted of [accounts, created, updated]) noted.clear();
+    for (const noted of [accounts, created, updated, keys]) noted.clear();
     for (const noted of [opened, closed, entries]) noted.length = 0;
   }
 

@@ -41,6 +41,24 @@ export function recomputed(accounts: string): string {
     left join rented on rented.account_id = counted.id`;
 }
 
+/**
+ * What an API key spent of its month up to an instant, and what it burns. `account`, `key` and `until` are SQL for their
+ * ids and the instant.
+ */
+export function keySpend(account: string, key: string, until: string): string {
+  const start = `date_trunc('month', ${until}, 'UTC')`;
+  return `
+  select coalesce(sum(used.rate * (${secondsBefore(until)} - ${secondsBefore(start)})), 0)::bigint
+      - coalesce(sum(minimum.units), 0)::bigint - coalesce((
+        select sum(units) from ledger_entry entry join instance on entry.id = instance.id || '/early-exit'
+        where instance.account_id = ${account} and instance.key_id = ${key} and entry.at >= ${start}), 0)::bigint as "spendUnits",
+    coalesce(sum(used.rate) filter (where used.ended_at is null), 0)::bigint as "burnRate"
+  from usage_interval used join instance on instance.id = used.instance_id
+    left join ledger_entry minimum on minimum.id = used.instance_id || '/gpu/' || used.ordinal || '/minimum'
+      and used.resource = 'GPU' and minimum.at >= ${start}
+  where instance.account_id = ${account} and used.key_id = ${key} and coalesce(used.ended_at >= ${start}, true)`;
+}
+
 /** The second at which the next exhaustion or end of grace falls, from the columns of a recomputed row. */
 export const DUE_AT = `
   case when live_instances = 0 then null

@@ -1,7 +1,9 @@
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
-import { type Account, isDue } from '../rules/lifecycle.js';
+import { type Account, hasMonthlyLimits, isDue } from '../rules/lifecycle.js';
+import type { LimitedKey } from '../rules/spend-limit.js';
 import { write } from './ledger.js';
+import { READ_LIMITED_KEYS } from './ledger-rows.js';
 
 /** Most accounts settled in one sweep; the next sweep settles more. */
 const SWEEP_BATCH = 200;
@@ -11,7 +13,19 @@ export async function settledAccount(deps: Deps, accountId: string): Promise<Rea
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
-  return write(deps, { accountIds: [accountId] }, (current) => current.account(accountId)!);
+  // Whatever is asked for, this is not it.
+  return write({ ...deps, activity: null }, { accountIds: [accountId] }, (current) => current.account(accountId)!);
+}
+
+/** As `settledAccount`, with what its monthly limits are decided by: to preview a decision that is made under locks. */
+export async function settledWithLimits(deps: Deps, accountId: string): Promise<Readonly<Account>> {
+  const account = await settledAccount(deps, accountId);
+  if (!hasMonthlyLimits(account)) return account;
+  const [live, keys] = await Promise.all([
+    deps.accountLoader.liveInstances(accountId),
+    deps.db.pool.query<LimitedKey>({ ...READ_LIMITED_KEYS, values: [accountId] }),
+  ]);
+  return { ...account, limited: { keys: keys.rows, live: [...live] } };
 }
 
 /** Settles accounts with something due that nobody has read since. Returns how many. */
@@ -27,7 +41,8 @@ export async function settleUnlocked(deps: Deps): Promise<number> {
 async function settleBatch(deps: Deps, name: string, locking: string): Promise<number> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name,
-    text: `select id from account where due_at < to_timestamp($1) order by due_at limit $2 ${locking}`,
+    text: `select id from account where due_at < to_timestamp($1) or deadline_at < to_timestamp($1)
+           order by least(due_at, deadline_at) limit $2 ${locking}`,
     values: [deps.clock.now().toString(), SWEEP_BATCH],
   });
   for (const { id } of rows) await settledAccount(deps, id);

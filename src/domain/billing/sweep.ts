@@ -2,7 +2,8 @@ import type { Deps } from '../deps.js';
 import { forgetOldAnswers } from './idempotency.js';
 import { settleDue } from './settlement.js';
 
-const SETTLE_EVERY_MS = 2_000;
+/** What ends by itself shows within a second, though gateways die. */
+const SETTLE_EVERY_MS = 500;
 const FORGET_EVERY_MS = 600_000;
 
 export interface Sweep {

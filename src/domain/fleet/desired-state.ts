@@ -6,7 +6,9 @@ import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
 import { StaleReadError } from '../../database/transaction.js';
 import { type DesiredPhase, desiredPhases, type KnownContainer } from '../rules/fleet.js';
+import { type Launch, needsAgent, secretsOf } from '../rules/launch.js';
 import { stopGraceSeconds } from '../rules/start-credit.js';
+import { withValues } from '../rules/template.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
 /** Most documents kept in memory; others are read again. */
@@ -28,6 +30,8 @@ interface HostRow {
   vcpus: number;
   ramGb: number;
   numGpus: number;
+  /** Its agent understands launches. */
+  launches: boolean;
   containers: ContainerRow[];
 }
 
@@ -36,10 +40,14 @@ interface ContainerRow extends KnownContainer {
   ranSeconds: number | null;
   image: string;
   fromTemplate: boolean;
+  /** Null, as env and launch, for a container that is not to run: a machine may have thousands. */
   command: string[] | null;
-  env: Record<string, string>;
+  env: Record<string, string> | null;
   ports: number[];
   diskGb: number;
+  launch: Launch | null;
+  /** Tokens were made for it. */
+  hasTokens: boolean;
 }
 
 /**
@@ -250,10 +258,12 @@ class Waiter {
   }
 }
 
-function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInstance[] {
+function documentOf({ containers, vcpus, ramGb, numGpus, launches }: HostRow): DesiredInstance[] {
   const told: DesiredInstance[] = [];
-  for (const [container, phase] of desiredPhases(containers)) {
+  for (const [container, allowed] of desiredPhases(containers)) {
     if (told.length === MAX_INSTANCES) break;
+    const phase = allowed === 'running' && !launches && wouldLackLaunch(container) ? 'stopped' : allowed;
+    if (phase === 'stopped' && container.toldStart === 0) continue;
     const {
       instanceId,
       status,
@@ -265,17 +275,22 @@ function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInst
       env,
       ports,
       diskGb,
+      launch,
+      hasTokens,
       ranSeconds,
     } = container;
     const isHeldBack = status === 'RUNNING' && phase === 'stopped';
+    const variables = env === null ? {} : { ...env, GPU_INSTANCE_ID: instanceId, GPU_COUNT: String(numGpus) };
+    // A template's command names variables; a renter's own is taken as it is.
+    const isTemplates = launch?.command === undefined;
     told.push({
       id: instanceId,
       phase: phase satisfies DesiredPhase,
       start: isHeldBack ? toldStart : gpuIntervals,
       image,
       ...(fromTemplate && { fromTemplate }),
-      command,
-      env: { ...env, GPU_INSTANCE_ID: instanceId, GPU_COUNT: String(numGpus) },
+      command: command !== null && isTemplates ? withValues(command, variables) : command,
+      env: variables,
       gpus: numGpus,
       vcpus,
       memoryMb: ramGb * MB_PER_GB,
@@ -284,29 +299,50 @@ function documentOf({ containers, vcpus, ramGb, numGpus }: HostRow): DesiredInst
       ...(phase === 'stopped' && {
         stopSeconds: Math.min(Number(stopGraceSeconds(BigInt(ranSeconds ?? 0))), MAX_STOP_SECONDS),
       }),
+      ...launchMembers(launch ?? {}, hasTokens),
     });
   }
   return told;
 }
 
+/** An agent that does not understand launches would start the container without what the launch asks for. */
+function wouldLackLaunch({ launch, hasTokens, phase, start, gpuIntervals }: ContainerRow): boolean {
+  const runs = phase === 'RUNNING' && start === gpuIntervals;
+  return (hasTokens || (launch !== null && needsAgent(launch))) && !runs;
+}
+
+/** What of a launch an agent receives beside the container's row. Of secrets: only that there are some. */
+function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
+  const { entrypoint, restart } = launch;
+  return {
+    ...(entrypoint !== undefined && { entrypoint }),
+    ...(restart !== undefined && restart !== 'ALWAYS' && { restart }),
+    ...((hasTokens || secretsOf(launch).length > 0) && { secrets: true }),
+  };
+}
+
 /** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, machine.vcpus, machine.ram_gb as "ramGb",
-    machine.num_gpus as "numGpus", coalesce((
+    machine.num_gpus as "numGpus", launches, coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
-        'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'fromTemplate', from_template, 'command', command, 'env', env,
+        'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'fromTemplate', from_template,
+        'command', case when status = 'RUNNING' then command end, 'env', case when status = 'RUNNING' then env end,
+        'launch', case when status = 'RUNNING' then launch end, 'hasTokens', status = 'RUNNING' and exists (
+          select from made_token where made_token.instance_id = container.instance_id),
         'ports', ports, 'diskGb', disk_gb, 'ranSeconds', ran_seconds) order by status, instance_id)
       from (
-        select container.*, status, gpu_intervals, disk_gb,
+        select container.*, status, gpu_intervals, disk_gb, launch,
           exists (select from template where template.image = container.image) as from_template, (
           select extract(epoch from used.ended_at - greatest(told.running_at, used.started_at))::int
           from container_start told join usage_interval used
             on used.instance_id = told.instance_id and used.resource = 'GPU' and used.ordinal = told.ordinal
           where told.instance_id = container.instance_id and told.ordinal = told_start and told.running_at is not null
         ) as ran_seconds
-        from container join instance on instance.id = instance_id
+        from container join instance on instance.id = container.instance_id
+          left join instance_launch on instance_launch.instance_id = instance.id
         where container.machine_id = host.machine_id and erased_at is null
-        order by status, instance_id limit ${READ_CONTAINERS}
+        order by status, container.instance_id limit ${READ_CONTAINERS}
       ) container
     ), '[]') as containers
   from machine_host host join machine on machine.id = host.machine_id where host.machine_id = any($1)`;

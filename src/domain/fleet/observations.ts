@@ -2,10 +2,13 @@ import type { DesiredInstance, ObservedInstance, Report } from '../../agent/prot
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { emit } from '../outbox.js';
 import { DomainError } from '../rules/errors.js';
+import type { NewEvent } from '../rules/events.js';
 import { type ContainerPhase, isLate } from '../rules/fleet.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
+import { endInstances } from './ended-commands.js';
 import { settleStarts } from './start-credits.js';
 
 /** Past runs of an agent whose reports are known to be late. */
@@ -78,6 +81,7 @@ export async function takeReport(deps: Deps, machineId: string, report: Report):
   heard.note(machineId, report);
   // What fails now is stopped at once; what can't be is by the watch.
   for (const accountId of seen.toSettle) await settleStarts(deps, accountId).catch(onFault);
+  if (seen.haveEnded) await endInstances(deps).catch(onFault);
 }
 
 /** Null for a late report: nothing is taken from it. */
@@ -87,7 +91,7 @@ async function observe(
   machineId: string,
   report: Report,
   at: Instant,
-): Promise<{ steps: SeenContainer[]; toSettle: Set<string> } | null> {
+): Promise<{ steps: SeenContainer[]; toSettle: Set<string>; haveEnded: boolean } | null> {
   if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
   const [hosts, containers] = await transaction.run(
     { name: 'lock-host', text: LOCK_HOST, values: [machineId] },
@@ -118,6 +122,7 @@ async function observe(
     }
     if (entry !== undefined && failsNow(container, entry)) toSettle.add(container.accountId);
   }
+  const haveEnded = changes.some(({ phase }) => phase === 'EXITED');
   const running = report.instances.filter((entry) => runsNow(known.get(entry.id)!, entry));
   const failed = report.instances.filter((entry) => failsNow(known.get(entry.id)!, entry));
   const reopened = report.unknown.filter(
@@ -130,6 +135,7 @@ async function observe(
     pastSessionsOf(report, host),
     report.engine,
     report.unknown,
+    String(report.launches === true),
   ];
   transaction.later({ name: 'note-report', text: NOTE_REPORT, values: place });
   if (changes.length > 0)
@@ -141,9 +147,16 @@ async function observe(
     ]);
     const byHost = failed.map(({ fault }) => String(fault === 'host'));
     transaction.later({ name: 'note-starts', text: NOTE_STARTS, values: [...starts, byHost, formatInstant(at)] });
+    if (running.length > 0)
+      transaction.later(emit(running.map(({ id }) => runningEvent(known.get(id)!, machineId, at))));
   }
   if (reopened.length > 0) transaction.later({ name: 'reopen-containers', text: REOPEN, values: [reopened] });
-  return { steps: [...steps, ...reopened.map((id) => known.get(id)!)], toSettle };
+  return { steps: [...steps, ...reopened.map((id) => known.get(id)!)], toSettle, haveEnded };
+}
+
+function runningEvent({ accountId, instanceId }: SeenContainer, machine: string, at: Instant): NewEvent {
+  const data = { instance: instanceId, machine };
+  return { accountId, type: 'instance.running', subject: instanceId, at, data };
 }
 
 function idsOf({ instances, unknown }: Report): string[] {
@@ -164,7 +177,7 @@ function checkReport({ instances }: Report, known: ReadonlyMap<string, SeenConta
 
 /** A start that runs, or ran and is started again after it ended by itself, and was not seen running before. */
 function runsNow({ runningStart }: SeenContainer, { phase, start, restarts }: ObservedInstance): boolean {
-  return start > 0 && (phase === 'RUNNING' || restarts > 0) && runningStart !== start;
+  return start > 0 && (phase === 'RUNNING' || phase === 'EXITED' || restarts > 0) && runningStart !== start;
 }
 
 /** A start that was not known to have failed. */
@@ -269,7 +282,8 @@ const CONTAINERS = `
   where container.machine_id = $1 and (erased_at is null or instance_id = any($2::text[]))`;
 
 const NOTE_REPORT = `
-  update machine_host set session = $2, sequence = $3::bigint, past_sessions = $4::text[], engine = $5, "unknown" = $6::text[]
+  update machine_host set session = $2, sequence = $3::bigint, past_sessions = $4::text[], engine = $5, "unknown" = $6::text[],
+    launches = $7::boolean
   where machine_id = $1`;
 
 const NOTE_CONTAINERS = `

@@ -80,7 +80,8 @@ const REACH_SQL = `
     left join machine_heartbeat heartbeat on heartbeat.machine_id = instance.machine_id
   where instance.id = $1 and account_id = $2 and suspended_at is null
     and ($3::text is null or exists
-      (select 1 from api_key where api_key.id = $3 and api_key.account_id = $2 and revoked_at is null))
+      (select 1 from api_key where api_key.id = $3 and api_key.account_id = $2 and revoked_at is null
+        and (expires_at is null or expires_at > $6)))
     and ($4::text is null or exists (select 1 from ssh_key where ssh_key.id = $4 and ssh_key.account_id = $2))
     and ($5::bytea is null or exists
       (select 1 from console_session where token_hash = $5 and key_id = $3 and expires_at > $6))`;

@@ -1,5 +1,6 @@
 import { every, type Sweep } from '../billing/sweep.js';
 import type { Deps } from '../deps.js';
+import { endInstances } from './ended-commands.js';
 import { markUnreachable } from './heartbeats.js';
 import { settleService } from './service-credits.js';
 
@@ -16,6 +17,7 @@ export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): 
   const watches = [
     every(LOOK_EVERY_MS, () => markUnreachable(deps.db, deps.clock.now()), onFault),
     every(SETTLE_EVERY_MS, () => settleService(deps), onFault),
+    every(SETTLE_EVERY_MS, () => endInstances(deps), onFault),
   ];
   return { stop: async () => void (await Promise.all(watches.map(({ stop }) => stop()))) };
 }

@@ -1,13 +1,15 @@
-import { settledAccount } from '../billing/settlement.js';
+import { settledWithLimits } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkCover, coverNeeded } from '../rules/cover.js';
-import { type Refused, refusedBy } from '../rules/errors.js';
+import { type Refused, refusalOf, refusedBy } from '../rules/errors.js';
 import { claim } from '../rules/free-machine.js';
 import type { Instance } from '../rules/lifecycle.js';
 import { type Micro, shownCost } from '../rules/money.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { type Instant, latest } from '../rules/time.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
+import { checkStartLimits } from './instances.js';
+import { checkLaunchOfStart } from './launch.js';
 import { machineForPreview } from './machine-for-preview.js';
 
 /** Whether a stopped instance can be started, as `start` would decide now. */
@@ -23,17 +25,20 @@ export interface StartCheck {
 }
 
 /** Null for one that is not stopped. */
-export async function startCheck(deps: Deps, row: InstanceRow): Promise<StartCheck | null> {
+export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | null): Promise<StartCheck | null> {
   const instance = fromRow(row);
   if (instance.status !== 'STOPPED') return null;
-  const account = await settledAccount(deps, instance.accountId);
+  const account = await settledWithLimits(deps, instance.accountId);
   const machine = (await machineForPreview(deps, instance.machineId))!;
   const asOf = latest(deps.clock.now(), account.settledAt);
   const { coverSeconds } = deps.settings;
   let preempted: Instance | null = null;
+  const lacking = await refusalOf(checkLaunchOfStart(deps.db.pool, machine, instance));
   const refusal = refusedBy(() => {
     preempted = claim(machine, instance.mode, 'action_failed');
+    if (lacking !== null) throw lacking;
     checkCover(account, asOf, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
+    checkStartLimits(account, instance, asOf, { keyId, preempted });
   });
   return {
     refusal,

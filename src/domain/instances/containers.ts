@@ -1,12 +1,29 @@
 import type { Write } from '../billing/ledger.js';
+import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 
 /** Has the machine's agent run a container for a new instance, made from its template as it is now. */
-export function beginContainer(current: Write, instance: Instance): void {
+export function beginContainer(current: Write, instance: Instance, launch: Launch = {}): void {
   // The container refers to the instance.
   current.flush();
   const { id, machineId, template } = instance;
-  current.transaction.later({ name: 'begin-container', text: BEGIN_CONTAINER, values: [id, machineId, template] });
+  const { env = {}, ports = [], entrypoint, command } = launch;
+  // With an entrypoint of one's own, a command that belongs to another is left out.
+  const hasCommand = command !== undefined || entrypoint !== undefined;
+  current.transaction.later({
+    name: 'begin-container',
+    text: BEGIN_CONTAINER,
+    values: [
+      id,
+      machineId,
+      template,
+      JSON.stringify(env),
+      String(hasCommand),
+      command === undefined ? null : JSON.stringify(command),
+      ports.map(({ port }) => String(port)),
+      JSON.stringify(Object.fromEntries(ports.filter(({ name }) => name).map(({ port, name }) => [port, name]))),
+    ],
+  });
 }
 
 /** Notes another start of an instance; one that ran before its machine had an agent has no container. */
@@ -19,7 +36,11 @@ const OWN_IS_THERE = `exists (
   select from container other join instance mine on mine.id = other.instance_id
   where other.machine_id = instance.machine_id and mine.account_id = instance.account_id and other.erased_at is null
     and other.told_start > 0
-    and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED')))`;
+    and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED', 'EXITED')))`;
+
+/** Nothing of the renter's own decides whether it starts. */
+const IS_AS_TEMPLATE_SAYS = `not exists (
+  select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin}')`;
 
 /**
  * A template that is no slug of the list is an image. The renter's public keys, the newest ten, go along for images
@@ -29,19 +50,24 @@ const BEGIN_CONTAINER = `
   with keys as (
     select string_agg(type || ' ' || translate(encode(blob, 'base64'), E'\\n', '') || ' ' || comment, E'\\n') as lines
     from (
-      select ssh_key.* from ssh_key join instance on instance.account_id = ssh_key.account_id where instance.id = $1
+      select ssh_key.* from ssh_key join instance on instance.account_id = ssh_key.account_id
+      where instance.id = $1 and ssh_key.instance_id is null
       order by ssh_key.created_at desc, ssh_key.id limit 10
     ) ssh_key
   ), made as (
-    insert into container (instance_id, machine_id, image, command, env, ports)
-    select $1, $2, coalesce(image, wanted.template), command,
-      coalesce(env, '{}') || coalesce((select jsonb_build_object('SSH_PUBLIC_KEYS', lines) from keys where lines is not null), '{}'),
-      coalesce(ports, '{}')
+    insert into container (instance_id, machine_id, image, command, env, ports, port_names, path)
+    select $1, $2, coalesce(image, wanted.template), case when $5::boolean then $6::jsonb else command end,
+      coalesce(env, '{}') || $4::jsonb
+        || coalesce((select jsonb_build_object('SSH_PUBLIC_KEYS', lines) from keys where lines is not null), '{}'),
+      coalesce(ports, '{}') || array(select port::int from unnest($7::text[]) as port where port::int <> all(coalesce(ports, '{}'))),
+      coalesce(port_names, '{}') || $8::jsonb, coalesce(path, '/')
     from (select $3::text as template) wanted left join template on slug = wanted.template
   )
   insert into container_start (instance_id, ordinal, operator_image, waits_for_own)
-  select id, 1, exists (select from template where slug = instance.template), ${OWN_IS_THERE} from instance where id = $1`;
+  select id, 1, exists (select from template where slug = instance.template) and ${IS_AS_TEMPLATE_SAYS}, ${OWN_IS_THERE}
+  from instance where id = $1`;
 const BEGIN_START = `
   insert into container_start (instance_id, ordinal, operator_image, waits_for_own)
-  select id, $2::int, exists (select from template where slug = instance.template and template.image = container.image), ${OWN_IS_THERE}
+  select id, $2::int, exists (select from template where slug = instance.template and template.image = container.image)
+    and ${IS_AS_TEMPLATE_SAYS}, ${OWN_IS_THERE}
   from instance join container on instance_id = id where id = $1`;

@@ -15,6 +15,9 @@ export function toRow(instance: Instance): InstanceRow {
     runningSince: date(instance.runningSince),
     stoppedAt: date(instance.stoppedAt),
     destroyedAt: date(instance.destroyedAt),
+    stopAt: date(instance.stopAt),
+    destroyAt: date(instance.destroyAt),
+    limitReachedAt: date(instance.limitReachedAt),
     reservedUntil: date(instance.reservedUntil),
     minimumUntil: date(instance.minimumUntil),
   };
@@ -28,6 +31,9 @@ export function fromRow(row: InstanceRow): Instance {
     runningSince: instant(row.runningSince),
     stoppedAt: instant(row.stoppedAt),
     destroyedAt: instant(row.destroyedAt),
+    stopAt: instant(row.stopAt),
+    destroyAt: instant(row.destroyAt),
+    limitReachedAt: instant(row.limitReachedAt),
     reservedUntil: instant(row.reservedUntil),
     minimumUntil: instant(row.minimumUntil),
   };
@@ -41,6 +47,10 @@ const BIGINT_FIELDS: ReadonlySet<string> = new Set([
   'runningSince',
   'stoppedAt',
   'destroyedAt',
+  'stopAt',
+  'destroyAt',
+  'spendLimit',
+  'limitReachedAt',
   'gpuSeconds',
   'reservedUntil',
   'earlyExitUnits',
@@ -62,4 +72,13 @@ export function fromJson(json: unknown): Instance {
 }
 
 /** Fields that answers stored by an earlier version lack. */
-const NEW_FIELDS = { minimumUntil: null, minimumUnits: '0' } satisfies Partial<Record<keyof Instance, unknown>>;
+const NEW_FIELDS = {
+  minimumUntil: null,
+  minimumUnits: '0',
+  stopAt: null,
+  destroyAt: null,
+  spendLimit: null,
+  limitReachedAt: null,
+  keyId: null,
+  runKeyId: null,
+} satisfies Partial<Record<keyof Instance, unknown>>;

@@ -13,14 +13,24 @@ import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
-import { check, checkOptional, fields, priceLimit } from '../fields.js';
+import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
 import { randomId } from '../random-id.js';
-import { admitAccount, admitMachine, checkMaxRate } from '../rules/admission.js';
+import {
+  type AddedSpend,
+  admitAccount,
+  admitMachine,
+  type Claim,
+  checkLimits,
+  checkMaxRate,
+  type InstanceOnMachine,
+} from '../rules/admission.js';
 import { checkCover } from '../rules/cover.js';
+import { type DeadlineTexts, deadlinesOf } from '../rules/deadline.js';
 import { checkEarlyExit } from '../rules/early-exit.js';
 import { DomainError } from '../rules/errors.js';
 import { claim } from '../rules/free-machine.js';
 import { MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
+import { checkAgent, type Launch } from '../rules/launch.js';
 import * as lifecycle from '../rules/lifecycle.js';
 import {
   type Account,
@@ -30,30 +40,44 @@ import {
   INSTANCE_ID,
   type Instance,
   type InstanceActionKind,
+  isRunning,
   type StopReason,
+  setDeadlines,
   start,
   stop,
+  stopEndOf,
   type Takeover,
 } from '../rules/lifecycle.js';
 import type { Micro, Rate } from '../rules/money.js';
+import { minimumUntilOf } from '../rules/preemption.js';
 import type { PricingMode } from '../rules/price-rule.js';
+import { checkInstanceRoom, newLimited } from '../rules/spend-limit.js';
 import { type Instant, latest } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
+import { checkSecrets } from '../secrets/secrets.js';
 import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart } from './containers.js';
+import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
+import { checkLaunchOfStart, type LaunchInput, noteLaunch, readLaunch } from './launch.js';
+import { noteTcpPorts, takeTcpPorts } from './tcp-ports.js';
+import { checkTemplate, makeTokensOf, type TemplateInUse, templateInUse } from './template-terms.js';
 
 export type { InstanceRow, Usage };
 
 /** `i-` and 8 hex characters (contract section 2.3). */
 const INSTANCE_ID_BYTES = 4;
 const LISTED_INSTANCES = 10_000;
+const NO_DEADLINES: DeadlineTexts = { stopAt: null, destroyAt: null };
 
 /** The terms of a rental, as the caller gives them. */
-export interface TermsInput {
+export interface TermsInput extends DeadlinesInput {
   template?: string | null;
   diskGb?: number | null;
   mode?: PricingMode | null;
+  launch?: LaunchInput | null;
+  /** USD that the instance may cost in all. */
+  spendLimit?: number | null;
   idempotencyKey?: string | null;
 }
 
@@ -68,10 +92,18 @@ interface RentalTerms {
   template: string;
   diskGb: number;
   mode: PricingMode;
+  /** Left out: what the template says. */
+  launch?: Launch | undefined;
+  deadlines?: DeadlineTexts | undefined;
+  /** Left out: no limit. */
+  spendLimit?: Micro | undefined;
+  /** The API key that asks for it; null for the operator. */
+  keyId: string | null;
   /** The highest acceptable rate of the whole machine in the mode. */
   maxRate: Rate | null;
   /** The machine was picked because it fits: if it no longer does, another may. */
   isPicked?: boolean;
+  inUse: TemplateInUse;
 }
 
 export interface ActionInput {
@@ -147,56 +179,132 @@ export async function instanceOfRequest(
   return findInstance(deps, accountId, String(answer?.id), query);
 }
 
-/** Rents a machine. Refuses with missing_machine, invalid_request and deploy_failed. */
-export function deploy(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
-  return countOutcome(deps, () => deployMachine(deps, accountId, input));
+/**
+ * Rents a machine, by an API key whose limit counts it. Refuses with missing_machine, invalid_request and deploy_failed.
+ */
+export function deploy(
+  deps: Deps,
+  accountId: string,
+  input: DeployInput,
+  keyId: string | null = null,
+): Promise<Outcome> {
+  return countOutcome(deps, () => deployMachine(deps, accountId, input, keyId));
 }
 
-async function deployMachine(deps: Deps, accountId: string, input: DeployInput): Promise<Outcome> {
-  const wanted = checkDeploy(input);
-  const { machineId, template, diskGb, mode, maxRate } = wanted;
-  // Unchanged for requests without a highest price, because answers to them are stored.
-  const what = [machineId, template, diskGb, mode, ...(maxRate === null ? [] : [maxRate])];
+async function deployMachine(
+  deps: Deps,
+  accountId: string,
+  input: DeployInput,
+  keyId: string | null,
+): Promise<Outcome> {
+  const wanted = { ...checkDeploy(input), keyId };
+  const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit } = wanted;
+  const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
+  // Unchanged for requests without these, because answers to them are stored.
+  const others = [maxRate ?? undefined, launch, deadlines, limit].filter((each) => each !== undefined);
+  const what = [machineId, template, diskGb, mode, ...others];
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
+  const inUse = await templateInUse(deps, template, launch);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
     const account = renter(current, accountId);
     if (current.machine === undefined) throw unknownMachine(machineId);
-    return rent(deps, current, account, current.machine, wanted);
+    return rent(deps, current, account, current.machine, { ...wanted, inUse });
   });
 }
 
 /** Rents the machine, however it was found. */
-export function rent(
+export async function rent(
   deps: Deps,
   current: Write,
   account: Account,
   machine: MachineUnderLock,
-  { template, diskGb, mode, maxRate, isPicked = false }: RentalTerms,
-): Instance {
+  wanted: RentalTerms,
+): Promise<Instance> {
+  const { template, diskGb, mode, launch, deadlines = NO_DEADLINES, maxRate, isPicked = false, keyId } = wanted;
+  const { inUse } = wanted;
+  const spendLimit = wanted.spendLimit ?? null;
   const { diskRatePerGb, coverSeconds } = deps.settings;
+  const ends = deadlinesOf(deadlines, mode, current.at);
+  checkTemplate(inUse, launch);
+  checkAgent(machine, launch ?? {}, 'deploy_failed');
   const claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
   // A new price was published since the machine was picked.
   if (isPicked && maxRate !== null && claimed.gpuRate > maxRate) throw new StaleReadError();
   checkMaxRate(machine.id, claimed.gpuRate, maxRate);
   admitAccount(account, current.at, claimed, coverSeconds);
+  checkSpendLimits(account, current.at, { ...claimed, keyId, spendLimit });
+  if (launch !== undefined) await checkSecrets(current.transaction, account.id, launch, template, 'deploy_failed');
+  const tcpPorts = machine.hasHost ? await takeTcpPorts(current, deps, account.id, launch ?? {}) : [];
   const { preempted, ...rates } = claimed;
   const takeover = takeOver(current, machine, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
-  const instance = lifecycle.deploy(current.step(account), { id, machine, takeover, template, diskGb, mode, ...rates });
-  if (machine.hasHost) beginContainer(current, instance);
+  const terms = { id, machine, takeover, template, diskGb, mode, spendLimit, keyId, ...ends, ...rates };
+  const instance = lifecycle.deploy(current.step(account), terms);
+  if (launch !== undefined) noteLaunch(current, instance, launch);
+  if (launch !== undefined) noteTcpPorts(current, instance, launch, tcpPorts);
+  makeTokensOf(current, machine, instance, inUse, launch);
+  if (machine.hasHost) beginContainer(current, instance, launch);
   return instance;
 }
 
+/** Refuses with deploy_failed a rental that its own limit, its key's or the account's leaves no room for. */
+export function checkSpendLimits(
+  account: Account,
+  at: Instant,
+  terms: Pick<Claim<InstanceOnMachine>, 'gpuRate' | 'diskRate' | 'preempted'> & Pick<Instance, 'keyId' | 'spendLimit'>,
+): void {
+  const minimumUntil = minimumUntilOf(at, terms.preempted !== null);
+  checkInstanceRoom(newLimited({ ...terms, minimumUntil }, at), at, 'deploy_failed');
+  checkLimits(account, at, { ...terms, addedRate: terms.gpuRate + terms.diskRate }, 'deploy_failed');
+}
+
 /** Starts, stops or destroys an instance of the account. Refuses with not_found and action_failed. */
-export async function act(deps: Deps, accountId: string, input: ActionInput): Promise<Outcome> {
+export async function act(
+  deps: Deps,
+  accountId: string,
+  input: ActionInput,
+  keyId: string | null = null,
+): Promise<Outcome> {
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
   if (!INSTANCE_ID.test(input.id)) throw notFound();
   const request = idempotentRequest(accountId, key, 'action', [input.id, input.action]);
   const scope: Scope = { accountIds: [accountId], instanceId: input.id };
   if (input.action === 'START') scope.machineId = await machineOf(deps, accountId, input.id);
-  return writeOnce(deps, scope, request, (current) =>
-    actOn(deps, current, renter(current, accountId), input.id, input.action, 'USER'),
-  );
+  return writeOnce(deps, scope, request, async (current) => {
+    const account = renter(current, accountId);
+    const { transaction, machine } = current;
+    const instance = current.instance(input.id);
+    if (input.action === 'START' && machine !== undefined && instance?.accountId === accountId)
+      await checkLaunchOfStart(transaction, machine, instance);
+    return actOn(deps, current, account, { ...input, reason: 'USER', keyId });
+  });
+}
+
+/**
+ * Sets when an instance stops or is destroyed by itself: a member that is left out stays as it is, null takes it away.
+ * Refuses with invalid_request, not_found, and with action_failed for a destroyed one.
+ */
+export async function changeDeadlines(
+  deps: Deps,
+  accountId: string,
+  id: string,
+  input: DeadlinesInput,
+): Promise<InstanceRow> {
+  const texts = readDeadlines(input) ?? NO_DEADLINES;
+  if (!INSTANCE_ID.test(id)) throw notFound();
+  return write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
+    const account = renter(current, accountId);
+    const instance = current.instance(id);
+    if (instance === undefined) throw notFound();
+    if (instance.status === 'DESTROYED')
+      throw new DomainError('action_failed', 'a destroyed instance has no deadlines');
+    const { stopAt, destroyAt } = deadlinesOf(texts, instance.mode, current.at);
+    setDeadlines(current.step(account), instance, {
+      stopAt: input.stopAt === undefined ? instance.stopAt : stopAt,
+      destroyAt: input.destroyAt === undefined ? instance.destroyAt : destroyAt,
+    });
+    return readWith(account, toRow(instance));
+  });
 }
 
 /** The operator's stop or destroy, whatever the balance. Refuses with not_found and action_failed. */
@@ -206,7 +314,7 @@ export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DEST
   const scope: Scope = { accountIds: [found.accountId], instanceId: id };
   return write(deps, scope, (current) => {
     const account = current.account(found.accountId)!;
-    return toRow(actOn(deps, current, account, id, action, 'OPERATOR'));
+    return toRow(actOn(deps, current, account, { id, action, reason: 'OPERATOR', keyId: null }));
   });
 }
 
@@ -214,10 +322,9 @@ function actOn(
   deps: Deps,
   current: Write,
   account: Account,
-  id: string,
-  action: InstanceActionKind,
-  reason: StopReason,
+  wanted: { id: string; action: InstanceActionKind; reason: StopReason; keyId: string | null },
 ): Instance {
+  const { id, action, reason, keyId } = wanted;
   const instance = current.instance(id);
   if (instance === undefined || instance.accountId !== account.id) throw notFound();
   checkAllowed(action, instance.status);
@@ -228,18 +335,38 @@ function actOn(
       break;
     case 'DESTROY':
       // The operator's destroy is not refused when the balance can't pay the early exit.
-      if (reason === 'USER') checkEarlyExit(account, instance, destroyEndOf(step, instance));
+      if (reason === 'USER')
+        checkEarlyExit(
+          account,
+          instance,
+          isRunning(instance) ? stopEndOf(step, instance) : destroyEndOf(step, instance),
+        );
       destroy(step, instance, reason);
       break;
     case 'START': {
       const preempted = claim(current.machine!, instance.mode, 'action_failed');
       const { coverSeconds } = deps.settings;
       checkCover(account, current.at, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
-      start(step, instance, takeOver(current, current.machine!, preempted));
+      checkStartLimits(account, instance, current.at, { keyId, preempted });
+      start(step, instance, takeOver(current, current.machine!, preempted), keyId);
       if (current.machine!.hasHost) beginContainerStart(current, instance);
     }
   }
   return instance;
+}
+
+/** Refuses with action_failed a start that a limit of the instance, the key or the account leaves no room for. */
+export function checkStartLimits(
+  account: Account,
+  instance: Instance,
+  now: Instant,
+  { keyId, preempted }: Pick<AddedSpend, 'keyId' | 'preempted'>,
+): void {
+  const at = latest(now, instance.stoppedAt ?? now);
+  const minimumUntil = minimumUntilOf(at, preempted !== null);
+  checkInstanceRoom({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
+  const { gpuRate } = instance;
+  checkLimits(account, now, { keyId, gpuRate, addedRate: gpuRate, preempted }, 'action_failed');
 }
 
 /** What it has used and cost up to now. */
@@ -267,10 +394,14 @@ function checkDeploy(input: DeployInput) {
 }
 
 export function checkTerms(input: TermsInput) {
+  const mode = checkOptional<PricingMode>('mode', fields.mode, input.mode)!;
   return {
     template: checkOptional('template', fields.template, input.template)!,
     diskGb: checkOptional('diskGb', fields.diskGb, input.diskGb)!,
-    mode: checkOptional<PricingMode>('mode', fields.mode, input.mode)!,
+    mode,
+    launch: readLaunch(input.launch, mode),
+    deadlines: readDeadlines(input),
+    spendLimit: limitOf(checkOptional('spendLimit', fields.spendLimit, input.spendLimit)) ?? undefined,
     idempotencyKey: checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey),
   };
 }
@@ -347,6 +478,6 @@ async function machineOf(deps: Deps, accountId: string, id: string): Promise<str
   return row.machineId;
 }
 
-function notFound(): DomainError {
+export function notFound(): DomainError {
   return new DomainError('not_found', 'no such instance');
 }

@@ -13,8 +13,11 @@ import {
   type TermsInput,
   writeOnce,
 } from '../instances/instances.js';
+import { templateInUse } from '../instances/template-terms.js';
+import { HAS_OLD_AGENT } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
+import { needsAgent } from '../rules/launch.js';
 import { formatUsd } from '../rules/money.js';
 import { type PricedModel, traitsOf } from '../rules/offer.js';
 import { fits } from '../rules/offer-filter.js';
@@ -48,15 +51,27 @@ type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
  * Rents the best machine that fits; a machine that another request has locked is waited for only when no other fits.
  * Refuses with invalid_request, deploy_failed (also when nothing that fits is free) and unavailable.
  */
-export function deployBest(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {
-  return countOutcome(deps, () => deployBestMachine(deps, accountId, input));
+export function deployBest(
+  deps: Deps,
+  accountId: string,
+  input: DeployBestInput,
+  keyId: string | null = null,
+): Promise<Outcome> {
+  return countOutcome(deps, () => deployBestMachine(deps, accountId, input, keyId));
 }
 
-async function deployBestMachine(deps: Deps, accountId: string, input: DeployBestInput): Promise<Outcome> {
+async function deployBestMachine(
+  deps: Deps,
+  accountId: string,
+  input: DeployBestInput,
+  keyId: string | null,
+): Promise<Outcome> {
   const wanted = checkDeployBest(input);
-  const { idempotencyKey, maxRate, ...rest } = wanted;
-  const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, maxRate: `${maxRate}` }]);
-  const best = bestOffer(wanted);
+  const { idempotencyKey, maxRate, spendLimit, ...rest } = wanted;
+  const limits = { maxRate: `${maxRate}`, ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }) };
+  const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, ...limits }]);
+  const best = { ...bestOffer(wanted), needsAgent: needsAgent(wanted.launch ?? {}) };
+  const inUse = await templateInUse(deps, wanted.template, wanted.launch);
   let waitFor: string | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await settleUnlocked(deps);
@@ -68,7 +83,7 @@ async function deployBestMachine(deps: Deps, accountId: string, input: DeployBes
       return await writeOnce(deps, scope, request, async (current) => {
         const account = renter(current, accountId);
         if (current.machine !== undefined)
-          return rent(deps, current, account, current.machine, { ...wanted, isPicked: true });
+          return rent(deps, current, account, current.machine, { ...wanted, keyId, isPicked: true, inUse });
         const locked = await firstCandidate(deps, best, async (ids) => {
           return (await fittingOf(current.transaction, best, ids))[0];
         });
@@ -101,8 +116,14 @@ class LockedByOthers extends Error {
 /** Nothing fits by what was in memory, which has changed meanwhile, as by a new price. */
 class OffersChanged extends Error {}
 
+/** What the machine must have, and in which order machines are tried. */
+interface Search extends BestOffer {
+  /** It can't run on a host agent of a version before launches. */
+  needsAgent: boolean;
+}
+
 /** Picks the best machine: the offers in memory say which to try, locked rows decide. */
-function pickerOf(deps: Deps, best: BestOffer, waitFor: string | null): MachinePicker {
+function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePicker {
   return {
     waitFor,
     lockBest: (transaction, busyAccounts) =>
@@ -144,17 +165,19 @@ async function firstCandidate<T>(
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order }: BestOffer,
+  { criteria, order, needsAgent }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await transaction.query<MachineRow & PricedModel>({
+  const { rows } = await transaction.query<MachineRow & PricedModel & { hasOldAgent: boolean }>({
     name: 'best-machines',
     text: PRICED_MACHINES_SQL,
     values: [machineIds],
   });
-  const offers = rows.flatMap(({ tier, vramGb, onDemandRate, ...row }) => {
+  const offers = rows.flatMap(({ tier, vramGb, onDemandRate, hasOldAgent, ...row }) => {
     const machine = offeredMachine(row);
-    return machine === null ? [] : [{ ...machine, ...traitsOf(machine, { tier, vramGb, onDemandRate }) }];
+    return machine === null || (needsAgent && hasOldAgent)
+      ? []
+      : [{ ...machine, ...traitsOf(machine, { tier, vramGb, onDemandRate }) }];
   });
   return offers
     .filter((offer) => fits(criteria, offer))
@@ -183,10 +206,10 @@ export function nothingFits({
   maxRate,
   diskGb,
   mode,
-}: Omit<CheckedDeployBest, 'template' | 'idempotencyKey'>): string {
+}: Omit<CheckedDeployBest, 'template' | 'launch' | 'deadlines' | 'spendLimit' | 'idempotencyKey'>): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
   const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
-    .filter(([, value]) => value !== null && value !== false)
+    .filter(([name, value]) => value !== null && (value !== false || name !== 'includePreemptible'))
     .map(([name, value]) => `, ${name} ${typeof value === 'bigint' ? formatUsd(value) : brief(value)}`);
   return `no machine that fits is free now: ${mode.toLowerCase()}, ${diskGb} GB of disk${cap}${asked.join('')}`;
 }
@@ -199,7 +222,8 @@ function brief(value: unknown): string {
 
 /** The machines as the tables stand, with their prices. */
 const PRICED_MACHINES_SQL = `
-  select ${MACHINE_COLUMNS}, tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate"
+  select ${MACHINE_COLUMNS}, tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate",
+    ${HAS_OLD_AGENT} as "hasOldAgent"
   from (${MACHINES}) machine join (${CURRENT_PRICES}) price using (gpu)
     join (select slug as gpu, tier, vram_gb from gpu_model) model using (gpu)
   where id = any($1)`;

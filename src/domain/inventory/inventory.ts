@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
-import { MACHINE_CONDITION } from '../machine-condition.js';
+import { HAS_AGENT, MACHINE_CONDITION } from '../machine-condition.js';
 import { diskLeftGb } from '../rules/disk.js';
 import { availabilityOf, type MachineCondition } from '../rules/free-machine.js';
 import type { Micro, Rate } from '../rules/money.js';
@@ -12,7 +12,8 @@ import { OfferIndex } from './offer-index.js';
 
 /** SQL for all machines with what the rules decide by: `condition`, `used_disk_gb`, and `running_mode` of what runs. */
 export const MACHINES = `
-  select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.running_mode, ${MACHINE_CONDITION} as condition
+  select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.running_mode, ${MACHINE_CONDITION} as condition,
+    ${HAS_AGENT} as has_agent
   from machine left join lateral (
     select sum(disk_gb)::int as used_disk_gb, max(mode) filter (where status = 'RUNNING') as running_mode
     from instance where machine_id = machine.id and status <> 'DESTROYED'
@@ -73,6 +74,7 @@ export class Inventory {
   /** Machines whose row may have changed since it was read. */
   #stale = new Set<string>();
   #isCatalogueStale = true;
+  #isCatalogueRead = false;
   #isAllStale = true;
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
@@ -108,7 +110,7 @@ export class Inventory {
 
   /**
    * Includes everything that this process committed, or that another's notice named, before the call; what is read
-   * anew in the background it includes once `readInFull` resolves.
+   * again in the background it includes once `readInFull` resolves.
    */
   async current(): Promise<PublicData> {
     if (!this.isCurrent) {
@@ -125,6 +127,13 @@ export class Inventory {
    */
   get latest(): PublicData {
     return this.#data!;
+  }
+
+  /** As of `current`, but what is stale of machines is not waited for. */
+  async catalogue(): Promise<Catalogue> {
+    const isStale = this.#isCatalogueStale || this.#isAllStale || this.#isCatalogueRead;
+    if (this.#data !== null && !isStale && this.#db.notices.isListening) return this.#data.catalogue;
+    return (await this.current()).catalogue;
   }
 
   /** Resolves when nothing is read in the background. */
@@ -201,6 +210,7 @@ export class Inventory {
     const [stale, isCatalogue, isAll] = [this.#stale, this.#isCatalogueStale, this.#isAllStale];
     this.#stale = new Set();
     this.#isCatalogueStale = false;
+    this.#isCatalogueRead = isCatalogue || isAll;
     // Without notices a change after this reading would go unnoticed.
     this.#isAllStale = !this.#db.notices.isListening;
     try {
@@ -215,6 +225,8 @@ export class Inventory {
       this.#isCatalogueStale ||= isCatalogue;
       this.#isAllStale ||= isAll;
       throw error;
+    } finally {
+      this.#isCatalogueRead = false;
     }
   }
 
@@ -345,7 +357,7 @@ export interface MachineRow extends Omit<OfferedMachine, 'netMbps' | 'preemptibl
 export const MACHINE_COLUMNS = `
   id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_gb as "diskGb",
   net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, demo, condition as state,
-  used_disk_gb as "usedDiskGb", running_mode as "runningMode"`;
+  has_agent as "hasAgent", used_disk_gb as "usedDiskGb", running_mode as "runningMode"`;
 
 const SOME_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id = any($1)`;
 const PAGE_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
@@ -367,6 +379,7 @@ const FIELDS = [
   'reliability',
   'preemptible',
   'demo',
+  'hasAgent',
 ] as const satisfies (keyof OfferedMachine)[];
 
 const RUNNING_SQL = `
@@ -464,5 +477,6 @@ export function offeredMachine(row: MachineRow, once = (text: string) => text): 
     reliability: row.reliability,
     preemptible: availability === 'PREEMPTIBLE',
     demo: row.demo,
+    hasAgent: row.hasAgent,
   };
 }

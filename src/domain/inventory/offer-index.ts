@@ -167,8 +167,8 @@ export class OfferIndex {
     const text = textOf(machine);
     const known = this.#groups.get(text);
     if (known !== undefined) return known;
-    const { gpu, region, numGpus, nvlink, preemptible } = machine;
-    const key = { gpu, region, numGpus, nvlink, preemptible };
+    const { gpu, region, numGpus, nvlink, preemptible, hasAgent } = machine;
+    const key = { gpu, region, numGpus, nvlink, preemptible, hasAgent };
     const group = new OfferGroup(key, this.#traitsOf(key));
     this.#groups.set(text, group);
     this.#sorted.clear();
@@ -207,7 +207,7 @@ export class OfferIndex {
  */
 function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps } = machine;
-  const { ports, pcie, nvlink, cudaMax, reliability, preemptible, demo } = machine;
+  const { ports, pcie, nvlink, cudaMax, reliability, preemptible, demo, hasAgent } = machine;
   return {
     machineId,
     gpu,
@@ -225,12 +225,13 @@ function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
     reliability,
     preemptible,
     demo,
+    hasAgent,
     pricePerHour,
   };
 }
 
-function textOf({ gpu, region, numGpus, nvlink, preemptible }: GroupKey): string {
-  return JSON.stringify([gpu, region, numGpus, nvlink, preemptible]);
+function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent }: GroupKey): string {
+  return JSON.stringify([gpu, region, numGpus, nvlink, preemptible, hasAgent]);
 }
 
 function isPriced(group: OfferGroup): group is PricedGroup {

@@ -31,6 +31,7 @@ export interface OfferSearchFilter {
   pricePerGpuMax?: number | null;
   /** Also machines that only an interruptible instance holds. */
   includePreemptible?: boolean | null;
+  hasAgent?: boolean | null;
 }
 
 export type OfferSort = 'PRICE' | 'PRICE_PER_GPU' | 'RELIABILITY';
@@ -113,6 +114,7 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
     numMax: checkOptional('numMax', fields.numMax, given.numMax) ?? null,
     pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, given.pricePerGpuMax)),
     includePreemptible: given.includePreemptible ?? false,
+    ...(given.hasAgent != null && { hasAgent: given.hasAgent }),
   };
 }
 

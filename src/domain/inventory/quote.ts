@@ -1,23 +1,29 @@
 import type { Prisma } from '../../database/database.js';
 import type { Machine } from '../../database/generated/client/client.js';
-import { settledAccount } from '../billing/settlement.js';
+import { settledWithLimits } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { checkTerms, type TermsInput, unknownMachine } from '../instances/instances.js';
+import { checkSpendLimits, checkTerms, type TermsInput, unknownMachine } from '../instances/instances.js';
 import { machineForPreview } from '../instances/machine-for-preview.js';
 import type { MachineAsRead } from '../instances/machine-loader.js';
+import { checkTcpPorts } from '../instances/tcp-ports.js';
+import { templateTerms } from '../instances/template-terms.js';
 import { advance, balanceAt, balanceUnitsAt, exhaustionOf } from '../rules/accrual.js';
 import { admitAccount, admitMachine, type Claim, checkMaxRate, ratesOf } from '../rules/admission.js';
 import { bestOffer } from '../rules/best-offer.js';
 import { burnAfter, coverNeeded } from '../rules/cover.js';
+import { deadlinesOf } from '../rules/deadline.js';
 import { diskLeftGb, usedDiskGb } from '../rules/disk.js';
-import { DomainError, type Refused, refusedBy } from '../rules/errors.js';
+import { DomainError, type Refused, refusalOf, refusedBy } from '../rules/errors.js';
+import { checkAgent } from '../rules/launch.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 import { type Micro, type Rate, shownCost, unitsOfUsage } from '../rules/money.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { termEndFrom } from '../rules/reserved.js';
+import { checkVariables } from '../rules/template.js';
 import { type Instant, latest, SECONDS_PER_HOUR } from '../rules/time.js';
+import { checkSecrets } from '../secrets/secrets.js';
 import { checkPreferences, nothingFits, type Preferences } from './deploy-best.js';
 
 /** Machines tried before a quote of the best gives up: each time another account had rented the one before. */
@@ -65,9 +71,34 @@ export interface QuoteForAccount {
 }
 
 /** Refuses with invalid_request, and with deploy_failed where there is no machine to quote. */
-export async function quote(deps: Deps, accountId: string | null, input: QuoteInput): Promise<Quote> {
-  const wanted = { ...checkPreferences(input), ...checkTerms(input) };
-  const account = accountId === null ? null : await settledAccount(deps, accountId);
+export async function quote(
+  deps: Deps,
+  accountId: string | null,
+  input: QuoteInput,
+  keyId: string | null = null,
+): Promise<Quote> {
+  const wanted = { ...checkPreferences(input), ...checkTerms(input), keyId };
+  const account = accountId === null ? null : await settledWithLimits(deps, accountId);
+  const { launch = {}, template, deadlines, mode } = wanted;
+  if (deadlines !== undefined) deadlinesOf(deadlines, mode, deps.clock.now());
+  const quoted = await quoteOfMachine(deps, account, input, wanted);
+  if (quoted.refusal !== null) return quoted;
+  const terms = await templateTerms(deps, template);
+  const unset = terms && refusedBy(() => checkVariables(terms, launch));
+  if (unset !== null || account === null) return { ...quoted, refusal: unset };
+  const place = { settings: deps.settings, accountId: account.id, at: deps.clock.now() };
+  const lacking =
+    (await refusalOf(checkSecrets(deps.db.pool, account.id, launch, template, 'deploy_failed'))) ??
+    (await refusalOf(checkTcpPorts(deps.db.pool, place, launch)));
+  return { ...quoted, refusal: lacking && { code: lacking.code, message: lacking.message } };
+}
+
+async function quoteOfMachine(
+  deps: Deps,
+  account: Readonly<Account> | null,
+  input: QuoteInput,
+  wanted: Terms,
+): Promise<Quote> {
   if (input.machineId !== null && input.machineId !== undefined) {
     if (input.filter || input.gpus || input.regions) {
       throw new DomainError('invalid_request', 'give machineId, or what to choose by', { field: 'machineId' });
@@ -97,21 +128,24 @@ export function quotedMachine(
   return deps.db.prisma.machine.findUniqueOrThrow({ ...query, where: { id: machineId } });
 }
 
-type Terms = ReturnType<typeof checkTerms> & ReturnType<typeof checkPreferences>;
+type Terms = ReturnType<typeof checkTerms> & ReturnType<typeof checkPreferences> & { keyId: string | null };
 
 function quoteOf(
   deps: Deps,
   account: Readonly<Account> | null,
   machine: MachineAsRead,
-  { template, diskGb, mode, maxRate }: Terms,
+  { template, diskGb, mode, maxRate, launch = {}, keyId, spendLimit }: Terms,
 ): Quote & { isFree: boolean } {
   const { diskRatePerGb, coverSeconds } = deps.settings;
   const asOf = latest(deps.clock.now(), account?.settledAt ?? 0n);
   let claimed: Claim<Readonly<Instance>> | null = null;
   const refusal = refusedBy(() => {
+    checkAgent(machine, launch, 'deploy_failed');
     claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
     checkMaxRate(machine.id, claimed.gpuRate, maxRate);
-    if (account !== null) admitAccount(account, asOf, claimed, coverSeconds);
+    if (account === null) return;
+    admitAccount(account, asOf, claimed, coverSeconds);
+    checkSpendLimits(account, asOf, { ...claimed, keyId, spendLimit: spendLimit ?? null });
   });
   const { gpuRate, diskRate, onDemandRate } = ratesOf(machine, { mode, diskGb }, diskRatePerGb);
   // Assigned in the check above.

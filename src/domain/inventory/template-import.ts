@@ -3,44 +3,107 @@ import { Prisma } from '../../database/database.js';
 import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
 import type { FileRecord, ImportReport } from '../import.js';
+import { isPinned, MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, namesIn, PICTURES } from '../rules/template.js';
+import { isWebPath } from '../rules/web-site.js';
 import { importRows, SLUG } from './catalogue-import.js';
 
-const MAX_PORTS = 100;
 const MAX_WORDS = 100;
 const MAX_WORD = 4_000;
 const MAX_ENV = 100;
-const PORTS_MUST = `must be up to ${MAX_PORTS} port numbers, such as 8888 22`;
+const MAX_PATH = 500;
+const MAX_VRAM_GB = 10_000;
+const PORTS_MUST = `must be up to ${MAX_TEMPLATE_PORTS} ports, such as 8888:JupyterLab 22, or a JSON list of such texts where a name has spaces`;
+const VRAM_MUST = `must be a whole number of GB from 1 to ${MAX_VRAM_GB}, or empty`;
+const PATH_MUST = `must be a path of 1 to ${MAX_PATH} visible characters that begins with one slash`;
 const ENV_MUST = 'must be a JSON object of texts by name, such as {"MODE":"fast"}';
 const COMMAND_MUST = 'must be a JSON list of words, such as ["python","-m","http.server"]; empty: the image\'s own';
+const VARIABLES_MUST = `must be a JSON list of up to ${MAX_TEMPLATE_VARIABLES} variables, such as [{"name":"MODEL","description":"What it serves","default":"a/b","required":true}]`;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+const PORT = /^(\d{1,5})(?::(.{1,40}))?$/;
+/** Made values are handed over as secrets are, and no variable of the service's own can be. */
+const TAKEN = /^(GPU_INSTANCE_ID|GPU_COUNT|SSH_PUBLIC_KEYS|__proto__)$/;
 
 const word = z
   .string()
   .max(MAX_WORD)
   .regex(/^[^\0]*$/);
-const port = z.coerce.number().int().min(1).max(65_535);
+const line = (most: number) =>
+  z
+    .string()
+    .min(1, 'is missing')
+    .max(most, `is longer than ${most} characters`)
+    .regex(/^\P{Cc}*$/u, 'must be one line');
+/** A CSV has empty cells. */
+const optional = <T>(schema: z.ZodType<T>) => z.preprocess((value) => (value === '' ? undefined : value), schema);
 
-const templateRow = z.object({
-  slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
-  image: z.string().regex(/./, 'is missing').pipe(fields.template.schema),
-  description: z.string().min(1, 'is missing').max(200, 'is longer than 200 characters'),
-  ports: z.preprocess(
-    (value) => (typeof value === 'string' ? value.split(/[\s,]+/).filter((text) => text !== '') : (value ?? [])),
-    z.array(port, PORTS_MUST).max(MAX_PORTS, PORTS_MUST),
-  ),
-  env: z.preprocess(
-    (value) => fromText(value) ?? {},
-    z
-      .record(z.string().regex(ENV_NAME), word, ENV_MUST)
-      .refine((env) => Object.keys(env).length <= MAX_ENV, `has at most ${MAX_ENV} names`),
-  ),
-  command: z.preprocess(
-    (value) => fromText(value) ?? null,
-    z.array(word, COMMAND_MUST).min(1, COMMAND_MUST).max(MAX_WORDS, COMMAND_MUST).nullable(),
-  ),
+const port = z.string(PORTS_MUST).transform((text, context) => {
+  const [, number, name = null] = PORT.exec(text) ?? [];
+  const parsed = Number(number);
+  if (parsed >= 1 && parsed <= 65_535) return { port: parsed, name };
+  context.addIssue({ code: 'custom', message: PORTS_MUST });
+  return z.NEVER;
 });
 
-export const TEMPLATE_COLUMNS = Object.keys(templateRow.shape);
+const variable = z
+  .strictObject({
+    name: z.string(VARIABLES_MUST).regex(ENV_NAME, VARIABLES_MUST),
+    description: line(200),
+    default: word.optional(),
+    required: z.boolean(VARIABLES_MUST).optional(),
+    secret: z.boolean(VARIABLES_MUST).optional(),
+    made: z.boolean(VARIABLES_MUST).optional(),
+  })
+  .refine(({ name }) => !TAKEN.test(name), 'must not name a variable that the service sets')
+  .refine((each) => !(each.secret || each.made) || each.default === undefined, 'must not give a secret a default')
+  .refine(({ secret, made }) => !made || secret !== false, 'must have made variables secret');
+
+/** A row of an operator's file, or of the catalogue's own. */
+export const templateRow = z
+  .object({
+    slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
+    image: z
+      .string()
+      .regex(/./, 'is missing')
+      .pipe(fields.template.schema)
+      .pipe(z.string().refine(isPinned, 'must be pinned: a digest, or a tag other than latest')),
+    description: line(200),
+    title: optional(line(60).default('')),
+    category: optional(line(40).default('')),
+    picture: optional(z.enum(PICTURES, `must be one of ${PICTURES.join(', ')}`).default('box')),
+    vram_gb: optional(
+      z.coerce.number(VRAM_MUST).int(VRAM_MUST).min(1, VRAM_MUST).max(MAX_VRAM_GB, VRAM_MUST).nullable().default(null),
+    ),
+    ports: z.preprocess(portTexts, z.array(port, PORTS_MUST).max(MAX_TEMPLATE_PORTS, PORTS_MUST)),
+    path: optional(z.string(PATH_MUST).max(MAX_PATH, PATH_MUST).refine(isWebPath, PATH_MUST).default('/')),
+    env: z.preprocess(
+      (value) => fromText(value) ?? {},
+      z
+        .record(z.string().regex(ENV_NAME), word, ENV_MUST)
+        .refine((env) => Object.keys(env).length <= MAX_ENV, `has at most ${MAX_ENV} names`),
+    ),
+    command: z.preprocess(
+      (value) => fromText(value) ?? null,
+      z.array(word, COMMAND_MUST).min(1, COMMAND_MUST).max(MAX_WORDS, COMMAND_MUST).nullable(),
+    ),
+    variables: z.preprocess(
+      (value) => fromText(value) ?? [],
+      z.array(variable, VARIABLES_MUST).max(MAX_TEMPLATE_VARIABLES, VARIABLES_MUST),
+    ),
+  })
+  .superRefine(({ env, path, variables }, context) => {
+    const names = variables.map(({ name }) => name);
+    const fault = (message: string) => context.addIssue({ code: 'custom', path: ['variables'], message });
+    const repeated = names.find((name, index) => names.indexOf(name) !== index);
+    if (repeated !== undefined) fault(`must not name ${repeated} twice`);
+    const both = variables.find((each) => each.name in env && (each.default !== undefined || each.secret || each.made));
+    if (both !== undefined) fault(`must leave ${both.name} to env, or env leave it out`);
+    const unknown = namesIn(path).find((name) => !names.includes(name) && !(name in env));
+    if (unknown !== undefined)
+      context.addIssue({ code: 'custom', path: ['path'], message: `names no variable ${unknown}` });
+  });
+
+export const TEMPLATE_COLUMNS = ['slug', 'image', 'description'];
+export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name) => !TEMPLATE_COLUMNS.includes(name));
 
 /** Creates or updates templates by slug, all or none. Deployed instances keep the values they were deployed with. */
 export function importTemplates(
@@ -48,12 +111,39 @@ export function importTemplates(
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
 ): Promise<ImportReport> {
-  return importRows(deps, records, templateRow, dryRun, async (tx, { slug, command, ...rest }, position) => {
-    const data = { ...rest, command: command ?? Prisma.DbNull };
+  return importRows(deps, records, templateRow, dryRun, async (tx, row, position) => {
+    const data = templateData(row);
+    const { slug } = data;
     const known = await tx.template.findUnique({ where: { slug } });
-    if (known === null) await tx.template.create({ data: { slug, position, ...data } });
+    if (known === null) await tx.template.create({ data: { ...data, position } });
     else await tx.template.update({ where: { slug }, data });
     return known === null;
+  });
+}
+
+/** A row of a file as the table has it: the defaults of variables are the template's environment. */
+export function templateData({ vram_gb, ports, env, command, variables, ...rest }: z.output<typeof templateRow>) {
+  const defaults = variables.flatMap((each) => (each.default === undefined ? [] : [[each.name, each.default]]));
+  return {
+    ...rest,
+    vramGb: vram_gb,
+    ports: ports.map((each) => each.port),
+    portNames: Object.fromEntries(ports.filter(({ name }) => name !== null).map((each) => [each.port, each.name])),
+    env: { ...env, ...Object.fromEntries(defaults) },
+    command: command ?? Prisma.DbNull,
+    variables: variables.map(({ default: _, ...each }) => ({ ...each, ...(each.made && { secret: true }) })),
+  };
+}
+
+/** Of a CSV's cell, or of a list that may hold numbers and objects with a port and a name. */
+function portTexts(value: unknown): unknown {
+  const given = typeof value === 'string' && value.startsWith('[') ? fromText(value) : value;
+  if (typeof given === 'string') return given.split(/[\s,]+/).filter((text) => text !== '');
+  if (!Array.isArray(given)) return given ?? [];
+  return given.map((each: unknown) => {
+    if (typeof each === 'number') return String(each);
+    const { port, name } = (each ?? {}) as { port?: unknown; name?: unknown };
+    return port === undefined ? each : `${port}${name == null ? '' : `:${name}`}`;
   });
 }
 

@@ -1,15 +1,14 @@
-import { Readable } from 'node:stream';
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
 import type { Prisma } from '../../database/database.js';
-import { csvRecords } from '../csv.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { isMostlyUnreadable, NotNewer } from '../rules/market-snapshot.js';
 import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
 import { dateOf, dateOfDay, formatDay, type Instant, instantOf, latest, SECONDS_PER_DAY } from '../rules/time.js';
-import { LISTING_COLUMNS, listingRows, type MarketPlan, planSnapshot, publishPlan } from './market.js';
-import { readSource, SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
+import { type MarketPlan, planSnapshot, publishPlan } from './market.js';
+import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
+import { readSourceApart } from './source-reader.js';
 
 /** What a re-check did, for the log. */
 export type RecheckEvent =
@@ -199,20 +198,14 @@ async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<vo
 
 /** The sheet is dated the day it is fetched: today, in UTC. */
 async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
-  const planned = new AbortController();
-  try {
-    const bytes = readSource(deps.settings.marketSource!, AbortSignal.any([signal, planned.signal]), limits);
-    const records = csvRecords('the source', Readable.from(bytes, { objectMode: false }), LISTING_COLUMNS);
-    const plan = await planSnapshot(deps, formatDay(dateOf(deps.clock.now())), listingRows(records));
-    const [first] = plan.rejected;
-    if (first !== undefined && isMostlyUnreadable(plan)) {
-      throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);
-    }
-    return plan;
-  } finally {
-    // Ends the download of a plan that was refused halfway.
-    planned.abort();
+  const source = deps.settings.marketSource!;
+  const today = formatDay(dateOf(deps.clock.now()));
+  const plan = await planSnapshot(deps, today, (slugs) => readSourceApart({ source, slugs, limits }, signal));
+  const [first] = plan.rejected;
+  if (first !== undefined && isMostlyUnreadable(plan)) {
+    throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);
   }
+  return plan;
 }
 
 function successOf(plan: MarketPlan): RecheckEvent {

@@ -2,81 +2,117 @@
 const TABLES = 512;
 const FIRST_SLOTS = 64;
 const ARENA_BYTES = 1_048_576;
-/** Before the bytes of an id: how many there are. */
-const HEAD_BYTES = 4;
+/** Before the bytes of an id: how many there are, in one byte, or this one and then in four. */
+const LONG = 255;
+const SHORT_HEAD_BYTES = 1;
+const LONG_HEAD_BYTES = 5;
+/** Bytes of a UTF-16 unit in UTF-8 at most. */
+const MAX_UTF8 = 3;
+const FIRST_BYTES = 1_024;
 
-/** The places of the ids whose hash leads here; 0 for none. Of 2^k slots half are used at most. */
+/** Places are 32 bits: of two million ids, four bytes more for each would be the half of what they take. */
+const MAX_PIECES = 4_095;
+
+/** The places of the ids whose hash leads here; 0 for none. Of 2^k slots seven eighths are used at most. */
 interface Table {
-  slots: Float64Array;
+  slots: Uint32Array<ArrayBuffer>;
   used: number;
 }
 
+/** Bytes of an id, within a buffer. */
+interface Span {
+  buffer: Buffer;
+  start: number;
+  end: number;
+}
+
 /**
- * Ids of listings, exact, in buffers that are not looked through for garbage.
+ * Ids of listings, exact, in buffers that are not looked through for garbage. Looking one up leaves none behind.
  */
 export class SeenIds {
-  readonly #tables: Table[] = Array.from({ length: TABLES }, () => ({ slots: new Float64Array(FIRST_SLOTS), used: 0 }));
+  readonly #tables: Table[] = Array.from({ length: TABLES }, () => ({ slots: new Uint32Array(FIRST_SLOTS), used: 0 }));
   /** The ids, one behind the other; an id is whole in one piece. */
   readonly #arena: Buffer[] = [];
   #end = ARENA_BYTES;
+  /** The id that is looked up. */
+  readonly #wanted: Span = { buffer: Buffer.allocUnsafeSlow(FIRST_BYTES), start: 0, end: 0 };
+  /** One that is there. */
+  readonly #known: Span = { buffer: this.#wanted.buffer, start: 0, end: 0 };
 
   /** False for an id that was added before. */
   add(id: string): boolean {
-    const bytes = Buffer.from(id);
-    const hash = hashOf(bytes);
+    const wanted = this.#wanted;
+    if (id.length * MAX_UTF8 > wanted.buffer.length) wanted.buffer = Buffer.allocUnsafeSlow(id.length * MAX_UTF8);
+    wanted.end = wanted.buffer.write(id);
+    const hash = hashOf(wanted);
     const table = this.#tables[hash % TABLES]!;
-    if (table.used * 2 >= table.slots.length) this.#grow(table);
-    const slot = this.#slotOf(table.slots, bytes, hash);
+    if (table.used * 8 >= table.slots.length * 7) this.#grow(table);
+    const slot = this.#slotOf(table.slots, wanted, hash);
     if (table.slots[slot] !== 0) return false;
-    table.slots[slot] = this.#put(bytes);
+    table.slots[slot] = this.#put(wanted);
     table.used += 1;
     return true;
   }
 
   /** The slot that has the id, or the free one where it belongs. */
-  #slotOf(slots: Float64Array, bytes: Buffer, hash: number): number {
+  #slotOf(slots: Uint32Array, { buffer, start, end }: Span, hash: number): number {
     const mask = slots.length - 1;
     for (let slot = Math.floor(hash / TABLES) & mask; ; slot = (slot + 1) & mask) {
       const place = slots[slot]!;
-      if (place === 0 || this.#at(place).equals(bytes)) return slot;
+      if (place === 0) return slot;
+      const known = this.#at(place);
+      if (known.buffer.compare(buffer, start, end, known.start, known.end) === 0) return slot;
     }
   }
 
   #grow(table: Table): void {
-    const grown = new Float64Array(table.slots.length * 2);
+    const grown = new Uint32Array(table.slots.length * 2);
+    const mask = grown.length - 1;
     for (const place of table.slots) {
       if (place === 0) continue;
-      const bytes = this.#at(place);
-      grown[this.#slotOf(grown, bytes, hashOf(bytes))] = place;
+      let slot = Math.floor(hashOf(this.#at(place)) / TABLES) & mask;
+      // All are different.
+      while (grown[slot] !== 0) slot = (slot + 1) & mask;
+      grown[slot] = place;
     }
     table.slots = grown;
   }
 
   /** A place is 1 + piece × ARENA_BYTES + offset. */
-  #put(bytes: Buffer): number {
-    const size = HEAD_BYTES + bytes.length;
+  #put({ buffer, end: length }: Span): number {
+    const isLong = length >= LONG;
+    const head = isLong ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES;
+    const size = head + length;
     if (this.#end + size > ARENA_BYTES) {
+      if (this.#arena.length === MAX_PIECES) throw new RangeError('more than 4 GB of ids');
       this.#arena.push(Buffer.allocUnsafeSlow(Math.max(ARENA_BYTES, size)));
       this.#end = 0;
     }
     const piece = this.#arena.at(-1)!;
-    piece.writeUInt32LE(bytes.length, this.#end);
-    bytes.copy(piece, this.#end + HEAD_BYTES);
+    piece[this.#end] = isLong ? LONG : length;
+    if (isLong) piece.writeUInt32LE(length, this.#end + 1);
+    buffer.copy(piece, this.#end + head, 0, length);
     const place = 1 + (this.#arena.length - 1) * ARENA_BYTES + this.#end;
     this.#end += size;
     return place;
   }
 
-  #at(place: number): Buffer {
-    const piece = this.#arena[Math.floor((place - 1) / ARENA_BYTES)]!;
-    const start = (place - 1) % ARENA_BYTES;
-    return piece.subarray(start + HEAD_BYTES, start + HEAD_BYTES + piece.readUInt32LE(start));
+  /** Until the next call. */
+  #at(place: number): Span {
+    const known = this.#known;
+    known.buffer = this.#arena[Math.floor((place - 1) / ARENA_BYTES)]!;
+    const offset = (place - 1) % ARENA_BYTES;
+    const isLong = known.buffer[offset] === LONG;
+    const length = isLong ? known.buffer.readUInt32LE(offset + 1) : known.buffer[offset]!;
+    known.start = offset + (isLong ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES);
+    known.end = known.start + length;
+    return known;
   }
 }
 
 /** FNV-1a, 32 bits. */
-function hashOf(bytes: Buffer): number {
+function hashOf({ buffer, start, end }: Span): number {
   let hash = 0x811c9dc5;
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (let index = start; index < end; index += 1) hash = Math.imul(hash ^ buffer[index]!, 0x01000193);
   return hash >>> 0;
 }

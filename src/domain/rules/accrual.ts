@@ -8,14 +8,18 @@ export interface SpendLine {
   settledAt: Instant;
 }
 
+/** Spend as a line, and what of it is of the month. */
+export interface MonthLine extends SpendLine {
+  /** Spend at the first second of settledAt's UTC month. */
+  monthStartSpendUnits: Units;
+}
+
 /**
  * An account's money in one row: balance, month spend and the second at which credit runs out follow from it, however
  * long the account's history is.
  */
-export interface Accrual extends SpendLine {
+export interface Accrual extends MonthLine {
   creditUnits: Units;
-  /** Spend at the first second of settledAt's UTC month. */
-  monthStartSpendUnits: Units;
 }
 
 /** Spend at an instant not before `settledAt`; an earlier one (a clock stepped back) counts as `settledAt`. */
@@ -38,12 +42,12 @@ export function lifetimeSpendAt(accrual: SpendLine, at: Instant): Micro {
 }
 
 /** Spend of the UTC calendar month: the rounded total now less the rounded total at the month's first second. */
-export function monthSpendAt(accrual: Accrual, at: Instant): Micro {
+export function monthSpendAt(accrual: MonthLine, at: Instant): Micro {
   const seen = latest(at, accrual.settledAt);
   return lifetimeSpendAt(accrual, seen) - shownSpend(monthStartSpendUnitsAt(accrual, seen));
 }
 
-function monthStartSpendUnitsAt(accrual: Accrual, at: Instant): Units {
+function monthStartSpendUnitsAt(accrual: MonthLine, at: Instant): Units {
   const monthStart = monthStartOf(at);
   return monthStart <= accrual.settledAt ? accrual.monthStartSpendUnits : spendUnitsAt(accrual, monthStart);
 }
@@ -61,7 +65,7 @@ export function exhaustionOf(accrual: Accrual): Instant | null {
  * The burn rate changes by `difference` at `from`. What lies between `from` and the line's origin, which never moves
  * back, is added at once: an end rounded up to its second may have moved it up to a second ahead of the clock.
  */
-export function changeRate(accrual: Accrual, difference: Rate, from: Instant): void {
+export function changeRate(accrual: MonthLine, difference: Rate, from: Instant): void {
   advance(accrual, from);
   const { settledAt } = accrual;
   const monthStart = monthStartOf(settledAt);
@@ -71,14 +75,14 @@ export function changeRate(accrual: Accrual, difference: Rate, from: Instant): v
 }
 
 /** A charge at one instant, beside what grows by the second. */
-export function addCharge(accrual: Accrual, units: Units, at: Instant): void {
+export function addCharge(accrual: MonthLine, units: Units, at: Instant): void {
   advance(accrual, at);
   accrual.spendUnits += units;
   if (at < monthStartOf(accrual.settledAt)) accrual.monthStartSpendUnits += units;
 }
 
 /** Moves the origin of the line to `at`. Never moves it back. */
-export function advance(accrual: Accrual, at: Instant): void {
+export function advance(accrual: MonthLine, at: Instant): void {
   if (at <= accrual.settledAt) return;
   accrual.monthStartSpendUnits = monthStartSpendUnitsAt(accrual, at);
   accrual.spendUnits = spendUnitsAt(accrual, at);

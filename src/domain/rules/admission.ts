@@ -1,15 +1,17 @@
 import { checkCover } from './cover.js';
 import { checkDisk } from './disk.js';
-import { DomainError } from './errors.js';
+import { DomainError, type ErrorCode } from './errors.js';
 import { claim, type MachineCondition } from './free-machine.js';
 import { checkInstanceLimit } from './instance-limit.js';
-import type { Account, Instance } from './lifecycle.js';
+import { type Account, type Instance, runsOf } from './lifecycle.js';
 import { formatUsd, type Rate } from './money.js';
+import { minimumUntilOf } from './preemption.js';
 import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js';
+import { checkMonthlyRoom } from './spend-limit.js';
 import type { Instant } from './time.js';
 
 /** The fields of an instance on a machine that the rules read. */
-export type InstanceOnMachine = Pick<Instance, 'status' | 'mode' | 'diskGb' | 'accountId' | 'gpuRate'>;
+export type InstanceOnMachine = Pick<Instance, 'status' | 'mode' | 'diskGb' | 'accountId' | 'gpuRate' | 'runKeyId'>;
 
 /** A machine to decide on, with the undestroyed instances on it. */
 export interface MachineForAdmission<T extends InstanceOnMachine> {
@@ -21,6 +23,8 @@ export interface MachineForAdmission<T extends InstanceOnMachine> {
   /** Published now, per GPU-hour on demand; null when the model has no price. */
   ratePerGpu: Rate | null;
   liveInstances: readonly T[];
+  /** Its host agent is of a version before launches. */
+  hasOldAgent: boolean;
 }
 
 /** What a rental would lock, and the instance that would have to stop for it. */
@@ -58,6 +62,34 @@ export function admitAccount(
 ): void {
   checkInstanceLimit(account);
   checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
+}
+
+/** What a deploy or start adds to what limits count. */
+export interface AddedSpend {
+  /** The API key that asks for it. */
+  keyId: string | null;
+  gpuRate: Rate;
+  /** GPU and, of a deploy, disk. */
+  addedRate: Rate;
+  preempted: Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'> | null;
+}
+
+/**
+ * Refuses with `code` what a monthly limit, of the API key or of the account, leaves no room for. The account comes with
+ * `limited`, if it has such limits.
+ */
+export function checkLimits(account: Account, at: Instant, added: AddedSpend, code: ErrorCode): void {
+  const { keys, live } = account.limited ?? { keys: [], live: [] };
+  const { keyId, gpuRate, addedRate, preempted } = added;
+  const minimumUntil = minimumUntilOf(at, preempted !== null);
+  const own = preempted?.accountId === account.id ? preempted : null;
+  for (const key of keys.filter(({ id }) => id === keyId)) {
+    const yieldedRate = own?.runKeyId === key.id ? own.gpuRate : 0n;
+    const run = { gpuRate, minimumUntil, addedRate, yieldedRate };
+    checkMonthlyRoom("the API key's", key, runsOf(key, live), at, run, code);
+  }
+  const run = { gpuRate, minimumUntil, addedRate, yieldedRate: own?.gpuRate ?? 0n };
+  checkMonthlyRoom("the account's", account, runsOf(account, live), at, run, code);
 }
 
 /** Refuses with deploy_failed a price above what the caller accepts; null accepts any. */

@@ -22,3 +22,10 @@ export function clientNetworkOf(address: string | undefined): string {
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')}::/64`;
 }
+
+/** The network that an address is taken to be of when it moves about: an IPv4 /24 or an IPv6 /48. */
+export function wideNetworkOf(address: string): string {
+  const network = clientNetworkOf(address);
+  if (!network.endsWith('::/64')) return network.replace(/\.\d+$/, '.0/24');
+  return `${network.split(':').slice(0, 3).join(':')}::/48`;
+}

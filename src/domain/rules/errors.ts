@@ -2,6 +2,7 @@
 export const STATUS_OF = {
   invalid_json: 400,
   unauthorized: 401,
+  forbidden: 403,
   not_found: 404,
   no_route: 404,
   method_not_allowed: 405,
@@ -28,7 +29,11 @@ export type RefusalReason =
   | 'disk'
   | 'price'
   | 'balance'
+  | 'spend_limit'
   | 'instance_limit'
+  | 'unknown_secret'
+  | 'host_agent'
+  | 'tcp_ports'
   | 'nothing_fits';
 
 /**
@@ -42,11 +47,13 @@ export class DomainError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** The reason, where the code alone does not say it. It is for counting; callers read the message. */
   readonly reason: RefusalReason | undefined;
+  /** The scope that the key lacks. */
+  readonly scope: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    details: { field?: string; retryAfterSeconds?: number; reason?: RefusalReason } = {},
+    details: { field?: string; retryAfterSeconds?: number; reason?: RefusalReason; scope?: string } = {},
   ) {
     super(message);
     this.name = 'DomainError';
@@ -54,16 +61,18 @@ export class DomainError extends Error {
     this.field = details.field;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.reason = details.reason;
+    this.scope = details.scope;
   }
 
   /** GraphQL puts these beside the message: the document's code, the REST status, the field at fault. */
   get extensions(): Record<string, unknown> {
-    const { code, field, retryAfterSeconds } = this;
+    const { code, field, retryAfterSeconds, scope } = this;
     return {
       code,
       status: STATUS_OF[code],
       ...(field !== undefined && { field }),
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      ...(scope !== undefined && { scope }),
     };
   }
 }
@@ -72,6 +81,17 @@ export class DomainError extends Error {
 export interface Refused {
   code: ErrorCode;
   message: string;
+}
+
+/** The refusal that the work ends in; null when it ends well. */
+export async function refusalOf(work: Promise<unknown>): Promise<DomainError | null> {
+  try {
+    await work;
+    return null;
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
 }
 
 /** What `check` refuses; null when it passes. */

@@ -13,7 +13,8 @@ export type ContainerPhase =
   | 'STOPPING'
   | 'STOPPED'
   | 'FAILED'
-  | 'ERASED';
+  | 'ERASED'
+  | 'EXITED';
 
 /** A container as it is known, with the rental that it is for. */
 export interface KnownContainer {
@@ -58,7 +59,10 @@ function desiredPhase(container: KnownContainer, all: readonly KnownContainer[])
 
 /** Known not to run: never sent to the agent, or seen ended after its last start. */
 function isAtRest({ phase, start, toldStart }: KnownContainer): boolean {
-  return toldStart === 0 || (start >= toldStart && (phase === 'STOPPED' || phase === 'FAILED' || phase === 'ERASED'));
+  return (
+    toldStart === 0 ||
+    (start >= toldStart && (phase === 'STOPPED' || phase === 'FAILED' || phase === 'ERASED' || phase === 'EXITED'))
+  );
 }
 
 /** Seconds [from, to). */

@@ -1,10 +1,11 @@
-import { type Accrual, addCharge, advance, changeRate, exhaustionOf } from './accrual.js';
+import { type Accrual, addCharge, advance, changeRate, exhaustionOf, type MonthLine } from './accrual.js';
 import { DomainError } from './errors.js';
-import { type Rate, type Units, unitsOfUsage } from './money.js';
+import { type Micro, type Rate, type Units, unitsOfUsage } from './money.js';
 import { minimumUnitsAt, minimumUntilOf } from './preemption.js';
 import type { LockedRates, PricingMode } from './price-rule.js';
 import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilFrom } from './reserved.js';
-import { type Instant, latest, type Second } from './time.js';
+import { instanceLimitAt, type LimitedKey, type MonthlyLimit, monthlyLimitAt } from './spend-limit.js';
+import { earliest, type Instant, latest, type Second } from './time.js';
 
 /**
  * The life of an instance and of the account that pays for it. Unlike all other rules, these steps change the rows they
@@ -16,7 +17,16 @@ export const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
 export const INSTANCE_STATUSES = ['RUNNING', 'STOPPED', 'DESTROYED'] as const;
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 export type InstanceActionKind = 'START' | 'STOP' | 'DESTROY';
-export type StopReason = 'USER' | 'PREEMPTED' | 'BALANCE_EXHAUSTED' | 'ACCOUNT_SUSPENDED' | 'OPERATOR' | 'START_FAILED';
+export type StopReason =
+  | 'USER'
+  | 'PREEMPTED'
+  | 'BALANCE_EXHAUSTED'
+  | 'ACCOUNT_SUSPENDED'
+  | 'OPERATOR'
+  | 'START_FAILED'
+  | 'COMMAND_ENDED'
+  | 'DEADLINE'
+  | 'SPEND_LIMIT';
 export type LedgerKind =
   | 'CREDIT'
   | 'ADJUSTMENT'
@@ -26,7 +36,7 @@ export type LedgerKind =
   | 'PREEMPTION_MINIMUM'
   | 'SERVICE_CREDIT';
 
-export interface Account extends Accrual {
+export interface Account extends Accrual, MonthlyLimit {
   id: string;
   suspendedAt: Instant | null;
   liveInstances: number;
@@ -37,6 +47,26 @@ export interface Account extends Accrual {
   diskDeleteAt: Instant | null;
   /** The second at which the next exhaustion or end of grace falls; null when none will. */
   dueAt: Instant | null;
+  /** Not after the first second at which a deadline or a limit ends something; may be before it. */
+  deadlineAt: Instant | null;
+  /** How many of its keys have a monthly limit. */
+  limitedKeys: number;
+  /** Of an account with a monthly limit, or a key with one: what is needed to know when it is reached. */
+  limited?: Limited;
+}
+
+export interface Limited {
+  keys: LimitedKey[];
+  /** The account's undestroyed instances. */
+  live: Instance[];
+}
+
+/** What is changed by steps needs `limited` first. */
+export function hasMonthlyLimits({
+  monthlyLimit,
+  limitedKeys,
+}: Pick<Account, 'monthlyLimit' | 'limitedKeys'>): boolean {
+  return monthlyLimit !== null || limitedKeys > 0;
 }
 
 export interface Instance {
@@ -60,6 +90,16 @@ export interface Instance {
   /** The end of the second it stopped in. */
   stoppedAt: Instant | null;
   destroyedAt: Instant | null;
+  /** It stops at this second, if it runs then; null again once that is over. */
+  stopAt: Instant | null;
+  destroyAt: Instant | null;
+  /** What it may cost; null for no limit. */
+  spendLimit: Micro | null;
+  /** When that was reached; null again once the limit is changed. */
+  limitReachedAt: Instant | null;
+  /** The API keys that deployed it, and that began its last run; null for the operator. */
+  keyId: string | null;
+  runKeyId: string | null;
   stopReason: StopReason | null;
   gpuSeconds: bigint;
   gpuIntervals: number;
@@ -82,6 +122,8 @@ export interface UsageInterval {
   endedAt: Instant | null;
   /** The instance's, when the interval began. */
   minimumUntil: Instant | null;
+  /** The API key that began it, whose limit counts it. */
+  keyId: string | null;
 }
 
 /** An immutable money movement: credits are positive, charges negative. */
@@ -101,13 +143,22 @@ export interface RowChanges {
   accounts: Set<Account>;
   created: Set<Instance>;
   updated: Set<Instance>;
+  keys: Set<LimitedKey>;
   opened: UsageInterval[];
   closed: UsageInterval[];
   entries: LedgerEntry[];
 }
 
 export function noChanges(): RowChanges {
-  return { accounts: new Set(), created: new Set(), updated: new Set(), opened: [], closed: [], entries: [] };
+  return {
+    accounts: new Set(),
+    created: new Set(),
+    updated: new Set(),
+    keys: new Set(),
+    opened: [],
+    closed: [],
+    entries: [],
+  };
 }
 
 /**
@@ -143,9 +194,10 @@ export function checkAllowed(action: InstanceActionKind, status: InstanceStatus)
   );
 }
 
-/** What falls due at a second happens once that second is over: its credits and actions count first. */
-export function isDue(account: Pick<Account, 'dueAt'>, now: Instant): boolean {
-  return account.dueAt !== null && account.dueAt < now;
+/** False: nothing is due. What falls due at a second happens once that second is over: its credits and actions count first. */
+export function isDue(account: Pick<Account, 'dueAt' | 'deadlineAt'>, now: Instant): boolean {
+  const next = earliest(account.dueAt, account.deadlineAt);
+  return next !== null && next < now;
 }
 
 /** When credit runs out at the present burn, or ran out; null when it never will. */
@@ -166,15 +218,21 @@ export function diskDeleteAtOf(
   return account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + grace);
 }
 
+/** When an instance ends by itself; null for never. */
+export type Deadlines = Pick<Instance, 'stopAt' | 'destroyAt'>;
+
 /** What an instance is deployed with. */
-export interface NewInstance extends LockedRates, Pick<Instance, 'template' | 'diskGb' | 'mode'> {
+export interface NewInstance
+  extends LockedRates,
+    Deadlines,
+    Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'keyId'> {
   id: string;
   machine: Pick<Instance, 'gpu' | 'numGpus' | 'region'> & { id: string };
   takeover: Takeover;
 }
 
 /** A new instance begins: running, its GPU and disk intervals open. */
-export function deploy(step: Step, { id, machine, takeover, template, diskGb, mode, ...rates }: NewInstance): Instance {
+export function deploy(step: Step, { id, machine, takeover, template, diskGb, mode, ...terms }: NewInstance): Instance {
   const instance: Instance = {
     id,
     accountId: step.account.id,
@@ -187,13 +245,19 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     template,
     diskGb,
     mode,
-    gpuRate: rates.gpuRate,
-    diskRate: rates.diskRate,
-    onDemandRate: rates.onDemandRate,
+    gpuRate: terms.gpuRate,
+    diskRate: terms.diskRate,
+    onDemandRate: terms.onDemandRate,
     createdAt: step.at,
     runningSince: null,
     stoppedAt: null,
     destroyedAt: null,
+    stopAt: terms.stopAt,
+    destroyAt: terms.destroyAt,
+    spendLimit: terms.spendLimit,
+    limitReachedAt: null,
+    keyId: terms.keyId,
+    runKeyId: terms.keyId,
     stopReason: null,
     gpuSeconds: 0n,
     gpuIntervals: 0,
@@ -210,16 +274,39 @@ function begin(step: Step, instance: Instance, takeover: Takeover): void {
   const { account, at, changes } = step;
   account.liveInstances += 1;
   account.deployedInstances += 1;
+  account.limited?.live.push(instance);
   changes.created.add(instance);
   changes.opened.push(diskInterval(instance, null));
-  changeBurn(step, instance.diskRate, at);
+  changeBurn(step, instance.diskRate, at, instance.keyId);
   openGpu(step, instance, takeover);
 }
 
-export function start(step: Step, instance: Instance, takeover: Takeover): void {
+/** Moves, sets or takes away when the instance ends by itself. */
+export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt }: Deadlines): void {
+  instance.stopAt = stopAt;
+  instance.destroyAt = destroyAt;
+  step.changes.updated.add(instance);
+  noteEnds(step, instance);
+}
+
+/** An instance ends by itself at its deadlines and its limit. */
+export function noteEnds({ account, changes }: Step, instance: Instance): void {
+  account.deadlineAt = earliest(account.deadlineAt, ...endsOf(instance));
+  changes.accounts.add(account);
+}
+
+export function endsOf(instance: Instance): (Instant | null)[] {
+  return [instance.stopAt, instance.destroyAt, instanceLimitAt(instance)];
+}
+
+/** `keyId`: the API key that starts it. */
+export function start(step: Step, instance: Instance, takeover: Takeover, keyId: string | null): void {
+  // A deadline in the second it starts in was for the time before.
+  if (instance.stopAt !== null && instance.stopAt <= step.at) instance.stopAt = null;
   instance.status = 'RUNNING';
   instance.stopReason = null;
   instance.stoppedAt = null;
+  instance.runKeyId = keyId;
   step.changes.updated.add(instance);
   openGpu(step, instance, takeover);
 }
@@ -239,29 +326,35 @@ export function stop(step: Step, instance: Instance, reason: StopReason): void {
 export function destroy(step: Step, instance: Instance, reason: StopReason): void {
   const { account, changes } = step;
   const end = destroyEndOf(step, instance);
-  const earlyExit = earlyExitUnitsAt(instance, end);
   if (instance.status === 'RUNNING') {
     instance.stoppedAt = closeGpu(step, instance);
     instance.stopReason = reason;
   }
+  const earlyExit = earlyExitUnitsAt(instance, end);
   const disk = diskInterval(instance, end);
   changes.closed.push(disk);
   charge(step, instance, `${instance.id}/disk/1`, 'DISK_USAGE', unitsOfUsage(disk.rate, end - disk.startedAt), end);
   if (earlyExit > 0n) {
     charge(step, instance, `${instance.id}/early-exit`, 'EARLY_EXIT', earlyExit, end);
-    addCharge(account, earlyExit, end);
+    chargeLines(step, earlyExit, end, instance.keyId);
     instance.earlyExitUnits = earlyExit;
   }
   instance.status = 'DESTROYED';
   instance.destroyedAt = end;
   account.liveInstances -= 1;
   changes.updated.add(instance);
-  changeBurn(step, -instance.diskRate, end);
+  changeBurn(step, -instance.diskRate, end, instance.keyId);
 }
 
 /** The instant at which a destroy in this second ends the instance. */
 export function destroyEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
-  return endOf(step, instance.runningSince ?? instance.stoppedAt ?? instance.createdAt);
+  const from = instance.runningSince ?? instance.stoppedAt ?? instance.createdAt;
+  return endOf(step, instance, from, instance.destroyAt);
+}
+
+/** The instant at which a stop in this second ends the run. */
+export function stopEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
+  return endOf(step, instance, instance.runningSince!, earliest(instance.stopAt, instance.destroyAt));
 }
 
 /** A credit (positive) or an adjustment (either sign). A balance lifted above zero ends the grace period. */
@@ -274,7 +367,7 @@ export function credit(step: Step, entry: LedgerEntry): void {
     account.diskDeleteAt = null;
   }
   changes.entries.push(entry);
-  changeBurn(step, 0n, at);
+  changeBurn(step, 0n, at, null);
 }
 
 /** Refuses the account's keys and stops what it runs. `live` are its undestroyed instances. Once is enough. */
@@ -292,36 +385,34 @@ export function resume({ account, changes }: Step): void {
   changes.accounts.add(account);
 }
 
-/**
- * Carries out what fell due before `now`, each at its own second: at exhaustion everything running stops, at the end
- * of grace everything is destroyed. `live` are the account's undestroyed instances. How late this is called changes no
- * amount.
- */
-export function settle(
-  account: Account,
-  live: readonly Instance[],
-  now: Instant,
-  grace: bigint,
-  changes: RowChanges,
-): void {
-  while (isDue(account, now)) {
-    const step: Step = { account, at: account.dueAt!, end: account.dueAt!, changes };
-    if (account.exhaustedAt === null) {
-      for (const instance of live) if (instance.status === 'RUNNING') stop(step, instance, 'BALANCE_EXHAUSTED');
-      account.exhaustedAt = step.at;
-      account.diskDeleteAt = step.at + grace;
-    } else {
-      for (const instance of live) if (instance.status !== 'DESTROYED') destroy(step, instance, 'BALANCE_EXHAUSTED');
-    }
-    changeBurn(step, 0n, step.at);
-  }
+/** What runs under a monthly limit: of a key what it began, of the account everything. */
+export function runsOf(limit: LimitedKey | Account, live: readonly Instance[]): Instance[] {
+  const isKey = !('creditUnits' in limit);
+  return live.filter((instance) => isRunning(instance) && (!isKey || instance.runKeyId === limit.id));
+}
+
+export function isRunning({ status }: Instance): boolean {
+  return status === 'RUNNING';
 }
 
 /** A change of burn, credit or state changes what is due next. */
-function changeBurn({ account, changes }: Pick<Step, 'account' | 'changes'>, difference: Rate, from: Instant): void {
-  changeRate(account, difference, from);
+export function changeBurn(step: Step, difference: Rate, from: Instant, keyId: string | null): void {
+  const { account } = step;
+  for (const line of linesOf(step, keyId)) changeRate(line, difference, from);
   account.dueAt = nextDue(account);
+}
+
+function chargeLines(step: Step, units: Units, at: Instant, keyId: string | null): void {
+  for (const line of linesOf(step, keyId)) addCharge(line, units, at);
+}
+
+/** The account's line, and that of the key which begins what is charged, where it has a limit. */
+function linesOf({ account, changes }: Step, keyId: string | null): MonthLine[] {
   changes.accounts.add(account);
+  const key = account.limited?.keys.find(({ id }) => id === keyId);
+  if (key === undefined) return [account];
+  changes.keys.add(key);
+  return [account, key];
 }
 
 function nextDue(account: Account): Instant | null {
@@ -337,12 +428,13 @@ function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeov
   instance.runningSince = from;
   instance.minimumUntil = minimumUntilOf(from, preempts);
   step.changes.opened.push(gpuInterval(instance, from, null));
-  changeBurn(step, instance.gpuRate, from);
+  changeBurn(step, instance.gpuRate, from, instance.runKeyId);
+  noteEnds(step, instance);
 }
 
 /** Returns the instant at which the interval ends. */
 function closeGpu(step: Step, instance: Instance): Instant {
-  const end = endOf(step, instance.runningSince!);
+  const end = stopEndOf(step, instance);
   const interval = gpuInterval(instance, instance.runningSince!, end);
   instance.gpuSeconds = gpuSecondsAt(instance, end);
   instance.runningSince = null;
@@ -352,20 +444,30 @@ function closeGpu(step: Step, instance: Instance): Instant {
   const minimum = minimumUnitsAt(instance, end);
   if (minimum > 0n) {
     charge(step, instance, `${id}/minimum`, 'PREEMPTION_MINIMUM', minimum, end);
-    addCharge(step.account, minimum, end);
+    chargeLines(step, minimum, end, instance.runKeyId);
     instance.minimumUnits += minimum;
   }
   instance.minimumUntil = null;
-  changeBurn(step, -instance.gpuRate, end);
+  changeBurn(step, -instance.gpuRate, end, instance.runKeyId);
   return end;
 }
 
 /**
  * Where a step ends what began at `from`: with its second, but never later than what is due in that second, so that
- * nothing is charged after credit ran out.
+ * nothing is charged after credit ran out, a limit was reached, or after `deadline`.
  */
-function endOf({ account: { dueAt }, end }: Pick<Step, 'account' | 'end'>, from: Instant): Instant {
-  return latest(from, dueAt !== null && dueAt < end ? dueAt : end);
+function endOf(
+  { account, end }: Pick<Step, 'account' | 'end'>,
+  instance: Instance,
+  from: Instant,
+  deadline: Instant | null,
+): Instant {
+  const { limited } = account;
+  const limits = [account, ...(limited?.keys ?? [])].filter(
+    (limit) => limit === account || limit.id === instance.keyId || limit.id === instance.runKeyId,
+  );
+  const reached = limited && limits.map((limit) => monthlyLimitAt(limit, runsOf(limit, limited.live)));
+  return latest(from, earliest(end, account.dueAt, deadline, instanceLimitAt(instance), ...(reached ?? []))!);
 }
 
 /** The id is derived from what is charged, so that nothing is charged twice. */
@@ -382,14 +484,15 @@ function charge(
 }
 
 function gpuInterval(instance: Instance, startedAt: Instant, endedAt: Instant | null): UsageInterval {
-  const { id, gpuIntervals, gpuRate, minimumUntil } = instance;
+  const { id, gpuIntervals, gpuRate, minimumUntil, runKeyId } = instance;
   const ordinal = gpuIntervals;
-  return { instanceId: id, resource: 'GPU', ordinal, rate: gpuRate, startedAt, endedAt, minimumUntil };
+  const [rate, keyId] = [gpuRate, runKeyId];
+  return { instanceId: id, resource: 'GPU', ordinal, rate, startedAt, endedAt, minimumUntil, keyId };
 }
 
 /** A disk has one interval, from creation to destruction. */
 function diskInterval(instance: Instance, endedAt: Instant | null): UsageInterval {
-  const { id, diskRate, createdAt } = instance;
+  const { id, diskRate, createdAt, keyId } = instance;
   const [ordinal, startedAt] = [1, createdAt];
-  return { instanceId: id, resource: 'DISK', ordinal, rate: diskRate, startedAt, endedAt, minimumUntil: null };
+  return { instanceId: id, resource: 'DISK', ordinal, rate: diskRate, startedAt, endedAt, minimumUntil: null, keyId };
 }

@@ -15,9 +15,13 @@ const TIMED = /^[oe](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:
  * other line.
  */
 export function readLogLine(line: string): LogLine | null {
-  const [head = '', seconds = '', decimals = '', zone = ''] = TIMED.exec(line) ?? [];
-  if (head === '') return null;
+  const match = TIMED.exec(line);
+  if (match === null) return null;
+  const [head, seconds, decimals = '', zone] = match;
   const text = line.slice(head.length).replace(/\r$/, '').slice(0, MAX_LOG_LINE);
-  const utc = zone === 'Z' ? seconds : new Date(`${seconds}${zone}`).toISOString().slice(0, seconds.length);
+  // An agent may write any digits.
+  const at = new Date(`${seconds}${zone}`);
+  if (Number.isNaN(at.getTime())) return null;
+  const utc = at.toISOString().slice(0, seconds!.length);
   return { time: `${utc}.${decimals.padEnd(9, '0')}Z`, stream: line.startsWith('o') ? 'STDOUT' : 'STDERR', text };
 }

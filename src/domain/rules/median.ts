@@ -10,15 +10,16 @@ export interface Listing {
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /** Above any number of GPUs of a listing, so that a price and it make one number. */
 const GPUS_BELOW = 2_048;
-const FIRST_PLACES = 16;
+/** Listings are kept in pieces, so that there are never two copies of them. */
+const PIECE = 512;
 
 /**
  * Prices per GPU-hour of any number of listings, and those in their middle. Two million take a tenth of a second:
  * sorting fractions would block the process for seconds.
  */
 export class ListingPrices {
-  #prices = new Float64Array(FIRST_PLACES);
-  #gpus = new Uint16Array(FIRST_PLACES);
+  readonly #prices: Float64Array[] = [];
+  readonly #gpus: Uint16Array[] = [];
   #count = 0;
 
   get count(): number {
@@ -29,27 +30,31 @@ export class ListingPrices {
   add({ priceMicro, numGpus }: Listing): void {
     if (priceMicro * BigInt(GPUS_BELOW) > MAX_EXACT || numGpus >= BigInt(GPUS_BELOW))
       throw new RangeError('no listing');
-    if (this.#count === this.#prices.length) this.#grow();
-    this.#prices[this.#count] = Number(priceMicro);
-    this.#gpus[this.#count] = Number(numGpus);
+    const place = this.#count % PIECE;
+    if (place === 0) {
+      this.#prices.push(new Float64Array(PIECE));
+      this.#gpus.push(new Uint16Array(PIECE));
+    }
+    this.#prices.at(-1)![place] = Number(priceMicro);
+    this.#gpus.at(-1)![place] = Number(numGpus);
     this.#count += 1;
   }
 
   /** The listing in the middle, or the two beside it. There must be one. */
   middle(): [low: Listing, high: Listing] {
     // Rounding keeps the order of fractions: only those that are rounded to the same number need a closer look.
-    const rounded = this.#prices.slice(0, this.#count);
-    for (let index = 0; index < this.#count; index += 1) rounded[index]! /= this.#gpus[index]!;
+    const rounded = new Float64Array(this.#count);
+    for (let index = 0; index < this.#count; index += 1) rounded[index] = this.#priceOf(index) / this.#gpusOf(index);
     const [low, high] = [(this.count - 1) >> 1, this.count >> 1];
     return [this.#at(low, selected(rounded, low)), this.#at(high, selected(rounded, high))];
   }
 
-  #grow(): void {
-    const [prices, gpus] = [this.#prices, this.#gpus];
-    this.#prices = new Float64Array(prices.length * 2);
-    this.#prices.set(prices);
-    this.#gpus = new Uint16Array(gpus.length * 2);
-    this.#gpus.set(gpus);
+  #priceOf(index: number): number {
+    return this.#prices[Math.floor(index / PIECE)]![index % PIECE]!;
+  }
+
+  #gpusOf(index: number): number {
+    return this.#gpus[Math.floor(index / PIECE)]![index % PIECE]!;
   }
 
   /** The listing at a place of the order, which is rounded to `value`. */
@@ -57,7 +62,7 @@ export class ListingPrices {
     let before = 0;
     const alike = new Map<number, number>();
     for (let index = 0; index < this.count; index += 1) {
-      const [price, gpus] = [this.#prices[index]!, this.#gpus[index]!];
+      const [price, gpus] = [this.#priceOf(index), this.#gpusOf(index)];
       const found = price / gpus;
       if (found < value) before += 1;
       if (found !== value) continue;

@@ -20,6 +20,8 @@ export interface OfferRequirements {
   pricePerGpuMax: Rate | null;
   /** Also machines that only an interruptible instance holds. */
   includePreemptible: boolean;
+  /** Left out where nothing is required: an idempotency key that is older than it stands for the same input. */
+  hasAgent?: boolean;
 }
 
 /** Minimum of each; 0 means no requirement. */
@@ -38,7 +40,7 @@ export interface OfferCriteria {
 
 export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = requirements;
-  const { vcpusMin, ramGbMin, diskGbMin } = requirements;
+  const { vcpusMin, ramGbMin, diskGbMin, hasAgent } = requirements;
   return {
     gpu: onlyOf(gpus),
     region: onlyOf(regions),
@@ -51,7 +53,8 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
       group.numGpus >= numMin &&
       (numMax === null || group.numGpus <= numMax) &&
       (pricePerGpuMax === null || group.pricePerGpu <= pricePerGpuMax) &&
-      (includePreemptible || !group.preemptible),
+      (includePreemptible || !group.preemptible) &&
+      (hasAgent === undefined || group.hasAgent === hasAgent),
     reliabilityMin: requirements.reliabilityMin ?? 0,
     sizeMin:
       vcpusMin === null && ramGbMin === null && diskGbMin === null

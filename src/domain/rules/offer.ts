@@ -23,6 +23,8 @@ export interface OfferedMachine {
   /** An interruptible instance runs on it; shown only to those who ask for such machines. */
   preemptible: boolean;
   demo: boolean;
+  /** A host agent runs its containers, and is heard from: one that is not is no offer. */
+  hasAgent: boolean;
 }
 
 export interface Offer extends OfferedMachine {
@@ -39,7 +41,7 @@ export interface PricedModel {
 }
 
 /** The fields by which machines are grouped. */
-export type GroupKey = Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible'>;
+export type GroupKey = Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent'>;
 
 /** What all offers of a group have in common: what a price, or most of a filter, depends on. */
 export interface GroupTraits extends GroupKey {
@@ -61,7 +63,7 @@ export function isOffered(availability: Availability, diskLeftGb: number): boole
 }
 
 export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
-  const { gpu, region, numGpus, nvlink, preemptible } = machine;
+  const { gpu, region, numGpus, nvlink, preemptible, hasAgent } = machine;
   const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
-  return { gpu, region, numGpus, nvlink, preemptible, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
+  return { gpu, region, numGpus, nvlink, preemptible, hasAgent, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
 }

@@ -66,6 +66,11 @@ export function latest(first: Instant, ...others: Instant[]): Instant {
   return others.reduce((a, b) => (b > a ? b : a), first);
 }
 
+/** Null when all are. */
+export function earliest(...instants: (Instant | null)[]): Instant | null {
+  return instants.reduce((first, each) => (first === null || (each !== null && each < first) ? each : first), null);
+}
+
 /** Midnight UTC of the first of the instant's month. */
 export function monthStartOf(instant: Instant): Instant {
   const date = dateOf(instant);

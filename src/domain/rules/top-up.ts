@@ -78,7 +78,7 @@ export const SEEN_SECONDS = 86_400n;
 /** Within one per cent of what was asked it is paid: wallets round, and processors convert back and forth. */
 const TOLERANCE = 100n;
 
-/** One transaction that pays an invoice, as the processor tells it. */
+/** One transaction that pays an invoice, as the processor reports it. */
 export interface ReportedPayment {
   transaction: string;
   /** OTHER: a coin or network that the gateway doesn't know. */
@@ -170,7 +170,7 @@ function confirms(asked: ReportedPayment, payment: Payment, topUp: TopUp): boole
   );
 }
 
-/** Credited, refused or reversed: whatever is told again changes nothing. */
+/** Credited, refused or reversed: a report of it again changes nothing. */
 export function isOver({ state }: Payment): boolean {
   return state === 'CREDITED' || state === 'REFUSED' || state === 'REVERSED';
 }

@@ -7,8 +7,8 @@ export type RawHeaders = readonly string[];
 /** The cookie that lets a browser in. Behind TLS its name binds it to one host: no neighbour can set one like it. */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
-/** Most passes that are looked up for one request. */
-const MAX_PASSES = 4;
+/** Most passes of one request: more than the bounds of its head have room for, so that none hides another. */
+const MAX_PASSES = 400;
 
 /** The gateway's own cookies: of web links and of the console. */
 const OWN_COOKIE = /^(__Host-|__Secure-)?(gpu_web|console)$/i;

@@ -1,6 +1,7 @@
 import { type Write, write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { rateOf } from '../rules/decimal.js';
+import { type EventType, type NewEvent, usdOf } from '../rules/events.js';
 import { type Account, credit, type LedgerKind } from '../rules/lifecycle.js';
 import { type Micro, unitsOfMicro } from '../rules/money.js';
 import type { Instant } from '../rules/time.js';
@@ -47,7 +48,7 @@ export async function bookPayments(
     asked,
     now: deps.clock.now(),
   });
-  // Most of what is told was told before: it costs no lock.
+  // Most reports repeat what is known: that costs no lock.
   if (preview.changed.length === 0) return preview.lost;
   const needsAsking = preview.changed.some(({ reason }) => reason === NOT_ASKED_YET);
   const answer = asked ?? (needsAsking ? await askBack(deps, topUp) : undefined);
@@ -62,6 +63,7 @@ export async function bookPayments(
     for (const payment of changed) {
       if (payment.state === 'CREDITED') bookCredit(current, account, topUp, payment);
       current.transaction.later(savePayment(topUp, payment));
+      current.emit(toldOf(topUp, payment, current.at));
     }
     return [...lost, ...changed.map((payment) => eventOf(topUp, payment, payment.state))];
   });
@@ -115,6 +117,13 @@ export function keyOf({ asset, transaction }: { asset: string; transaction: stri
 function eventOf({ id, accountId }: TopUp, payment: Payment, state: PaymentEvent['state']): PaymentEvent {
   const { transaction, asset, usdMicro, reason } = payment;
   return { topUpId: id, accountId, transaction, asset, state, usdMicro, reason };
+}
+
+function toldOf({ id, accountId }: TopUp, payment: Payment, at: Instant): NewEvent {
+  const { transaction, asset, coins, usdMicro, state, confirmations } = payment;
+  const usd = usdMicro === null ? null : usdOf(usdMicro);
+  const data = { top_up: id, asset, transaction, coins, usd, confirmations };
+  return { accountId, type: `topup.${state.toLowerCase()}` as EventType, subject: id, at, data };
 }
 
 /** The id is made of what is credited, so that nothing can be credited twice. */

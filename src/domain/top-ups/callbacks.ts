@@ -26,7 +26,7 @@ export interface AsideCallback {
 export type CallbackOutcome = { kind: 'refused' | 'aside'; reason: string } | { kind: 'taken' };
 
 /**
- * Takes a callback by its raw bytes. Resolves once all of it is committed: the processor may be told then, and not
+ * Takes a callback by its raw bytes. Resolves once all of it is committed: the processor may be answered then, and not
  * before. Throws when it has to come again (the database or the processor is away).
  */
 export async function receiveCallback(

@@ -49,7 +49,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
   if ((await countWaiting(deps, accountId, now)) >= MAX_WAITING) {
     throw new DomainError('action_failed', `an account has at most ${MAX_WAITING} top-ups that wait for a payment`);
   }
-  // Never one that was sent before: the same id with another sum would price an invoice anew.
+  // Never one that was sent before: the same id with another sum would price an invoice again.
   const id = randomId('t', ID_BYTES);
   const { invoice, address, amount, rate, holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
   const made: TopUp = {
@@ -65,7 +65,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
     createdAt: now,
     expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + HOLDS_SECONDS,
   };
-  // Whoever was faster with the key: its top-up is the answer, and this invoice nobody was told of.
+  // Whoever was faster with the key: its top-up is the answer, and nobody has seen this invoice.
   const kept = await onceFree(() =>
     write(
       deps,
@@ -87,15 +87,15 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
 /** What can be paid with now; none while no processor is set up. Refuses with unavailable. */
 export async function topUpAssets(deps: Deps): Promise<AssetCode[]> {
   if (deps.payments === null) return [];
-  return told(deps.payments.assets());
+  return orUnavailable(deps.payments.assets());
 }
 
 function open(processor: PaymentProcessor, request: { id: string; asset: AssetCode; usd: Micro }) {
-  return told(processor.open(request));
+  return orUnavailable(processor.open(request));
 }
 
 /** A processor's faults, as a caller hears of them: what it said is for the operator alone. */
-async function told<T>(asked: Promise<T>): Promise<T> {
+async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {

@@ -49,7 +49,7 @@ export interface Decision {
 }
 
 /**
- * Credits a payment on the operator's word: one that is kept aside or not final, or one that the processor never told of,
+ * Credits a payment on the operator's word: one that is kept aside or not final, or one that the processor never reported,
  * of which the operator then says what it is worth.
  */
 export async function creditPayment(

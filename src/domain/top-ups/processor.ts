@@ -12,7 +12,7 @@ export interface PaymentProcessor {
   readonly name: 'shkeeper' | 'btcpay';
   /** What it takes now. */
   assets(): Promise<AssetCode[]>;
-  /** Opens an invoice. `id` is new each time: the same id with another sum would price an invoice anew. */
+  /** Opens an invoice. `id` is new each time: the same id with another sum would price an invoice again. */
   open(request: { id: string; asset: AssetCode; usd: Micro }): Promise<OpenedInvoice>;
   /** Judges a callback by its raw bytes and headers, before anything in it is believed. */
   verify(body: Buffer, headers: CallbackHeaders, now: Instant): VerifiedCallback;
@@ -51,7 +51,7 @@ export type VerifiedCallback =
   /** Null payments: the processor has to be asked. `unreadable`: why others of its payments are kept aside. */
   | { kind: 'news'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
-/** Away, too slow, or it answers what no processor says; told to the operator, never to a caller. */
+/** Away, too slow, or it answers what no processor says; the operator learns of it, never a caller. */
 export class ProcessorUnavailable extends Error {}
 
 /** It refuses this request and would again: an asset it does not take now. */

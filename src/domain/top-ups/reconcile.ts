@@ -70,6 +70,7 @@ export async function reconcile(
         const reports = await readOrNull(processor, topUp);
         if (reports === null) failures += 1;
         else for (const event of await catchUp(deps, topUp, reports)) onEvent(event);
+        await noteAsked(deps, topUp);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -77,17 +78,20 @@ export async function reconcile(
   });
 }
 
-/** What waits to be asked back is judged by this answer, together with what it tells of itself. */
+/** What waits to be asked back is judged by this answer, together with what it reports by itself. */
 async function catchUp(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
   const stored = (await paymentsOf(deps.db.pool, topUp.id)).flatMap((payment) => storedReport(topUp, payment) ?? []);
   const waiting = new Set(stored.map(keyOf));
   const others = reports.filter((report) => !waiting.has(keyOf(report)));
-  const events = await bookPayments(deps, topUp, [...stored, ...others], reports);
-  await deps.db.pool.query('update top_up set checked_at = $2::timestamptz where id = $1', [
-    topUp.id,
-    formatInstant(deps.clock.now()),
-  ]);
-  return events;
+  return bookPayments(deps, topUp, [...stored, ...others], reports);
+}
+
+/**
+ * After what was said is booked, so that a crash between loses nothing; also when nothing could be read: a few top-ups
+ * that never can be would else be the first of each round, and keep all others from theirs.
+ */
+async function noteAsked({ db, clock }: Deps, { id }: TopUp): Promise<void> {
+  await db.pool.query('update top_up set checked_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
 }
 
 async function readOrNull(processor: PaymentProcessor, topUp: TopUp): Promise<ReportedPayment[] | null> {

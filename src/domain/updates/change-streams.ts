@@ -255,7 +255,9 @@ async function watch<T>(
   const checkAndRead = async (changes: StreamChanges): Promise<T[]> => {
     // Without notices a change would go unnoticed: read once they are received again.
     await deps.db.notices.ready();
-    if (changes.access && 'keyId' in reader && !(await isAccepted(deps, reader))) {
+    const expiresAt = ('keyId' in reader && reader.expiresAt) || null;
+    const isOver = expiresAt !== null && expiresAt <= deps.clock.now();
+    if (isOver || (changes.access && 'keyId' in reader && !(await isAccepted(deps, reader)))) {
       throw new DomainError('unauthorized', 'the API key is no longer accepted');
     }
     return changes.content ? readEvents(changes) : [];

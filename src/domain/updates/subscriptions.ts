@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Notice, Notices } from '../../database/notices.js';
 import { DomainError } from '../rules/errors.js';
+import type { Instant } from '../rules/time.js';
 
 /** Most open streams of one account in this process: enough for several pages of one console. */
 export const MAX_STREAMS_PER_ACCOUNT = 10;
@@ -26,6 +27,8 @@ export interface Subscriber {
   keyId: string;
   /** Of the console session that it came by. */
   session?: Buffer;
+  /** The first second at which its key or session is over; without one, never. */
+  expiresAt?: Instant | null;
 }
 
 /** Who opened a stream without a key. */

@@ -29,9 +29,11 @@ export async function openPort(deps: Deps, accountId: string, id: string, given:
        on conflict (instance_id, port) do update set port = excluded.port`,
       [id, port, openedAt, MAX_OPEN_PORTS],
     );
+    if (rowCount === 1) deps.activity?.writeWith(transaction, deps.clock.now(), [`port:${port}`]);
     return rowCount === 1;
   });
   if (!opened) throw new DomainError('action_failed', `an instance has at most ${MAX_OPEN_PORTS} open ports`);
+  deps.activity?.committed();
   deps.db.notices.publish([{ table: 'open_port', id }]);
   return instance;
 }
@@ -41,6 +43,7 @@ export async function closePort(deps: Deps, accountId: string, id: string, given
   const port = check('port', fields.port, given);
   const instance = await liveInstance(deps, accountId, id);
   await deps.db.pool.query('delete from open_port where instance_id = $1 and port = $2', [id, port]);
+  deps.activity?.add(`port:${port}`);
   deps.db.notices.publish([{ table: 'open_port', id }]);
   return instance;
 }

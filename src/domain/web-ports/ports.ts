@@ -14,9 +14,14 @@ export interface PortsRow {
   imagePorts: number[];
 }
 
+/** What ports are called, by port. */
+type PortNames = Record<string, string>;
+
 /** The address of a port. */
 export interface InstancePort {
   port: number;
+  /** For people, such as JupyterLab. */
+  name: string | null;
   url: string;
   /** Anybody may visit it. */
   isOpen: boolean;
@@ -28,11 +33,18 @@ export function firstPortOf({ ports, imagePorts }: PortsRow): number | null {
 }
 
 /** Of the template (or else the image) in its order, then the open ones. */
-function portsOf(settings: Settings, id: string, row: PortsRow, open: readonly number[]): InstancePort[] {
+function portsOf(
+  settings: Settings,
+  id: string,
+  row: PortsRow & { portNames: unknown },
+  open: readonly number[],
+): InstancePort[] {
+  const names = row.portNames as PortNames;
   const first = firstPortOf(row);
   const named = row.ports.length > 0 ? row.ports : row.imagePorts;
   return [...new Set([...named, ...open])].map((port) => ({
     port,
+    name: names[port] ?? null,
     url: webUrlOf(settings, id, port === first ? null : port),
     isOpen: open.includes(port),
   }));
@@ -47,13 +59,13 @@ export function webUrlOf({ publicUrl, serviceDomain }: Settings, id: string, por
 /** Columns that the following read. */
 export const PORTS_SELECT = {
   id: true,
-  container: { select: { ports: true, imagePorts: true } },
+  container: { select: { ports: true, imagePorts: true, portNames: true } },
   openPorts: { select: { port: true }, orderBy: { port: 'asc' } },
 } as const;
 
 interface InstanceWithPorts {
   id: string;
-  container: PortsRow | null;
+  container: (PortsRow & { portNames: unknown }) | null;
   openPorts: { port: number }[];
 }
 

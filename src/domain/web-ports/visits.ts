@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
+import { holds, networkList } from '../rules/networks.js';
 import type { Clock, Instant } from '../rules/time.js';
 import { hashWebPass } from '../rules/web-pass.js';
 import type { WebSite } from '../rules/web-site.js';
@@ -29,11 +30,15 @@ interface InstanceFacts extends PortsRow {
 }
 
 interface Pass {
+  hash: Buffer;
   instanceId: string;
   accountId: string;
   port: number;
   keyId: string;
+  /** Its own end, or that of its key if that is earlier. */
   expiresAt: Instant;
+  /** The only networks that its key is accepted from; null for all. */
+  networks: readonly string[] | null;
 }
 
 /**
@@ -60,9 +65,9 @@ export class Visits {
 
   /**
    * Null for a visitor who may not come in, whether or not there is such an instance. `passes` are
-   * the cookies that may be used.
+   * the cookies that may be used, `address` is where the visitor comes from.
    */
-  async admit(site: WebSite, passes: readonly string[]): Promise<Visit | null> {
+  async admit(site: WebSite, passes: readonly string[], address: string): Promise<Visit | null> {
     const facts = await this.#factsOf(site.instanceId);
     if (facts === null || facts.status === 'DESTROYED') return null;
     const port = site.port ?? firstPortOf(facts);
@@ -70,12 +75,15 @@ export class Visits {
     const { accountId, status } = facts;
     const visit = { accountId, instanceId: site.instanceId, port, isRunning: status === 'RUNNING' };
     if (facts.openPorts.includes(port)) return { ...visit, keyId: null, expiresAt: null };
-    for (const text of passes) {
-      const pass = await this.#pass(text);
-      const fits = pass?.instanceId === site.instanceId && pass.port === port && pass.accountId === accountId;
-      if (fits && pass.expiresAt > this.#clock.now()) return { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
-    }
-    return null;
+    const mayEnter = (pass: Pass) =>
+      pass.instanceId === site.instanceId &&
+      pass.port === port &&
+      pass.accountId === accountId &&
+      pass.expiresAt > this.#clock.now() &&
+      (pass.networks === null || holds(networkList(pass.networks), address));
+    const hashes = passes.flatMap((text) => hashWebPass(text) ?? []);
+    const pass = this.#rememberedOf(hashes).find(mayEnter) ?? (await this.#readPasses(hashes)).find(mayEnter);
+    return pass === undefined ? null : { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
   }
 
   /** The port that a site leads to, whoever asks; null when there is none. */
@@ -99,19 +107,23 @@ export class Visits {
     );
   }
 
-  async #pass(text: string): Promise<Pass | null> {
-    const hash = hashWebPass(text);
-    if (hash === null) return null;
-    const name = hash.toString('latin1');
-    const known = this.#passes.get(name);
-    if (known !== undefined && this.#db.notices.isListening) return known;
+  #rememberedOf(hashes: readonly Buffer[]): Pass[] {
+    if (!this.#db.notices.isListening) return [];
+    return hashes.flatMap((hash) => this.#passes.get(nameOf(hash)) ?? []);
+  }
+
+  /** All in one statement: cookies that a neighbour has set may come before the one that counts. */
+  async #readPasses(hashes: readonly Buffer[]): Promise<Pass[]> {
+    if (hashes.length === 0) return [];
     return this.#read(
       async () => {
-        const { rows } = await this.#db.pool.query<Pass>({ name: 'web-pass', text: PASS, values: [hash] });
-        return rows[0] ?? null;
+        const { rows } = await this.#db.pool.query<Pass>({ name: 'web-passes', text: PASSES, values: [hashes] });
+        return rows;
       },
       // Invalid passes are not remembered: anybody may send any number of them.
-      (pass) => void (pass === null || this.#passes.set(name, pass)),
+      (passes) => {
+        for (const pass of passes) this.#passes.set(nameOf(pass.hash), pass);
+      },
     );
   }
 
@@ -148,8 +160,13 @@ const FACTS = `
     array(select port from open_port where open_port.instance_id = instance.id) as "openPorts"
   from instance join container on container.instance_id = instance.id where instance.id = $1`;
 
-const PASS = `
-  select web_pass.instance_id as "instanceId", web_pass.port, key_id as "keyId", account_id as "accountId",
-    web_pass.expires_at as "expiresAt"
+/** As a key of what is remembered. */
+function nameOf(hash: Buffer): string {
+  return hash.toString('latin1');
+}
+
+const PASSES = `
+  select web_pass.hash, web_pass.instance_id as "instanceId", web_pass.port, key_id as "keyId", account_id as "accountId",
+    least(web_pass.expires_at, api_key.expires_at) as "expiresAt", networks
   from web_pass join api_key on api_key.id = key_id join account on account.id = account_id
-  where web_pass.hash = $1 and not is_link and revoked_at is null and suspended_at is null`;
+  where web_pass.hash = any($1::bytea[]) and not is_link and revoked_at is null and suspended_at is null`;

@@ -107,4 +107,4 @@ const EXCHANGE_LINK = `
   insert into web_pass (hash, is_link, instance_id, port, key_id, created_at, expires_at)
   select $2, false, $3, $4, key_id, $5::timestamptz, $6::timestamptz
   from link join api_key on api_key.id = key_id join account on account.id = account_id
-  where revoked_at is null and suspended_at is null`;
+  where revoked_at is null and suspended_at is null and (api_key.expires_at is null or api_key.expires_at > $5::timestamptz)`;

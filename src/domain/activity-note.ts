@@ -1,0 +1,74 @@
+import type { PreparedStatement, Transaction } from '../database/transaction.js';
+import { API_KEY_PREFIX } from './rules/api-key.js';
+import { formatInstant, type Instant } from './rules/time.js';
+
+/** Who asks for a change: the key, whether by a console session made from it, and from where. */
+export interface Actor {
+  accountId: string;
+  keyId: string;
+  session?: Buffer;
+  address: string;
+}
+
+/** What targets look like: ids and names. Whatever else a caller gives as one is left out. */
+const TARGET = /^[\w.:-]{1,64}$/;
+const MAX_TARGETS = 10;
+
+const INSERT = {
+  name: 'insert-activity',
+  text: `insert into activity (account_id, key_id, is_session, address, operation, targets, at)
+         values ($1, $2, $3::boolean, $4, $5, $6, $7)`,
+};
+
+/**
+ * One change that an account asks for, on its way through the domain: whoever makes it writes the note with the effect, in
+ * the same transaction. What nobody wrote is written apart, afterwards.
+ */
+export class ActivityNote {
+  readonly actor: Actor;
+  readonly operation: string;
+  readonly #targets: string[] = [];
+  #isWritten = false;
+
+  constructor(actor: Actor, operation: string, targets: readonly unknown[]) {
+    this.actor = actor;
+    this.operation = operation;
+    for (const target of targets) this.add(target);
+  }
+
+  /** Names something that the change is about: never a value. */
+  add(target: unknown): void {
+    // Somebody who mixes up fields sends a key where an id belongs.
+    if (typeof target !== 'string' || !TARGET.test(target) || target.includes(API_KEY_PREFIX)) return;
+    if (this.#targets.length < MAX_TARGETS && !this.#targets.includes(target)) this.#targets.push(target);
+  }
+
+  get targets(): readonly string[] {
+    return this.#targets;
+  }
+
+  /** Whether it was committed with its effect. */
+  get isWritten(): boolean {
+    return this.#isWritten;
+  }
+
+  /** Sends the row with the statements of the effect: it costs no message of its own. */
+  writeWith(transaction: Pick<Transaction, 'later'>, at: Instant, targets: readonly string[] = []): void {
+    for (const target of targets) this.add(target);
+    transaction.later(this.#insertion(at));
+  }
+
+  /** Call once that transaction is committed. */
+  committed(): void {
+    this.#isWritten = true;
+  }
+
+  #insertion(at: Instant): PreparedStatement {
+    const { accountId, keyId, session, address } = this.actor;
+    const isSession = String(session !== undefined);
+    return {
+      ...INSERT,
+      values: [accountId, keyId, isSession, address, this.operation, this.#targets, formatInstant(at)],
+    };
+  }
+}

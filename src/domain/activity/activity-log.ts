@@ -1,0 +1,83 @@
+import type { Pool } from 'pg';
+import type { ActivityNote } from '../activity-note.js';
+import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
+
+/** Rows that wait to be written; more are dropped, and counted. */
+const MAX_WAITING = 5_000;
+
+interface Waiting {
+  note: ActivityNote;
+  at: Instant;
+  /** The code of the refusal; null for a success. */
+  code: string | null;
+  times: number;
+}
+
+/**
+ * What is written apart from its effect: refusals, and the few successes whose effect has no transaction of its own.
+ * Refusals of one key, operation and code within an hour are one row with a count, so that a flood of them fills no disk:
+ * the rate limit bounds how many are counted, and the row how many are kept.
+ */
+export class ActivityLog {
+  readonly #pool: Pool;
+  #waiting = new Map<string, Waiting>();
+  #successes = 0;
+  #dropped = 0;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** Rows that found no room since the process began. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  note(note: ActivityNote, at: Instant, code: string | null): void {
+    this.#successes += 1;
+    const key = code === null ? `${this.#successes}` : [note.actor.keyId, note.operation, code, slotOf(at)].join(' ');
+    const known = this.#waiting.get(key);
+    if (known !== undefined) Object.assign(known, { note, at, times: known.times + 1 });
+    else if (this.#waiting.size < MAX_WAITING) this.#waiting.set(key, { note, at, code, times: 1 });
+    else this.#dropped += 1;
+  }
+
+  /** Writes what waits, in one statement. What a database that is away could not take is lost. */
+  async flush(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    const rows = [...this.#waiting.values()];
+    this.#waiting = new Map();
+    await this.#pool.query(WRITE, [JSON.stringify(rows.map(toJson))]);
+  }
+}
+
+function toJson({ note, at, code, times }: Waiting): object {
+  const { accountId, keyId, session, address } = note.actor;
+  return {
+    account_id: accountId,
+    key_id: keyId,
+    is_session: session !== undefined,
+    address,
+    operation: note.operation,
+    targets: note.targets,
+    at: formatInstant(at),
+    code,
+    times,
+    slot: code === null ? null : Number(slotOf(at)),
+  };
+}
+
+/** Refusals of one slot are counted together. */
+function slotOf(at: Instant): bigint {
+  return at / SECONDS_PER_HOUR;
+}
+
+const WRITE = `
+  insert into activity (account_id, key_id, is_session, address, operation, targets, at, code, times, slot)
+  select account_id, key_id, is_session, address, operation, targets, at, code, times, slot
+  from jsonb_to_recordset($1::jsonb) as given (account_id text, key_id text, is_session boolean, address text,
+    operation text, targets text[], at timestamptz, code text, times int, slot bigint)
+  order by account_id, key_id, operation, code, slot
+  on conflict (key_id, operation, code, slot) where code is not null do update set
+    times = activity.times + excluded.times, at = greatest(activity.at, excluded.at), targets = excluded.targets,
+    address = excluded.address, is_session = excluded.is_session`;

@@ -1,0 +1,43 @@
+import { write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { destroy, stop } from '../rules/lifecycle.js';
+
+/** Instances that one look ends at most; the next look finds the others. */
+const ENDED_AT_ONCE = 100;
+
+/** A start whose command has ended, and what its launch says to do then. */
+interface EndedCommand {
+  id: string;
+  accountId: string;
+  start: number;
+  action: 'STOP' | 'DESTROY';
+}
+
+/** Stops or destroys running instances whose command has ended for good, where their launch says so. */
+export async function endInstances(deps: Deps): Promise<void> {
+  const { rows } = await deps.db.pool.query<EndedCommand>({
+    name: 'ended-commands',
+    text: ENDED_COMMANDS,
+    values: [ENDED_AT_ONCE],
+  });
+  for (const ended of rows) await end(deps, ended);
+}
+
+/** Does nothing where that start is over by now. */
+async function end(deps: Deps, { id, accountId, start, action }: EndedCommand): Promise<void> {
+  await write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
+    const instance = current.instance(id);
+    if (instance?.status !== 'RUNNING' || instance.gpuIntervals !== start) return;
+    const step = current.step(current.account(accountId)!);
+    if (action === 'STOP') stop(step, instance, 'COMMAND_ENDED');
+    else destroy(step, instance, 'COMMAND_ENDED');
+  });
+}
+
+const ENDED_COMMANDS = `
+  select instance.id, account_id as "accountId", gpu_intervals as start, launch ->> 'onExit' as action
+  from container join instance on instance.id = container.instance_id
+    join instance_launch on instance_launch.instance_id = instance.id
+  where container.phase = 'EXITED' and container.start = gpu_intervals and instance.status = 'RUNNING'
+    and launch ->> 'onExit' in ('STOP', 'DESTROY')
+  order by instance.id limit $1`;

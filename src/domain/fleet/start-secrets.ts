@@ -1,0 +1,29 @@
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import type { Launch } from '../rules/launch.js';
+import { tokensOf } from '../secrets/made-tokens.js';
+import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
+
+/**
+ * The secrets of a start, for the agent of its machine. Refuses with not_found any start but the present one of an
+ * instance that runs on this machine, and with action_failed where a secret is gone.
+ */
+export async function secretsForAgent(
+  deps: Deps,
+  machineId: string,
+  instanceId: string,
+  start: number,
+): Promise<SecretsOfStart> {
+  const { rows } = await deps.db.pool.query<{ accountId: string; launch: Launch | null; image: string }>({
+    name: 'launch-of-start',
+    text: `select account_id as "accountId", launch, image
+           from container join instance on instance.id = container.instance_id
+             left join instance_launch on instance_launch.instance_id = instance.id
+           where instance.id = $1 and container.machine_id = $2 and status = 'RUNNING' and gpu_intervals = $3`,
+    values: [instanceId, machineId, start],
+  });
+  const [found] = rows;
+  if (found === undefined) throw new DomainError('not_found', 'no such start');
+  const given = await secretsOfStart(deps, found.accountId, found.launch ?? {}, found.image);
+  return { ...given, variables: { ...given.variables, ...(await tokensOf(deps, found.accountId, instanceId)) } };
+}

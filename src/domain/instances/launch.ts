@@ -1,0 +1,84 @@
+import type { Transaction } from '../../database/transaction.js';
+import type { Write } from '../billing/ledger.js';
+import { checkOptional, fields } from '../fields.js';
+import { checkAgent, checkLaunch, type ExitAction, type Launch, type RestartPolicy } from '../rules/launch.js';
+import type { Instance } from '../rules/lifecycle.js';
+import type { PricingMode } from '../rules/price-rule.js';
+import { checkSecrets } from '../secrets/secrets.js';
+
+/** A launch as the caller gives it: each member may be left out or null. */
+export type LaunchInput = { [Member in keyof Launch]?: Launch[Member] | null } & {
+  restart?: RestartPolicy | null;
+  onExit?: ExitAction | null;
+};
+
+/** Undefined for a launch that asks for nothing of its own. Refuses with invalid_request. */
+export function readLaunch(input: LaunchInput | null | undefined, mode: PricingMode): Launch | undefined {
+  if (input === null || input === undefined) return undefined;
+  const restart = checkOptional('restart', fields.restart, input.restart);
+  const onExit = checkOptional('onExit', fields.onExit, input.onExit);
+  const launch = withoutNothing({
+    name: checkOptional('name', fields.launchName, input.name),
+    env: checkOptional('env', fields.env, input.env),
+    secrets: checkOptional('secrets', fields.launchSecrets, input.secrets)?.map(withoutNothing),
+    entrypoint: checkOptional('entrypoint', fields.entrypoint, input.entrypoint),
+    command: checkOptional('command', fields.command, input.command),
+    ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutNothing),
+    tcpPorts: checkOptional('tcpPorts', fields.tcpPorts, input.tcpPorts),
+    registryLogin: checkOptional('registryLogin', fields.registryLogin, input.registryLogin),
+    restart: restart === 'ALWAYS' ? undefined : restart,
+    onExit: onExit === 'KEEP' ? undefined : onExit,
+  });
+  checkLaunch(launch, mode);
+  return Object.keys(launch).length === 0 ? undefined : launch;
+}
+
+/** Written with the instance, which it refers to. */
+export function noteLaunch(current: Write, { id }: Instance, launch: Launch): void {
+  current.flush();
+  current.transaction.later({
+    name: 'note-launch',
+    text: 'insert into instance_launch (instance_id, launch) values ($1, $2::jsonb)',
+    values: [id, JSON.stringify(launch)],
+  });
+}
+
+/**
+ * Refuses with action_failed a start that would fail on the machine: its host agent is too old for the launch, or a
+ * secret is gone.
+ */
+export async function checkLaunchOfStart(
+  reader: Pick<Transaction, 'query'>,
+  machine: { id: string; hasOldAgent: boolean },
+  { id, accountId }: Pick<Instance, 'id' | 'accountId'>,
+): Promise<void> {
+  const { rows } = await reader.query<{ launch: Launch | null; image: string; hasTokens: boolean }>({
+    name: 'launch-of-instance',
+    text: `select launch, coalesce(image, template) as image,
+             exists (select from made_token where made_token.instance_id = instance.id) as "hasTokens"
+           from instance left join instance_launch on instance_launch.instance_id = instance.id
+             left join container on container.instance_id = instance.id
+           where instance.id = $1`,
+    values: [id],
+  });
+  const [found] = rows;
+  // Tokens reach a container as secrets do.
+  if (found?.hasTokens) checkAgent(machine, { secrets: [] }, 'action_failed');
+  if (found === undefined || found.launch === null) return;
+  checkAgent(machine, found.launch, 'action_failed');
+  await checkSecrets(reader, accountId, found.launch, found.image, 'action_failed');
+}
+
+/** Members that say nothing are left out, so that equal launches are equal texts. */
+function withoutNothing<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
+  const said = Object.entries(members).filter(
+    ([, value]) =>
+      value !== null && value !== undefined && (typeof value !== 'object' || Object.keys(value).length > 0),
+  );
+  return Object.fromEntries(said) as { [Member in keyof T]: NonNullable<T[Member]> };
+}
+
+/** As it was noted. */
+export function launchOf(row: { launch: unknown } | null): Launch | null {
+  return row === null ? null : (row.launch as Launch);
+}

@@ -1,0 +1,116 @@
+import type { Transaction } from '../../database/transaction.js';
+import type { Write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import type { Launch } from '../rules/launch.js';
+import type { Instance } from '../rules/lifecycle.js';
+import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from '../rules/tcp-ports.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+
+/** Of the lock under which ports are given out, one deploy after the other. */
+const LOCK = 7_302_411;
+
+/** A port of the gateways, and where it leads. */
+export interface TcpPort {
+  /** In the container. */
+  port: number;
+  host: string;
+  publicPort: number;
+}
+
+/** Where connections to a port of the gateways go. */
+export interface TcpTarget {
+  accountId: string;
+  instanceId: string;
+  port: number;
+}
+
+type Place = Pick<Deps, 'settings'> & { accountId: string; at: Instant };
+
+/** Refuses with deploy_failed, before anything is rented, ports that can't be given. */
+export async function checkTcpPorts(
+  reader: Pick<Transaction, 'query'>,
+  { settings, accountId, at }: Place,
+  { tcpPorts = [] }: Launch,
+): Promise<void> {
+  if (tcpPorts.length > 0) await freePorts(reader, { settings, accountId, at }, tcpPorts.length);
+}
+
+/** The ports of the gateways for those of a launch, in its order; nobody else is given them until the transaction ends. */
+export async function takeTcpPorts(
+  { transaction, at }: Write,
+  { settings }: Pick<Deps, 'settings'>,
+  accountId: string,
+  { tcpPorts = [] }: Launch,
+): Promise<number[]> {
+  if (tcpPorts.length === 0) return [];
+  if (settings.tcpPorts !== null) await transaction.query('select pg_advisory_xact_lock($1)', [LOCK]);
+  return freePorts(transaction, { settings, accountId, at }, tcpPorts.length);
+}
+
+/** Written with the instance, which it refers to. */
+export function noteTcpPorts({ transaction }: Write, { id }: Instance, launch: Launch, taken: readonly number[]): void {
+  if (taken.length === 0) return;
+  const values = [id, taken.map(String), (launch.tcpPorts ?? []).map(String)];
+  transaction.later({ name: 'note-tcp-ports', text: NOTE_PORTS, values });
+}
+
+/** Of an instance that is not destroyed, in the order of the container's ports. */
+export function tcpPortsOf(
+  { serviceDomain }: Deps['settings'],
+  { status, tcpPorts }: { status: string; tcpPorts: readonly { port: number; publicPort: number }[] },
+): TcpPort[] {
+  if (status === 'DESTROYED') return [];
+  return tcpPorts.map(({ port, publicPort }) => ({ port, publicPort, host: serviceDomain }));
+}
+
+/** Where each port of the gateways leads that leads anywhere. */
+export async function readTcpPorts({ db }: Pick<Deps, 'db'>): Promise<Map<number, TcpTarget>> {
+  const { rows } = await db.pool.query<TcpTarget & { publicPort: number }>({ name: 'tcp-ports', text: READ_PORTS });
+  return new Map(rows.map(({ publicPort, ...target }) => [publicPort, target]));
+}
+
+async function freePorts(
+  reader: Pick<Transaction, 'query'>,
+  { settings, accountId, at }: Place,
+  count: number,
+): Promise<number[]> {
+  if (settings.tcpPorts === null) throw refusal('this service has no TCP ports');
+  const { from, to } = settings.tcpPorts;
+  const { rows } = await reader.query<{ free: number[]; held: number }>({
+    name: 'free-tcp-ports',
+    text: FREE_PORTS,
+    values: [from, to, formatInstant(at - QUARANTINE_SECONDS), accountId, count],
+  });
+  const { free, held } = rows[0]!;
+  if (held + count > MAX_TCP_PORTS_OF_ACCOUNT)
+    throw refusal(
+      `an account holds at most ${MAX_TCP_PORTS_OF_ACCOUNT} TCP ports; one that is given back counts for an hour`,
+    );
+  if (free.length < count) throw refusal('the TCP ports of this service are used up; try again later, or without them');
+  return free;
+}
+
+function refusal(message: string): DomainError {
+  return new DomainError('deploy_failed', message, { reason: 'tcp_ports' });
+}
+
+/** Those that nobody ever had come first, then those that are free for longest. */
+const FREE_PORTS = `
+  with taken as (
+    select public_port, account_id, destroyed_at,
+      status <> 'DESTROYED' or destroyed_at > $3::timestamptz as is_held
+    from tcp_port join instance on instance.id = instance_id
+  )
+  select (select count(*)::int from taken where is_held and account_id = $4) as held,
+    array(
+      select number from generate_series($1::int, $2::int) as number left join taken on public_port = number
+      where is_held is not true order by destroyed_at nulls first, random() limit $5::int
+    ) as free`;
+const NOTE_PORTS = `
+  insert into tcp_port (public_port, instance_id, port)
+  select taken::int, $1, port::int from unnest($2::text[], $3::text[]) as asked (taken, port)
+  on conflict (public_port) do update set instance_id = excluded.instance_id, port = excluded.port`;
+const READ_PORTS = `
+  select public_port as "publicPort", instance_id as "instanceId", account_id as "accountId", port
+  from tcp_port join instance on instance.id = instance_id where status <> 'DESTROYED'`;

@@ -1,0 +1,56 @@
+import type { Write } from '../billing/ledger.js';
+import type { MachineUnderLock } from '../billing/ledger-rows.js';
+import type { Deps } from '../deps.js';
+import type { Launch } from '../rules/launch.js';
+import type { Instance } from '../rules/lifecycle.js';
+import type { SealingKey } from '../rules/sealing.js';
+import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToMake } from '../rules/template.js';
+import { makeTokens, tokenKeyOf } from '../secrets/made-tokens.js';
+
+/** What a rental needs of its template, read before its transaction. */
+export interface TemplateInUse {
+  /** Null for an image. */
+  terms: TemplateTerms | null;
+  /** Seals what is made for the renter; null where nothing is. */
+  tokenKey: SealingKey | null;
+}
+
+/** The template with this slug; null for an image. */
+export async function templateTerms(deps: Deps, slug: string): Promise<TemplateTerms | null> {
+  const { templates } = await deps.inventory.catalogue();
+  const found = templates.find((template) => template.slug === slug);
+  if (found === undefined) return null;
+  return {
+    slug,
+    env: found.env as Record<string, string>,
+    variables: found.variables as unknown as TemplateVariable[],
+  };
+}
+
+export async function templateInUse(deps: Deps, slug: string, launch: Launch = {}): Promise<TemplateInUse> {
+  const terms = await templateTerms(deps, slug);
+  const makes = terms !== null && variablesToMake(terms, launch).length > 0;
+  return { terms, tokenKey: makes ? await tokenKeyOf(deps) : null };
+}
+
+/** Refuses with invalid_request a launch that lacks what the template needs. */
+export function checkTemplate({ terms }: TemplateInUse, launch: Launch = {}): void {
+  if (terms !== null) checkVariables(terms, launch);
+}
+
+/**
+ * Makes what the template wants made for each renter, where the machine's agent can be handed it: an older one starts the
+ * container without, as it always did.
+ */
+export function makeTokensOf(
+  current: Write,
+  { hasHost, hasOldAgent }: MachineUnderLock,
+  instance: Instance,
+  { terms, tokenKey }: TemplateInUse,
+  launch: Launch = {},
+): void {
+  if (terms === null || tokenKey === null || !hasHost || hasOldAgent) return;
+  // They refer to the instance.
+  current.flush();
+  makeTokens(current.transaction, tokenKey, instance, variablesToMake(terms, launch));
+}

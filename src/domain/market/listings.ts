@@ -1,0 +1,117 @@
+import type { FileRecord } from '../import.js';
+import { checkListings } from '../rules/market-snapshot.js';
+import { type Listing, ListingPrices } from '../rules/median.js';
+import { type Micro, parseUsd } from '../rules/money.js';
+import { medianOf } from '../rules/price-rule.js';
+import { SeenIds } from './seen-ids.js';
+
+/** One row of a market file as text, with its line number for messages. */
+export interface ListingRow {
+  line: number;
+  listingId: string;
+  gpuSlug: string;
+  numGpus: string;
+  priceUsdHour: string;
+}
+
+/** What the rows of a market file say. Plain values: a thread hands it to another. */
+export interface MarketReading {
+  listings: number;
+  /** One for each slug of the catalogue. */
+  models: Map<string, { medianMicro: Micro | null; listings: number }>;
+  /** Slugs that are not in the catalogue, each with the number of its rows; the first 20 of them. */
+  unknownSlugs: Map<string, number>;
+  /** Rows of all slugs that are not in the catalogue. */
+  unknownCount: number;
+  /** Rows that could not be read; the first 20 of them. */
+  rejected: { line: number; reason: string }[];
+  rejectedCount: number;
+  /** Rows with the id of a listing that counts already; the first 20 of them. */
+  repeated: { line: number; listingId: string }[];
+  repeatedCount: number;
+}
+
+/** Columns of a market file. */
+export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
+
+const PROGRESS_EVERY_ROWS = 1_000;
+/** A damaged file has a fault in each of its many rows. */
+const MAX_LISTED = 20;
+const MAX_ID_SHOWN = 100;
+/** A listing with more GPUs or a higher price than this is a fault of the file. */
+const MAX_LISTING_GPUS = 1_024;
+const MAX_LISTING_MICRO = 1_000_000_000_000n;
+
+/** The rows of a market file as text. */
+export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGenerator<ListingRow> {
+  for await (const { line, fields } of records) {
+    const { listing_id = '', gpu_slug = '', num_gpus = '', price_usd_hour = '' } = fields as Record<string, string>;
+    yield { line, listingId: listing_id, gpuSlug: gpu_slug, numGpus: num_gpus, priceUsdHour: price_usd_hour };
+  }
+}
+
+/**
+ * Reads listings one by one and computes the median of each model by the rule. Refuses, with invalid_request, no listing
+ * of these models and too many. `onProgress` receives the number of rows read so far, every 1,000 rows.
+ */
+export async function readListings(
+  slugs: readonly string[],
+  rows: AsyncIterable<ListingRow>,
+  onProgress?: (rows: number) => void,
+): Promise<MarketReading> {
+  const prices = new Map(slugs.map((slug) => [slug, new ListingPrices()]));
+  const seen = new SeenIds();
+  const reading: MarketReading = {
+    ...{ listings: 0, models: new Map(), unknownSlugs: new Map(), unknownCount: 0 },
+    ...{ rejected: [], rejectedCount: 0, repeated: [], repeatedCount: 0 },
+  };
+  let read = 0;
+  for await (const row of rows) {
+    read += 1;
+    if (read % PROGRESS_EVERY_ROWS === 0) onProgress?.(read);
+    const ofModel = prices.get(row.gpuSlug);
+    const listing = readListing(row);
+    if (typeof listing === 'string') reject(reading, row.line, listing);
+    else if (ofModel === undefined) noteUnknown(reading, row);
+    else if (!seen.add(row.listingId)) noteRepeat(reading, row);
+    else {
+      ofModel.add(listing);
+      reading.listings += 1;
+      checkListings(reading.listings);
+    }
+  }
+  checkListings(reading.listings);
+  for (const [slug, found] of prices) reading.models.set(slug, { medianMicro: medianOf(found), listings: found.count });
+  return reading;
+}
+
+/** The listing, or the reason why the row is rejected. */
+function readListing({ listingId, gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
+  if (listingId === '') return 'listing_id is empty';
+  if (gpuSlug === '') return 'gpu_slug is empty';
+  const gpus = /^\d{1,4}$/.test(numGpus) ? Number(numGpus) : 0;
+  if (gpus < 1 || gpus > MAX_LISTING_GPUS) return `num_gpus must be a whole number from 1 to ${MAX_LISTING_GPUS}`;
+  const priceMicro = parseUsd(priceUsdHour);
+  if (priceMicro === null || priceMicro <= 0n || priceMicro > MAX_LISTING_MICRO) {
+    return 'price_usd_hour must be a number above 0, at most 1000000, with at most 6 decimals';
+  }
+  return { priceMicro, numGpus: BigInt(gpus) };
+}
+
+function reject(reading: MarketReading, line: number, reason: string): void {
+  reading.rejectedCount += 1;
+  if (reading.rejected.length < MAX_LISTED) reading.rejected.push({ line, reason });
+}
+
+function noteRepeat(reading: MarketReading, { line, listingId }: ListingRow): void {
+  reading.repeatedCount += 1;
+  if (reading.repeated.length < MAX_LISTED)
+    reading.repeated.push({ line, listingId: listingId.slice(0, MAX_ID_SHOWN) });
+}
+
+function noteUnknown(reading: MarketReading, { gpuSlug }: ListingRow): void {
+  reading.unknownCount += 1;
+  const slug = gpuSlug.slice(0, MAX_ID_SHOWN);
+  const rows = reading.unknownSlugs.get(slug);
+  if (rows !== undefined || reading.unknownSlugs.size < MAX_LISTED) reading.unknownSlugs.set(slug, (rows ?? 0) + 1);
+}

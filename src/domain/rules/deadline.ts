@@ -1,0 +1,48 @@
+import { DomainError } from './errors.js';
+import type { Deadlines } from './lifecycle.js';
+import type { PricingMode } from './price-rule.js';
+import { type Instant, instantOf, SECONDS_PER_DAY } from './time.js';
+
+/** As a renter writes it: a time from now, or an instant with its offset from UTC. */
+const DURATION = /^(?=\d)(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?$/;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+const SECONDS_OF_UNIT = [SECONDS_PER_DAY, 3_600n, 60n, 1n];
+export const MAX_DAYS_AHEAD = 366n;
+
+export const DEADLINE_TEXT = 'a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z';
+
+export function isDeadlineText(text: string): boolean {
+  return DURATION.test(text) || (INSTANT.test(text) && !Number.isNaN(Date.parse(text)));
+}
+
+/** Deadlines as the caller gives them, each checked by `isDeadlineText`; null for none. */
+export interface DeadlineTexts {
+  stopAt: string | null;
+  destroyAt: string | null;
+}
+
+/** Refuses with invalid_request what is not after `now`, or more than 366 days after it. A fraction of a second is cut. */
+export function deadlinesOf({ stopAt, destroyAt }: DeadlineTexts, mode: PricingMode, now: Instant): Deadlines {
+  // Nobody decides at that moment whether to pay for leaving the term early.
+  if (destroyAt !== null && mode === 'RESERVED')
+    throw refusal('destroyAt', 'must not be set for a reserved instance: that may cost its discount');
+  return { stopAt: instantAfter('stopAt', stopAt, now), destroyAt: instantAfter('destroyAt', destroyAt, now) };
+}
+
+/** The instant that the text names. Refuses as `deadlinesOf` does, in the name of `field`. */
+export function instantAfter(field: string, text: string | null, now: Instant): Instant | null {
+  if (text === null) return null;
+  const at = instantOfText(text, now);
+  if (at > now && at <= now + MAX_DAYS_AHEAD * SECONDS_PER_DAY) return at;
+  throw refusal(field, `must be later than now, and at most ${MAX_DAYS_AHEAD} days ahead`);
+}
+
+function instantOfText(text: string, now: Instant): Instant {
+  const duration = DURATION.exec(text);
+  if (duration === null) return instantOf(new Date(text));
+  return SECONDS_OF_UNIT.reduce((at, seconds, index) => at + BigInt(duration[index + 1] ?? 0) * seconds, now);
+}
+
+function refusal(field: string, message: string): DomainError {
+  return new DomainError('invalid_request', `${field} ${message}`, { field });
+}

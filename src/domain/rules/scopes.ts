@@ -1,0 +1,122 @@
+import { DomainError } from './errors.js';
+
+/** What a key may do; a key without a list may do all of it. */
+export const SCOPES = ['read', 'rent', 'access', 'money', 'keys'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
+  read: 'read everything of the account but what instances log and secrets hold',
+  rent: 'rent, start, stop and destroy instances, and set what ends them',
+  access: 'get into instances: SSH keys, web links, open ports, logs, secrets',
+  money: 'make top-ups, and set what the account may spend',
+  keys: 'create, limit and revoke API keys, and decide who is told of events',
+};
+
+/** No key is needed, or the operation asks for a part of its answer alone by another name of this table. */
+export const PUBLIC = 'public';
+
+/**
+ * The scope of each operation, by the name of its root field in GraphQL, which REST, console, command line and MCP go
+ * through; what has no field has a name of its own. A schema with a field that is missing here is refused.
+ */
+export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> = {
+  'Query.gpuModel': PUBLIC,
+  'Query.gpuModels': PUBLIC,
+  'Query.node': PUBLIC,
+  'Query.offer': PUBLIC,
+  'Query.offerSearch': PUBLIC,
+  'Query.offers': PUBLIC,
+  'Query.pricing': PUBLIC,
+  'Query.quote': PUBLIC,
+  'Query.regions': PUBLIC,
+  'Query.templates': PUBLIC,
+  'Subscription.offersChanged': PUBLIC,
+  'Subscription.pricingChanged': PUBLIC,
+
+  'Query.account': 'read',
+  'Query.activity': 'read',
+  'Query.apiKeys': 'read',
+  'Query.balance': 'read',
+  'Query.instance': 'read',
+  'Query.instanceHistory': 'read',
+  'Query.instanceOfRequest': 'read',
+  'Query.instances': 'read',
+  'Query.myTemplates': 'read',
+  'Query.secrets': 'read',
+  'Query.spendByDay': 'read',
+  'Query.sshKeys': 'read',
+  'Query.statement': 'read',
+  'Query.topUp': 'read',
+  'Query.topUpAssets': 'read',
+  'Query.topUps': 'read',
+  'Query.balanceNotice': 'read',
+  'Query.webhooks': 'read',
+  'Subscription.accountChanged': 'read',
+  'Subscription.balanceChanged': 'read',
+  'Subscription.instanceChanged': 'read',
+  'Subscription.topUpChanged': 'read',
+  /** What `node` answers of an account, and what `quote` says of one. */
+  'node of an account': 'read',
+  'quote for an account': 'read',
+
+  'Mutation.action': 'rent',
+  'Mutation.deploy': 'rent',
+  'Mutation.deployBest': 'rent',
+  'Mutation.setDeadlines': 'rent',
+  'Mutation.saveTemplate': 'rent',
+  'Mutation.deleteTemplate': 'rent',
+  'Mutation.setSpendLimit': 'rent',
+
+  // Programs print tokens and passwords.
+  'Query.instanceLogs': 'access',
+  'Query.instanceLinks': 'access',
+  'Subscription.instanceLogged': 'access',
+  'Mutation.addSshKey': 'access',
+  'Mutation.removeSshKey': 'access',
+  'Mutation.openPort': 'access',
+  'Mutation.closePort': 'access',
+  'Mutation.webLink': 'access',
+  'Mutation.createSecret': 'access',
+  'Mutation.deleteSecret': 'access',
+  // Whoever decides what runs reads what it is given.
+  'launch with secrets': 'access',
+
+  'Mutation.createTopUp': 'money',
+  'Mutation.setMonthlyLimit': 'money',
+
+  // Events go on being sent when the key is gone.
+  'Mutation.createWebhook': 'keys',
+  'Mutation.changeWebhook': 'keys',
+  'Mutation.turnWebhookSecret': 'keys',
+  'Mutation.deleteWebhook': 'keys',
+  'Mutation.testWebhook': 'keys',
+  'Mutation.redeliver': 'keys',
+  'Mutation.setBalanceNotice': 'keys',
+  'Mutation.createApiKey': 'keys',
+  'Mutation.revokeApiKey': 'keys',
+  'Mutation.setApiKeyLimit': 'keys',
+};
+
+/** Throws for an operation without one: the gateway must not start. */
+export function scopeOf(operation: string): Scope | typeof PUBLIC {
+  const scope = OPERATION_SCOPES[operation];
+  if (scope === undefined) throw new Error(`the operation ${operation} has no scope: see src/domain/rules/scopes.ts`);
+  return scope;
+}
+
+/** What a key may do; null: everything. */
+export type Scopes = readonly Scope[] | null;
+
+export function mayDo(scopes: Scopes, operation: string): boolean {
+  const scope = scopeOf(operation);
+  return scope === PUBLIC || scopes === null || scopes.includes(scope);
+}
+
+/** Refuses with forbidden, and names the scope that the key lacks. */
+export function checkScope(scopes: Scopes, operation: string): void {
+  if (mayDo(scopes, operation)) return;
+  const scope = scopeOf(operation) as Scope;
+  throw new DomainError('forbidden', `the API key lacks the scope ${scope}: it may not ${SCOPE_MEANINGS[scope]}`, {
+    scope,
+  });
+}

@@ -1,0 +1,162 @@
+import { advance } from './accrual.js';
+import {
+  type Account,
+  changeBurn,
+  destroy,
+  endsOf,
+  type Instance,
+  isRunning,
+  noteEnds,
+  type RowChanges,
+  runsOf,
+  type Step,
+  stop,
+} from './lifecycle.js';
+import type { Micro } from './money.js';
+import {
+  instanceLimitAt,
+  isInstanceLimitPassed,
+  isMonthlyLimitPassed,
+  type MonthlyLimit,
+  monthlyLimitAt,
+} from './spend-limit.js';
+import { earliest, type Instant, latest } from './time.js';
+
+/**
+ * Carries out what fell due before `now`, each at its own second: at its deadline an instance stops or is destroyed, at
+ * a limit what it is of stops, at exhaustion everything running stops, at the end of grace everything is destroyed. Of
+ * one second the deadlines come first, then limits, of instances before those of keys and the account's. `live` are the
+ * account's undestroyed instances. How late this is called changes no amount.
+ */
+export function settle(
+  account: Account,
+  live: readonly Instance[],
+  now: Instant,
+  grace: bigint,
+  changes: RowChanges,
+): void {
+  for (;;) {
+    const next = nextEvent(account, live, grace);
+    if (next === null || next.at >= now) break;
+    next.happen({ account, at: next.at, end: next.at, changes });
+  }
+  noteLimits(account, live, changes);
+}
+
+/** The seconds that others read follow from account and instances. Call it before the account is written. */
+export function noteLimits(account: Account, live: readonly Instance[], changes: RowChanges): void {
+  for (const key of account.limited?.keys ?? []) {
+    const limitAt = monthlyLimitAt(key, runsOf(key, live));
+    if (limitAt !== key.limitAt) changes.keys.add(key);
+    key.limitAt = limitAt;
+  }
+  account.limitAt = monthlyLimitAt(account, live.filter(isRunning));
+  const keys = account.limited?.keys.map(({ limitAt }) => limitAt) ?? [];
+  account.deadlineAt = earliest(account.limitAt, ...keys, ...live.filter(isLive).flatMap(endsOf));
+  changes.accounts.add(account);
+}
+
+/** Something that happens by itself, once its second is over. */
+interface Event {
+  at: Instant;
+  happen(step: Step): void;
+}
+
+/** The first of what is to come; of one second the first in the order of `settle`. */
+function nextEvent(account: Account, live: readonly Instance[], grace: bigint): Event | null {
+  let next: Event | null = null;
+  const consider = (at: Instant | null, happen: Event['happen']) => {
+    if (at !== null && (next === null || at < next.at)) next = { at, happen };
+  };
+  const present = live.filter(isLive);
+  consider(earliest(...present.flatMap(({ stopAt, destroyAt }) => [stopAt, destroyAt])), (step) =>
+    meetDeadlines(step, present),
+  );
+  for (const instance of present)
+    consider(instanceLimitAt(instance), (step) => {
+      instance.limitReachedAt = step.at;
+      step.changes.updated.add(instance);
+      if (isRunning(instance)) stop(step, instance, 'SPEND_LIMIT');
+    });
+  for (const limit of [...(account.limited?.keys ?? []), account]) {
+    const running = runsOf(limit, present);
+    consider(monthlyLimitAt(limit, running), (step) => reachLimit(step, limit, running));
+  }
+  consider(account.dueAt, (step) => runOut(step, present, grace));
+  return next;
+}
+
+function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[]): void {
+  limit.limitReachedAt = step.at;
+  for (const instance of running) stop(step, instance, 'SPEND_LIMIT');
+  advance(limit, step.end);
+  step.changes.accounts.add(step.account);
+  for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
+}
+
+function runOut(step: Step, live: readonly Instance[], grace: bigint): void {
+  const { account, at } = step;
+  if (account.exhaustedAt === null) {
+    for (const instance of live) if (isRunning(instance)) stop(step, instance, 'BALANCE_EXHAUSTED');
+    account.exhaustedAt = at;
+    account.diskDeleteAt = at + grace;
+  } else {
+    for (const instance of live) destroy(step, instance, 'BALANCE_EXHAUSTED');
+  }
+  changeBurn(step, 0n, at, null);
+}
+
+function isLive({ status }: Instance): boolean {
+  return status !== 'DESTROYED';
+}
+
+function meetDeadlines(step: Step, live: readonly Instance[]): void {
+  const { at, changes } = step;
+  for (const instance of live) {
+    const { status, stopAt, destroyAt } = instance;
+    if (destroyAt !== null && destroyAt <= at) destroy(step, instance, 'DEADLINE');
+    else if (stopAt !== null && stopAt <= at) {
+      if (status === 'RUNNING') stop(step, instance, 'DEADLINE');
+      instance.stopAt = null;
+      changes.updated.add(instance);
+    }
+  }
+}
+
+/**
+ * Sets what an instance may cost; null takes the limit away. One that is passed already is reached with this second.
+ * What it stopped stays stopped.
+ */
+export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro | null): void {
+  const before = instanceLimitAt(instance);
+  instance.spendLimit = spendLimit;
+  instance.limitReachedAt = null;
+  if (isInstanceLimitPassed(instance, latest(step.end, step.account.settledAt))) {
+    instance.limitReachedAt = step.at;
+    if (instance.status === 'RUNNING') stop(notAfter(step, before), instance, 'SPEND_LIMIT');
+  }
+  step.changes.updated.add(instance);
+  noteEnds(step, instance);
+}
+
+/** As `setSpendLimit`, for the account or one of its keys, of which `running` are the instances that it would stop. */
+export function setMonthlyLimit(
+  step: Step,
+  limit: MonthlyLimit,
+  monthlyLimit: Micro | null,
+  running: readonly Instance[],
+): void {
+  const before = monthlyLimitAt(limit, running);
+  limit.monthlyLimit = monthlyLimit;
+  limit.limitReachedAt = null;
+  // What was spent before this month is over.
+  advance(limit, step.at);
+  const by = latest(step.end, step.account.settledAt);
+  if (isMonthlyLimitPassed(limit, running, by)) reachLimit(notAfter(step, before), limit, running);
+  step.changes.accounts.add(step.account);
+}
+
+/** A step that ends where the limit of before did, if that was in this very second: what it left out stays unsold. */
+function notAfter(step: Step, before: Instant | null): Step {
+  return before !== null && before < step.end ? { ...step, end: before } : step;
+}

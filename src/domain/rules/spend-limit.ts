@@ -1,0 +1,216 @@
+import { advance, changeRate, type MonthLine } from './accrual.js';
+import { DomainError, type ErrorCode } from './errors.js';
+import { formatUsd, type Micro, type Rate, shownSpend, type Units, unitsOfMicro, unitsOfUsage } from './money.js';
+import { minimumUnitsAt } from './preemption.js';
+import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
+
+/**
+ * Limits on what is spent. One is reached at the last second at which what is spent, and what the minimums of running
+ * starts would add if they ended there, is not above it: a function of rates and ledger, like the end of credit. What
+ * the limit is of stops at that second, so no GPU second is sold beyond it; disks go on.
+ */
+
+/** Seconds of all that would then be billed for which a limit must leave room before a deploy or start. */
+export const LIMIT_ROOM_SECONDS = 60n;
+/** Of any two months that follow each other one has 31 days: what lasts them both at one rate lasts all. */
+const MONTHS_AHEAD = 2;
+
+/** A monthly limit, and the line of what it counts. */
+export interface MonthlyLimit extends MonthLine {
+  monthlyLimit: Micro | null;
+  /** When it was last reached; null when never, or when it was changed since. */
+  limitReachedAt: Instant | null;
+  /** When it is next reached at the present rates; null when it will not be. */
+  limitAt: Instant | null;
+}
+
+/** An API key with a monthly limit. */
+export interface LimitedKey extends MonthlyLimit {
+  id: string;
+}
+
+/** What was spent by an instant, and how it grows. */
+interface Point {
+  at: Instant;
+  units: Units;
+  rate: Rate;
+}
+
+/** What runs under a limit. */
+export interface Run {
+  gpuRate: Rate;
+  minimumUntil: Instant | null;
+}
+
+/** What an instance's own limit counts. */
+export interface LimitedInstance extends Run {
+  spendLimit: Micro | null;
+  limitReachedAt: Instant | null;
+  createdAt: Instant;
+  runningSince: Instant | null;
+  stoppedAt: Instant | null;
+  destroyedAt: Instant | null;
+  diskRate: Rate;
+  gpuSeconds: bigint;
+  earlyExitUnits: Units;
+  minimumUnits: Units;
+}
+
+/** When the limit is reached next, from the line's origin on; null when that never happens at this rate. */
+export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: readonly Run[]): Instant | null {
+  if (limit.monthlyLimit === null) return null;
+  const most = unitsOfMicro(limit.monthlyLimit);
+  let point = { at: limit.settledAt, units: limit.spendUnits - limit.monthStartSpendUnits, rate: limit.burnRate };
+  for (let month = 0; month <= MONTHS_AHEAD; month += 1) {
+    const monthStart = monthStartOf(point.at);
+    const monthEnd = addMonths(monthStart, 1);
+    // Once in a month: until its end nothing can be started under it.
+    const isOver = limit.limitReachedAt !== null && limit.limitReachedAt >= monthStart;
+    const reached = isOver ? null : lastWithin(point, runs, most);
+    if (reached !== null && reached < monthEnd) return reached;
+    point = { ...point, at: monthEnd, units: 0n };
+  }
+  return null;
+}
+
+/** When a limit was reached this month, or will be at the present rates; null when never. */
+export function limitReachedAt(
+  { limitReachedAt, limitAt }: { limitReachedAt: Instant | null; limitAt: Instant | null },
+  now: Instant,
+): Instant | null {
+  return limitReachedAt !== null && limitReachedAt >= monthStartOf(now) ? limitReachedAt : limitAt;
+}
+
+/** When an instance's own limit is reached, or was while it was stopped; null when never, or once it is known. */
+export function instanceLimitAt(instance: LimitedInstance): Instant | null {
+  const { spendLimit, limitReachedAt, destroyedAt } = instance;
+  if (spendLimit === null || limitReachedAt !== null || destroyedAt !== null) return null;
+  return lastWithin(pointOf(instance), runsOf(instance), unitsOfMicro(spendLimit));
+}
+
+/** Where what it spent is on its line: at its last start, stop or deploy. */
+function pointOf(instance: LimitedInstance): Point {
+  const { createdAt, runningSince, stoppedAt, gpuRate, diskRate } = instance;
+  const at = latest(createdAt, runningSince ?? stoppedAt ?? createdAt);
+  const used = unitsOfUsage(gpuRate, instance.gpuSeconds) + unitsOfUsage(diskRate, at - createdAt);
+  const units = used + instance.minimumUnits + instance.earlyExitUnits;
+  return { at, units, rate: diskRate + (runningSince === null ? 0n : gpuRate) };
+}
+
+function runsOf(instance: LimitedInstance): Run[] {
+  return instance.runningSince === null ? [] : [instance];
+}
+
+/** Whether what is counted is above the limit by `at`, or by the line's origin where that is later. */
+export function isInstanceLimitPassed(instance: LimitedInstance, at: Instant): boolean {
+  const reachedAt = instanceLimitAt(instance);
+  if (reachedAt === null) return false;
+  return reachedAt < at || countedAt(pointOf(instance), runsOf(instance)) > unitsOfMicro(instance.spendLimit!);
+}
+
+/** As `isInstanceLimitPassed`. */
+export function isMonthlyLimitPassed(limit: MonthlyLimit, runs: readonly Run[], at: Instant): boolean {
+  const reachedAt = monthlyLimitAt(limit, runs);
+  if (reachedAt === null) return false;
+  const point = { at: limit.settledAt, units: limit.spendUnits - limit.monthStartSpendUnits };
+  return reachedAt < at || countedAt(point, runs) > unitsOfMicro(limit.monthlyLimit!);
+}
+
+/** With what the minimums of the runs would add if they ended there. */
+function countedAt({ at, units }: Pick<Point, 'at' | 'units'>, runs: readonly Run[]): Units {
+  return runs.reduce((sum, run) => sum + minimumUnitsAt(run, at), units);
+}
+
+/**
+ * The last second, from `at` on, at which the units are not above `most`; `at` itself when they are above it already,
+ * and null when they never will be. While a run has a minimum it adds nothing: that is counted from its beginning.
+ */
+function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Units): Instant | null {
+  const minimums = runs.flatMap(({ gpuRate, minimumUntil }) =>
+    minimumUntil !== null && minimumUntil > at ? [{ gpuRate, minimumUntil }] : [],
+  );
+  minimums.sort((one, other) => Number(one.minimumUntil - other.minimumUntil));
+  let counted = countedAt({ at, units }, runs);
+  let grows = minimums.reduce((sum, { gpuRate }) => sum - gpuRate, rate);
+  if (counted > most) return at;
+  let from = at;
+  for (const { gpuRate, minimumUntil } of minimums) {
+    const then = counted + grows * (minimumUntil - from);
+    if (then > most) break;
+    [counted, from, grows] = [then, minimumUntil, grows + gpuRate];
+  }
+  if (grows === 0n) return null;
+  const reached = from + (most - counted) / grows;
+  return reached > LAST_INSTANT ? null : reached;
+}
+
+/** What a deploy or start adds. */
+export interface AddedRun extends Run {
+  /** GPU and, of a deploy, disk. */
+  addedRate: Rate;
+  /** The rate of what has to yield for it and counts under the same limit; 0 for none. */
+  yieldedRate: Rate;
+}
+
+/** Refuses with `code` a deploy or start that a monthly limit leaves no room for. `whose` begins the message. */
+export function checkMonthlyRoom(
+  whose: string,
+  limit: Omit<MonthlyLimit, 'limitAt'>,
+  runs: readonly Run[],
+  at: Instant,
+  added: AddedRun,
+  code: ErrorCode,
+): void {
+  if (limit.monthlyLimit === null) return;
+  const isReached = limit.limitReachedAt !== null && limit.limitReachedAt >= monthStartOf(at);
+  if (isReached)
+    throw refusal(
+      code,
+      `${whose} monthly limit of ${formatUsd(limit.monthlyLimit)} USD was reached at ${formatInstant(limit.limitReachedAt!)}`,
+    );
+  const then = { ...limit };
+  advance(then, at);
+  const spent = then.spendUnits - then.monthStartSpendUnits;
+  // What yields is paid for to the end of its second.
+  then.spendUnits += added.yieldedRate;
+  changeRate(then, added.addedRate - added.yieldedRate, at);
+  const reachedAt = monthlyLimitAt(then, [...runs, added]);
+  if (reachedAt === null || reachedAt >= at + LIMIT_ROOM_SECONDS) return;
+  throw noRoom(code, whose, 'monthly limit', limit.monthlyLimit, spent);
+}
+
+/** An instance that would be deployed at `at`. */
+export function newLimited(
+  terms: Pick<LimitedInstance, 'spendLimit' | 'gpuRate' | 'diskRate' | 'minimumUntil'>,
+  at: Instant,
+): LimitedInstance {
+  const nothing = { stoppedAt: null, destroyedAt: null, gpuSeconds: 0n, earlyExitUnits: 0n, minimumUnits: 0n };
+  return { ...terms, ...nothing, limitReachedAt: null, createdAt: at, runningSince: at };
+}
+
+/** As `checkMonthlyRoom`, of the limit of an instance that would begin to run at `at`. */
+export function checkInstanceRoom(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
+  if (instance.spendLimit === null) return;
+  if (instance.limitReachedAt !== null)
+    throw refusal(
+      code,
+      `the instance's spend limit of ${formatUsd(instance.spendLimit)} USD was reached at ${formatInstant(instance.limitReachedAt)}`,
+    );
+  const reachedAt = instanceLimitAt(instance);
+  if (reachedAt === null || reachedAt >= at + LIMIT_ROOM_SECONDS) return;
+  const { gpuRate, gpuSeconds, diskRate, createdAt, minimumUnits, spendLimit } = instance;
+  const spent = unitsOfUsage(gpuRate, gpuSeconds) + unitsOfUsage(diskRate, at - createdAt) + minimumUnits;
+  throw noRoom(code, "the instance's", 'spend limit', spendLimit, spent);
+}
+
+function noRoom(code: ErrorCode, whose: string, what: string, limit: Micro, spent: Units): DomainError {
+  const [most, is] = [limit, shownSpend(spent)].map(formatUsd);
+  return refusal(
+    code,
+    `${whose} ${what} of ${most} USD would be reached within ${LIMIT_ROOM_SECONDS} s: ${is} USD are spent`,
+  );
+}
+
+function refusal(code: ErrorCode, message: string): DomainError {
+  return new DomainError(code, message, { reason: 'spend_limit' });
+}

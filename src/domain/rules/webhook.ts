@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto';
+import { holds, networkList } from './networks.js';
+import { type Instant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
+
+export const MAX_WEBHOOKS = 10;
+/** Deliveries of one webhook that wait; more of them pause it. */
+export const MAX_QUEUE = 10_000;
+/** How long one event is sent again for. */
+const TRY_SECONDS = 3n * SECONDS_PER_DAY;
+/** The secret that was replaced signs, too, for so long. */
+export const OLD_SECRET_SECONDS = SECONDS_PER_DAY;
+export const SECRET_BYTES = 24;
+const SECRET_PREFIX = 'whsec_';
+/** Seconds from one attempt to the next; the last repeats. */
+const PAUSES = [5n, 30n, 120n, 600n, 1_800n, 3_600n, 7_200n, 14_400n, 28_800n, 43_200n];
+/** A receiver that does not answer at all waits for all of its events. */
+const MAX_WAIT_SECONDS = 300n;
+const GONE = 410;
+
+/** Loopback, private, link-local, shared, documentation, benchmark, multicast and reserved addresses, and what leads to such. */
+const NOT_PUBLIC = networkList([
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  ...[
+    '224.0.0.0/4',
+    '240.0.0.0/4',
+    '::/96',
+    '64:ff9b::/96',
+    '64:ff9b:1::/48',
+    '100::/64',
+    '2001::/23',
+    '2001:db8::/32',
+  ],
+  ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+]);
+
+/** Whether an address of the internet at large, or one that the operator lists, is meant. */
+export function mayConnect(address: string, allowed: readonly string[]): boolean {
+  return holds(networkList(allowed), address) || isPublic(address);
+}
+
+function isPublic(address: string): boolean {
+  // An IPv4 address in another writing of IPv6 is none that a receiver needs.
+  if (/^::ffff:/i.test(address) && !/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address)) return false;
+  return (holds(EVERYTHING, address) && !holds(NOT_PUBLIC, address)) || false;
+}
+
+const EVERYTHING = networkList(['0.0.0.0/0', '::/0']);
+
+/** http or https, with a host, without user and fragment. */
+export function isWebhookUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hash, hostname } = new URL(text);
+  return ['http:', 'https:'].includes(protocol) && username === '' && password === '' && hash === '' && hostname !== '';
+}
+
+export function formatSecret(random: Buffer): string {
+  return SECRET_PREFIX + random.toString('base64');
+}
+
+/** The headers of Standard Webhooks: signed by each secret that is valid, newest first. */
+export function signedHeaders(
+  { id, at, body }: { id: string; at: Instant; body: string },
+  secrets: readonly string[],
+): Record<string, string> {
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': signatures.join(' ') };
+}
+
+/** What became of one attempt: the status of the answer, or why there was none. */
+export interface Attempt {
+  status: number | null;
+  error: string | null;
+}
+
+export function isTaken({ status }: Attempt): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/** When a failed delivery is sent again; null for never: then its webhook is paused. */
+export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, { status }: Attempt): Instant | null {
+  const next = now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!;
+  return status === GONE || next > firstAt + TRY_SECONDS ? null : next;
+}
+
+/** How long a receiver that failed so many rounds in a row is left alone. */
+export function restOf(failures: number): bigint {
+  const pause = failures === 0 ? 0n : 1n << BigInt(Math.min(failures, 9));
+  return pause < MAX_WAIT_SECONDS ? pause : MAX_WAIT_SECONDS;
+}
+
+/** Whoever is to be told that something ends is told at these times before: the shortest that is not over. */
+const LEADS = [600n, SECONDS_PER_HOUR];
+
+/** How long before `endsAt` it is to be told now; null: not now. */
+export function leadAt(endsAt: Instant, now: Instant): bigint | null {
+  if (endsAt <= now) return null;
+  return LEADS.find((lead) => endsAt - now <= lead) ?? null;
+}
+export const LONGEST_LEAD = SECONDS_PER_HOUR;

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import type { Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { type SealingKey, seal } from '../rules/sealing.js';
+import { openSealed, sealingKeyOf } from './secrets.js';
+
+/** 128 bits. */
+const TOKEN_BYTES = 16;
+
+interface MadeTokenRow {
+  instanceId: string;
+  variable: string;
+  sealed: Buffer;
+  keyId: string;
+}
+
+/**
+ * The key that seals tokens; null where this service keeps no secrets, and for now where it lacks a key that sealed some:
+ * none are made then, and the image does what it does without.
+ */
+export async function tokenKeyOf(deps: Deps): Promise<SealingKey | null> {
+  try {
+    return await sealingKeyOf(deps);
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
+/** Makes a value for each of the variables of a new instance. They are never in clear but in the answer of `tokensOf`. */
+export function makeTokens(
+  transaction: Pick<Transaction, 'later'>,
+  key: SealingKey,
+  { accountId, id }: { accountId: string; id: string },
+  variables: readonly string[],
+): void {
+  const sealed = variables.map((variable) =>
+    seal(key, contextOf(accountId, id, variable), randomBytes(TOKEN_BYTES).toString('hex')).toString('hex'),
+  );
+  transaction.later({
+    name: 'make-tokens',
+    text: `insert into made_token (instance_id, variable, sealed, key_id)
+           select $1, variable, decode(sealed, 'hex'), $4 from unnest($2::text[], $3::text[]) as made (variable, sealed)`,
+    values: [id, [...variables], sealed, key.id],
+  });
+}
+
+/** By variable, in clear. Refuses with action_failed where a key is missing. */
+export async function tokensOf(deps: Deps, accountId: string, instanceId: string): Promise<Record<string, string>> {
+  const { rows } = await deps.db.pool.query<MadeTokenRow>({
+    name: 'made-tokens',
+    text: `select instance_id as "instanceId", variable, sealed, made_token.key_id as "keyId" from made_token
+           join instance on instance.id = instance_id where instance_id = $1 and account_id = $2 order by variable`,
+    values: [instanceId, accountId],
+  });
+  if (rows.length === 0) return {};
+  const keys = await deps.sealingKeys();
+  return Object.fromEntries(rows.map((row) => [row.variable, openToken(keys, accountId, row)]));
+}
+
+/** Seals anew those that another key sealed, at most `limit`. Returns their number. */
+export async function resealTokens(
+  transaction: Transaction,
+  keys: readonly SealingKey[],
+  limit: number,
+): Promise<number> {
+  const key = keys[0]!;
+  const { rows } = await transaction.query<MadeTokenRow & { accountId: string }>(
+    `select instance_id as "instanceId", account_id as "accountId", variable, sealed, made_token.key_id as "keyId"
+     from made_token join instance on instance.id = instance_id
+     where made_token.key_id <> $1 order by instance_id, variable limit $2 for no key update of made_token`,
+    [key.id, limit],
+  );
+  for (const row of rows) {
+    const { accountId, instanceId, variable } = row;
+    const sealed = seal(key, contextOf(accountId, instanceId, variable), openToken(keys, accountId, row));
+    await transaction.query('update made_token set sealed = $3, key_id = $4 where instance_id = $1 and variable = $2', [
+      instanceId,
+      variable,
+      sealed,
+      key.id,
+    ]);
+  }
+  return rows.length;
+}
+
+function openToken(keys: readonly SealingKey[], accountId: string, row: MadeTokenRow): string {
+  const { instanceId, variable, sealed, keyId } = row;
+  return openSealed(keys, { context: contextOf(accountId, instanceId, variable), name: variable, sealed, keyId });
+}
+
+function contextOf(accountId: string, instanceId: string, variable: string): string {
+  return `${accountId} ${instanceId} ${variable}`;
+}

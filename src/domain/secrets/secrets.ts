@@ -1,0 +1,227 @@
+import type { Prisma, Secret } from '../../database/generated/client/client.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { check, checkOptional, fields } from '../fields.js';
+import { randomId } from '../random-id.js';
+import { DomainError } from '../rules/errors.js';
+import { type Launch, registryOf, secretsOf } from '../rules/launch.js';
+import { type SealingKey, seal, unseal } from '../rules/sealing.js';
+import { formatInstant } from '../rules/time.js';
+
+const ID_BYTES = 8;
+export const MAX_SECRETS = 100;
+
+export type { Secret };
+
+export interface SecretInput {
+  name: string;
+  value: string;
+  /** Makes it a registry login, of which `value` is the password. */
+  registry?: string | null;
+  username?: string | null;
+}
+
+/** The secrets of one start, in clear. Never stored, logged or put into an error. */
+export interface SecretsOfStart {
+  variables: Record<string, string>;
+  /** By their names below /run/secrets. */
+  files: Record<string, string>;
+  registryLogin: { registry: string; username: string; password: string } | null;
+}
+
+type NamedSecret = Pick<Secret, 'name' | 'kind' | 'registry'>;
+type Query = Pick<Prisma.SecretFindManyArgs, 'include' | 'select'>;
+
+/** By name; at most 100. */
+export function listSecrets(deps: Deps, accountId: string, query: Query = {}): Promise<Secret[]> {
+  return deps.db.prisma.secret.findMany({
+    ...query,
+    where: { accountId },
+    orderBy: { name: 'asc' },
+    take: MAX_SECRETS,
+  });
+}
+
+/** Refuses with invalid_request, and with action_failed a name that is used and more than 100. */
+export async function createSecret(deps: Deps, accountId: string, input: SecretInput): Promise<Secret> {
+  const name = check('name', fields.secretName, input.name);
+  const value = check('value', fields.secretValue, input.value);
+  const registry = checkOptional('registry', fields.registry, input.registry) ?? null;
+  const username = checkOptional('username', fields.registryUser, input.username) ?? null;
+  if ((registry === null) !== (username === null))
+    throw new DomainError('invalid_request', 'registry and username must be given together', { field: 'registry' });
+  const key = await sealingKeyOf(deps);
+  const id = randomId('sec', ID_BYTES);
+  await inTransaction(deps.db.pool, async (transaction) => {
+    // The account's row is locked before the count, so two additions at once can't both be the hundredth.
+    await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+    await checkRoom(transaction, accountId, name);
+    await transaction.query(
+      `insert into secret (id, account_id, name, kind, registry, username, sealed, key_id, created_at)
+       values ($1, $2, $3, $4::secret_kind, $5, $6, $7, $8, $9::timestamptz)`,
+      [
+        id,
+        accountId,
+        name,
+        registry === null ? 'VALUE' : 'REGISTRY_LOGIN',
+        registry,
+        username,
+        seal(key, contextOf(accountId, id), value),
+        key.id,
+        formatInstant(deps.clock.now()),
+      ],
+    );
+    deps.activity?.writeWith(transaction, deps.clock.now(), [name]);
+  });
+  deps.activity?.committed();
+  return deps.db.prisma.secret.findUniqueOrThrow({ where: { id } });
+}
+
+/** Containers that run keep its value; starts that need it are refused from now on. Refuses with not_found. */
+export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {
+  // PostgreSQL can't look for every text: not for one with NUL.
+  const isName = fields.secretName.schema.safeParse(name).success;
+  const found = isName
+    ? await deps.db.prisma.secret.findUnique({ where: { accountId_name: { accountId, name } } })
+    : null;
+  if (found === null) throw new DomainError('not_found', 'no such secret');
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('delete from secret where id = $1 and account_id = $2', [found.id, accountId]);
+    deps.activity?.writeWith(transaction, deps.clock.now(), [name]);
+  });
+  deps.activity?.committed();
+  return found;
+}
+
+/**
+ * Refuses a launch that names a secret which the account does not have, one of the other kind, or a login to another
+ * registry than that of the image: slug of a template, or the image itself.
+ */
+export async function checkSecrets(
+  reader: Pick<Transaction, 'query'>,
+  accountId: string,
+  launch: Launch,
+  template: string,
+  code: 'deploy_failed' | 'action_failed',
+): Promise<void> {
+  const names = secretsOf(launch);
+  if (names.length === 0) return;
+  const { rows } = await reader.query<NamedSecret & { image: string | null }>(
+    `select name, kind, registry, (select image from template where slug = $3) as image
+     from secret where account_id = $1 and name = any($2::text[])`,
+    [accountId, names, template],
+  );
+  checkNamed(launch, rows, rows[0]?.image ?? template, code);
+}
+
+/** What a start of the instance gets. Refuses with action_failed where a secret is gone, or can't be opened. */
+export async function secretsOfStart(
+  deps: Deps,
+  accountId: string,
+  launch: Launch,
+  image: string,
+): Promise<SecretsOfStart> {
+  const names = secretsOf(launch);
+  const rows = await deps.db.prisma.secret.findMany({ where: { accountId, name: { in: names } } });
+  checkNamed(launch, rows, image, 'action_failed');
+  const known = new Map(rows.map((row) => [row.name, row]));
+  const keys = await deps.sealingKeys();
+  const open = (name: string) => openSecret(keys, known.get(name)!);
+  const given: SecretsOfStart = { variables: {}, files: {}, registryLogin: null };
+  for (const { secret, variable, file } of launch.secrets ?? []) {
+    if (variable) given.variables[variable] = open(secret);
+    else given.files[file!] = open(secret);
+  }
+  if (launch.registryLogin !== undefined) {
+    const { registry, username } = known.get(launch.registryLogin)!;
+    given.registryLogin = { registry: registry!, username: username!, password: open(launch.registryLogin) };
+  }
+  return given;
+}
+
+/** Seals again those that another key sealed, at most `limit`. Returns their number; refuses where a key is missing. */
+export async function resealSome(
+  transaction: Transaction,
+  keys: readonly SealingKey[],
+  limit: number,
+): Promise<number> {
+  const key = keys[0]!;
+  const { rows } = await transaction.query<Pick<Secret, 'id' | 'accountId' | 'sealed' | 'keyId' | 'name'>>(
+    `select id, account_id as "accountId", name, sealed, key_id as "keyId" from secret
+     where key_id <> $1 order by id limit $2 for no key update`,
+    [key.id, limit],
+  );
+  for (const row of rows) {
+    const sealed = seal(key, contextOf(row.accountId, row.id), openSecret(keys, row));
+    await transaction.query('update secret set sealed = $2, key_id = $3 where id = $1', [row.id, sealed, key.id]);
+  }
+  return rows.length;
+}
+
+/** The key for new secrets. Without the keys of those that are there, a gateway would split them between two keys. */
+export async function sealingKeyOf({ db, sealingKeys }: Deps): Promise<SealingKey> {
+  const keys = await sealingKeys();
+  const { rowCount } = await db.pool.query(
+    `select from secret where not key_id = any($1::text[])
+     union all select from made_token where not key_id = any($1::text[]) limit 1`,
+    [keys.map(({ id }) => id)],
+  );
+  if (rowCount !== 0) throw lostKey('new secrets are not stored');
+  return keys[0]!;
+}
+
+function openSecret(
+  keys: readonly SealingKey[],
+  { id, accountId, name, sealed, keyId }: Pick<Secret, 'id' | 'accountId' | 'name' | 'sealed' | 'keyId'>,
+): string {
+  return openSealed(keys, { context: contextOf(accountId, id), name, sealed, keyId });
+}
+
+/** Refuses with action_failed where the key is missing. */
+export function openSealed(
+  keys: readonly SealingKey[],
+  { context, name, sealed, keyId }: { context: string; name: string; sealed: Uint8Array; keyId: string },
+): string {
+  const key = keys.find((each) => each.id === keyId);
+  if (key === undefined) throw lostKey(`secret ${name} can't be opened`);
+  return unseal(key, context, Buffer.from(sealed));
+}
+
+/** The renter can't mend it, and should not pay for starts that wait for it. */
+function lostKey(what: string): DomainError {
+  return new DomainError('action_failed', `${what}: the operator's SECRETS_KEY lacks a key that sealed secrets`);
+}
+
+function contextOf(accountId: string, id: string): string {
+  return `${accountId} ${id}`;
+}
+
+async function checkRoom(transaction: Transaction, accountId: string, name: string): Promise<void> {
+  const { rows } = await transaction.query<{ count: number; used: boolean }>(
+    `select count(*)::int as count, coalesce(bool_or(name = $2), false) as used from secret where account_id = $1`,
+    [accountId, name],
+  );
+  const [{ count, used } = { count: 0, used: false }] = rows;
+  if (used) throw new DomainError('action_failed', `there is a secret ${name} already; delete it first`);
+  if (count >= MAX_SECRETS) throw new DomainError('action_failed', `an account holds at most ${MAX_SECRETS} secrets`);
+}
+
+function checkNamed(
+  { secrets = [], registryLogin }: Launch,
+  found: readonly NamedSecret[],
+  image: string,
+  code: 'deploy_failed' | 'action_failed',
+): void {
+  const known = new Map(found.map((secret) => [secret.name, secret]));
+  const wanted = secrets.map(({ secret }) => ({ name: secret, kind: 'VALUE', what: 'secret' }));
+  if (registryLogin !== undefined) wanted.push({ name: registryLogin, kind: 'REGISTRY_LOGIN', what: 'registry login' });
+  const missing = wanted.find(({ name, kind }) => known.get(name)?.kind !== kind);
+  if (missing !== undefined)
+    throw new DomainError(code, `there is no ${missing.what} ${missing.name}`, { reason: 'unknown_secret' });
+  // The engine would send the password to whichever registry the image names.
+  const registry = registryLogin === undefined ? null : registryOf(`${known.get(registryLogin)!.registry}/image`);
+  if (registry === null || registry === registryOf(image)) return;
+  throw new DomainError(code, `registry login ${registryLogin} is for ${registry}, not for ${registryOf(image)}`, {
+    reason: 'unknown_secret',
+  });
+}

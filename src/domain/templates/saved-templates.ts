@@ -1,0 +1,88 @@
+import type { SavedTemplate } from '../../database/generated/client/client.js';
+import { inTransaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { check, checkOptional, fields } from '../fields.js';
+import { type LaunchInput, readLaunch } from '../instances/launch.js';
+import { DomainError } from '../rules/errors.js';
+import type { Launch } from '../rules/launch.js';
+import { launchLink } from '../rules/launch-link.js';
+import type { TemplateVariable } from '../rules/template.js';
+import { dateOf, formatInstant } from '../rules/time.js';
+
+export const MAX_SAVED_TEMPLATES = 100;
+/** Of one launch that is kept, as JSON. */
+const MAX_SAVED_BYTES = 32_000;
+
+export type { SavedTemplate };
+
+export interface SavedTemplateInput {
+  name: string;
+  description?: string | null;
+  template?: string | null;
+  diskGb?: number | null;
+  launch?: LaunchInput | null;
+}
+
+/** By name; at most 100. */
+export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemplate[]> {
+  return deps.db.prisma.savedTemplate.findMany({
+    where: { accountId },
+    orderBy: { name: 'asc' },
+    take: MAX_SAVED_TEMPLATES,
+  });
+}
+
+/**
+ * Keeps a launch under a name, instead of the one that was there. Nothing of it is looked up before it is deployed: its
+ * template and secrets may come and go. Refuses with invalid_request, and with action_failed more than 100.
+ */
+export async function saveTemplate(deps: Deps, accountId: string, input: SavedTemplateInput): Promise<SavedTemplate> {
+  const name = check('name', fields.savedTemplateName, input.name);
+  const description = checkOptional('description', fields.savedTemplateDescription, input.description) ?? '';
+  const template = checkOptional('template', fields.template, input.template)!;
+  const diskGb = checkOptional('diskGb', fields.diskGb, input.diskGb)!;
+  const launch = JSON.stringify(readLaunch(input.launch, 'ON_DEMAND') ?? {});
+  if (Buffer.byteLength(launch) > MAX_SAVED_BYTES)
+    throw new DomainError('invalid_request', `launch must be of at most ${MAX_SAVED_BYTES} bytes to be saved`, {
+      field: 'launch',
+    });
+  const now = deps.clock.now();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    // The account's row is locked before the count, so two additions at once can't both be the hundredth.
+    await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+    const { rowCount } = await transaction.query(
+      `insert into saved_template (account_id, name, description, template, disk_gb, launch, created_at)
+       select $1, $2, $3, $4, $5, $6::jsonb, $7::timestamptz
+       where (select count(*) from saved_template where account_id = $1 and name <> $2) < $8
+       on conflict (account_id, name) do update set description = excluded.description, template = excluded.template,
+         disk_gb = excluded.disk_gb, launch = excluded.launch, created_at = excluded.created_at`,
+      [accountId, name, description, template, diskGb, launch, formatInstant(now), MAX_SAVED_TEMPLATES],
+    );
+    if (rowCount === 0)
+      throw new DomainError('action_failed', `an account saves at most ${MAX_SAVED_TEMPLATES} templates`);
+  });
+  return { accountId, name, description, template, diskGb, launch: JSON.parse(launch), createdAt: dateOf(now) };
+}
+
+/** Refuses with not_found. What was deployed from it stays. */
+export async function deleteTemplate(deps: Deps, accountId: string, name: string): Promise<SavedTemplate> {
+  // PostgreSQL can't look for every text: not for one with NUL.
+  const isName = fields.savedTemplateName.schema.safeParse(name).success;
+  const found = isName
+    ? await deps.db.prisma.savedTemplate.findUnique({ where: { accountId_name: { accountId, name } } })
+    : null;
+  if (found === null) throw new DomainError('not_found', 'no such template');
+  await deps.db.prisma.savedTemplate.deleteMany({ where: { accountId, name } });
+  return found;
+}
+
+/** A link that opens the console's dialog filled in with it, for anybody: without secrets. */
+export async function linkOf(
+  deps: Deps,
+  saved: Pick<SavedTemplate, 'template' | 'diskGb' | 'launch'>,
+): Promise<string> {
+  const { templates } = await deps.inventory.catalogue();
+  const found = templates.find(({ slug }) => slug === saved.template);
+  const known = found && { vramGb: found.vramGb, variables: found.variables as unknown as TemplateVariable[] };
+  return launchLink(deps.settings.publicUrl, { ...saved, launch: saved.launch as Launch }, known ?? null);
+}

@@ -1,0 +1,60 @@
+import type { Deps } from '../deps.js';
+import { namesIn, pathWithValues } from '../rules/template.js';
+import { tokensOf } from '../secrets/made-tokens.js';
+import { liveInstance } from './open-ports.js';
+import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
+
+/** A named port and the address that it is opened at. */
+export interface InstanceLink {
+  name: string;
+  port: number;
+  /** With the token that the page asks for, where it takes one from its address. */
+  path: string;
+  /** Address and path; a private port needs the cookie of a webLink. */
+  url: string;
+  isOpen: boolean;
+}
+
+/** A value that was made for the instance. */
+export interface MadeToken {
+  variable: string;
+  value: string;
+  /** A link has it already. */
+  isInLink: boolean;
+}
+
+export interface InstanceLinks {
+  links: InstanceLink[];
+  tokens: MadeToken[];
+}
+
+/**
+ * How what runs in the account's instance is opened, with what was made for it at its deploy. Refuses with not_found and
+ * action_failed.
+ */
+export async function instanceLinks(deps: Deps, accountId: string, id: string): Promise<InstanceLinks> {
+  await liveInstance(deps, accountId, id);
+  const row = await deps.db.prisma.instance.findFirstOrThrow({
+    where: { id, accountId },
+    select: { ...PORTS_SELECT, container: { select: { ...PORTS_SELECT.container.select, path: true, env: true } } },
+  });
+  if (row.container === null) return { links: [], tokens: [] };
+  const { path, env } = row.container;
+  const tokens = await tokensOf(deps, accountId, id);
+  const opened = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
+  const first = firstPortOf(row.container);
+  const links = portsOfInstance(deps.settings, row).flatMap(({ port, name, url, isOpen }) => {
+    if (name === null) return [];
+    const at = port === first ? opened : '/';
+    return [{ name, port, path: at, url: url + at, isOpen }];
+  });
+  const linked = links.some(({ port }) => port === first) ? namesIn(path) : [];
+  return {
+    links,
+    tokens: Object.entries(tokens).map(([variable, value]) => ({
+      variable,
+      value,
+      isInLink: linked.includes(variable),
+    })),
+  };
+}

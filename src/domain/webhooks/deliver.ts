@@ -1,0 +1,198 @@
+import { inTransaction } from '../../database/transaction.js';
+import { every, type Sweep } from '../billing/sweep.js';
+import type { Deps } from '../deps.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { type Attempt, isTaken, MAX_QUEUE, nextAttemptAt, restOf, signedHeaders } from '../rules/webhook.js';
+import { noticeWhatEnds } from './notices.js';
+import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
+
+const LOOK_EVERY_MS = 500;
+const NOTICE_EVERY_MS = 2_000;
+const CLEAR_EVERY_MS = 60_000;
+/** Webhooks that a gateway sends to at once, and of one account. */
+const MAX_AT_ONCE = 32;
+const MAX_OF_ACCOUNT = 2;
+/** Events that are under way to one webhook, each of another subject. */
+const MAX_OF_WEBHOOK = 4;
+/** Whoever sends to a webhook does it alone for so long: longer than its attempts can last. */
+const LEASE_SECONDS = 30n;
+/** Rounds of one lease: each lasts 5 s at most. */
+const MAX_ROUNDS = 4;
+const ROUNDS_WITHIN_MS = 10_000;
+/** Events are kept for so long. */
+const KEPT_SECONDS = 30n * SECONDS_PER_DAY;
+const DROPPED_AT_ONCE = 1_000;
+
+interface Target extends SealedRow {
+  url: string;
+  failures: number;
+}
+
+interface Delivery {
+  sequence: bigint;
+  id: string;
+  type: string;
+  at: Instant;
+  data: unknown;
+  attempts: number;
+  firstAt: Instant | null;
+}
+
+/** Sends what waits, in the background, beside every other gateway. */
+export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
+  const under = new Map<string, Promise<void>>();
+  const look = async () => {
+    for (const target of await claim(deps, MAX_AT_ONCE - under.size)) {
+      const work = sendTo(deps, target)
+        .catch(onFault)
+        .finally(() => under.delete(target.id));
+      under.set(target.id, work);
+    }
+  };
+  const sweeps = [
+    every(LOOK_EVERY_MS, look, onFault),
+    every(NOTICE_EVERY_MS, () => noticeWhatEnds(deps), onFault),
+    every(CLEAR_EVERY_MS, () => clear(deps), onFault),
+  ];
+  return {
+    stop: async () => {
+      await Promise.all(sweeps.map(({ stop }) => stop()));
+      await Promise.all(under.values());
+    },
+  };
+}
+
+/** Takes webhooks for which something is due, for this gateway alone until the lease ends. */
+async function claim({ db, clock }: Deps, room: number): Promise<Target[]> {
+  if (room <= 0) return [];
+  const now = clock.now();
+  const { rows } = await db.pool.query<Target>({
+    name: 'claim-webhooks',
+    text: CLAIM,
+    values: [formatInstant(now), formatInstant(now + LEASE_SECONDS), room],
+  });
+  return rows;
+}
+
+async function sendTo(deps: Deps, target: Target): Promise<void> {
+  const begunMs = performance.now();
+  let { failures } = target;
+  for (let round = 0; round < MAX_ROUNDS && performance.now() - begunMs < ROUNDS_WITHIN_MS; round += 1) {
+    const deliveries = await headsOf(deps, target.id);
+    if (deliveries.length === 0) break;
+    const secrets = await secretsOf(deps, target, deps.clock.now());
+    const taken = await Promise.all(deliveries.map((delivery) => attempt(deps, target, delivery, secrets)));
+    const isAnyTaken = taken.some((each) => each);
+    failures = isAnyTaken ? 0 : failures + 1;
+    if (!isAnyTaken) break;
+  }
+  const waitUntil = deps.clock.now() + restOf(failures);
+  await deps.db.pool.query(
+    'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
+    [target.id, failures, formatInstant(waitUntil)],
+  );
+}
+
+/** The first event of each subject that is due: a later one of the subject waits for it. */
+async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
+  const { rows } = await db.pool.query<Delivery>({
+    name: 'heads-of-webhook',
+    text: HEADS,
+    values: [webhookId, formatInstant(clock.now()), MAX_OF_WEBHOOK],
+  });
+  return rows;
+}
+
+async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: readonly string[]): Promise<boolean> {
+  const { id, type, at, data } = delivery;
+  const body = JSON.stringify({ type, timestamp: formatInstant(at), data });
+  const begunMs = performance.now();
+  const outcome = await deps.sendWebhook(target.url, signedHeaders({ id, at: deps.clock.now(), body }, secrets), body);
+  await record(deps, target, delivery, outcome, Math.round(performance.now() - begunMs));
+  return isTaken(outcome);
+}
+
+async function record(deps: Deps, target: Target, delivery: Delivery, outcome: Attempt, tookMs: number): Promise<void> {
+  const now = deps.clock.now();
+  const attempts = delivery.attempts + 1;
+  const firstAt = delivery.firstAt ?? now;
+  const nextAt = isTaken(outcome) ? null : nextAttemptAt(attempts, firstAt, now, outcome);
+  const at = formatInstant(now);
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query(
+      `update webhook_delivery set attempts = $3, first_at = $4::timestamptz, is_pending = is_pending and $5,
+         next_at = coalesce($6::timestamptz, next_at), delivered_at = $7::timestamptz
+       where webhook_id = $1 and sequence = $2`,
+      [
+        target.id,
+        delivery.sequence.toString(),
+        attempts,
+        formatInstant(firstAt),
+        nextAt !== null,
+        nextAt && formatInstant(nextAt),
+        isTaken(outcome) ? at : null,
+      ],
+    );
+    await transaction.query(
+      `insert into webhook_attempt (webhook_id, sequence, number, at, status, error, took_ms)
+       select $1, $2, coalesce(max(number), 0) + 1, $3::timestamptz, $4, $5, $6
+       from webhook_attempt where webhook_id = $1 and sequence = $2`,
+      [target.id, delivery.sequence.toString(), at, outcome.status, outcome.error, tookMs],
+    );
+    if (nextAt !== null || isTaken(outcome)) return;
+    const reason = outcome.status === 410 ? 'its receiver answered 410 Gone' : 'an event was not taken for three days';
+    await pause(transaction, target.id, at, reason);
+    transaction.later(pausedEvent(target, now, reason));
+  });
+}
+
+/** Pauses webhooks for which too much waits, and drops what is old. */
+async function clear(deps: Deps): Promise<void> {
+  const now = deps.clock.now();
+  const { rows } = await deps.db.pool.query<{ id: string; accountId: string }>(
+    `select webhook.id, account_id as "accountId" from webhook where paused_at is null
+       and (select count(*) from (select from webhook_delivery where webhook_id = webhook.id and is_pending limit $1) waiting) >= $1`,
+    [MAX_QUEUE],
+  );
+  for (const webhook of rows) {
+    const reason = `${MAX_QUEUE} events wait for it`;
+    await inTransaction(deps.db.pool, async (transaction) => {
+      await pause(transaction, webhook.id, formatInstant(now), reason);
+      transaction.later(pausedEvent(webhook, now, reason));
+    });
+  }
+  for (;;) {
+    const { rowCount } = await deps.db.pool.query(
+      `delete from event where sequence in (
+         select sequence from event where at < $1::timestamptz order by sequence limit $2 for update skip locked)`,
+      [formatInstant(now - KEPT_SECONDS), DROPPED_AT_ONCE],
+    );
+    if ((rowCount ?? 0) < DROPPED_AT_ONCE) return;
+  }
+}
+
+/** Those that have waited longest first; few of one account, so that nobody's receivers take all places. */
+const CLAIM = `
+  update webhook set leased_until = $2::timestamptz where id in (
+    select id from webhook where id in (
+      select id from (
+        select id, wait_until, row_number() over (partition by account_id order by wait_until nulls first, id) as place
+        from webhook where paused_at is null and coalesce(wait_until <= $1::timestamptz, true)
+          and coalesce(leased_until <= $1::timestamptz, true)
+          and exists (select from webhook_delivery where webhook_id = webhook.id and is_pending and next_at <= $1::timestamptz)
+      ) due where place <= ${MAX_OF_ACCOUNT} order by wait_until nulls first limit $3)
+    and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
+  returning id, account_id as "accountId", url, sealed, key_id as "keyId", failures`;
+
+/**
+ * Leaves out what a transaction that is still open could yet come before: its events have lower numbers. A backup that is restored
+ * has numbers of transactions of another cluster, so that after a minute they no longer count.
+ */
+const HEADS = `
+  select head.sequence, event.id, type, at, data, head.attempts, first_at as "firstAt" from (
+    select distinct on (subject) sequence, attempts, first_at, next_at from webhook_delivery
+    where webhook_id = $1 and is_pending order by subject, sequence
+  ) head join event on event.sequence = head.sequence
+  where next_at <= $2::timestamptz
+    and (xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint or at < $2::timestamptz - interval '1 minute')
+  order by head.sequence limit $3`;

@@ -1,0 +1,4 @@
+import type { Attempt } from '../rules/webhook.js';
+
+/** The port to whoever receives webhooks: an HTTP request that is bounded in time and size. Never rejects. */
+export type SendWebhook = (url: string, headers: Record<string, string>, body: string) => Promise<Attempt>;

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto';
+import type { Prisma, Webhook } from '../../database/generated/client/client.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { check, checkOptional, fields } from '../fields.js';
+import { emit } from '../outbox.js';
+import { randomId } from '../random-id.js';
+import { DomainError } from '../rules/errors.js';
+import { type EventType, OF_ACCOUNT } from '../rules/events.js';
+import { seal, unseal } from '../rules/sealing.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { formatSecret, MAX_WEBHOOKS, OLD_SECRET_SECONDS, SECRET_BYTES } from '../rules/webhook.js';
+
+const ID_BYTES = 8;
+const ID = /^wh-[0-9a-f]{16}$/;
+const EVENT_ID = /^evt-[0-9a-f]{24}$/;
+
+export type { Webhook };
+
+export interface WebhookInput {
+  url?: string | null | undefined;
+  events?: readonly EventType[] | null | undefined;
+  paused?: boolean | null | undefined;
+}
+
+/** What signs deliveries; one that was replaced does until `until`. */
+interface Secret {
+  secret: string;
+  until: string | null;
+}
+
+/** Oldest first; at most 10. */
+export function listWebhooks(
+  deps: Deps,
+  accountId: string,
+  query: Pick<Prisma.WebhookFindManyArgs, 'include' | 'select'> = {},
+): Promise<Webhook[]> {
+  const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+  return deps.db.prisma.webhook.findMany({ ...query, where: { accountId }, orderBy, take: MAX_WEBHOOKS });
+}
+
+/**
+ * Waits for the writes of the account that began before the webhook was there, and so tell it nothing: whoever reads after the answer
+ * sees what they did.
+ */
+async function untilTold(deps: Deps, accountId: string): Promise<void> {
+  await inTransaction(deps.db.pool, (transaction) =>
+    transaction.query('select from account where id = $1 for no key update', [accountId]),
+  );
+}
+
+/** The secret is in this answer alone. Refuses with invalid_request, and with action_failed more than 10. */
+export async function createWebhook(
+  deps: Deps,
+  accountId: string,
+  input: { url: string; events?: readonly EventType[] | null | undefined },
+): Promise<{ webhook: Webhook; secret: string }> {
+  const url = check('url', fields.webhookUrl, input.url);
+  const events = checkOptional('events', fields.webhookEvents, input.events) ?? null;
+  const id = randomId('wh', ID_BYTES);
+  const secret = formatSecret(randomBytes(SECRET_BYTES));
+  const [key] = await deps.sealingKeys();
+  const sealed = seal(key!, contextOf(accountId, id), JSON.stringify([{ secret, until: null }]));
+  const now = deps.clock.now();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    // The account's row is locked before the count, so two at once can't both be the tenth.
+    await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
+    const { rowCount } = await transaction.query(
+      `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
+       select $2, $1, $3, $4::text[], $5::timestamptz, $6, $7
+       where (select count(*) from webhook where account_id = $1) < $8`,
+      [accountId, id, url, events, formatInstant(now), sealed, key!.id, MAX_WEBHOOKS],
+    );
+    if (rowCount !== 1) throw new DomainError('action_failed', `an account holds at most ${MAX_WEBHOOKS} webhooks`);
+    deps.activity?.writeWith(transaction, now, [id]);
+  });
+  deps.activity?.committed();
+  await untilTold(deps, accountId);
+  return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
+}
+
+/** What is left out stays. Unpaused, it gets what happens from now on. Refuses with invalid_request and not_found. */
+export async function changeWebhook(deps: Deps, accountId: string, id: string, input: WebhookInput): Promise<Webhook> {
+  const url = checkOptional('url', fields.webhookUrl, input.url);
+  const events = checkOptional('events', fields.webhookEvents, input.events);
+  await ownWebhook(deps, accountId, id);
+  const now = formatInstant(deps.clock.now());
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query(
+      `update webhook set url = coalesce($2, url), events = coalesce($3::text[], events) where id = $1`,
+      [id, url ?? null, events ?? null],
+    );
+    if (input.paused === true) await pause(transaction, id, now, 'paused by its owner');
+    if (input.paused === false)
+      await transaction.query(
+        'update webhook set paused_at = null, pause_reason = null, failures = 0, wait_until = null where id = $1',
+        [id],
+      );
+    deps.activity?.writeWith(transaction, deps.clock.now());
+  });
+  deps.activity?.committed();
+  await untilTold(deps, accountId);
+  return deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } });
+}
+
+/** Nothing more is sent to it, and nothing waits for it. */
+export async function pause(
+  transaction: Pick<Transaction, 'query'>,
+  id: string,
+  now: string,
+  reason: string,
+): Promise<void> {
+  await transaction.query(
+    `update webhook set paused_at = $2::timestamptz, pause_reason = $3 where id = $1 and paused_at is null`,
+    [id, now, reason],
+  );
+  await transaction.query('update webhook_delivery set is_pending = false where webhook_id = $1 and is_pending', [id]);
+}
+
+/** Deletes it with its attempts. Refuses with not_found. */
+export async function deleteWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
+  const webhook = await ownWebhook(deps, accountId, id);
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('delete from webhook where id = $1', [id]);
+    deps.activity?.writeWith(transaction, deps.clock.now());
+  });
+  deps.activity?.committed();
+  return webhook;
+}
+
+/** A new secret; the one before signs, too, for a day. Refuses with not_found. */
+export async function turnSecret(
+  deps: Deps,
+  accountId: string,
+  id: string,
+): Promise<{ webhook: Webhook; secret: string }> {
+  await ownWebhook(deps, accountId, id);
+  const secret = formatSecret(randomBytes(SECRET_BYTES));
+  const [key] = await deps.sealingKeys();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const { rows } = await transaction.query<SealedRow>(
+      'select id, account_id as "accountId", sealed, key_id as "keyId" from webhook where id = $1 for update',
+      [id],
+    );
+    if (rows[0] === undefined) throw notFound();
+    const now = deps.clock.now();
+    const [newest] = await secretsOf(deps, rows[0], now);
+    const until = formatInstant(now + OLD_SECRET_SECONDS);
+    const secrets: Secret[] = [{ secret, until: null }, ...(newest === undefined ? [] : [{ secret: newest, until }])];
+    const sealed = seal(key!, contextOf(accountId, id), JSON.stringify(secrets));
+    await transaction.query('update webhook set sealed = $2, key_id = $3 where id = $1', [id, sealed, key!.id]);
+    deps.activity?.writeWith(transaction, now);
+  });
+  deps.activity?.committed();
+  return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
+}
+
+export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
+
+/** The secrets that sign at this second, newest first. */
+export async function secretsOf(deps: Deps, row: SealedRow, now: Instant): Promise<string[]> {
+  const key = (await deps.sealingKeys()).find(({ id }) => id === row.keyId);
+  if (key === undefined)
+    throw new DomainError(
+      'action_failed',
+      "the webhook's secret can't be opened: the operator's SECRETS_KEY lacks its key",
+    );
+  const secrets = JSON.parse(unseal(key, contextOf(row.accountId, row.id), Buffer.from(row.sealed))) as Secret[];
+  return secrets.filter(({ until }) => until === null || until > formatInstant(now)).map(({ secret }) => secret);
+}
+
+/** Sends an event that says nothing but that it is a test. Refuses with not_found, and with action_failed a paused one. */
+export async function testWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
+  const webhook = await ownWebhook(deps, accountId, id);
+  if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
+  const now = deps.clock.now();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const { rows } = await transaction.query<{ sequence: bigint }>(
+      `insert into event (id, account_id, type, subject, at, data, xid)
+       values ($1, $2, 'webhook.test', $3, $4::timestamptz, $5, pg_current_xact_id()::text::bigint) returning sequence`,
+      [randomId('evt', 12), accountId, OF_ACCOUNT, formatInstant(now), JSON.stringify({ webhook: id })],
+    );
+    await transaction.query(
+      'insert into webhook_delivery (webhook_id, sequence, subject, next_at) values ($1, $2, $3, $4::timestamptz)',
+      [id, rows[0]!.sequence, OF_ACCOUNT, formatInstant(now)],
+    );
+    deps.activity?.writeWith(transaction, now);
+  });
+  deps.activity?.committed();
+  return webhook;
+}
+
+/** Sends an event again, whatever became of it. Refuses with not_found, and with action_failed where the webhook is paused. */
+export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
+  const webhook = await ownWebhook(deps, accountId, id);
+  if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
+  const now = formatInstant(deps.clock.now());
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const { rowCount } = await transaction.query(
+      `update webhook_delivery set is_pending = true, next_at = $3::timestamptz, first_at = null, attempts = 0
+       from event where event.sequence = webhook_delivery.sequence and webhook_id = $1 and event.id = $2`,
+      [id, EVENT_ID.test(eventId) ? eventId : '', now],
+    );
+    if (rowCount !== 1) throw new DomainError('not_found', 'no such event was meant for this webhook');
+    deps.activity?.writeWith(transaction, deps.clock.now(), [eventId]);
+  });
+  deps.activity?.committed();
+  return webhook;
+}
+
+/** Tells at which balance in micro-USD the account is told that it is low; null: not at all. */
+export async function setBalanceNotice(deps: Deps, accountId: string, given: bigint | null): Promise<bigint | null> {
+  const below = checkOptional('below', fields.balanceBelow, given) ?? null;
+  await inTransaction(deps.db.pool, async (transaction) => {
+    if (below === null) await transaction.query('delete from balance_notice where account_id = $1', [accountId]);
+    else
+      await transaction.query(
+        `insert into balance_notice (account_id, below_micro) values ($1, $2)
+         on conflict (account_id) do update set below_micro = excluded.below_micro`,
+        [accountId, String(below)],
+      );
+    deps.activity?.writeWith(transaction, deps.clock.now());
+  });
+  deps.activity?.committed();
+  return below;
+}
+
+export async function balanceNotice(deps: Deps, accountId: string): Promise<bigint | null> {
+  return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
+}
+
+/** Tells the account's other webhooks that this one is paused. */
+export function pausedEvent(webhook: { id: string; accountId: string }, at: Instant, reason: string) {
+  const { id, accountId } = webhook;
+  return emit([{ accountId, type: 'webhook.paused', subject: OF_ACCOUNT, at, data: { webhook: id, reason } }]);
+}
+
+async function ownWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
+  const found = ID.test(id) ? await deps.db.prisma.webhook.findFirst({ where: { id, accountId } }) : null;
+  if (found === null) throw notFound();
+  return found;
+}
+
+function notFound(): DomainError {
+  return new DomainError('not_found', 'no such webhook');
+}
+
+function contextOf(accountId: string, id: string): string {
+  return `${accountId} ${id}`;
+}

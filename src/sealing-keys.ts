@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DomainError } from './domain/rules/errors.js';
+import { SEALING_KEY_BYTES, type SealingKey, sealingKey } from './domain/rules/sealing.js';
+
+const FILE = 'secrets.key';
+const OWNER_ONLY = 0o600;
+
+interface Sources {
+  /** Of the setting; null where it is not set. */
+  secretsKeys: readonly string[] | null;
+  /** Null: the built-in PostgreSQL, whose data lies in `dataDir`. */
+  databaseUrl: string | null;
+  dataDir: string;
+}
+
+/**
+ * Reads the keys that seal secrets, when they are first needed: those of the setting, or beside a built-in database the
+ * file secrets.key, which the first need makes. Several gateways share a database, but no file: there it takes the setting.
+ */
+export function sealingKeysOf({ secretsKeys, databaseUrl, dataDir }: Sources): () => Promise<readonly SealingKey[]> {
+  let keys: Promise<readonly SealingKey[]> | undefined;
+  const read = async () => {
+    if (secretsKeys !== null) return secretsKeys.map(sealingKey);
+    if (databaseUrl !== null)
+      throw new DomainError('action_failed', 'this service keeps no secrets: its operator has not set SECRETS_KEY');
+    return [sealingKey(await keyOfFile(dataDir))];
+  };
+  return () => {
+    keys ??= read();
+    keys.catch(() => {
+      keys = undefined;
+    });
+    return keys;
+  };
+}
+
+async function keyOfFile(dataDir: string): Promise<string> {
+  const path = join(dataDir, FILE);
+  const known = await readFile(path, 'utf8').catch(unlessMissing);
+  if (known !== null) return known.trim();
+  await mkdir(dataDir, { recursive: true });
+  const made = `${path}.${randomBytes(8).toString('hex')}`;
+  try {
+    const file = await open(made, 'wx', OWNER_ONLY);
+    await file.writeFile(`${randomBytes(SEALING_KEY_BYTES).toString('hex')}\n`);
+    await file.sync();
+    await file.close();
+    // Whole or not at all; whoever loses the race takes the winner's.
+    await link(made, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(made, { force: true });
+  }
+  return (await readFile(path, 'utf8')).trim();
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}

@@ -1,0 +1,97 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { type Attempt, mayConnect } from '../domain/rules/webhook.js';
+import type { SendWebhook } from '../domain/webhooks/receiver.js';
+
+/** For the whole exchange, with name and connection. */
+const WITHIN_MS = 5_000;
+const MAX_ANSWER_BYTES = 64_000;
+const MAX_ERROR = 200;
+
+type Lookup = (
+  host: string,
+  options: { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface SenderOptions {
+  /** Networks that are reached although they are not public. */
+  allowed: readonly string[];
+  /** How names are looked up: as the system does. */
+  lookup?: Lookup;
+}
+
+/**
+ * Sends one event. The address is judged when the connection is made, by the very answer of the name that it is made to, so a name that
+ * changes its address helps nobody. Redirects are not followed: they are answers like any other.
+ */
+export function createSender({ allowed, lookup = systemLookup }: SenderOptions): SendWebhook {
+  const guarded: LookupFunction = (host, options, done) => {
+    lookup(host, { all: true }, (error, found) => {
+      if (error !== null) return done(error, '', 4);
+      const addresses = found.filter(({ address }) => mayConnect(address, allowed));
+      const [first] = addresses;
+      if (first === undefined) return done(notPublic(host), '', 4);
+      // Node asks for all of them where it tries both families.
+      if (options.all === true) (done as (error: null, all: LookupAddress[]) => void)(null, addresses);
+      else done(null, first.address, first.family);
+    });
+  };
+  return (url, headers, body) =>
+    exchange(url, headers, body, guarded, allowed).catch((error: Error) => ({
+      status: null,
+      error: (error.message || 'no connection').slice(0, MAX_ERROR),
+    }));
+}
+
+function notPublic(host: string): Error {
+  return new Error(`${host} is not a public address`);
+}
+
+function exchange(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  lookup: LookupFunction,
+  allowed: readonly string[],
+): Promise<Attempt> {
+  const { protocol, hostname } = new URL(url);
+  // A host that is an address is connected to without being looked up.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0 && !mayConnect(host, allowed)) return Promise.reject(notPublic(host));
+  const send = protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const length = String(Buffer.byteLength(body));
+    const outgoing = send(url, {
+      method: 'POST',
+      agent: false,
+      lookup,
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': length, 'user-agent': 'gpu-rental' },
+    });
+    const late = setTimeout(() => outgoing.destroy(new Error(`no answer within ${WITHIN_MS / 1_000} s`)), WITHIN_MS);
+    outgoing.once('close', () => {
+      clearTimeout(late);
+      reject(new Error('the connection was closed'));
+    });
+    outgoing.once('error', reject);
+    outgoing.once('response', (answer) => {
+      readAnswer(answer).then(
+        () => resolve({ status: answer.statusCode!, error: null }),
+        (error) => reject(error),
+      );
+    });
+    outgoing.end(body);
+  });
+}
+
+/** Reads what may be read, and cuts off the rest: its status counts whatever follows. */
+async function readAnswer(answer: IncomingMessage): Promise<void> {
+  let bytes = 0;
+  for await (const part of answer) {
+    bytes += (part as Buffer).length;
+    if (bytes > MAX_ANSWER_BYTES) break;
+  }
+  answer.destroy();
+}
