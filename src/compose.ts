@@ -3,11 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
 import { logsOf } from './access/open-logs.js';
+import type { TcpPorts } from './access/tcp/tcp-ports.js';
 import { type TunnelRequest, Tunnels } from './access/tunnels.js';
 import { WebFront } from './access/web/web-front.js';
 import { type BackgroundWork, startBackgroundWork } from './compose/background.js';
 import { DatabaseUnusable, type OpenDatabase, openConfiguredDatabase, within } from './compose/database.js';
-import { type OpenSsh, openMetrics, openPayments, openRedis, openSsh, openTraces } from './compose/optional.js';
+import {
+  type OpenSsh,
+  openMetrics,
+  openPayments,
+  openRedis,
+  openSsh,
+  openTcpPorts,
+  openTraces,
+} from './compose/optional.js';
 import { type Config, domainSettings } from './config.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
@@ -24,7 +33,9 @@ import type { Metrics } from './metrics/metrics.js';
 import type { MetricsServer } from './metrics/serve.js';
 import type { Watched } from './metrics/state.js';
 import { PACKAGE_ROOT } from './package-root.js';
+import { sealingKeysOf } from './sealing-keys.js';
 import type { Traces } from './traces/traces.js';
+import { createSender } from './webhooks/send.js';
 
 export { DatabaseUnusable };
 
@@ -58,7 +69,7 @@ const CLOSE_MS = 1_000;
 export async function openDomain(config: Config, clock: Clock, log: Logger): Promise<Domain> {
   const { db, close } = await openConfiguredDatabase(config, log, 'within');
   const settings = { ...domainSettings(config), publicUrl: config.publicUrl ?? '', ssh: null };
-  return { deps: createDeps(db, clock, settings), close };
+  return { deps: createDeps(db, clock, settings, { sealingKeys: sealingKeysOf(config) }), close };
 }
 
 /** What the log has beside its logger. */
@@ -86,6 +97,7 @@ export async function openGateway(
     const openTunnel = (wanted: TunnelRequest) => tunnels.open(wanted);
     const webPorts = new WebFront({ deps, streamsUrl: config.streamsUrl, openTunnel, isTrusted, onFault });
     base.ssh?.server.serve(deps, tunnels);
+    await base.tcpPorts?.serve(deps, tunnels);
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
     const { demoKey } = await seedDatabase(deps, config.seed);
@@ -113,7 +125,7 @@ export async function openGateway(
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined && tunnels.handleUpgrade(request, socket, head);
     base.server.serve(app, onUpgrade);
-    const background = startBackgroundWork(deps, { hasConsole: config.console, log, onPayment, onFault });
+    const background = startBackgroundWork(deps, { log, onPayment, onFault });
     return {
       deps,
       address: base.address,
@@ -148,6 +160,7 @@ interface Base {
   /** Of the server. */
   address: string;
   ssh: OpenSsh | null;
+  tcpPorts: TcpPorts | null;
 }
 
 /** Opens the database and listens; whoever connects is refused until there is something to serve. */
@@ -163,7 +176,9 @@ async function openBase(config: Config, clock: Clock, log: Logger, opened: Opene
   const address = await server.listen(config);
   const ssh = await openSsh(config, database.db, clock, log);
   opened.push(() => ssh?.server.close());
-  return { config, clock, log, database, traces, metrics, redis, messages, server, address, ssh };
+  const tcpPorts = await openTcpPorts(config, log);
+  opened.push(() => tcpPorts?.close());
+  return { config, clock, log, database, traces, metrics, redis, messages, server, address, ssh, tcpPorts };
 }
 
 /** What every use case needs, and the tunnels into instances, through which it reads their logs. */
@@ -175,6 +190,8 @@ function openUseCases({ config, clock, log, database, traces, metrics, address, 
     payments: openPayments(config, publicUrl, clock, log, { traces, metrics }),
     events: metrics?.events,
     openLogs: (wanted, signal) => openLogs(wanted, signal),
+    sealingKeys: sealingKeysOf(config),
+    sendWebhook: createSender({ allowed: config.webhookNetworks }),
     onFault,
   });
   const tunnels = new Tunnels({ deps, log, tunnelsUrl: config.streamsUrl });
@@ -219,9 +236,10 @@ interface Running extends Base {
 
 /** Takes nothing new, lets requests in flight complete, then ends what they needed. */
 async function closeGateway(running: Running, noticeMs: number): Promise<void> {
-  const { deps, server, ssh, tunnels, webPorts, redis, background, keyUses, metricsServer, traces } = running;
+  const { deps, server, ssh, tcpPorts, tunnels, webPorts, redis, background, keyUses, metricsServer, traces } = running;
   server.stopServing();
   ssh?.server.stopListening();
+  tcpPorts?.stopListening();
   const askingEnded = background.stopAskingOthers();
   await sleep(noticeMs);
   // A stream never ends by itself; its reader reconnects to another process.
@@ -230,6 +248,7 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   webPorts.close();
   tunnels.close();
   ssh?.server.close();
+  tcpPorts?.close();
   await server.drain();
   redis?.close();
   await within(

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 import { startSessionSweep } from '../domain/accounts/sessions.js';
+import { startActivity } from '../domain/activity/activity.js';
 import { startSweep } from '../domain/billing/sweep.js';
 import type { Deps } from '../domain/deps.js';
 import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
+import { startWebhooks } from '../domain/webhooks/deliver.js';
 import { logRecheck } from '../log-recheck.js';
 
 export interface BackgroundOptions {
-  /** Sessions of the console are swept. */
-  hasConsole: boolean;
   log: Logger;
   onPayment(event: PaymentEvent): void;
   onFault(error: unknown): void;
@@ -24,21 +24,20 @@ export interface BackgroundWork {
   stop(): Promise<void>;
 }
 
-export function startBackgroundWork(
-  deps: Deps,
-  { hasConsole, log, onPayment, onFault }: BackgroundOptions,
-): BackgroundWork {
+export function startBackgroundWork(deps: Deps, { log, onPayment, onFault }: BackgroundOptions): BackgroundWork {
   const sweep = startSweep(deps, onFault);
-  const sessionSweep = hasConsole ? startSessionSweep(deps, onFault) : null;
+  const activity = startActivity(deps, onFault);
+  const webhooks = startWebhooks(deps, onFault);
+  const sessionSweep = startSessionSweep(deps, onFault);
   const watch = startFleetWatch(deps, onFault);
   const recheck = startRecheck(deps, logRecheck(log), onFault);
   const reconciliation = startReconciliation(deps, onPayment, onFault);
   return {
     stopAskingOthers: async () => {
-      await Promise.all([recheck.stop(), reconciliation.stop()]);
+      await Promise.all([recheck.stop(), reconciliation.stop(), webhooks.stop()]);
     },
     stop: async () => {
-      await Promise.all([sweep.stop(), sessionSweep?.stop(), watch.stop(), deps.fleet.close()]);
+      await Promise.all([sweep.stop(), sessionSweep.stop(), activity.stop(), watch.stop(), deps.fleet.close()]);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { hostKey } from '../access/ssh/host-key.js';
 import { SshServer } from '../access/ssh/server.js';
+import { TcpPorts } from '../access/tcp/tcp-ports.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { Settings } from '../domain/deps.js';
@@ -55,6 +56,19 @@ export async function openSsh(config: Config, db: Database, clock: Clock, log: L
   const server = new SshServer({ log, hostKey: privateKey });
   const port = await server.listen(config.sshPort, config.host);
   return { server, address: { host: config.serviceDomain, port, hostKey: publicKey } };
+}
+
+/** Listens; connections are closed at once until it is given what it serves. */
+export async function openTcpPorts({ tcpPorts, host }: Config, log: Logger): Promise<TcpPorts | null> {
+  if (tcpPorts === null) return null;
+  const ports = new TcpPorts(log);
+  try {
+    await ports.listen(tcpPorts, host);
+    return ports;
+  } catch (error) {
+    ports.close();
+    throw error;
+  }
 }
 
 export function openPayments(

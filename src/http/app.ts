@@ -2,16 +2,18 @@ import type { RequestListener } from 'node:http';
 import express, { type Express } from 'express';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
+import { unauthorized } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
-import { DomainError } from '../domain/rules/errors.js';
 import { isForeignHost } from '../domain/rules/web-site.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
+import { checkOperation } from '../schema/scopes.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
 import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
 import { createConsolePage, type Elsewhere } from './console/page.js';
 import { createCors } from './cors.js';
+import { createDescriptions } from './descriptions.js';
 import { JSON_TYPE } from './error-envelope.js';
 import { answerErrors } from './errors.js';
 import { asksForGraphiql, createGraphiql } from './graphiql/graphiql.js';
@@ -69,7 +71,7 @@ export interface AppOptions extends HealthOptions {
 export function createApp(options: AppOptions): RequestListener {
   const { deps, schema, limiter, keyUses, log, introspection, isTrusted, webPorts, tracer } = options;
   const { writeRequest, observeRequest } = options;
-  const identify = createIdentify(deps, keyUses);
+  const identify = createIdentify({ deps, keyUses, isTrusted });
   const browsers = options.consoleDir === null ? null : createConsoleApi(options);
   const answers = new PublicAnswers(deps.inventory);
   const createContext = createContexts(deps, isTrusted);
@@ -88,7 +90,8 @@ export function createApp(options: AppOptions): RequestListener {
       schema,
       limiter,
       // A session cookie counts here and nowhere else.
-      identify: browsers === null ? identify : createIdentify(deps, keyUses, browsers.callerOf),
+      identify:
+        browsers === null ? identify : createIdentify({ deps, keyUses, isTrusted, ofSession: browsers.identify }),
       createContext,
       introspection,
       answers,
@@ -130,6 +133,8 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   app.get('/readyz', createReadiness(options));
   app.get('/v1/openapi.json', async (_request, response) => sendJson(response, 200, JSON_TYPE, await describe()));
   app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseOtherMethods('GET, HEAD, OPTIONS'));
+  const { publicUrl } = deps.settings;
+  app.use(createDescriptions({ schema, publicUrl, introspection: options.introspection }));
   app.use('/v1', createRest(schema, routes, restHooks(options, parts)));
   if (deps.payments !== null) {
     app.all(CALLBACK_PATH, named(CALLBACK_PATH));
@@ -138,9 +143,7 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   }
   if (parts.browsers !== null) app.use(parts.browsers.router);
   const elsewhere: Elsewhere = ({ headers: { host = '' } }) =>
-    isForeignHost(host, deps.settings.publicUrl)
-      ? (request, response) => options.webPorts.serve(request, response)
-      : null;
+    isForeignHost(host, publicUrl) ? (request, response) => options.webPorts.serve(request, response) : null;
   const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir, elsewhere);
   if (page !== null) app.use(page.router);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
@@ -151,17 +154,24 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   return app;
 }
 
-function restHooks({ limiter, tracer }: AppOptions, { identify, createContext, answers }: RequestParts): RestHooks {
+function restHooks(
+  { deps, limiter, tracer }: AppOptions,
+  { identify, createContext, answers }: RequestParts,
+): RestHooks {
   return {
     matched: (request, path) => {
       request.state.route = `/v1${path}`;
     },
     key: async (request, _response, next) => {
-      if ((await identify(request)) === null) throw new DomainError('unauthorized', 'missing or unknown API key');
+      if ((await identify(request)) === null) throw unauthorized(request.state.keyFault);
       next();
     },
     rateLimit: async (request, response, next) => {
       await admit(limiter, (await identify(request))!, 1, response);
+      next();
+    },
+    scope: (operation) => async (request, _response, next) => {
+      checkOperation(deps, (await identify(request))!, operation, [request.params.id]);
       next();
     },
     readBody: createJsonReader(),

@@ -12,6 +12,8 @@ import { bodyFault } from './read-json.js';
 export interface Fault extends Refusal {
   /** The input at fault, where there is one. */
   field?: string;
+  /** The scope that the key lacks, where that is why. */
+  scope?: string;
   /** True for a fault of the gateway itself: its cause is logged and never sent. */
   unexpected: boolean;
   /** Why the database can't serve; for the log alone. */
@@ -33,8 +35,12 @@ const MAX_CAUSES = 4;
 export function describeFault(error: unknown): Fault {
   const cause = rootCause(error);
   if (cause instanceof DomainError) {
-    const { code, message, field, retryAfterSeconds } = cause;
-    return fault(code, message, { ...(field && { field }), ...(retryAfterSeconds && { retryAfterSeconds }) });
+    const { code, message, field, retryAfterSeconds, scope } = cause;
+    return fault(code, message, {
+      ...(field && { field }),
+      ...(scope && { scope }),
+      ...(retryAfterSeconds && { retryAfterSeconds }),
+    });
   }
   // Relay arguments that contradict each other: a negative page, or a page from both ends.
   if (cause instanceof PothosValidationError) return fault('invalid_request', cause.message);

@@ -1,27 +1,45 @@
-import { noteKeyUses } from '../domain/accounts/api-keys.js';
+import { LRUCache } from 'lru-cache';
+import { type Caller, noteKeyUses } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
+import { wideNetworkOf } from '../domain/rules/client-network.js';
 import type { Instant } from '../domain/rules/time.js';
+import { type KeyPlace, noteKeyPlaces } from '../domain/webhooks/key-places.js';
 
 const FLUSH_EVERY_MS = 30_000;
+/** Networks of keys that are remembered, and that wait to be written down. */
+const MAX_PLACES = 20_000;
 
 /** Collects when keys were last used and writes it every half minute; unwritten times are lost with the process. */
 export interface KeyUses {
-  note(keyId: string): void;
+  note(caller: Caller): void;
   close(): Promise<void>;
 }
 
 export function createKeyUses(deps: Deps, onFault: (error: unknown) => void): KeyUses {
   let uses = new Map<string, Instant>();
+  /** Networks of keys that are written down, and those that wait for it. */
+  const known = new LRUCache<string, true>({ max: MAX_PLACES });
+  let places = new Map<string, KeyPlace>();
   const flush = async () => {
     if (uses.size === 0) return;
-    const noted = uses;
+    const [noted, found] = [uses, [...places.values()]];
     uses = new Map();
+    places = new Map();
     await noteKeyUses(deps, noted).catch(onFault);
+    if (found.length > 0) await noteKeyPlaces(deps, found).catch(onFault);
   };
   const timer = setInterval(flush, FLUSH_EVERY_MS);
   timer.unref();
   return {
-    note: (keyId) => uses.set(keyId, deps.clock.now()),
+    note: ({ accountId, keyId, address }) => {
+      const at = deps.clock.now();
+      uses.set(keyId, at);
+      const network = wideNetworkOf(address);
+      const name = `${keyId} ${network}`;
+      if (known.has(name) || places.size >= MAX_PLACES) return;
+      known.set(name, true);
+      places.set(name, { accountId, keyId, network, address, at });
+    },
     close: async () => {
       clearInterval(timer);
       await flush();

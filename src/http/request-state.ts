@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTypeNode } from 'graphql';
 import proxyAddr from 'proxy-addr';
-import { authenticate, type Caller } from '../domain/accounts/api-keys.js';
+import { authenticate, type Caller, type Identified, NOBODY } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
 import { bearerOf } from '../domain/rules/bearer.js';
 import { clientNetworkOf } from '../domain/rules/client-network.js';
+import type { KeyFault } from '../domain/rules/key-power.js';
 import type { GatewayContext } from '../schema/context.js';
 import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
@@ -18,6 +19,8 @@ export interface RequestState {
   route: string;
   /** The lookup of the caller's key; null before it is asked for. */
   caller: Promise<Caller | null> | null;
+  /** Why its key, which is known, is not accepted. */
+  keyFault: KeyFault | null;
   /** Null without a valid key. */
   accountId: string | null;
   /** The GraphQL operation that ran; null for REST and for requests refused before. */
@@ -60,6 +63,7 @@ export function createRequestState(id: string): RequestState {
     id,
     route: UNKNOWN_ROUTE,
     caller: null,
+    keyFault: null,
     accountId: null,
     operation: null,
     refusals: [],
@@ -70,27 +74,48 @@ export function createRequestState(id: string): RequestState {
   };
 }
 
-/**
- * Finds the caller a request's key belongs to, once a request; null without a valid key. `ofSession` finds that of a request
- * which gives no Authorization at all.
- */
-export function createIdentify(deps: Deps, keyUses: KeyUses, ofSession: Identify = async () => null): Identify {
+/** Finds whom the session cookie of a request stands for. */
+export type IdentifySession = (request: IncomingMessage, address: string) => Promise<Identified>;
+
+export interface IdentifyOptions {
+  deps: Deps;
+  keyUses: KeyUses;
+  isTrusted: IsTrusted;
+  /** Asked for a request that gives no Authorization at all. */
+  ofSession?: IdentifySession;
+}
+
+/** Finds the caller a request's key belongs to, once a request; null without a key that is accepted. */
+export function createIdentify({ deps, keyUses, isTrusted, ofSession }: IdentifyOptions): Identify {
   const lookUp = async (request: IncomingMessage): Promise<Caller | null> => {
     const { headers, state } = request;
-    const caller = headers.authorization === undefined ? await ofSession(request) : await ofKey(headers.authorization);
+    if (headers.authorization === undefined && ofSession === undefined) return null;
+    const address = addressOf(request, isTrusted);
+    const { caller, fault } =
+      headers.authorization === undefined
+        ? await ofSession!(request, address)
+        : await ofKey(headers.authorization, address);
+    state.keyFault = fault;
     if (caller === null) return null;
-    keyUses.note(caller.keyId);
+    keyUses.note(caller);
     state.accountId = caller.accountId;
     return caller;
   };
-  const ofKey = async (authorization: string): Promise<Caller | null> => {
+  const ofKey = async (authorization: string, address: string): Promise<Identified> => {
     const key = bearerOf(authorization);
-    return key === undefined ? null : authenticate(deps, key);
+    return key === undefined ? NOBODY : authenticate(deps, key, address);
   };
   return (request) => {
     request.state.caller ??= lookUp(request);
     return request.state.caller;
   };
+}
+
+/** Where a request comes from, past the proxies that are trusted; empty for a connection that was lost already. */
+export function addressOf(request: IncomingMessage, isTrusted: IsTrusted): string {
+  // Nothing is trusted by default, and most requests name no address.
+  if (request.headers['x-forwarded-for'] === undefined) return request.socket.remoteAddress ?? '';
+  return proxyAddr(request, isTrusted) ?? '';
 }
 
 /** Makes the context of a request's resolvers. */
@@ -100,6 +125,7 @@ export function createContexts(deps: Deps, isTrusted: IsTrusted): CreateContext 
   return (caller, response) => ({
     deps,
     caller,
+    keyFault: response.req.state.keyFault,
     visitor: () => ({ address: clientNetworkOf(proxyAddr(response.req, isTrusted)) }),
     onReplayed: () => response.setHeader('Idempotent-Replayed', 'true'),
     untilGone: () => closeSignal(response),

@@ -21,6 +21,8 @@ export interface RestHooks {
   /** Checks of the request, in this order, before its input is read. */
   key: RequestHandler;
   rateLimit: RequestHandler;
+  /** Whether the key may do what the root field `Query.name` or `Mutation.name` does. */
+  scope(operation: string): RequestHandler;
   readBody: RequestHandler;
   /** Runs the prepared operation of a route. */
   run<T>(operationId: string, run: () => T): T;
@@ -50,7 +52,7 @@ export function createRest(schema: GraphQLSchema, prepared: readonly PreparedRou
     });
   }
   for (const route of prepared) {
-    const guards = route.needsKey ? [hooks.key, hooks.rateLimit] : [];
+    const guards = route.needsKey ? [hooks.key, hooks.rateLimit, hooks.scope(route.rootName)] : [];
     const body = route.inputs.some((input) => input.in === 'body') ? [hooks.readBody] : [];
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'delete';
     router[verb](expressPath(route.path), ...guards, ...body, runner(schema, route, hooks));

@@ -15,7 +15,7 @@ export interface OpenApiFacts {
 
 /** The refusals each kind of route can give (docs/behaviour.md). */
 const ALWAYS = ['method_not_allowed', 'internal', 'unavailable'];
-const WITH_KEY = ['unauthorized', 'rate_limited'];
+const WITH_KEY = ['unauthorized', 'forbidden', 'rate_limited'];
 const WITH_BODY = ['invalid_json', 'payload_too_large'];
 const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   listOffers: ['invalid_request'],
@@ -137,12 +137,13 @@ function parameter(input: PreparedInput, facts: OpenApiFacts): Json {
 function requestBody(inputs: readonly PreparedInput[], name: string, facts: OpenApiFacts, schemas: Schemas): Json {
   const schema = schemas.put(name, bodySchema(inputs));
   const values = exampleValues(facts);
-  const example = Object.fromEntries(inputs.map((input) => [input.name, values[input.name]]));
+  const shown = inputs.filter(({ name: input }) => input in values);
+  const example = Object.fromEntries(shown.map((input) => [input.name, values[input.name]]));
   const isWhole = !Object.values(example).includes(undefined);
   return { required: true, content: { 'application/json': { schema, ...(isWhole && { example }) } } };
 }
 
-/** By the name of an input: what works when it is sent as it stands. An id or a key has no such value. */
+/** By the name of an input: what works when it is sent as it stands. An id or a key has no such value; a launch has many. */
 function exampleValues({ offered }: OpenApiFacts): Json {
   return {
     gpu: offered?.gpu,

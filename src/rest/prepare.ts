@@ -36,6 +36,8 @@ export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   inputs: readonly PreparedInput[];
   root: Selected;
   needsKey: boolean;
+  /** Its root field, as in `Query.balance`. */
+  rootName: string;
   /** Makes the body of the answer from the root field's result. */
   respond(result: unknown): object;
 }
@@ -53,12 +55,13 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
     root,
     inputs: route.inputs.map((input) => prepareInput(route, root, input)),
     needsKey: root.definition.extensions.needsKey === true,
+    rootName: `${route.method === 'GET' ? 'Query' : 'Mutation'}.${root.definition.name}`,
     respond: (result) => envelop(route, spell(result)),
   };
 }
 
 function prepareInput(route: Route, root: Selected, input: Input): PreparedInput {
-  const argument = argumentOf(root, input.variable);
+  const argument = argumentOf(root.definition.args, input.variable);
   const field = argument?.extensions.field as Definition | undefined;
   if (argument === undefined || field === undefined) {
     throw new Error(`route ${route.operationId}: ${input.variable} is no defined argument`);
@@ -66,14 +69,15 @@ function prepareInput(route: Route, root: Selected, input: Input): PreparedInput
   return { ...input, field, required: isNonNullType(argument.type), type: getNamedType(argument.type).name };
 }
 
-/** A variable has the name of the argument, or of the input object's field, that takes it. */
-function argumentOf(root: Selected, name: string): GraphQLArgument | GraphQLInputField | undefined {
-  for (const argument of root.definition.args) {
-    if (argument.name === name) return argument;
-    const type = getNamedType(argument.type);
-    if (isInputObjectType(type) && type.getFields()[name] !== undefined) return type.getFields()[name];
-  }
-  return undefined;
+type Taker = GraphQLArgument | GraphQLInputField;
+
+/** A variable has the name of the argument, or of the field of an input object, that takes it. */
+function argumentOf(takers: readonly Taker[], name: string): Taker | undefined {
+  const inputs = takers.map(({ type }) => getNamedType(type)).filter(isInputObjectType);
+  return (
+    takers.find((taker) => taker.name === name) ??
+    inputs.map((type) => argumentOf(Object.values(type.getFields()), name)).find((found) => found !== undefined)
+  );
 }
 
 /** Makes a function that gives the enum values of an answer their REST spelling. */

@@ -56,6 +56,37 @@ const INSTANCE = `id status gpu num_gpus: numGpus region template disk_gb: diskG
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
 
+/** What runs, beside template and disk: the members of GraphQL's LaunchInput. */
+const LAUNCH: readonly Input[] = [
+  { in: 'body', name: 'name', variable: 'name' },
+  { in: 'body', name: 'env', variable: 'env' },
+  { in: 'body', name: 'secrets', variable: 'secrets' },
+  { in: 'body', name: 'entrypoint', variable: 'entrypoint' },
+  { in: 'body', name: 'command', variable: 'command' },
+  { in: 'body', name: 'ports', variable: 'ports' },
+  { in: 'body', name: 'tcp_ports', variable: 'tcpPorts' },
+  { in: 'body', name: 'registry_login', variable: 'registryLogin' },
+  {
+    in: 'body',
+    name: 'restart',
+    variable: 'restart',
+    values: { always: 'ALWAYS', on_failure: 'ON_FAILURE', never: 'NEVER' },
+  },
+  {
+    in: 'body',
+    name: 'on_exit',
+    variable: 'onExit',
+    values: { keep: 'KEEP', stop: 'STOP', destroy: 'DESTROY' },
+  },
+];
+
+/** Optional, too: when it ends by itself, and what it may cost. */
+const ENDS: readonly Input[] = [
+  { in: 'body', name: 'stop_at', variable: 'stopAt' },
+  { in: 'body', name: 'destroy_at', variable: 'destroyAt' },
+  { in: 'body', name: 'spend_limit', variable: 'spendLimit' },
+];
+
 /** The whole of `/v1` (contract section 4). */
 export const routes: readonly Route[] = [
   {
@@ -133,8 +164,14 @@ export const routes: readonly Route[] = [
     summary: 'Rents a machine; the hourly rate is locked for the life of the instance.',
     description:
       'The machine must be free, or held by an interruptible instance alone if the new one is not interruptible. The balance must cover one hour of everything that the account would then be paying.',
-    document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String) {
-      result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey }) {
+    document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String,
+      $name: String, $env: Variables, $secrets: [LaunchSecretInput!], $entrypoint: [String!], $command: [String!],
+      $ports: [LaunchPortInput!], $tcpPorts: [Int!], $registryLogin: String, $restart: RestartPolicy, $onExit: ExitAction,
+      $stopAt: String, $destroyAt: String, $spendLimit: Float) {
+      result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey,
+        stopAt: $stopAt, destroyAt: $destroyAt, spendLimit: $spendLimit,
+        launch: { name: $name, env: $env, secrets: $secrets, entrypoint: $entrypoint, command: $command, ports: $ports, tcpPorts: $tcpPorts,
+          registryLogin: $registryLogin, restart: $restart, onExit: $onExit } }) {
         ${INSTANCE} } }`,
     inputs: [
       { in: 'body', name: 'machine_id', variable: 'machineId' },
@@ -146,6 +183,8 @@ export const routes: readonly Route[] = [
         variable: 'mode',
         values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED' },
       },
+      ...LAUNCH,
+      ...ENDS,
       IDEMPOTENCY_KEY,
     ],
     status: 201,

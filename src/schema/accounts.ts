@@ -1,10 +1,12 @@
 import { type AccountState, accountState } from '../domain/accounts/accounts.js';
+import { setAccountLimit } from '../domain/accounts/monthly-limits.js';
+import { fields } from '../domain/fields.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
 import { topUpsUnderWay } from '../domain/top-ups/top-ups.js';
 import { type AccountChange, accountChanges } from '../domain/updates/change-streams.js';
 import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';
-import { builder, NEEDS_KEY } from './builder.js';
+import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
 import { Node } from './node.js';
@@ -39,6 +41,17 @@ const Account = builder.objectRef<AccountState>('Account').implement({
     }),
     exhaustsAt: t.expose('exhaustsAt', EXHAUSTS_AT),
     diskDeleteAt: t.expose('diskDeleteAt', DISK_DELETE_AT),
+    monthlyLimit: t.expose('monthlyLimit', {
+      type: 'USD',
+      nullable: true,
+      description: 'What may be spent in a UTC calendar month; null for no limit.',
+    }),
+    limitReachedAt: t.expose('limitReachedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'The second at which monthlyLimit was reached this month, or will be at the present rates: everything running stops then, disks are billed on. Null when never.',
+    }),
     topUpsUnderWay: t.field({
       type: [TopUpType],
       description:
@@ -58,6 +71,18 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The account that the API key belongs to. Needs an API key.',
     resolve: (_root, _args, context) => accountState(context.deps, accountOf(context)),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  setMonthlyLimit: t.field({
+    type: Account,
+    ...NEEDS_KEY,
+    nullable: true,
+    description:
+      'Sets what the account may spend in a UTC calendar month; null or left out takes the limit away. One that is passed already stops everything with this second. A higher one starts nothing. Refused for an API key that has a limit itself.',
+    args: { monthlyLimit: t.arg.float(fromField(fields.monthlyLimit)) },
+    resolve: (_root, { monthlyLimit }, context) => setAccountLimit(context.deps, callerOf(context), monthlyLimit),
   }),
 }));
 

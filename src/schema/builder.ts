@@ -17,6 +17,7 @@ export interface SchemaTypes {
     USD: { Input: bigint; Output: bigint };
     DateTime: { Input: Instant; Output: Instant | Date };
     Date: { Input: string; Output: string | Date };
+    Variables: { Input: Record<string, string>; Output: Record<string, string> };
     ID: { Input: string; Output: string };
   };
 }
@@ -53,4 +54,9 @@ export const COUNTS_WITH_KEY = { extensions: { countsWithKey: true } };
 /** Description, default and bounds of an argument from its one definition; REST and OpenAPI read them from the schema. */
 export function fromField<T>(field: Field<T>) {
   return { description: field.description, defaultValue: field.default, extensions: { field } };
+}
+
+/** Marks a list without pages that holds few entries at most: the measure of an answer counts so many. */
+export function atMost(mostEntries: number) {
+  return { extensions: { mostEntries } };
 }

@@ -1,5 +1,6 @@
 import { findGpuModel, gpuModels, regions, templates } from '../domain/inventory/catalogue.js';
-import { builder } from './builder.js';
+import { MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, type TemplateVariable } from '../domain/rules/template.js';
+import { atMost, builder } from './builder.js';
 import { Node } from './node.js';
 
 export const GpuTier = builder.enumType('GpuTier', {
@@ -39,10 +40,75 @@ export const RegionType = builder.prismaObject('Region', {
   }),
 });
 
+/** A port in the container that a template names. */
+const TemplatePortType = builder.objectRef<{ port: number; name: string | null }>('TemplatePort').implement({
+  description: 'A port that a program of a template listens on.',
+  fields: (t) => ({
+    port: t.exposeInt('port', { description: 'Port in the container.' }),
+    name: t.exposeString('name', { nullable: true, description: 'Its name for people, such as JupyterLab.' }),
+  }),
+});
+
+const TemplateVariableType = builder
+  .objectRef<TemplateVariable & { default: string | null }>('TemplateVariable')
+  .implement({
+    description: 'A variable that the image of a template reads: a field of its form.',
+    fields: (t) => ({
+      name: t.exposeString('name', { description: 'Name of the variable.' }),
+      description: t.exposeString('description', { description: 'What it is for.' }),
+      default: t.exposeString('default', { nullable: true, description: 'Its value where a launch gives none.' }),
+      required: t.boolean({
+        description: 'Whether a deploy without a value is refused.',
+        resolve: ({ required }) => required ?? false,
+      }),
+      secret: t.boolean({
+        description: 'Whether its value is better a secret of the account than text.',
+        resolve: ({ secret }) => secret ?? false,
+      }),
+      made: t.boolean({
+        description: 'Whether the service makes a value where a launch gives none; instanceLinks shows it.',
+        resolve: ({ made }) => made ?? false,
+      }),
+    }),
+  });
+
 const TemplateType = builder.prismaObject('Template', {
   interfaces: [Node],
   description: 'A container template that an instance can be deployed with.',
   fields: (t) => ({
+    title: t.string({
+      description: 'Its name for people; by default the slug.',
+      resolve: ({ slug, title }) => title || slug,
+    }),
+    category: t.string({
+      description: 'The heading that it stands below.',
+      resolve: ({ category }) => category || 'Other',
+    }),
+    picture: t.exposeString('picture', { description: 'Name of what the console draws for it, such as notebook.' }),
+    vramGb: t.exposeInt('vramGb', {
+      nullable: true,
+      description: 'Video memory that it wants, of all GPUs together, in GB; null where it does not matter.',
+    }),
+    ports: t.field({
+      type: [TemplatePortType],
+      ...atMost(MAX_TEMPLATE_PORTS),
+      description: 'Its ports; the first is the web port.',
+      resolve: ({ ports, portNames }) =>
+        ports.map((port) => ({ port, name: (portNames as Record<string, string>)[port] ?? null })),
+    }),
+    path: t.exposeString('path', {
+      description: 'What the web port is opened at; `$(NAME)` stands for the value of a variable.',
+    }),
+    variables: t.field({
+      type: [TemplateVariableType],
+      ...atMost(MAX_TEMPLATE_VARIABLES),
+      description: 'The variables that its form asks for, in their order.',
+      resolve: ({ env, variables }) =>
+        (variables as unknown as TemplateVariable[]).map((variable) => ({
+          ...variable,
+          default: (env as Record<string, string>)[variable.name] ?? null,
+        })),
+    }),
     id: t.id({ description: 'Its id as a node: `template:` and the slug.', resolve: ({ slug }) => `template:${slug}` }),
     slug: t.exposeID('slug', { description: 'The value of the template input of a deploy.' }),
     image: t.exposeString('image', { description: 'The OCI image reference that the slug stands for.' }),

@@ -1,6 +1,6 @@
-import type { Caller } from '../domain/accounts/api-keys.js';
+import { type Caller, unauthorized } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
-import { DomainError } from '../domain/rules/errors.js';
+import type { KeyFault } from '../domain/rules/key-power.js';
 import type { Visitor } from '../domain/updates/subscriptions.js';
 
 /** The context of one request's resolvers. The HTTP layer creates it, for GraphQL and REST alike. */
@@ -8,6 +8,8 @@ export interface GatewayContext {
   deps: Deps;
   /** Null without a valid key. */
   caller: Caller | null;
+  /** Why a known key is not accepted; null for any other reason to have no caller. */
+  keyFault: KeyFault | null;
   /** Whoever asks, where no key says it. */
   visitor(): Visitor;
   /** Called when the answer repeats the stored one of an earlier request with the same idempotency key. */
@@ -22,7 +24,7 @@ export function accountOf(context: GatewayContext): string {
 }
 
 /** The caller that the request's key identifies; refuses with unauthorized. */
-export function callerOf({ caller }: GatewayContext): Caller {
-  if (caller === null) throw new DomainError('unauthorized', 'missing or unknown API key');
+export function callerOf({ caller, keyFault }: GatewayContext): Caller {
+  if (caller === null) throw unauthorized(keyFault);
   return caller;
 }

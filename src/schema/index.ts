@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './builder.js';
+import { guardOperations } from './scopes.js';
 import './scalars.js';
 import './catalogue.js';
 import './pricing.js';
@@ -7,9 +8,12 @@ import './offers.js';
 import './machines.js';
 import './instances.js';
 import './runtime.js';
+import './saved-templates.js';
+import './secrets.js';
 import './offer-search.js';
 import './balance.js';
 import './accounts.js';
+import './activity.js';
 import './api-keys.js';
 import './node.js';
 import './quotes.js';
@@ -18,8 +22,11 @@ import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
 import './web-ports.js';
+import './webhooks.js';
 import './instance-logs.js';
 
 export function buildSchema(): GraphQLSchema {
-  return builder.toSchema();
+  const schema = builder.toSchema();
+  guardOperations(schema);
+  return schema;
 }

@@ -7,6 +7,7 @@ import { instanceHistory, MAX_ROWS_SCANNED } from '../domain/instances/instance-
 import {
   act,
   activeInstances,
+  changeDeadlines,
   deploy,
   earlyExitCostOf,
   findInstance,
@@ -17,11 +18,14 @@ import {
   type Usage,
   usageOf,
 } from '../domain/instances/instances.js';
+import { launchOf } from '../domain/instances/launch.js';
+import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import { type Instant, secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
+import { LaunchInput, LaunchType, renterOf } from './launch.js';
 import { Node } from './node.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
@@ -59,6 +63,11 @@ const StopReason = builder.enumType('StopReason', {
       description:
         'Its container could not be started; where the host was at fault, the GPU seconds of that start are given back.',
     },
+    DEADLINE: { description: 'Its stopAt or destroyAt was over.' },
+    SPEND_LIMIT: {
+      description: 'Its spend limit, or the monthly limit of its API key or of the account, was reached.',
+    },
+    COMMAND_ENDED: { description: 'Its command ended, and its launch says to stop or destroy it then.' },
   },
 });
 
@@ -160,6 +169,28 @@ export const InstanceType = builder.prismaObject('Instance', {
       resolve: ({ id }, _args, { deps }) => `${id}.${deps.settings.serviceDomain}`,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First second billed.' }),
+    stopAt: t.expose('stopAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The second at which it stops by itself; null for none, and once that is over.',
+    }),
+    destroyAt: t.expose('destroyAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The second at which it is destroyed by itself; null for none.',
+    }),
+    spendLimit: t.expose('spendLimit', {
+      type: 'USD',
+      nullable: true,
+      description: 'What it may cost in all; null for no limit.',
+    }),
+    limitReachedAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'The second at which its spend limit was reached, or will be at its present rates: it stops then, its disk is billed on. Null when never.',
+      resolve: (instance) => limitReachedAtOf(instance),
+    }),
     stoppedAt: t.expose('stoppedAt', {
       type: 'DateTime',
       nullable: true,
@@ -199,7 +230,7 @@ export const InstanceType = builder.prismaObject('Instance', {
       type: StartCheckType,
       nullable: true,
       description: 'Whether it can be started now, and what that takes; null unless it is stopped.',
-      resolve: (instance, _args, { deps }) => startCheck(deps, instance),
+      resolve: (instance, _args, { deps, caller }) => startCheck(deps, instance, caller?.keyId ?? null),
     }),
     usageIntervals: t.connection(
       {
@@ -219,6 +250,18 @@ export const InstanceType = builder.prismaObject('Instance', {
       { name: 'UsageIntervalEdge', description: 'A usage interval on a page.' },
     ),
     machine: t.relation('machine', { description: 'The machine that it is on.' }),
+    name: t.string({
+      description: 'The name of its launch; without one its id.',
+      select: { id: true, launch: true },
+      resolve: ({ id, launch }) => launchOf(launch)?.name ?? id,
+    }),
+    launch: t.field({
+      type: LaunchType,
+      nullable: true,
+      description: 'What its renter launched beside template and disk; null when the template says it all.',
+      select: { launch: true },
+      resolve: ({ launch }) => launchOf(launch),
+    }),
   }),
 });
 
@@ -249,6 +292,10 @@ const DeployInput = builder.inputType('DeployInput', {
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
     mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    launch: t.field({ type: LaunchInput, description: 'What runs, beside template and disk.' }),
+    stopAt: t.string(fromField(fields.stopAt)),
+    destroyAt: t.string(fromField(fields.destroyAt)),
+    spendLimit: t.float(fromField(fields.spendLimit)),
     maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
@@ -319,7 +366,7 @@ builder.mutationFields((t) => ({
     description: 'Rents a machine at the price of its offer, locked for the life of the instance.',
     args: { input: t.arg({ type: DeployInput, required: true, description: 'What to rent.' }) },
     resolve: async (_root, { input }, context) =>
-      answer(context, await deploy(context.deps, accountOf(context), input)),
+      answer(context, await deploy(context.deps, renterOf(context, input), input, callerOf(context).keyId)),
   }),
   action: t.field({
     type: InstanceType,
@@ -331,7 +378,33 @@ builder.mutationFields((t) => ({
       action: t.arg({ type: InstanceActionKind, required: true, ...fromField(fields.action) }),
       idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
     },
-    resolve: async (_root, args, context) => answer(context, await act(context.deps, accountOf(context), args)),
+    resolve: async (_root, args, context) =>
+      answer(context, await act(context.deps, accountOf(context), args, callerOf(context).keyId)),
+  }),
+  setDeadlines: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description:
+      'Sets when an instance stops or is destroyed by itself, to the second, whoever notices when. What is left out stays as it is; null takes it away.',
+    args: {
+      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      stopAt: t.arg.string(fromField(fields.stopAt)),
+      destroyAt: t.arg.string(fromField(fields.destroyAt)),
+    },
+    resolve: (_root, { id, ...deadlines }, context) => changeDeadlines(context.deps, accountOf(context), id, deadlines),
+  }),
+  setSpendLimit: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description:
+      'Sets what an instance may cost in all; null or left out takes the limit away. One that is passed already stops it with this second. A higher one starts nothing.',
+    args: {
+      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      spendLimit: t.arg.float(fromField(fields.spendLimit)),
+    },
+    resolve: (_root, { id, spendLimit }, context) => changeSpendLimit(context.deps, accountOf(context), id, spendLimit),
   }),
 }));
 

@@ -2,9 +2,10 @@ import { accountState } from '../domain/accounts/accounts.js';
 import { findApiKey } from '../domain/accounts/api-keys.js';
 import { findInstance } from '../domain/instances/instances.js';
 import { findGpuModel, findRegion, findTemplate } from '../domain/inventory/catalogue.js';
+import { checkScope } from '../domain/rules/scopes.js';
 import { findTopUp } from '../domain/top-ups/top-ups.js';
 import { builder, COUNTS_WITH_KEY } from './builder.js';
-import { accountOf, type GatewayContext } from './context.js';
+import { callerOf, type GatewayContext } from './context.js';
 
 /** A row, with the name of its type. */
 interface NodeValue {
@@ -16,10 +17,10 @@ type Find = (context: GatewayContext, id: string, name: string) => Promise<objec
 
 /** Ids that the contract shows begin with the kind of thing they name; what goes by a slug has an id made of both. */
 const KINDS: readonly { prefix: string; type: string; find: Find }[] = [
-  { prefix: 'i-', type: 'Instance', find: (context, id) => findInstance(context.deps, accountOf(context), id) },
+  { prefix: 'i-', type: 'Instance', find: (context, id) => findInstance(context.deps, readerOf(context), id) },
   { prefix: 'acc-', type: 'Account', find: findAccount },
-  { prefix: 'key-', type: 'ApiKey', find: (context, id) => findApiKey(context.deps, accountOf(context), id) },
-  { prefix: 't-', type: 'TopUp', find: (context, id) => findTopUp(context.deps, accountOf(context), id) },
+  { prefix: 'key-', type: 'ApiKey', find: (context, id) => findApiKey(context.deps, readerOf(context), id) },
+  { prefix: 't-', type: 'TopUp', find: (context, id) => findTopUp(context.deps, readerOf(context), id) },
   { prefix: 'gpu:', type: 'GpuModel', find: ({ deps }, _id, slug) => findGpuModel(deps, slug) },
   { prefix: 'region:', type: 'Region', find: ({ deps }, _id, code) => findRegion(deps, code) },
   { prefix: 'template:', type: 'Template', find: ({ deps }, _id, slug) => findTemplate(deps, slug) },
@@ -53,5 +54,11 @@ builder.queryFields((t) => ({
 }));
 
 async function findAccount(context: GatewayContext, id: string) {
-  return id === accountOf(context) ? accountState(context.deps, id) : null;
+  return id === readerOf(context) ? accountState(context.deps, id) : null;
+}
+
+function readerOf(context: GatewayContext): string {
+  const { accountId, scopes } = callerOf(context);
+  checkScope(scopes, 'node of an account');
+  return accountId;
 }

@@ -10,8 +10,9 @@ import {
 import type { OfferPosition } from '../domain/rules/offer-order.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
-import { accountOf } from './context.js';
+import { callerOf } from './context.js';
 import { answer, InstanceType } from './instances.js';
+import { LaunchInput, renterOf } from './launch.js';
 import { OfferType } from './offers.js';
 import { DEFAULT_PAGE, pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
@@ -47,6 +48,10 @@ export const OfferFilterInput = builder.inputType('OfferFilterInput', {
       description:
         'Also machines that are held only by an interruptible instance. An interruptible deployBest never takes them.',
     }),
+    hasAgent: t.boolean({
+      description:
+        'True: only machines whose host agent runs containers. False: only those without one, where a rental runs nothing.',
+    }),
   }),
 });
 
@@ -61,6 +66,10 @@ const DeployBestInput = builder.inputType('DeployBestInput', {
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
     mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    launch: t.field({ type: LaunchInput, description: 'What runs, beside template and disk.' }),
+    stopAt: t.string(fromField(fields.stopAt)),
+    destroyAt: t.string(fromField(fields.destroyAt)),
+    spendLimit: t.float(fromField(fields.spendLimit)),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
 });
@@ -136,7 +145,7 @@ builder.mutationFields((t) => ({
       'Rents the cheapest machine that matches, chosen and taken in one step: refused with deploy_failed only if no matching machine is free. The price is locked for the life of the instance.',
     args: { input: t.arg({ type: DeployBestInput, required: true, description: 'What to rent.' }) },
     resolve: async (_root, { input }, context) =>
-      answer(context, await deployBest(context.deps, accountOf(context), input)),
+      answer(context, await deployBest(context.deps, renterOf(context, input), input, callerOf(context).keyId)),
   }),
 }));
 

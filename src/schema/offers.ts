@@ -48,6 +48,9 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
     demo: t.exposeBoolean('demo', {
       description: 'True for a generated machine of the demonstration inventory, which does not exist.',
     }),
+    hasAgent: t.exposeBoolean('hasAgent', {
+      description: 'Whether a host agent runs containers on it. Without one a rental is a record, and nothing runs.',
+    }),
     gpuModel: t.field({
       type: GpuModelType,
       nullable: true,

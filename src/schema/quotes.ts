@@ -1,7 +1,9 @@
 import { fields } from '../domain/fields.js';
 import { type Quote, type QuoteForAccount, quote, quotedMachine } from '../domain/inventory/quote.js';
 import { RESERVED_MONTHS } from '../domain/rules/reserved.js';
+import { mayDo } from '../domain/rules/scopes.js';
 import { builder, COUNTS_WITH_KEY, fromField } from './builder.js';
+import { LaunchInput } from './launch.js';
 import { OfferFilterInput } from './offer-search.js';
 import { PricingMode } from './pricing.js';
 import { RefusalType } from './refusals.js';
@@ -21,6 +23,10 @@ const QuoteInput = builder.inputType('QuoteInput', {
     template: t.string(fromField(fields.template)),
     diskGb: t.int(fromField(fields.diskGb)),
     mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    launch: t.field({ type: LaunchInput, description: 'What runs, beside template and disk.' }),
+    stopAt: t.string(fromField(fields.stopAt)),
+    destroyAt: t.string(fromField(fields.destroyAt)),
+    spendLimit: t.float(fromField(fields.spendLimit)),
   }),
 });
 
@@ -124,7 +130,7 @@ const QuoteType = builder.objectRef<Quote>('Quote').implement({
     account: t.expose('account', {
       type: QuoteForAccountType,
       nullable: true,
-      description: 'What it means for the account; null without an API key.',
+      description: 'What it means for the account; null without an API key that has the scope read.',
     }),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'The second that all of this is of.' }),
   }),
@@ -138,6 +144,9 @@ builder.queryFields((t) => ({
     description:
       'What a rental would cost and need. Refused with deploy_failed when there is no such machine, or no machine that fits is free. Public; with an API key it says what the rental means for the account.',
     args: { input: t.arg({ type: QuoteInput, required: true, description: 'What to rent.' }) },
-    resolve: (_root, { input }, { deps, caller }) => quote(deps, caller?.accountId ?? null, input),
+    resolve: (_root, { input }, { deps, caller }) => {
+      const isFor = caller !== null && mayDo(caller.scopes, 'quote for an account');
+      return quote(deps, isFor ? caller.accountId : null, input, caller?.keyId);
+    },
   }),
 }));

@@ -11,6 +11,7 @@ const RuntimePhase = builder.enumType('RuntimePhase', {
     RUNNING: { description: 'The container runs with its GPUs.' },
     STOPPING: { description: 'The container is being stopped.' },
     STOPPED: { description: 'The container is stopped; its disk is kept.' },
+    EXITED: { description: 'The command has ended and is not started again; its disk is kept.' },
     FAILED: { description: 'The container could not be started; the message says why.' },
     UNREACHABLE: { description: 'Its machine is not heard from.' },
     ERASED: { description: 'Container and disk are gone from the machine.' },

@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, valueFromASTUntyped } from 'graphql';
 import { microOfUsd, usdNumber } from '../domain/rules/money.js';
 import { formatDay, formatInstant, instantOf, isDay } from '../domain/rules/time.js';
 import { builder } from './builder.js';
@@ -42,4 +42,12 @@ builder.scalarType('Date', {
     }
     return value;
   },
+});
+
+builder.scalarType('Variables', {
+  description: 'Environment variables: a JSON object of texts by name, such as {"MODE": "fast"}.',
+  serialize: (value) => value,
+  // Whoever takes them checks names and values.
+  parseValue: (value) => value as Record<string, string>,
+  parseLiteral: (node, variables) => valueFromASTUntyped(node, variables) as Record<string, string>,
 });

@@ -2,7 +2,7 @@ import { addSshKey, listSshKeys, removeSshKey } from '../domain/accounts/ssh-key
 import { fields } from '../domain/fields.js';
 import { formatSshKey } from '../domain/rules/ssh-key.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
-import { accountOf } from './context.js';
+import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
 
 const SshKeyType = builder.prismaObject('SshKey', {
@@ -18,6 +18,10 @@ const SshKeyType = builder.prismaObject('SshKey', {
       resolve: ({ type, blob, comment }) => formatSshKey({ type, blob: Buffer.from(blob), comment }),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
+    instanceId: t.exposeID('instanceId', {
+      nullable: true,
+      description: 'The one instance that it opens, and goes with; null when it opens all.',
+    }),
   }),
 });
 
@@ -71,8 +75,15 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: 'Adds a public key. One that the account has already is answered as it is. At most 50.',
-    args: { publicKey: t.arg.string({ required: true, ...fromField(fields.sshPublicKey) }) },
-    resolve: (_root, { publicKey }, context) => addSshKey(context.deps, accountOf(context), publicKey),
+    args: {
+      publicKey: t.arg.string({ required: true, ...fromField(fields.sshPublicKey) }),
+      instanceId: t.arg.id({
+        description:
+          'The only instance that it opens; the key is removed when that is destroyed. Left out: all instances.',
+      }),
+    },
+    resolve: (_root, { publicKey, instanceId }, context) =>
+      addSshKey(context.deps, callerOf(context), publicKey, instanceId),
   }),
   removeSshKey: t.field({
     type: SshKeyType,

@@ -6,6 +6,7 @@ import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agen
 import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
 import { takeReport } from '../../domain/fleet/observations.js';
+import { secretsForAgent } from '../../domain/fleet/start-secrets.js';
 import { bearerOf } from '../../domain/rules/bearer.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { DomainError } from '../../domain/rules/errors.js';
@@ -29,6 +30,7 @@ const MAX_WAITING = 20_000;
 const MAX_JOINING = 8;
 /** Of one client network, those too whose body is on its way. */
 const MAX_JOINING_PER_NETWORK = 4;
+const MAX_START = 1_000_000_000;
 const BUSY_RETRY_SECONDS = 5;
 
 export interface AgentApiOptions {
@@ -123,6 +125,14 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
           throw error;
         }
         send(response, 200, { generation: (await fleet.desired.current(machineId))?.generation ?? 0 });
+      },
+    },
+    '/secrets': {
+      GET: async (request, response, query) => {
+        const machineId = await machineOf(request);
+        asks.take(machineId);
+        const start = wholeNumber(query, 'start', MAX_START);
+        send(response, 200, await secretsForAgent(deps, machineId, query.get('instance') ?? '', start));
       },
     },
     '/openapi.json': {

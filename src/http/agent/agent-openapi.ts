@@ -8,6 +8,7 @@ import {
   MAX_WAIT_SECONDS,
   report,
   reportAnswer,
+  startSecrets,
 } from '../../agent/protocol.js';
 import { HOST_TOKEN_PREFIX } from '../../domain/rules/host-token.js';
 
@@ -17,6 +18,7 @@ const SHAPES = {
   DesiredState: desiredState,
   Report: report,
   ReportAnswer: reportAnswer,
+  StartSecrets: startSecrets,
   Error: z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 } as const;
 
@@ -74,6 +76,20 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
           },
         },
       },
+      '/secrets': {
+        get: {
+          operationId: 'secrets',
+          tags: [TAG],
+          summary: 'The secrets of a start',
+          description: 'For the present start of an instance that runs on this machine. Hold it in memory only.',
+          security: BEARER,
+          parameters: [
+            { name: 'instance', in: 'query', required: true, description: 'Its id.', schema: { type: 'string' } },
+            query('start', Number.MAX_SAFE_INTEGER, 'The start that the document names.'),
+          ],
+          responses: { 200: answer('Its secrets', 'StartSecrets'), ...refusals(401, 404, 409, 422, 429, 503) },
+        },
+      },
       '/report': {
         post: {
           operationId: 'report',
@@ -106,6 +122,8 @@ function answer(description: string, shape: keyof typeof SHAPES) {
 const REFUSALS = {
   400: 'Not JSON in UTF-8',
   401: 'Missing, unknown or revoked host token',
+  404: 'No such start on this machine',
+  409: 'A secret is gone or can not be opened; the message names it',
   413: 'Too large',
   422: 'A value is out of bounds; the message names it. Nothing was changed',
   429: 'This machine asks too often; `Retry-After` says when to ask again',

@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type RequestHandler, type Response, type Router } from 'express';
 import proxyAddr from 'proxy-addr';
 import { accountState } from '../../domain/accounts/accounts.js';
-import type { Caller } from '../../domain/accounts/api-keys.js';
-import { findApiKey } from '../../domain/accounts/api-keys.js';
+import { findApiKey, NOBODY } from '../../domain/accounts/api-keys.js';
 import { authenticateSession, beginSession, endSession, SESSION_SECONDS } from '../../domain/accounts/sessions.js';
 import { signUp } from '../../domain/accounts/sign-up.js';
 import type { Deps } from '../../domain/deps.js';
@@ -11,6 +10,7 @@ import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { DomainError } from '../../domain/rules/errors.js';
 import { formatInstant } from '../../domain/rules/time.js';
 import { createJsonReader } from '../read-json.js';
+import { addressOf, type IdentifySession } from '../request-state.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { createTokenBuckets, type TokenBuckets } from '../token-buckets.js';
 import type { IsTrusted } from '../trust-proxy.js';
@@ -26,10 +26,8 @@ export interface ConsoleOptions {
 /** How browsers sign in, and by what a request to /graphql is known to be theirs. */
 export interface ConsoleApi {
   router: Router;
-  /**
-   * The caller that the session cookie stands for; null for a request without one, or not from a page of this origin.
-   */
-  callerOf(request: IncomingMessage): Promise<Caller | null>;
+  /** Whom the session cookie stands for; nobody for a request without one, or not from a page of this origin. */
+  identify: IdentifySession;
 }
 
 const SESSION_PATH = '/console/session';
@@ -54,7 +52,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
 
   const show: RequestHandler = async (request, response) => {
     const token = isCrossSite(request) ? null : tokenOf(request);
-    const caller = token === null ? null : await authenticateSession(deps, token);
+    const { caller } = token === null ? NOBODY : await authenticateSession(deps, token, addressOf(request, isTrusted));
     if (caller === null) return send(response, 200, { signedIn: false, signup });
     const { accountId, keyId, expiresAt } = caller;
     const [account, key] = await Promise.all([accountState(deps, accountId), findApiKey(deps, accountId, keyId)]);
@@ -71,10 +69,10 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
     signIns.take(senderOf(request));
     const { key } = (request.body ?? {}) as { key?: unknown };
     if (typeof key !== 'string') throw new DomainError('invalid_request', 'key must be an API key', { field: 'key' });
-    const token = await beginSession(deps, key.trim());
-    if (token === null) throw new DomainError('unauthorized', 'missing or unknown API key');
+    const address = addressOf(request, isTrusted);
+    const token = await beginSession(deps, key.trim(), address);
     await endOwn(request);
-    const { accountId, expiresAt } = (await authenticateSession(deps, token)) ?? {};
+    const { accountId, expiresAt } = (await authenticateSession(deps, token, address)).caller ?? {};
     request.state.accountId = accountId ?? null;
     response.setHeader('Set-Cookie', sessionCookie(token, SESSION_SECONDS, isSecure(request)));
     send(response, 201, { signedIn: true, signup, ...(expiresAt && { expiresAt: formatInstant(expiresAt) }) });
@@ -112,11 +110,11 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
 
   return {
     router,
-    callerOf: async (request) => {
+    identify: async (request, address) => {
       // Browsers name the origin of every POST: without it, or with another, the cookie may be ridden on.
-      if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return null;
+      if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return NOBODY;
       const token = tokenOf(request);
-      return token === null ? null : authenticateSession(deps, token);
+      return token === null ? NOBODY : authenticateSession(deps, token, address);
     },
   };
 }

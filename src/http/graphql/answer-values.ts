@@ -27,7 +27,7 @@ import { type Fragments, fragmentsOf } from './document-measures.js';
 const SIZE_ARGUMENTS = ['limit', 'first', 'last'];
 const MAX_PAGE = 100;
 const DEFAULT_PAGE = 25;
-/** Assumed length of lists that take no size: an account's, the catalogue's, and the schema's own. */
+/** Assumed length of lists that take and say no size: an account's, the catalogue's, and the schema's own. */
 const LIST_SIZE = 100;
 const INTROSPECTION_LIST_SIZE = 8;
 
@@ -103,7 +103,13 @@ function fieldValues(node: FieldNode, parent: GraphQLNamedType, page: number | n
   const below = (length: number | null) =>
     1 + (node.selectionSet === undefined ? 0 : valuesOf(node.selectionSet, type, length, scope));
   if (!isListType(getNullableType(field.type))) return below(given);
-  return (given ?? page ?? (isIntrospectionType(type) ? INTROSPECTION_LIST_SIZE : LIST_SIZE)) * below(null);
+  return (given ?? page ?? assumedLength(field, type)) * below(null);
+}
+
+/** Of a list without a page: what its field says that it holds at most, in the extension `mostEntries`. */
+function assumedLength({ extensions }: GraphQLField<unknown, unknown>, type: GraphQLNamedType): number {
+  if (typeof extensions.mostEntries === 'number') return extensions.mostEntries;
+  return isIntrospectionType(type) ? INTROSPECTION_LIST_SIZE : LIST_SIZE;
 }
 
 function fragmentValues(name: string, page: number | null, scope: Scope): number {

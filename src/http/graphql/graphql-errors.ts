@@ -20,7 +20,7 @@ const YOGAS_CODE = 'BAD_USER_INPUT';
 
 /** Errors of a request that does not run. */
 export const MAX_REQUEST_ERRORS = 10;
-/** GraphQL's own messages repeat what they refuse, whatever its length. */
+/** GraphQL's own messages quote names, whatever their length. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
 /** Refuses a whole request, before anything of it runs. */
@@ -58,7 +58,7 @@ function isRequestError(error: unknown): error is GraphQLError {
 /** A fault as a GraphQL error: code and REST status in its extensions. */
 export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError {
   const fault = describeFault(error);
-  const { code, status, message, field, retryAfterSeconds } = fault;
+  const { code, status, message, field, retryAfterSeconds, scope } = fault;
   logFault(fault, error);
   const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>);
   return new GraphQLError(shortened(message), {
@@ -66,7 +66,13 @@ export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError
     ...(source && { source }),
     ...(positions && { positions }),
     ...(path && { path }),
-    extensions: { code, status, ...(field && { field }), ...(retryAfterSeconds && { retryAfterSeconds }) },
+    extensions: {
+      code,
+      status,
+      ...(field && { field }),
+      ...(retryAfterSeconds && { retryAfterSeconds }),
+      ...(scope && { scope }),
+    },
   });
 }
 
@@ -74,13 +80,30 @@ export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError
 export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors?: readonly Error[] }>(result: R): R {
   const { data, errors } = result;
   if (data !== undefined || errors === undefined) return result;
-  for (const error of errors) error.message = shortened(error.message);
+  for (const error of errors) error.message = shortened(withoutValue(error.message));
   if (errors.length <= MAX_REQUEST_ERRORS) return result;
   const listed = errors.slice(0, MAX_REQUEST_ERRORS - 1);
   const others = new GraphQLError(`and ${errors.length - listed.length} more errors`, {
     extensions: { code: 'invalid_request' satisfies ErrorCode },
   });
   return { ...result, errors: [...listed, others] };
+}
+
+/** GraphQL's own messages quote the value that they refuse, which may be a secret. */
+function withoutValue(message: string): string {
+  const [, variable, refused] = /^(Variable "\$\w+") got invalid value (.*)$/s.exec(message) ?? [];
+  if (variable !== undefined && refused !== undefined) {
+    const why = refused.lastIndexOf('; ');
+    const [at = ''] = / at "[\w.[\]]+"$/.exec(refused.slice(0, why)) ?? [];
+    return withoutValue(`${variable} has an invalid value${at}; ${refused.slice(why + 2)}`);
+  }
+  return (
+    message
+      // Guesses are names of the schema.
+      .replace(/^(Enum "\w+" cannot represent [\w -]*value): (?:.*\.( Did you mean [^?]*\?)|.*)$/s, '$1.$2')
+      .replace(/( cannot represent [\w -]*value): .*$/s, '$1')
+      .replace(/(Expected value of type "[^"]+"), found (?:.*(; [^;]*)|.*)$/s, '$1$2')
+  );
 }
 
 function shortened(message: string): string {

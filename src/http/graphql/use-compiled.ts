@@ -72,12 +72,12 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
 
 /** One error says why a list is null, as the specification has it: compiled code reports one for each entry. */
 function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return errors.filter(({ path = [], message }) => {
     const fields = path.filter((key) => typeof key === 'string');
     const reason = JSON.stringify([nullAt(data, path), fields, message]);
-    if (told.has(reason)) return false;
-    told.add(reason);
+    if (logged.has(reason)) return false;
+    logged.add(reason);
     return true;
   });
 }

@@ -5,8 +5,8 @@ import { DomainError } from '../../domain/rules/errors.js';
 import type { PaymentEvent } from '../../domain/top-ups/book-payments.js';
 import { receiveCallback } from '../../domain/top-ups/callbacks.js';
 
-/** A callback that lists a hundred transactions is smaller. */
-const BODY_LIMIT = '64kb';
+/** A thousand transactions, each of 700 bytes. What is larger is refused, and sent again for ever: the bound is far away. */
+const BODY_LIMIT = '1mb';
 
 /**
  * The payment processor's callbacks. It verifies the bytes as they were sent, whatever their content type. Answered

@@ -1,0 +1,77 @@
+import type { GraphQLField, GraphQLSchema } from 'graphql';
+import type { Caller } from '../domain/accounts/api-keys.js';
+import { ActivityNote } from '../domain/activity-note.js';
+import type { Deps } from '../domain/deps.js';
+import { DomainError } from '../domain/rules/errors.js';
+import { checkScope, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
+import { callerOf, type GatewayContext } from './context.js';
+
+/**
+ * Lets no root field run for a key that lacks its scope; to be called before anything of the schema is compiled. Throws
+ * for a field without one.
+ */
+export function guardOperations(schema: GraphQLSchema): void {
+  for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
+    for (const field of Object.values(type?.getFields() ?? {})) guard(`${type!.name}.${field.name}`, field);
+  }
+}
+
+/** The check of a surface that reads no input before it: what it refuses is noted here, because no field runs. */
+export function checkOperation(deps: Deps, caller: Caller, operation: string, targets: readonly unknown[]): void {
+  try {
+    checkScope(caller.scopes, operation);
+  } catch (error) {
+    const [type, name] = operation.split('.');
+    if (type === 'Mutation')
+      deps.activityLog.note(new ActivityNote(caller, name!, targets), deps.clock.now(), codeOf(error));
+    throw error;
+  }
+}
+
+type Resolve = NonNullable<GraphQLField<unknown, GatewayContext>['resolve']>;
+
+function guard(operation: string, field: GraphQLField<unknown, GatewayContext>): void {
+  if (scopeOf(operation) === PUBLIC) return;
+  const works = field.subscribe === undefined ? 'resolve' : 'subscribe';
+  const work = field[works]!;
+  const checked: Resolve = (root, args, context, info) => {
+    checkScope(callerOf(context).scopes, operation);
+    return work(root, args, context, info);
+  };
+  field[works] = operation.startsWith('Mutation.') ? noted(field.name, checked) : checked;
+}
+
+/** Notes what a key asks to be changed, whether it is done or refused. Mutations of one request run one after the other. */
+function noted(name: string, work: Resolve): Resolve {
+  return async (root, args, context, info) => {
+    const { deps, caller } = context;
+    if (caller === null) return work(root, args, context, info);
+    const note = new ActivityNote(caller, operationOf(name, args), targetsOf(args));
+    context.deps = { ...deps, activity: note };
+    try {
+      const result = await work(root, args, context, info);
+      if (!note.isWritten) deps.activityLog.note(note, deps.clock.now(), null);
+      return result;
+    } catch (error) {
+      deps.activityLog.note(note, deps.clock.now(), codeOf(error));
+      throw error;
+    } finally {
+      context.deps = deps;
+    }
+  };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof DomainError ? error.code : 'internal';
+}
+
+/** What is done to an instance has one field and three names. */
+function operationOf(name: string, { action }: Record<string, unknown>): string {
+  return name === 'action' && typeof action === 'string' ? action.toLowerCase() : name;
+}
+
+function targetsOf(args: Record<string, unknown>): unknown[] {
+  const { id, instanceId } = args;
+  const { machineId } = (args.input ?? {}) as Record<string, unknown>;
+  return [id, instanceId, machineId];
+}
