@@ -9,6 +9,8 @@ import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS } from './protocol.
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
+import type { SecretFiles } from './secret-files.js';
+import type { StartRecords } from './start-records.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
 
 /** Changes within this time go into one report. */
@@ -35,6 +37,8 @@ export interface AgentDeps {
   machineId: string;
   stopSeconds: number;
   pullLimits: PullLimits;
+  secretFiles: SecretFiles;
+  records: StartRecords;
   /** After this time out of the gateway's reach, the agent stops what it runs. */
   cutOffSeconds: number;
   /** When the gateway was last reached, by this process or one before it. */
@@ -59,8 +63,12 @@ export class Agent {
   #reportedProblem = '';
 
   constructor(private readonly deps: AgentDeps) {
-    this.#reconciler = new Reconciler({ ...deps, changed: (kind) => this.#changed(kind) });
     const { engine, log, gateway } = deps;
+    this.#reconciler = new Reconciler({
+      ...deps,
+      secretsOf: ({ id, start }) => gateway.secrets(id, start),
+      changed: (kind) => this.#changed(kind),
+    });
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
     this.#tunnels = new AgentTunnels({ engine, log, gateway, seen, machineId: deps.machineId });
     this.#lastContact = Math.min(deps.lastContact.read() ?? deps.clock.now(), deps.clock.now());
@@ -139,7 +147,13 @@ export class Agent {
       try {
         this.#sequence += 1;
         const { generation } = await this.deps.gateway.report(
-          { protocol: AGENT_PROTOCOL, session: this.#session, sequence: this.#sequence, ...this.#reconciler.state },
+          {
+            protocol: AGENT_PROTOCOL,
+            session: this.#session,
+            sequence: this.#sequence,
+            ...this.#reconciler.state,
+            launches: true,
+          },
           this.#call.signal,
         );
         faults = 0;

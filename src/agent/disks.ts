@@ -94,7 +94,7 @@ class VolumeDisks implements Disks {
     }
   }
 
-  /** Whole or not at all: a file system that was being made when the host died is made anew. */
+  /** Whole or not at all: a file system that was being made when the host died is made again. */
   private async format(name: string, sizeBytes: number): Promise<void> {
     await mkdir(this.dir, { recursive: true, mode: 0o700 });
     const names = await readdir(this.dir);
@@ -120,7 +120,7 @@ class VolumeDisks implements Disks {
   }
 }
 
-async function isMounted(target: string): Promise<boolean> {
+export async function isMounted(target: string): Promise<boolean> {
   return (await mounts()).some((mount) => mount.target === target);
 }
 

@@ -10,6 +10,8 @@ import {
   type Report,
   type ReportAnswer,
   reportAnswer,
+  type StartSecrets,
+  startSecrets,
 } from './protocol.js';
 
 const ANSWERS_WITHIN_MS = 15_000;
@@ -53,6 +55,14 @@ export class Gateway {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;
     return this.#ask('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
+  }
+
+  /** The secrets of a start. */
+  async secrets(instanceId: string, start: number): Promise<StartSecrets> {
+    const path = `/secrets?instance=${instanceId}&start=${start}`;
+    const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, startSecrets);
+    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no secrets');
+    return answer;
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {

@@ -51,9 +51,17 @@ export class HostTrial {
     const imageId = (await engine.imageId(`${IMAGE}:latest`)) ?? (await engine.importProgram(IMAGE, program));
     // One that an agent left which was killed.
     await engine.remove(instanceId);
-    const spec = { ...limits, machineId, gpus: this.#grant(gpus), workspace: null, quotaGb: null };
+    const spec = { ...limits, machineId, gpus: this.#grant(gpus), workspace: null, secrets: null, quotaGb: null };
     try {
-      await engine.create({ ...spec, instanceId, imageId, command: ['/program'], env: {}, start: null });
+      await engine.create({
+        ...spec,
+        instanceId,
+        imageId,
+        entrypoint: null,
+        command: ['/program'],
+        env: {},
+        start: null,
+      });
       await engine.prepare(instanceId);
       const container = await engine.inspect(instanceId);
       if (container === null) throw new EngineFault('missing', 'what was created is not there');

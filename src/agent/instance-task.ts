@@ -2,11 +2,14 @@ import { type AgentClock, pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
 import { type ContainerDetail, type Engine, EngineFault, type GpuGrant, PullFault } from './engine/engine.js';
 import { type ImageName, readImageName, withTag } from './engine/image-name.js';
+import { GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { MissingGpus, missingGpus } from './host-trial.js';
-import type { DesiredInstance, ObservedInstance } from './protocol.js';
+import type { DesiredInstance, ObservedInstance, StartSecrets } from './protocol.js';
 import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
+import type { SecretFiles } from './secret-files.js';
+import type { StartRecords } from './start-records.js';
 
 /** What a task needs from its machine. */
 export interface TaskContext {
@@ -21,6 +24,10 @@ export interface TaskContext {
   /** Between SIGTERM and SIGKILL of a container, at most. */
   stopSeconds: number;
   pullLimits: PullLimits;
+  secretFiles: SecretFiles;
+  records: StartRecords;
+  /** Asks the gateway for the secrets of a start. */
+  secretsOf(desired: DesiredInstance): Promise<StartSecrets>;
   /** The container as last seen; null when the instance has none, or none was looked for yet. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
@@ -28,11 +35,11 @@ export interface TaskContext {
   isCutOff(): boolean;
   /** Why the instance may not start now; null when it may. Asks the engine, not its own memory. */
   obstacle(desired: DesiredInstance): Promise<string | null>;
-  /** One start at a time on a machine. Null when the signal was aborted before its turn. */
   /** Runs the agent's own program with the GPUs of the instance; rejects where the host can't. */
   tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<void>;
   /** Of an image that did not start: the host is tried anew before the next. */
   distrustHost(): void;
+  /** One start at a time on a machine. Null when the signal was aborted before its turn. */
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   pulling<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   changed(kind: 'phase' | 'progress'): void;
@@ -55,6 +62,8 @@ const MAX_ENGINE_AWAY_MS = 600_000;
 /** What follows a pull, an engine that does not answer included. */
 const MAX_CREATING_MS = 600_000;
 const PULL_LOOK_MS = 1_000;
+/** Before secrets are asked for again, of a gateway that was out of reach. */
+const SECRETS_PAUSE_MS = 2_000;
 const START_TRIES = 3;
 const PULL_TRIES = 6;
 /** A registry that can't be connected to is tried again for so long: it may be restarting. Podman's own tries take longer. */
@@ -75,6 +84,8 @@ interface Attempt {
   /** When the image was there. */
   pulledAt: number | null;
   hasRun: boolean;
+  /** Null while the gateway was not asked for them. */
+  secrets: StartSecrets | null;
 }
 
 /** Brings one instance to its desired state, one step after another, never two at once. */
@@ -84,6 +95,8 @@ export class InstanceTask {
   #observed: ObservedInstance;
   /** The start that failed for good: it isn't tried again. */
   #failed: number | null = null;
+  /** The start whose command ended and is not started again. */
+  #exited: number | null = null;
   /** When the container came up in this start; null when it didn't, or ought not. */
   #upSince: number | null = null;
   #attempt: Attempt;
@@ -146,6 +159,7 @@ export class InstanceTask {
     if (same) return;
     if (before?.start !== desired?.start) {
       this.#failed = null;
+      this.#exited = null;
       this.#attempt = newAttempt(this.context.clock.now());
       this.#ends = 0;
       this.#startTries = 0;
@@ -247,6 +261,8 @@ export class InstanceTask {
     await engine.remove(this.id);
     if ((await this.#inspect()) !== null) throw new EngineFault('refused', 'the container is still being removed');
     await disks.erase(this.id);
+    await this.context.secretFiles.erase(this.id);
+    await this.context.records.erase(this.id);
     this.#observe({ phase: 'ERASED', message: null });
   }
 
@@ -257,10 +273,15 @@ export class InstanceTask {
       let container = this.context.seen(this.id) === null ? null : await this.#inspect();
       if (container?.running) {
         this.#observe({ phase: 'STOPPING' });
+        // Not the end of its command: once the gateway is back, it is started again.
+        if (this.context.isCutOff()) await this.context.records.erase(this.id);
         await engine.stop(this.id, this.#graceSeconds());
         container = await this.#inspect();
         if (container?.running) throw new EngineFault('refused', 'the container goes on running');
       }
+      await this.context.secretFiles.erase(this.id);
+      // Wanted again meanwhile: a renter would read STOPPED of an instance that is about to start.
+      if (this.want === 'running') return;
       this.#observe({ phase: 'STOPPED', exitCode: container?.exitCode ?? null });
     }
     this.#observe({ message });
@@ -279,11 +300,13 @@ export class InstanceTask {
       return this.#fail(desired, 'a container of another machine has the name of this one', 'host');
     }
     if (container?.running) return this.#confirm(desired, container);
+    if (await this.#hasExited(desired, container)) return;
     if (this.#upSince !== null) return this.#pauseAfterEnd(container, signal);
     if (container === null && readImageName(desired.image) === null) {
       return this.#fail(desired, 'this is not the name of an image', 'image');
     }
     if (!this.#attempt.isHostTried && !(await this.#tryHost(desired, signal))) return;
+    if (desired.secrets === true && !(await this.#askSecrets(desired, container, signal))) return;
     const imageId = container === null ? await this.#image(desired, signal) : null;
     if (signal.aborted || (container === null && imageId === null)) return;
     this.#attempt.pulledAt ??= this.context.clock.now();
@@ -358,11 +381,15 @@ export class InstanceTask {
     this.#observe({ phase: 'STARTING', message: null });
     const workspace = await disks.prepare(this.id, desired.diskGb);
     if (imageId !== null) {
-      const { start, command, env, vcpus, memoryMb } = desired;
+      const { start, entrypoint = null, command, vcpus, memoryMb } = desired;
       const quotaGb = disks.limit === 'quota' ? desired.diskGb : null;
-      const given = { command, env, vcpus, memoryMb, gpus: this.#grant(desired), workspace, quotaGb };
+      const env = { ...desired.env, ...this.#attempt.secrets?.variables };
+      const secrets = this.#hasSecretFiles ? this.context.secretFiles.path(this.id) : null;
+      const gpus = this.#grant(desired);
+      const given = { entrypoint, command, env, vcpus, memoryMb, gpus, workspace, secrets, quotaGb };
       await engine.create({ instanceId: this.id, machineId, start, imageId, ...given });
     }
+    if (this.#hasSecretFiles) await this.context.secretFiles.own(this.id, await engine.userId(this.id));
     // Something else may be wanted by now: what was created is then found by its label.
     if (signal.aborted) return false;
     // Before its first process runs, which could hide or change what there is to see.
@@ -370,6 +397,10 @@ export class InstanceTask {
     const container = await this.#inspect();
     const missing = container === null ? null : this.#missing(desired, container);
     if (missing !== null) throw new MissingGpus(missing);
+    if (desired.restart !== undefined) {
+      const runBefore = container?.exitCode === null ? null : (container?.startedAt ?? null);
+      await this.context.records.begin(this.id, { start: desired.start, runBefore });
+    }
     await engine.start(this.id);
     return true;
   }
@@ -404,6 +435,50 @@ export class InstanceTask {
     this.#upSince ??= this.context.clock.now();
     const same = this.#observed.imagePorts?.join() === container.imagePorts.join();
     this.#observe({ phase: 'RUNNING', message: null, ...(!same && { imagePorts: container.imagePorts }) });
+  }
+
+  /** Whether the command has ended and is not to be started again; it may have ended while no agent was there. */
+  async #hasExited(desired: DesiredInstance, container: ContainerDetail | null): Promise<boolean> {
+    if (desired.restart === undefined || container === null) return false;
+    if (this.#exited !== desired.start && !(await this.context.records.hasEnded(container, desired.start)))
+      return false;
+    if (desired.restart === 'ON_FAILURE' && container.exitCode !== 0) return false;
+    this.#exited = desired.start;
+    this.#upSince = null;
+    this.#attempt.hasRun = true;
+    this.#observe({ phase: 'EXITED', exitCode: container.exitCode, message: null });
+    return true;
+  }
+
+  get #hasSecretFiles(): boolean {
+    return Object.keys(this.#attempt.secrets?.files ?? {}).length > 0;
+  }
+
+  /**
+   * Asks for the secrets of this start, once, and writes its files. A container that is started again within a start has
+   * them, unless the host was started anew. False when the start has failed, or is to be tried again.
+   */
+  async #askSecrets(
+    desired: DesiredInstance,
+    container: ContainerDetail | null,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { secretFiles } = this.context;
+    if (this.#attempt.secrets === null) {
+      if (container !== null && (await secretFiles.has(this.id))) return true;
+      try {
+        this.#attempt.secrets = await this.context.secretsOf(desired);
+      } catch (error) {
+        if (!(error instanceof GatewayFault)) throw error;
+        if (error.kind === 'refused') await this.#fail(desired, error.message, 'image');
+        else await this.context.clock.sleep(SECRETS_PAUSE_MS, signal);
+        this.#again = error.kind !== 'refused';
+        return false;
+      }
+    }
+    if (this.#hasSecretFiles && !(await secretFiles.has(this.id)))
+      await secretFiles.write(this.id, this.#attempt.secrets.files);
+    return true;
   }
 
   async #pauseAfterEnd(container: ContainerDetail | null, signal: AbortSignal): Promise<void> {
@@ -480,6 +555,7 @@ export class InstanceTask {
     try {
       await engine.pull(
         reference,
+        this.#attempt.secrets?.registryLogin ?? null,
         (progress) => {
           pace.note(progress);
           this.#observe(progress);
@@ -553,5 +629,13 @@ export class InstanceTask {
 }
 
 function newAttempt(now: number): Attempt {
-  return { begunAt: now, isHostTried: false, hostFault: null, pace: null, pulledAt: null, hasRun: false };
+  return {
+    begunAt: now,
+    isHostTried: false,
+    hostFault: null,
+    pace: null,
+    pulledAt: null,
+    hasRun: false,
+    secrets: null,
+  };
 }

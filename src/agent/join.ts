@@ -24,7 +24,7 @@ export async function join(
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
   if (before !== null && pretended === null) {
-    throw new UsageError(`this host is machine ${before.machineId} already; remove ${file.path} to join anew`);
+    throw new UsageError(`this host is machine ${before.machineId} already; remove ${file.path} to join again`);
   }
   const disks = await probeDisks(settings.dataDir, engine.info);
   const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);

@@ -79,6 +79,12 @@ const desiredInstance = z.object({
   ports: z.array(port).max(MAX_PORTS),
   /** Of one that is to stop: seconds between SIGTERM and SIGKILL at most; the agent's own setting where it is left out. */
   stopSeconds: z.number().int().min(0).max(MAX_STOP_SECONDS).optional(),
+  /** Instead of the image's own. */
+  entrypoint: z.array(z.string()).optional(),
+  /** When a command that ended is started again; left out, each time. */
+  restart: z.enum(['ON_FAILURE', 'NEVER']).optional(),
+  /** It needs secrets, which the agent asks for before each start (`GET /agent/v1/secrets`). */
+  secrets: z.boolean().optional(),
 });
 export type DesiredInstance = z.infer<typeof desiredInstance>;
 
@@ -108,6 +114,8 @@ const OBSERVED_PHASES = [
   'STOPPED',
   'FAILED',
   'ERASED',
+  /** The command has ended and is not to be started again. */
+  'EXITED',
 ] as const;
 
 const observedInstance = z.object({
@@ -145,8 +153,19 @@ export const report = z.object({
   /** Labelled containers that no document names: stopped and kept until the operator decides. */
   unknown: z.array(instanceId).max(MAX_INSTANCES),
   engine: z.enum(['ok', 'away']),
+  /** It understands `entrypoint`, `restart` and `secrets`; an agent that leaves this out is given no instance with them. */
+  launches: z.boolean().optional(),
 });
 export type Report = z.infer<typeof report>;
+
+/** What one start is given, in clear: held in memory and handed to the engine, never written down by the agent. */
+export const startSecrets = z.object({
+  variables: z.record(z.string(), z.string()),
+  /** By their names below /run/secrets. */
+  files: z.record(z.string(), z.string()),
+  registryLogin: z.object({ registry: z.string(), username: z.string(), password: z.string() }).nullable(),
+});
+export type StartSecrets = z.infer<typeof startSecrets>;
 
 export const reportAnswer = z.object({
   /** Of the newest document: the agent asks for it when it is greater than its own. */

@@ -6,9 +6,11 @@ import type { GpuAccess } from './gpus/gpu-access.js';
 import { HostTrial } from './host-trial.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
-import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report } from './protocol.js';
+import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report, type StartSecrets } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
+import type { SecretFiles } from './secret-files.js';
+import type { StartRecords } from './start-records.js';
 
 const PULLS_AT_ONCE = 2;
 const WATCH_AGAIN_MS = 500;
@@ -30,6 +32,9 @@ export interface ReconcilerDeps {
   machineId: string;
   stopSeconds: number;
   pullLimits: PullLimits;
+  secretFiles: SecretFiles;
+  records: StartRecords;
+  secretsOf(desired: DesiredInstance): Promise<StartSecrets>;
   changed(kind: 'phase' | 'progress'): void;
 }
 
@@ -179,10 +184,10 @@ export class Reconciler {
   }
 
   async #lookNow(): Promise<void> {
-    const { engine, disks, machineId } = this.deps;
+    const { engine, disks, secretFiles, machineId } = this.deps;
     try {
       const found = await engine.list(machineId);
-      this.#kept = new Set(await disks.kept());
+      this.#kept = new Set([...(await disks.kept()), ...(await secretFiles.kept())]);
       this.#containers.clear();
       for (const container of found) this.#containers.set(container.instanceId, container);
       this.#setEngine('ok', '');
@@ -197,7 +202,10 @@ export class Reconciler {
   #differs(task: InstanceTask): boolean {
     const container = this.#containers.get(task.id);
     if (task.want === 'absent') return container !== undefined || this.#kept.has(task.id);
-    if (task.want === 'running') return task.observed.phase !== 'RUNNING' || !container?.running;
+    if (task.want === 'running') {
+      if (task.observed.phase === 'EXITED') return container?.running ?? false;
+      return task.observed.phase !== 'RUNNING' || !container?.running;
+    }
     if (task.want === 'undecided') return (task.observed.phase === 'RUNNING') !== (container?.running ?? false);
     return container?.running ?? false;
   }
@@ -214,19 +222,9 @@ export class Reconciler {
   #task(id: string): InstanceTask {
     const known = this.#tasks.get(id);
     if (known !== undefined) return known;
-    const { engine, disks, gpus, registries, ownImages, clock, machineId, stopSeconds, pullLimits, changed, log } =
-      this.deps;
+    const { log } = this.deps;
     const task = new InstanceTask(id, {
-      engine,
-      disks,
-      gpus,
-      registries,
-      ownImages,
-      clock,
-      machineId,
-      stopSeconds,
-      pullLimits,
-      changed,
+      ...this.deps,
       seen: (instanceId) => this.#containers.get(instanceId) ?? null,
       saw: (instanceId, container) => {
         if (container === null) this.#containers.delete(instanceId);

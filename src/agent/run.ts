@@ -14,7 +14,9 @@ import { findGpus } from './gpus/nvidia-smi.js';
 import { simulatedGpus } from './hardware.js';
 import { MachineFile } from './machine-file.js';
 import { Registries } from './registries.js';
+import { SecretFiles } from './secret-files.js';
 import { type AgentSettings, UsageError } from './settings.js';
+import { StartRecords } from './start-records.js';
 
 /**
  * The bytes of tunnels are read into buffers that V8 counts against the heap: by default a heap as small as this
@@ -50,6 +52,8 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
     machineId,
     stopSeconds: settings.stopSeconds,
     pullLimits: { seconds: settings.pullSeconds, kbPerSecond: settings.pullKbPerSecond },
+    secretFiles: new SecretFiles(settings.dataDir),
+    records: new StartRecords(settings.dataDir),
     cutOffSeconds: settings.cutOffSeconds,
     lastContact: file.lastContact,
   });

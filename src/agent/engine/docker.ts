@@ -20,8 +20,10 @@ import {
   type LogsSpec,
   PullFault,
   type PullProgress,
+  type RegistryLogin,
   type RunningCommand,
 } from './engine.js';
+import { userIdOf } from './image-user.js';
 import { keepReading } from './keep-reading.js';
 import { tarOfProgram } from './program-image.js';
 import { pullFault } from './pull-faults.js';
@@ -105,6 +107,10 @@ export class DockerEngine implements Engine {
     };
   }
 
+  userId(instanceId: string): Promise<number> {
+    return answered(userIdOf(this.docker.getContainer(containerName(instanceId)), CALL_MS));
+  }
+
   async imageNames(): Promise<string[]> {
     const found = await answered(this.docker.listImages({ abortSignal: AbortSignal.timeout(CALL_MS) }));
     const newestFirst = found.sort((one, other) => other.Created - one.Created);
@@ -116,16 +122,27 @@ export class DockerEngine implements Engine {
     return found?.Id ?? null;
   }
 
-  async pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void> {
+  async pull(
+    image: string,
+    login: RegistryLogin | null,
+    onProgress: (progress: PullProgress) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const stalled = new AbortController();
     const abortSignal = AbortSignal.any([signal, stalled.signal]);
     let timer = setTimeout(() => stalled.abort(), PULL_STALLS_MS);
     const counter = new PullCounter();
     try {
-      const stream = await answered(this.docker.createImage({ fromImage: image, abortSignal }) as Promise<Readable>);
+      const { registry: serveraddress, username, password } = login ?? {};
+      const options = {
+        fromImage: image,
+        abortSignal,
+        ...(login && { authconfig: { serveraddress, username, password } }),
+      };
+      const stream = await answered(this.docker.createImage(options) as Promise<Readable>);
       await readLines(stream, (line) => {
         const read = line as PullLine;
-        if (read.error !== undefined) throw pullFault(read.error);
+        if (read.error !== undefined) throw pullFault(read.error, login !== null);
         clearTimeout(timer);
         timer = setTimeout(() => stalled.abort(), PULL_STALLS_MS);
         counter.add(read);
@@ -134,7 +151,7 @@ export class DockerEngine implements Engine {
     } catch (error) {
       if (stalled.signal.aborted) throw new PullFault('the pull stands still', { words: (error as Error).message });
       const isEngines = error instanceof EngineFault && !(error instanceof PullFault) && error.kind !== 'away';
-      throw isEngines ? pullFault(error.message) : error;
+      throw isEngines ? pullFault(error.message, login !== null) : error;
     } finally {
       clearTimeout(timer);
     }
@@ -147,6 +164,7 @@ export class DockerEngine implements Engine {
         name: containerName(spec.instanceId),
         Hostname: spec.instanceId,
         Image: spec.imageId,
+        ...(spec.entrypoint === null ? {} : { Entrypoint: spec.entrypoint }),
         ...(spec.command === null ? {} : { Cmd: spec.command }),
         Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
         Labels: labels(spec),
@@ -165,9 +183,9 @@ export class DockerEngine implements Engine {
           SecurityOpt: ['no-new-privileges'],
           RestartPolicy: { Name: 'no' },
           LogConfig: { Type: 'json-file', Config: { 'max-size': String(MAX_LOG_BYTES), 'max-file': '1' } },
-          ...(spec.workspace === null
-            ? {}
-            : { Mounts: [{ Type: 'bind', Source: spec.workspace, Target: '/workspace' }] }),
+          Mounts: mountsOf(spec).map(({ source, target, isReadOnly }) => {
+            return { Type: 'bind' as const, Source: source, Target: target, ReadOnly: isReadOnly };
+          }),
           ...(spec.quotaGb === null ? {} : { StorageOpt: { size: `${spec.quotaGb}G` } }),
           ...deviceOptions(spec),
         },
@@ -366,6 +384,14 @@ async function outputOf(stream: Readable, isRaw: boolean, stdout: Writable, stde
   } catch (error) {
     throw new EngineFault('away', (error as Error).message);
   }
+}
+
+/** Directories of the host that the container sees. */
+export function mountsOf({ workspace, secrets }: ContainerSpec) {
+  return [
+    ...(workspace === null ? [] : [{ source: workspace, target: '/workspace', isReadOnly: false }]),
+    ...(secrets === null ? [] : [{ source: secrets, target: '/run/secrets', isReadOnly: true }]),
+  ];
 }
 
 export function labels(spec: ContainerSpec): Record<string, string> {

@@ -45,6 +45,8 @@ export interface ContainerSpec {
   /** As the engine names it: the id, so that a tag that moved changes nothing. */
   imageId: string;
   /** Null: the image's own. */
+  entrypoint: string[] | null;
+  /** Null: the image's own, unless it has another entrypoint. */
   command: string[] | null;
   env: Record<string, string>;
   vcpus: number;
@@ -52,6 +54,8 @@ export interface ContainerSpec {
   gpus: GpuGrant | null;
   /** Host directory that becomes /workspace; null when the container's own layer holds it. */
   workspace: string | null;
+  /** Host directory that becomes /run/secrets, which can't be written; null for none. */
+  secrets: string | null;
   /** Size of the container's own layer, where the storage driver keeps it; null for no quota. */
   quotaGb: number | null;
 }
@@ -70,6 +74,13 @@ export interface EngineInfo {
 export interface PullProgress {
   pulledBytes: number;
   totalBytes: number;
+}
+
+/** Handed to the engine for one pull, which keeps nothing of it. */
+export interface RegistryLogin {
+  registry: string;
+  username: string;
+  password: string;
 }
 
 export interface ExecSpec {
@@ -111,15 +122,22 @@ export interface Engine {
   /** The containers of one machine, running or not. */
   list(machineId: string): Promise<Container[]>;
   inspect(instanceId: string): Promise<ContainerDetail | null>;
+  /** The id of the user that the command of a container runs as, which need not run yet. */
+  userId(instanceId: string): Promise<number>;
   /** Names of the images that are on the host, with their tags; the newest first. */
   imageNames(): Promise<string[]>;
   /** Null when the image is not there. */
   imageId(image: string): Promise<string | null>;
   /**
-   * Asks the registry, also where the image is on the host. Ends early, leaving nothing but finished layers, when the
-   * signal is aborted. Rejects with a PullFault.
+   * Asks the registry, also where the image is on the host; with the login, if there is one. Ends early, leaving nothing
+   * but finished layers, when the signal is aborted. Rejects with a PullFault.
    */
-  pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>;
+  pull(
+    image: string,
+    login: RegistryLogin | null,
+    onProgress: (progress: PullProgress) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
   create(spec: ContainerSpec): Promise<void>;
   /** Makes a created container ready, as far as the engine can without its first process: its devices are then known. */
   prepare(instanceId: string): Promise<void>;

@@ -1,4 +1,13 @@
-import { CAPABILITIES, DockerEngine, labels, MAX_LOG_BYTES, MAX_PIDS, sharedMemory, ulimits } from './docker.js';
+import {
+  CAPABILITIES,
+  DockerEngine,
+  labels,
+  MAX_LOG_BYTES,
+  MAX_PIDS,
+  mountsOf,
+  sharedMemory,
+  ulimits,
+} from './docker.js';
 import { type ContainerSpec, containerName } from './engine.js';
 
 const BYTES_PER_MB = 1_048_576;
@@ -21,6 +30,7 @@ export class PodmanEngine extends DockerEngine {
       name: containerName(spec.instanceId),
       hostname: spec.instanceId,
       image: spec.imageId,
+      ...(spec.entrypoint === null ? {} : { entrypoint: spec.entrypoint }),
       ...(spec.command === null ? {} : { command: spec.command }),
       env: spec.env,
       labels: labels(spec),
@@ -43,13 +53,9 @@ export class PodmanEngine extends DockerEngine {
       shm_size: sharedMemory(spec),
       restart_policy: 'no',
       log_configuration: { driver: 'k8s-file', size: MAX_LOG_BYTES },
-      ...(spec.workspace === null
-        ? {}
-        : {
-            mounts: [
-              { type: 'bind', source: spec.workspace, destination: '/workspace', options: ['rbind', 'rw', 'nodev'] },
-            ],
-          }),
+      mounts: mountsOf(spec).map(({ source, target, isReadOnly }) => {
+        return { type: 'bind', source, destination: target, options: ['rbind', isReadOnly ? 'ro' : 'rw', 'nodev'] };
+      }),
       ...(spec.quotaGb === null ? {} : { storage_opts: { size: `${spec.quotaGb}G` } }),
     });
   }

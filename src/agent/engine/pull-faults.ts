@@ -1,5 +1,8 @@
 import { PullFault } from './engine.js';
 
+const DENIED = 'the registry has no such image, or does not give it to everybody';
+const LOGIN_DENIED = 'the registry refuses the login, or has no such image for it';
+
 /**
  * What an engine's words on a pull mean, the first that fits. The words themselves may hold what a registry, or whatever
  * it leads the engine to, has answered: renters are given a reason of ours instead.
@@ -12,11 +15,7 @@ const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; 
   ],
   [/i\/o timeout|timeout exceeded|handshake timeout|connection reset|unexpected EOF/i, 'the registry does not answer'],
   [/toomanyrequests|too many requests/i, 'the registry limits how often images are pulled'],
-  [
-    /denied|unauthorized|authentication required|forbidden/i,
-    'the registry has no such image, or does not give it to everybody',
-    { final: true },
-  ],
+  [/denied|unauthorized|authentication required|no basic auth credentials|forbidden/i, DENIED, { final: true }],
   [
     /no matching manifest|no image found|unsupported|cannot be used on this platform/i,
     'the image is not made for this kind of machine',
@@ -36,7 +35,7 @@ const MEANINGS: readonly [words: RegExp, reason: string, rest?: { final?: true; 
   [/no space left/i, 'the host has no room for the image'],
 ];
 
-export function pullFault(words: string): PullFault {
+export function pullFault(words: string, hasLogin: boolean): PullFault {
   const [, reason, rest] = MEANINGS.find(([pattern]) => pattern.test(words)) ?? [null, 'the image could not be pulled'];
-  return new PullFault(reason, { words, ...rest });
+  return new PullFault(hasLogin && reason === DENIED ? LOGIN_DENIED : reason, { words, ...rest });
 }

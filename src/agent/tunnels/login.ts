@@ -29,10 +29,13 @@ export function inShell(command: string | null, terminal: ExecTarget['terminal']
   return ['/bin/sh', '-c', sizeOf(terminal) + SCRIPT, NAME, ...(command === null ? [] : [command])];
 }
 
-/** Docker before 23 makes terminals without a size. One that has a size keeps it: it may be a newer one. */
+/**
+ * Docker before 23 makes terminals without a size, of which busybox says nothing but an error. One that has a size keeps it:
+ * it may be a newer one.
+ */
 function sizeOf(terminal: ExecTarget['terminal']): string {
   if (terminal === null) return '';
-  return `[ "$(stty size 2>/dev/null)" = '0 0' ] && stty rows ${terminal.rows} cols ${terminal.columns} 2>/dev/null`;
+  return `case "$(stty size 2>/dev/null)" in ''|'0 0') stty rows ${terminal.rows} cols ${terminal.columns} 2>/dev/null ;; esac`;
 }
 
 /** Whether an agent, perhaps an older one, began it with `inShell`. */

@@ -1,0 +1,59 @@
+import type { Readable } from 'node:stream';
+import type Docker from 'dockerode';
+import tar from 'tar-stream';
+
+/** Of an image's /etc/passwd; more of it is not looked at. */
+const MAX_PASSWD_BYTES = 1_000_000;
+/** Highest user id of Linux; the one above it means none. */
+const MAX_UID = 4_294_967_294;
+
+/** The id of the user that a container's command runs as, which need not run yet. Rejects as the engine does. */
+export async function userIdOf(container: Docker.Container, timeoutMs: number): Promise<number> {
+  const { Config } = await container.inspect({ abortSignal: AbortSignal.timeout(timeoutMs) });
+  return readUser(Config.User ?? '', async () => {
+    const options = { path: '/etc/passwd', abortSignal: AbortSignal.timeout(timeoutMs) };
+    const archive = await container.getArchive(options).catch((error: { statusCode?: number }) => {
+      if (error.statusCode !== 404) throw error;
+      return null;
+    });
+    return archive === null ? '' : firstFileOf(archive as Readable);
+  });
+}
+
+/**
+ * What an image's USER names: a number, or a name of its /etc/passwd, either with a group behind a colon. Root where it names
+ * none, or one that is not there: the engine then refuses to start it.
+ */
+export async function readUser(user: string, passwd: () => Promise<string>): Promise<number> {
+  const [name = ''] = user.split(':');
+  if (name === '') return 0;
+  if (/^\d+$/.test(name)) return within(Number(name));
+  const line = (await passwd()).split('\n').find((each) => each.startsWith(`${name}:`));
+  return within(Number(line?.split(':')[2] ?? 0));
+}
+
+/** The text of the first file of an archive; empty where it holds none, such as a link. */
+async function firstFileOf(archive: Readable): Promise<string> {
+  const extract = tar.extract();
+  archive.once('error', (error) => extract.destroy(error));
+  archive.pipe(extract);
+  try {
+    for await (const entry of extract) {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      for await (const chunk of entry as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > MAX_PASSWD_BYTES) break;
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks).toString('utf8');
+    }
+    return '';
+  } finally {
+    archive.destroy();
+  }
+}
+
+function within(id: number): number {
+  return Number.isInteger(id) && id >= 0 && id <= MAX_UID ? id : 0;
+}

@@ -1,0 +1,58 @@
+import { chown, mkdir, readdir, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMounted } from './disks.js';
+import { EngineFault } from './engine/engine.js';
+import { output } from './shell.js';
+
+const MAX_MB = 4;
+
+/** Secrets as files: each instance that has some gets a small file system in memory, which becomes its /run/secrets. */
+export class SecretFiles {
+  readonly #dir: string;
+
+  constructor(dataDir: string) {
+    this.#dir = join(dataDir, 'secrets');
+  }
+
+  /** False after a stop, and after the host was started again. */
+  has(instanceId: string): Promise<boolean> {
+    return isMounted(this.path(instanceId));
+  }
+
+  path(instanceId: string): string {
+    return join(this.#dir, instanceId);
+  }
+
+  /** Needs the right to mount. */
+  async write(instanceId: string, files: Readonly<Record<string, string>>): Promise<void> {
+    const path = this.path(instanceId);
+    await this.erase(instanceId);
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    try {
+      await output('mount', '-t', 'tmpfs', '-o', `size=${MAX_MB}m,mode=0755,nosuid,nodev,noexec`, 'tmpfs', path);
+    } catch {
+      throw new EngineFault('refused', 'this host can not hold secrets as files: its agent may not mount', true);
+    }
+    for (const [name, value] of Object.entries(files))
+      await writeFile(join(path, name), value, { mode: 0o400, flag: 'wx' });
+  }
+
+  /** Gives the files to the user that the image runs as: nobody else may read them. */
+  async own(instanceId: string, userId: number): Promise<void> {
+    const path = this.path(instanceId);
+    for (const name of await readdir(path)) await chown(join(path, name), userId, 0);
+  }
+
+  async erase(instanceId: string): Promise<void> {
+    const path = this.path(instanceId);
+    if (await isMounted(path)) await output('umount', path);
+    await rmdir(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+
+  /** Instances that have some, perhaps left by an agent that was killed. */
+  async kept(): Promise<string[]> {
+    return readdir(this.#dir).catch(() => []);
+  }
+}
