@@ -46,6 +46,8 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
 const DOMAIN_NAME = /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+const MAX_TCP_RANGE = 5_000;
+const SEALING_KEY = /^[0-9a-f]{64}$/i;
 const HAS_SCHEME = /^(https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
 const MAX_DISK_MICRO_PER_GB_HOUR = 1_000_000n;
 const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
@@ -79,6 +81,14 @@ export const SETTINGS = {
     default: '2222',
     about: 'Port of SSH into instances, on HOST; 0 picks a free port and prints it. Set to nothing, there is no SSH.',
   },
+  TCP_PORTS: {
+    group: 'Access',
+    name: 'tcpPorts',
+    takes: text(`a range such as 30000-30999, of at most ${MAX_TCP_RANGE} ports`, readPorts),
+    unset: 'there are none',
+    about: 'Ports, on HOST, that lead to ports of instances; the same for all gateways.',
+    domain: true,
+  },
   STREAMS_URL: {
     group: 'Access',
     name: 'streamsUrl',
@@ -99,6 +109,13 @@ export const SETTINGS = {
     takes: address(['postgresql:', 'postgres:'], 'postgresql://user:password@host:5432/database'),
     unset: 'the embedded PostgreSQL in DATA_DIR',
     about: 'Your own PostgreSQL, version 15 or newer.',
+  },
+  SECRETS_KEY: {
+    group: 'Data',
+    name: 'secretsKeys',
+    takes: text('one key of 64 hex characters, or several with commas between them', readKeys),
+    unset: 'secrets.key in DATA_DIR; none with DATABASE_URL',
+    about: "Encrypts renters' secrets; of several, the first does.",
   },
   REDIS_URL: {
     group: 'Data',
@@ -142,6 +159,14 @@ export const SETTINGS = {
     takes: text('on or off', readSwitch),
     default: 'on',
     about: 'Whether the web console is served at / and browsers may sign in: on or off.',
+  },
+  WEBHOOK_NETWORKS: {
+    group: 'Callers',
+    name: 'webhookNetworks',
+    takes: text('none, or networks such as 10.1.0.0/16,127.0.0.1', readNetworks),
+    default: 'none',
+    about:
+      'Networks that webhooks may be sent to although they are not public; any renter can then send requests there.',
   },
   SIGNUP: {
     group: 'Callers',
@@ -425,6 +450,17 @@ function text<T>(takes: string, read: (given: string) => T | undefined) {
     .describe(takes);
 }
 
+function readKeys(given: string): string[] | undefined {
+  const keys = given.split(',').map((key) => key.trim());
+  return keys.every((key) => SEALING_KEY.test(key)) ? keys : undefined;
+}
+
+function readPorts(given: string): { from: number; to: number } | undefined {
+  const [, from = 0, to = 0] = (/^(\d{1,5})-(\d{1,5})$/.exec(given) ?? []).map(Number);
+  const fits = from >= 1 && from <= to && to <= 65_535 && to - from < MAX_TCP_RANGE;
+  return fits ? { from, to } : undefined;
+}
+
 function anyText(takes: string) {
   return text(takes, (given) => given);
 }
@@ -497,6 +533,12 @@ function readProxies(given: string): false | number | string[] | undefined {
   if (given === 'off') return false;
   if (/^[1-9]$/.test(given)) return Number(given);
   const list = given.split(',').map((proxy) => proxy.trim());
+  return list.every(isProxy) ? list : undefined;
+}
+
+function readNetworks(given: string): string[] | undefined {
+  if (given === 'none') return [];
+  const list = given.split(',').map((network) => network.trim());
   return list.every(isProxy) ? list : undefined;
 }
 

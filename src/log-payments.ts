@@ -19,7 +19,7 @@ export function withLog(
   log: Logger,
   onFault: (what: string) => void = () => {},
 ): PaymentProcessor {
-  const told = async <T>(what: string, asked: Promise<T>): Promise<T> => {
+  const logged = async <T>(what: string, asked: Promise<T>): Promise<T> => {
     try {
       return await asked;
     } catch (error) {
@@ -31,8 +31,8 @@ export function withLog(
   return {
     name: processor.name,
     verify: processor.verify,
-    assets: () => told('assets', processor.assets()),
-    open: (request) => told('open', processor.open(request)),
-    read: (topUp) => told('read', processor.read(topUp)),
+    assets: () => logged('assets', processor.assets()),
+    open: (request) => logged('open', processor.open(request)),
+    read: (topUp) => logged('read', processor.read(topUp)),
   };
 }

@@ -1,4 +1,5 @@
 import { SshPortUnusable } from './access/ssh/server.js';
+import { TcpPortsUnusable } from './access/tcp/tcp-ports.js';
 import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
 import { ConfigError, loadEnvFile, readConfig } from './config.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
@@ -100,7 +101,14 @@ start().catch((error: unknown) => {
 
 /** One clear line for what an operator can fix; the whole error for a fault of the program. */
 function explain(error: unknown): string {
-  const types = [ConfigError, DatabaseUnusable, EmbeddedPostgresUnavailable, MetricsPortUnusable, SshPortUnusable];
+  const types = [
+    ConfigError,
+    DatabaseUnusable,
+    EmbeddedPostgresUnavailable,
+    MetricsPortUnusable,
+    SshPortUnusable,
+    TcpPortsUnusable,
+  ];
   const known = types.some((type) => error instanceof type);
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (known) return message;

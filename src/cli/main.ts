@@ -7,15 +7,24 @@ import { DEFAULT_BASE_URL } from '../client/send.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { visible } from '../visible.js';
 import { addAccountCommands } from './account.js';
+import { addActivityCommand } from './activity.js';
 import { addCompletionCommand } from './completion.js';
+import { addDeadlineCommand } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
+import { addKeyCommands } from './keys.js';
+import { addLimitCommand } from './limits.js';
 import { addMarketCommands } from './market.js';
+import { addMcpCommand } from './mcp.js';
 import { addRentalCommands } from './rentals.js';
+import { addRunCommands } from './run.js';
+import { addSecretCommands } from './secrets.js';
 import { addSshCommands } from './ssh.js';
 import { addStatementCommand } from './statements.js';
+import { addTemplateCommands } from './templates.js';
 import { paint } from './terminal.js';
 import { addTopUpCommands } from './top-ups.js';
 import { addWebCommands } from './web.js';
+import { addWebhookCommands } from './webhooks.js';
 
 const NOTES = `
 Examples:
@@ -42,14 +51,24 @@ function createProgram(): Command {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', NOTES)
+    .configureHelp({ minWidthToWrap: 30 })
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   addMarketCommands(program);
   addRentalCommands(program);
+  addDeadlineCommand(program);
+  addLimitCommand(program);
+  addRunCommands(program);
+  addSecretCommands(program);
+  addKeyCommands(program);
+  addActivityCommand(program);
+  addTemplateCommands(program);
+  addWebhookCommands(program);
   addSshCommands(program);
   addWebCommands(program);
   addTopUpCommands(program);
   addStatementCommand(program);
   addAccountCommands(program);
+  addMcpCommand(program);
   addCompletionCommand(program);
   exitByException(program);
   return program;

@@ -82,7 +82,7 @@ export function addMarketCommands(program: Command): void {
     .option('--limit <n>', 'how many at most (default: 25)', amount)
     .option('--json', "print the service's answer as it is")
     .option('-q, --quiet', 'print machine ids only')
-    .option('-w, --watch [seconds]', 'show it anew every so often (default: 2)', watchSeconds)
+    .option('-w, --watch [seconds]', 'show it again every few seconds (default: 2)', watchSeconds)
     .action((options: OfferOptions, command: Command) =>
       show(
         openSession(command, { needsKey: false }),

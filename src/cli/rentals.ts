@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeployRequest, GpuClient, Instance, InstanceList, Runtime } from '../client/index.js';
+import { visible } from '../visible.js';
+import { type DeadlineOptions, deadlinesOf, withDeadlines } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
+import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
 import { amount } from './market.js';
 import { describeRuntime, orNothing, waitUntilRunning } from './runtime.js';
 import { openSession, type Session } from './session.js';
@@ -10,6 +13,7 @@ import { type Output, show, type View, watchSeconds } from './show.js';
 import { sshInto } from './ssh.js';
 import { givenBackSince } from './statements.js';
 import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
+import { requestOfSaved } from './templates.js';
 import { canAsk, confirm, done, type Style } from './terminal.js';
 
 type Type = NonNullable<DeployRequest['type']>;
@@ -19,7 +23,15 @@ const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped:
 
 type Listed = InstanceList['data'][number] & Seen;
 /** The rental with its runtime; null where its machine has no host agent. */
-type Seen = { runtime?: Runtime; givenBack?: number };
+type Seen = { runtime?: Runtime; givenBack?: number; tcpPorts?: readonly TcpPort[] };
+/** A port of its own that is reached by TCP. */
+interface TcpPort {
+  port: number;
+  host: string;
+  publicPort: number;
+}
+const TCP_PORTS = 'query ($id: ID!) { instance(id: $id) { tcpPorts { port host publicPort } } }';
+
 /** The options that decide what to fetch. */
 type Asked = Pick<Output, 'json' | 'quiet'>;
 
@@ -63,9 +75,10 @@ interface WriteOptions extends Output {
   idempotencyKey?: string;
 }
 
-interface DeployOptions extends WriteOptions {
+interface DeployOptions extends WriteOptions, LaunchOptions, DeadlineOptions {
   template?: string;
   diskGb?: number;
+  saved?: string;
   type?: Type;
   wait?: boolean;
   ssh?: boolean;
@@ -78,7 +91,7 @@ export function addRentalCommands(program: Command): void {
     .description('your active instances, newest first')
     .option('--json', "print the service's answer as it is")
     .option('-q, --quiet', 'print ids only')
-    .option('-w, --watch [seconds]', 'show it anew every so often (default: 2)', watchSeconds)
+    .option('-w, --watch [seconds]', 'show it again every few seconds (default: 2)', watchSeconds)
     .action((options: Output, command: Command) =>
       show(openSession(command, { needsKey: true }), options, lister(options), LIST),
     );
@@ -87,26 +100,37 @@ export function addRentalCommands(program: Command): void {
   );
   withKey(
     withOutput(
-      program
-        .command('deploy <machine>')
-        .description('rent a machine; its hourly price is locked for the life of the instance')
-        .option('--template <template>', 'template slug or OCI image (default: pytorch)')
-        .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
-        .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES))
-        .option('--wait', 'end when its container runs, or can not')
-        .option('--ssh', 'wait, and open a shell in it')
-        .option('-i, --identity <file>', 'with --ssh: private key to log in with, instead of those that ssh tries'),
+      withDeadlines(
+        withLaunch(
+          program
+            .command('deploy <machine> [command...]')
+            .description('rent a machine; its hourly price is locked for the life of the instance')
+            .addHelpText(
+              'after',
+              '\nWords behind -- are the command: gpu deploy m-1 --template vllm -- --model facebook/opt-125m',
+            )
+            .option('--template <template>', 'template slug or OCI image (default: pytorch)')
+            .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
+            .option('--saved <name>', 'what you saved under this name (`gpu template`); other options go before it')
+            .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES))
+            .option('--wait', 'end when its container runs, or can not')
+            .option('--ssh', 'wait, and open a shell in it')
+            .option('-i, --identity <file>', 'with --ssh: private key to log in with, instead of those that ssh tries'),
+        ),
+      ),
     ),
-  ).action(async (machine: string, options: DeployOptions, command: Command) => {
+  ).action(async (machine: string, words: string[], options: DeployOptions, command: Command) => {
     if (options.identity !== undefined && !options.ssh) throw new Failure(EXIT.usage, '--identity goes with --ssh');
     const session = openSession(command, { needsKey: true });
+    const saved = options.saved === undefined ? {} : await requestOfSaved(session.settings, options.saved);
+    const asked = { ...launchOf(options, words), ...deadlinesOf(options) };
     let id = '';
     await show(
       session,
       options,
       async (client) => {
         const instance = await underKey(options, (write) =>
-          client.instances.deploy(requestOf(machine, options), write),
+          client.instances.deploy({ ...saved, ...requestOf(machine, options), ...asked }, write),
         );
         id = instance.id;
         return instance;
@@ -158,11 +182,12 @@ function showOne(session: Session, id: string, options: Output): Promise<void> {
 async function oneOf(client: GpuClient, settings: Settings, id: string, asked: Asked): Promise<Instance & Seen> {
   const instance = await client.instances.get(id);
   if (asked.json || asked.quiet) return instance;
-  const [runtime, givenBack] = await Promise.all([
+  const [runtime, givenBack, tcpPorts] = await Promise.all([
     orNothing(client.instances.runtime(id)),
     orNothing(givenBackSince(settings, instance.created_at, id)),
+    orNothing(tcpPortsOf(client, id)),
   ]);
-  return { ...instance, ...seenOf(runtime), ...(givenBack ? { givenBack } : {}) };
+  return { ...instance, ...seenOf(runtime), ...(givenBack ? { givenBack } : {}), ...(tcpPorts && { tcpPorts }) };
 }
 
 function seenOf(runtime: Runtime | null | undefined): Seen {
@@ -248,10 +273,19 @@ function fieldsOf(instance: Instance & Seen): [label: string, value: string, sty
     ['Disk', `${instance.disk_gb} GB`],
     ['Template', instance.template],
     ['Hostname', instance.hostname],
+    ...(instance.tcpPorts ?? []).map(({ port, host, publicPort }): [string, string] => [
+      `TCP ${port}`,
+      `${visible(host)}:${publicPort}`,
+    ]),
     ...containerOf(instance),
     ['Created', instance.created_at],
     ['Stopped', instance.stopped_at ?? '-'],
   ];
+}
+
+async function tcpPortsOf(client: GpuClient, id: string): Promise<readonly TcpPort[]> {
+  const { instance } = await client.graphql<{ instance: { tcpPorts: TcpPort[] } | null }>(TCP_PORTS, { id });
+  return instance?.tcpPorts ?? [];
 }
 
 function containerOf({ runtime }: Seen): [label: string, value: string][] {

@@ -1,15 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type GpuClient, GpuError, type Runtime } from '../client/index.js';
+import { RunFailed } from '../run/failure.js';
+import { untilRunning } from '../run/wait.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { type Progress, showProgress } from './terminal.js';
 
-/** An image that is there starts in well under a second; a pull takes minutes. */
-const ASK_FIRST_AFTER_MS = 100;
-const ASK_EVERY_MS = 1_000;
-const LONGER = 1.5;
-/** A large image on a slow line; the rental goes on either way. */
-const WAIT_MS = 3_600_000;
 const BAR_CHARACTERS = 24;
 const BYTES_PER_MB = 1_000_000;
 
@@ -32,21 +27,22 @@ export async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
 
 /** Until the container runs. Fails when its start did; an instance without a container is not waited for. */
 export async function waitUntilRunning(client: GpuClient, id: string): Promise<void> {
-  const progress: Progress = showProgress('Waiting for the container');
+  const progress = showProgress('Waiting for the container');
   try {
-    const endsAt = Date.now() + WAIT_MS;
-    for (let pauseMs = ASK_FIRST_AFTER_MS; Date.now() < endsAt; pauseMs = Math.min(pauseMs * LONGER, ASK_EVERY_MS)) {
-      const runtime = await client.instances.runtime(id);
-      if (runtime === null || runtime.phase === 'RUNNING') return;
-      if (['FAILED', 'STOPPED', 'ERASED'].includes(runtime.phase))
-        throw new Failure(EXIT.refused, `${id} does not run: ${describeRuntime(runtime)}`);
-      progress.say(lineOf(runtime));
-      await sleep(pauseMs);
-    }
-    throw new Failure(EXIT.refused, `${id} does not run yet; \`gpu show ${id}\` shows its progress`);
+    const onRuntime = (runtime: Runtime) => progress.say(lineOf(runtime));
+    await untilRunning(client, id, { describe: describeRuntime, onRuntime });
+  } catch (error) {
+    throw error instanceof RunFailed ? new Failure(EXIT.refused, error.message) : error;
   } finally {
     progress.end();
   }
+}
+
+/** Shows it in a spinner, the one that is there or a new one. */
+export function showRuntime(progress: Progress | null, runtime: Runtime): Progress {
+  const shown = progress ?? showProgress('Waiting for the container');
+  shown.say(lineOf(runtime));
+  return shown;
 }
 
 function lineOf(runtime: Runtime): string {

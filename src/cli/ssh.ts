@@ -32,8 +32,8 @@ const ADD = `mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) {
 const REMOVE = `mutation ($id: ID!) { removeSshKey(id: $id) { ${KEY_FIELDS} } }`;
 const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host port hostKey } } sshKeys { ${KEY_FIELDS} } }`;
 /** ssh's own end, and its last words when no key was taken. */
-const SSH_FAILED = 255;
-const REFUSED = /Permission denied \(|Too many authentication failures/;
+export const SSH_FAILED = 255;
+export const KEY_REFUSED = /Permission denied \(|Too many authentication failures/;
 /** As ssh looks for them. */
 const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
 /** What an address of a remote file begins with. */
@@ -107,11 +107,18 @@ export async function sshInto(
   command: readonly string[] = [],
   { identity, forward = [] }: SshOptions & { forward?: string[] } = {},
 ): Promise<void> {
-  const { address, keys } = await addressOf(settings, id);
   const forwards = forward.flatMap((to) => ['-L', to]);
-  const to = `${address.user}@${address.host}`;
-  const args = [...optionsOf(settings, address, identity), ...forwards, '-p', String(address.port), to];
-  await runProgram('ssh', [...args, ...command], () => sayRefused(id, keys));
+  const { args, keys } = await sshArguments(settings, id, identity);
+  await runProgram('ssh', [...forwards, ...args, ...command], () => sayRefused(id, keys));
+}
+
+/** What leads the system's ssh into a running instance, and the keys that open it. A command may follow. */
+export async function sshArguments(settings: Settings, id: string, identity: string | undefined) {
+  const { address, keys } = await addressOf(settings, id);
+  const { user, host, port } = address;
+  // Behind it ssh takes no options: the words of a command are for the container.
+  const args = [...optionsOf(settings, address, identity), '-p', String(port), '--', `${user}@${host}`];
+  return { args, keys };
 }
 
 async function copy(from: string, to: string, options: SshOptions & { recursive?: boolean }, command: Command) {
@@ -205,7 +212,7 @@ async function runProgram(name: string, args: readonly string[], onRefused: () =
       const child = spawn(name, args, { stdio: ['inherit', 'inherit', 'pipe'] });
       let isRefused = false;
       child.stderr.on('data', (chunk: Buffer) => {
-        isRefused ||= REFUSED.test(chunk.toString('latin1'));
+        isRefused ||= KEY_REFUSED.test(chunk.toString('latin1'));
         process.stderr.write(chunk);
       });
       child.once('error', ({ code, message }: NodeJS.ErrnoException) =>

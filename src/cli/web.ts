@@ -6,6 +6,7 @@ import { openSession } from './session.js';
 import { printLines, remark } from './terminal.js';
 
 const LINK = `mutation ($id: ID!, $port: Int, $path: String) { webLink(id: $id, port: $port, path: $path) { url } }`;
+const LINKS = 'query ($id: ID!) { instanceLinks(id: $id) { links { port path } tokens { variable value inLink } } }';
 const LINE = 'time stream text';
 const LOGS = `query ($id: ID!, $tail: Int!) { instanceLogs(id: $id, tail: $tail) { ${LINE} } }`;
 const FOLLOW = `subscription ($id: ID!, $tail: Int!) { instanceLogged(id: $id, tail: $tail) { ${LINE} } }`;
@@ -17,6 +18,12 @@ const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...args: string
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
+
+/** The named ports of an instance, its web port first, and what was made for it. */
+interface Links {
+  links: { port: number; path: string }[];
+  tokens: { variable: string; value: string; inLink: boolean }[];
+}
 
 interface Line {
   time: string;
@@ -47,8 +54,13 @@ async function open(
   command: Command,
 ): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
-  const { webLink } = await askGraphql<{ webLink: { url: string } }>(settings, LINK, { id, port, path });
+  const { links, tokens } = (await askGraphql<{ instanceLinks: Links }>(settings, LINKS, { id })).instanceLinks;
+  // Where its page takes a token from the address, the link has it.
+  const opened = port === undefined ? links[0] : links.find((each) => each.port === port);
+  const variables = { id, port: port ?? opened?.port, path: path ?? opened?.path };
+  const { webLink } = await askGraphql<{ webLink: { url: string } }>(settings, LINK, variables);
   printLines([webLink.url]);
+  for (const { variable, value } of tokens.filter(({ inLink }) => !inLink)) remark(`${variable}: ${value}`);
   remark('Good for one browser, once, within a minute.');
   if (browser && process.stdout.isTTY) openBrowser(webLink.url);
 }

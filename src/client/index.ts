@@ -47,6 +47,11 @@ export interface GpuClient {
     /** Of the active ones, by id. */
     runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;
   };
+  /**
+   * The data of a GraphQL operation, for what REST has no route for; rejects with the first refusal. It is sent again when its answer
+   * is lost: give a mutation an idempotency key where it takes one.
+   */
+  graphql<Data>(document: string, variables?: object, options?: CallOptions): Promise<Data>;
 }
 
 export function createClient(options: ClientOptions = {}): GpuClient {
@@ -72,6 +77,10 @@ export function createClient(options: ClientOptions = {}): GpuClient {
         }),
       runtime: (id, options = {}) => readRuntime(send, id, options),
       runtimes: (options = {}) => readRuntimes(send, options),
+    },
+    graphql: async <Data>(query: string, variables: object = {}, options: CallOptions = {}) => {
+      const call = { method: 'POST', path: '/graphql', isGraphql: true, refuses: true, options } as const;
+      return (await send<{ data: Data }>({ ...call, body: { query, variables } })).data;
     },
   };
 }

@@ -163,6 +163,41 @@ export interface components {
             disk_gb?: number | null;
             /** @description How the instance is priced. */
             type?: ("od" | "interruptible" | "res") | null;
+            /** @description What you call the instance; need not be unique. By default its id. */
+            name?: string | null;
+            /** @description Environment variables of the container, by name. They override the template's; what the service sets overrides them. */
+            env?: {
+                [key: string]: string;
+            } | null;
+            /** @description Secrets of the account that the container gets, each as a variable or as a file below /run/secrets that only root reads. */
+            secrets?: {
+                secret: string;
+                variable?: string | null;
+                file?: string | null;
+            }[] | null;
+            /** @description Instead of the image's entrypoint. The image's own command is then left out. */
+            entrypoint?: string[] | null;
+            /** @description Instead of the image's command: the arguments of its entrypoint. */
+            command?: string[] | null;
+            /** @description Ports on which programs in the container serve HTTP, after the template's own. */
+            ports?: {
+                port: number;
+                name?: string | null;
+            }[] | null;
+            /** @description Ports that anybody may reach by TCP, each at a port of the service itself, which the instance keeps until it is destroyed. */
+            tcp_ports?: number[] | null;
+            /** @description Name of the registry login, a secret of the account, that the image is pulled with. */
+            registry_login?: string | null;
+            /** @description Whether the command is started again when it ends. By default ALWAYS. */
+            restart?: ("always" | "on_failure" | "never") | null;
+            /** @description What becomes of the instance when its command has ended and is not started again. By default KEEP. */
+            on_exit?: ("keep" | "stop" | "destroy") | null;
+            /** @description When the instance stops by itself; its disk stays. Its GPU is billed up to that second. Write a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z. */
+            stop_at?: string | null;
+            /** @description When the instance is destroyed by itself, with its disk. It is billed up to that second. Write a time from now such as 90m, 8h or 2d12h, or an instant such as 2026-11-23T18:00:00Z. */
+            destroy_at?: string | null;
+            /** @description What the instance may cost in all, in USD: GPU and disk, a minimum after preempting another, an early exit. It stops at the second at which that is reached; its disk stays and is billed. */
+            spend_limit?: number | null;
         };
         /** @description One rental of a machine. */
         DestroyedInstance: {
@@ -179,7 +214,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "invalid_json" | "unauthorized" | "not_found" | "no_route" | "method_not_allowed" | "deploy_failed" | "action_failed" | "idempotency_in_progress" | "payload_too_large" | "invalid_request" | "missing_machine" | "bad_action" | "idempotency_mismatch" | "rate_limited" | "internal" | "unavailable";
+                code: "invalid_json" | "unauthorized" | "forbidden" | "not_found" | "no_route" | "method_not_allowed" | "deploy_failed" | "action_failed" | "idempotency_in_progress" | "payload_too_large" | "invalid_request" | "missing_machine" | "bad_action" | "idempotency_mismatch" | "rate_limited" | "internal" | "unavailable";
                 message: string;
             };
         };

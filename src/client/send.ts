@@ -49,6 +49,8 @@ interface Call {
   path: string;
   /** Beside the routes of REST, not under the path prefix. */
   isGraphql?: boolean;
+  /** GraphQL answers refusals beside data: the first of them is the answer. */
+  refuses?: boolean;
   query?: object | undefined;
   body?: object;
   idempotencyKey?: string;
@@ -62,6 +64,7 @@ interface Attempt {
   init: RequestInit;
   timeoutMs: number;
   signal: AbortSignal | undefined;
+  refuses: boolean;
 }
 
 export const DEFAULT_BASE_URL = 'http://127.0.0.1:4000/v1';
@@ -93,7 +96,7 @@ export function createSend(options: ClientOptions): Send {
       signal?.throwIfAborted();
       const left = endsAt - Date.now();
       const timeoutMs = Math.max(1, Math.min(call.options.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS, left));
-      const result = await attemptOnce(options, { url, init, timeoutMs, signal });
+      const result = await attemptOnce(options, { url, init, timeoutMs, signal, refuses: call.refuses ?? false });
       if ('answer' in result) return result.answer as Answer;
       const { error } = result;
       error.attempts = attempt;
@@ -174,7 +177,7 @@ async function receive(
 
 function readAnswer(
   { onAnswer }: ClientOptions,
-  { url, init }: Attempt,
+  { url, init, refuses }: Attempt,
   response: Response,
   text: string,
 ): { answer: unknown } | { error: GpuError } {
@@ -183,6 +186,8 @@ function readAnswer(
   const details = { status, requestId, retryAfter: readRetryAfter(response.headers.get('retry-after')) };
   onAnswer?.({ method: init.method!, url, status, requestId, text });
   const body = parse(text);
+  const refused = refuses && isObject(body) ? firstRefusal(body) : null;
+  if (refused !== null) return { error: new GpuRefusal(refused.code, refused.message, details) };
   if (response.ok && isObject(body)) return { answer: body };
   const refusal = isObject(body) ? body.error : undefined;
   if (!response.ok && isObject(refusal) && typeof refusal.code === 'string' && typeof refusal.message === 'string') {
@@ -197,6 +202,13 @@ function readAnswer(
   return {
     error: new GpuConnectionError('bad_answer', `${url} gives no answer of the service: ${what}`, details),
   };
+}
+
+function firstRefusal({ errors }: Record<string, unknown>): { code: RefusalCode; message: string } | null {
+  const [error] = Array.isArray(errors) ? errors : [];
+  const extensions = isObject(error) ? error.extensions : undefined;
+  if (!isObject(extensions) || typeof extensions.code !== 'string') return null;
+  return { code: extensions.code as RefusalCode, message: String(error.message) };
 }
 
 function parse(text: string): unknown {

@@ -125,11 +125,11 @@ function verify(secret: string, store: string, body: Buffer, headers: CallbackHe
   const header = headers['btcpay-sig'];
   const [, hex = ''] = (typeof header === 'string' && SIGNATURE.exec(header)) || [];
   if (!isSignedBy(secret, [body], hex)) return { kind: 'refused', reason: 'its signature does not match' };
-  const told = readObject(body);
-  if (told === null) return { kind: 'malformed', reason: 'it is no JSON object' };
-  if (told.storeId !== store) return { kind: 'malformed', reason: 'it is about another store' };
-  if (typeof told.type !== 'string' || !told.type.startsWith('Invoice')) return { kind: 'ignored' };
-  const id = isObject(told.metadata) ? told.metadata.orderId : undefined;
+  const event = readObject(body);
+  if (event === null) return { kind: 'malformed', reason: 'it is no JSON object' };
+  if (event.storeId !== store) return { kind: 'malformed', reason: 'it is about another store' };
+  if (typeof event.type !== 'string' || !event.type.startsWith('Invoice')) return { kind: 'ignored' };
+  const id = isObject(event.metadata) ? event.metadata.orderId : undefined;
   // The store may sell other things too.
   return isName(id, MAX_NAME) ? { kind: 'news', id, payments: null, unreadable: null } : { kind: 'ignored' };
 }

@@ -2,8 +2,8 @@ import { microOfCoins } from '../domain/rules/decimal.js';
 import { MICRO_PER_USD, type Micro } from '../domain/rules/money.js';
 
 /**
- * The fee that SHKeeper takes on top. It tells its policy (none, per cent, fixed, or the larger of both) in callbacks
- * alone; a quote tells what an amount costs with it. Two quotes give the policy: of a dollar, of which a fixed fee is a
+ * The fee that SHKeeper takes on top. It names its policy (none, per cent, fixed, or the larger of both) in callbacks
+ * alone; a quote says what an amount costs with it. Two quotes give the policy: of a dollar, of which a fixed fee is a
  * large part, and of so much that the percentage is exact.
  */
 export interface Fee {

@@ -178,12 +178,12 @@ function verify(key: string, body: Buffer, headers: CallbackHeaders, now: Instan
   if (!isSignedBy(key, [`${timestamp}.`, body], signature)) return refused('its signature does not match');
   const age = now - BigInt(timestamp);
   if (age > WINDOW_SECONDS || -age > WINDOW_SECONDS) return refused('its timestamp is not within 300 s of now');
-  const told = readObject(body);
-  if (told === null) return malformed('it is no JSON object');
-  if (!isName(told.external_id, MAX_NAME)) return malformed('external_id is missing');
-  const payments = told.status === 'unconfirmed' ? unconfirmedPayment(told) : transactionsOf(told);
+  const callback = readObject(body);
+  if (callback === null) return malformed('it is no JSON object');
+  if (!isName(callback.external_id, MAX_NAME)) return malformed('external_id is missing');
+  const payments = callback.status === 'unconfirmed' ? unconfirmedPayment(callback) : transactionsOf(callback);
   if (typeof payments === 'string') return malformed(payments);
-  return { kind: 'news', id: told.external_id, ...payments };
+  return { kind: 'news', id: callback.external_id, ...payments };
 }
 
 type CallbackPayments = { payments: ReportedPayment[]; unreadable: string | null };

@@ -204,9 +204,9 @@ class Statements {
     const tidy = text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT_CHARACTERS);
     const verb = /^\w*/.exec(tidy)![0].toUpperCase();
     const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': verb, 'db.query.text': tidy };
-    const told = { name: `SQL ${verb}`, attributes };
-    if (this.#known.size < MAX_STATEMENTS) this.#known.set(text, told);
-    return told;
+    const span = { name: `SQL ${verb}`, attributes };
+    if (this.#known.size < MAX_STATEMENTS) this.#known.set(text, span);
+    return span;
   }
 }
 

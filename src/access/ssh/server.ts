@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from 'ssh2';
-import { findSshAccess } from '../../domain/accounts/ssh-keys.js';
+import { findSshAccess, type SshAccess } from '../../domain/accounts/ssh-keys.js';
 import type { Deps } from '../../domain/deps.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
@@ -181,6 +181,7 @@ export class SshServer {
     const { log } = this.#options;
     const { deps, tunnels } = this.#served!;
     const socket = socketOf(client);
+    const address = socket.remoteAddress ?? '';
     let attempts = 0;
     let connected: Connected | null = null;
     // A fault of one connection ends only that one.
@@ -191,14 +192,12 @@ export class SshServer {
         client.end();
         return;
       }
-      this.#accessOf(context).then(
+      this.#accessOf(context, address).then(
         (access) => {
           if (access === null) return context.reject(['publickey']);
           // A client first asks which of its keys are accepted.
           if ((context as PublicKeyAuthContext).signature !== undefined) {
-            const { accountId, sshKeyId } = access;
-            const opener = { accountId, apiKeyId: null, sshKeyId };
-            connected = { opener, instanceId: context.username, socket, tunnels, onCut: () => client.end() };
+            connected = { opener: access, instanceId: context.username, socket, tunnels, onCut: () => client.end() };
           }
           context.accept();
         },
@@ -236,12 +235,12 @@ export class SshServer {
   }
 
   /** Null unless it is a key of the account that rents the instance. */
-  async #accessOf(context: AuthContext): Promise<{ accountId: string; sshKeyId: string } | null> {
+  async #accessOf(context: AuthContext, address: string): Promise<SshAccess | null> {
     if (context.method !== 'publickey') return null;
     const { key, signature, blob, hashAlgo, username } = context;
     // RSA with SHA-1 is no proof any more.
     if (!SSH_KEY_TYPES.includes(key.algo) || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return null;
-    const access = await findSshAccess(this.#served!.deps, username, key.data);
+    const access = await findSshAccess(this.#served!.deps, username, key.data, address);
     if (access === null || signature === undefined || blob === undefined) return access;
     const parsed = ssh2.utils.parseKey(key.data);
     if (parsed instanceof Error) return null;

@@ -12,7 +12,7 @@ export interface StrangerBounds {
 }
 
 const BOUNDS: StrangerBounds = { max: 256, maxPerNetwork: 128, burst: 128, everyMs: 250 };
-/** Networks remembered at most; one that is forgotten begins anew. */
+/** Networks remembered at most; one that is forgotten begins with nothing counted. */
 const REMEMBERED = 20_000;
 
 /** Connections that have not logged in, by the network they come from. */

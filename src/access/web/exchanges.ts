@@ -21,7 +21,8 @@ export interface Exchange {
   site: WebSite;
   /** The cookies of the request. */
   passes: readonly string[];
-  /** The visitor's network. */
+  /** Where the visitor comes from, and its network. */
+  address: string;
   network: string;
   /** Cuts it off. */
   end(): void;
@@ -116,7 +117,7 @@ export class Exchanges {
     while (this.#open.has(exchange)) {
       try {
         await this.#deps.db.notices.ready();
-        const visit = await this.#deps.visits.admit(exchange.site, exchange.passes);
+        const visit = await this.#deps.visits.admit(exchange.site, exchange.passes, exchange.address);
         if (visit?.isRunning && visit.port === exchange.visit.port) exchange.visit = visit;
         else exchange.end();
         return;

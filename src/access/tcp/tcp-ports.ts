@@ -1,0 +1,157 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+import type { Logger } from 'pino';
+import type { Deps } from '../../domain/deps.js';
+import { readTcpPorts, type TcpTarget } from '../../domain/instances/tcp-ports.js';
+import { clientNetworkOf } from '../../domain/rules/client-network.js';
+import { Strangers } from '../ssh/strangers.js';
+import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
+
+/** Connections at once; fewer than the tunnels of an instance, so that SSH still gets in. */
+const MAX_PER_INSTANCE = 200;
+const MAX_CONNECTIONS = 2_000;
+/** Connections whose tunnel is not open yet, and how often a network may come. */
+const OPENING = { max: 512, maxPerNetwork: 256, burst: 512, everyMs: 20 };
+/** Of a client that is gone without a word. */
+const KEEPALIVE_MS = 60_000;
+const LOAD_AGAIN_MS = 500;
+
+export interface TcpRange {
+  from: number;
+  to: number;
+}
+
+/** A port of TCP_PORTS can't be listened on; the message is one line for the operator. */
+export class TcpPortsUnusable extends Error {
+  constructor(port: number, { code, message }: NodeJS.ErrnoException) {
+    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `can't be listened on: ${message}`;
+    super(`port ${port} of TCP_PORTS ${why}; set it to another range, or to nothing for no TCP ports`);
+  }
+}
+
+/** Passes each connection to a port of the range to a port of the instance that has it, through a tunnel. */
+export class TcpPorts {
+  readonly #log: Logger;
+  readonly #servers: Server[] = [];
+  /** Open connections, by instance. */
+  readonly #open = new Map<Socket, string>();
+  readonly #opening = new Strangers<Socket>(OPENING);
+  #targets: ReadonlyMap<number, TcpTarget> = new Map();
+  #served: { deps: Deps; tunnels: Tunnels } | null = null;
+  #unsubscribe: () => void = () => {};
+  #loading: Promise<void> | null = null;
+  #isStale = false;
+  #isClosed = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** On all ports, so that an operator hears at once of one that is taken. Connections are closed until `serve`. */
+  async listen({ from, to }: TcpRange, host: string): Promise<void> {
+    for (let port = from; port <= to; port += 1) {
+      const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: true };
+      const server = createServer(options, (socket) => this.#welcome(socket, port));
+      this.#servers.push(server);
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', (error: NodeJS.ErrnoException) => reject(new TcpPortsUnusable(port, error)));
+        server.listen(port, host, resolve);
+      });
+      server.removeAllListeners('error').on('error', () => {});
+    }
+  }
+
+  async serve(deps: Deps, tunnels: Tunnels): Promise<void> {
+    this.#served = { deps, tunnels };
+    this.#unsubscribe = deps.db.notices.subscribe({
+      onNotice: ({ table }) => table === 'tcp_port' && this.#load(),
+      onLost: () => this.#load(),
+    });
+    await deps.db.notices.ready();
+    this.#load();
+    await this.#loading;
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  stopListening(): void {
+    this.#isClosed = true;
+    for (const server of this.#servers) server.close();
+  }
+
+  close(): void {
+    this.stopListening();
+    this.#unsubscribe();
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  /** Where ports lead, once more after a change that comes while it is read. */
+  #load(): void {
+    this.#isStale = true;
+    this.#loading ??= this.#loadAll().finally(() => {
+      this.#loading = null;
+    });
+  }
+
+  async #loadAll(): Promise<void> {
+    while (this.#isStale && !this.#isClosed) {
+      this.#isStale = false;
+      try {
+        this.#targets = await readTcpPorts(this.#served!.deps);
+      } catch (error) {
+        this.#log.warn({ err: error }, 'where TCP ports lead can not be read');
+        this.#isStale = true;
+        await new Promise((resolve) => setTimeout(resolve, LOAD_AGAIN_MS).unref());
+      }
+    }
+  }
+
+  #welcome(socket: Socket, publicPort: number): void {
+    socket.on('error', () => {});
+    const target = this.#targets.get(publicPort);
+    const network = clientNetworkOf(socket.remoteAddress);
+    if (target === undefined || this.#isClosed || !this.#takeIn(network, socket, target)) {
+      socket.destroy();
+      return;
+    }
+    socket.setKeepAlive(true, KEEPALIVE_MS);
+    const gone = new AbortController();
+    socket.once('close', () => {
+      gone.abort();
+      this.#opening.leave(network, socket);
+      this.#open.delete(socket);
+    });
+    this.#join(socket, target, gone.signal, () => this.#opening.loggedIn(network, socket)).catch((error) => {
+      if (!(error instanceof TunnelRefused)) this.#log.error({ err: error }, 'a TCP port could not be joined');
+      socket.destroy();
+    });
+  }
+
+  /** False when there is no room for it. */
+  #takeIn(network: string, socket: Socket, { instanceId }: TcpTarget): boolean {
+    let ofInstance = 0;
+    for (const other of this.#open.values()) if (other === instanceId) ofInstance += 1;
+    if (this.#open.size >= MAX_CONNECTIONS || ofInstance >= MAX_PER_INSTANCE) return false;
+    if (!this.#opening.enter(network, socket, (dropped) => dropped.destroy())) return false;
+    this.#open.set(socket, instanceId);
+    return true;
+  }
+
+  async #join(socket: Socket, target: TcpTarget, signal: AbortSignal, onOpen: () => void): Promise<void> {
+    const { accountId, instanceId, port } = target;
+    // Anybody may come: no key lets in, and none can end it.
+    const opener = { accountId, apiKeyId: null, sshKeyId: null };
+    const wanted = { opener, instanceId, target: { kind: 'port' as const, port } };
+    const tunnel: Tunnel = await this.#served!.tunnels.open(wanted, signal);
+    onOpen();
+    if (socket.destroyed) return void tunnel.destroy();
+    // Either side may end its own half first.
+    pipeline(socket, tunnel, () => {});
+    pipeline(tunnel, socket, (error) => error && socket.destroy());
+    socket.once('close', () => tunnel.destroy());
+    tunnel.once('close', () => tunnel.readableEnded || socket.destroy());
+  }
+}

@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import { visible } from '../visible.js';
+import { askGraphql } from './graphql.js';
+import { openSession } from './session.js';
+import type { Output } from './show.js';
+import { type Column, table, text } from './table.js';
+import { done, printLines, printText, remark } from './terminal.js';
+
+interface ApiKey {
+  id: string;
+  name: string | null;
+  lastFour: string;
+  scopes: string[] | null;
+  networks: string[] | null;
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+}
+
+const KEY = 'id name lastFour scopes networks createdAt expiresAt lastUsedAt revokedAt';
+const CREATE = `mutation ($name: String, $scopes: [KeyScope!], $expiresAt: String, $networks: [String!]) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, networks: $networks) { secret apiKey { ${KEY} } } }`;
+const REVOKE = `mutation ($id: ID!) { revokeApiKey(id: $id) { ${KEY} } }`;
+
+const COLUMNS: readonly Column<ApiKey>[] = [
+  text('ID', ({ id }) => id, { style: () => 'cyan' }),
+  text('NAME', ({ name, lastFour }) => visible(name ?? `…${lastFour}`)),
+  text('MAY', ({ scopes }) => scopes?.join(' ').toLowerCase() ?? 'everything'),
+  text('FROM', ({ networks }) => networks?.join(' ') ?? 'anywhere', { spare: 2 }),
+  text('ENDS', ({ expiresAt, revokedAt }) => (revokedAt === null ? (expiresAt ?? 'never') : 'revoked')),
+  text('LAST USED', ({ lastUsedAt }) => lastUsedAt ?? 'never', { spare: 1 }),
+];
+
+export function addKeyCommands(program: Command): void {
+  const key = program.command('key').description('API keys: what each may do, until when, and from where');
+  key
+    .command('create [name]')
+    .description('create a key of no more power than yours; it is printed once, alone on stdout')
+    .option('--scope <scope>', 'read, rent, access, money or keys; may be repeated (default: what yours may)', list, [])
+    .option('--expires <time>', 'when it ends: 30d, 12h, or an instant such as 2026-11-23T18:00:00Z')
+    .option('--network <network>', 'accept it from there alone, such as 203.0.113.0/24; may be repeated', list, [])
+    .option('--json', 'print JSON')
+    .action(create);
+  key
+    .command('list')
+    .description('your keys, newest first')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: Output, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const { apiKeys } = await askGraphql<{ apiKeys: ApiKey[] }>(settings, `{ apiKeys { ${KEY} } }`);
+      if (json) printText(JSON.stringify(apiKeys));
+      else printLines(table(apiKeys, COLUMNS));
+    });
+  key
+    .command('revoke <id>')
+    .description('refuse a key from now on, and end what it has opened')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      await askGraphql(settings, REVOKE, { id });
+      printLines([done(`${id} is revoked`)]);
+    });
+}
+
+interface CreateOptions extends Output {
+  scope: string[];
+  expires?: string;
+  network: string[];
+}
+
+async function create(name: string | undefined, options: CreateOptions, command: Command): Promise<void> {
+  const { settings } = openSession(command, { needsKey: true });
+  const { scope, expires, network, json } = options;
+  const input = {
+    name,
+    expiresAt: expires,
+    ...(scope.length > 0 && { scopes: scope.map((each) => each.toUpperCase()) }),
+    ...(network.length > 0 && { networks: network }),
+  };
+  const { createApiKey } = await askGraphql<{ createApiKey: { secret: string; apiKey: ApiKey } }>(
+    settings,
+    CREATE,
+    input,
+  );
+  if (json) return printText(JSON.stringify({ ...createApiKey.apiKey, secret: createApiKey.secret }));
+  printLines([createApiKey.secret]);
+  const { id, scopes, expiresAt } = createApiKey.apiKey;
+  remark(`${id} may ${scopes?.join(', ').toLowerCase() ?? 'do everything'}; it ends ${expiresAt ?? 'never'}.`);
+  remark('It is shown this once.');
+}
+
+function list(value: string, before: readonly string[]): string[] {
+  return [...before, ...value.split(',')];
+}

@@ -1,0 +1,54 @@
+import { askGraphql } from '../graphql.js';
+import { formatUsd } from '../table.js';
+import { Refused, type Service } from './tool.js';
+
+export const MICRO = 1_000_000;
+
+const BURN = 'query { balance { burnPerHour } }';
+const BURN_AND_REQUEST = `query ($key: String!) { balance { burnPerHour } instanceOfRequest(idempotencyKey: $key) { id } }`;
+
+interface Burn {
+  balance: { burnPerHour: number };
+  instanceOfRequest?: { id: string } | null;
+}
+
+/** Compared in micro-USD, of which every amount has a whole number. */
+export function isAbove(usd: number, limit: number): boolean {
+  return Math.round(usd * MICRO) > Math.round(limit * MICRO);
+}
+
+export function shown(usd: number): string {
+  return formatUsd(Math.round(usd * MICRO) / MICRO);
+}
+
+/** The cap of the call. */
+export function refuseAbove(cap: number, price: number, done: 'rented' | 'started'): void {
+  if (!isAbove(price, cap)) return;
+  const costs = `it costs ${shown(price)} USD per hour with its disk`;
+  throw new Refused('price_cap', `${costs}, above maxPricePerHour of ${formatUsd(cap)}; nothing was ${done}`);
+}
+
+/** The limit that the server of the protocol was started with. What the request of this key rented before counts already. */
+export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more: number, key?: string): Promise<void> {
+  if (maxPerHour === null) return;
+  const { balance, instanceOfRequest } = await (key === undefined
+    ? askGraphql<Burn>(settings, BURN)
+    : askGraphql<Burn>(settings, BURN_AND_REQUEST, { key }));
+  if (instanceOfRequest == null) refuseBurn(balance.burnPerHour, more, maxPerHour);
+}
+
+/** What may be paid per hour for one more rental, by the cap of the call and the limit; refuses where `price` is above it. */
+export async function roomFor({ settings, maxPerHour }: Service, cap: number, price: number, done: 'rented') {
+  refuseAbove(cap, price, done);
+  if (maxPerHour === null) return cap;
+  const { balance } = await askGraphql<Burn>(settings, BURN);
+  refuseBurn(balance.burnPerHour, price, maxPerHour);
+  return Math.min(cap, maxPerHour - balance.burnPerHour);
+}
+
+function refuseBurn(burnPerHour: number, more: number, maxPerHour: number): void {
+  const then = burnPerHour + more;
+  if (!isAbove(then, maxPerHour)) return;
+  const would = `the account pays ${formatUsd(burnPerHour)} USD per hour, and would pay ${shown(then)}`;
+  throw new Refused('spending_limit', `${would}: above the ${formatUsd(maxPerHour)} of --max-per-hour`);
+}

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { z } from 'zod';
+import { KEY_REFUSED, SSH_FAILED, sshArguments } from '../ssh.js';
+import { Output, outputOf } from './output.js';
+import { type Answer, ID, Refused, type Service, type Tool, tool } from './tool.js';
+
+/** Clients of the protocol wait 60 s for an answer unless they are set up otherwise. */
+const DEFAULT_SECONDS = 50;
+const MAX_SECONDS = 600;
+const MAX_COMMAND_CHARACTERS = 32_000;
+/** A container must not reach back to who looks into it, whatever the user's own settings of ssh say. */
+const ALONE = ['-T', '-oBatchMode=yes', '-oForwardAgent=no', '-oForwardX11=no', '-oClearAllForwardings=yes'];
+
+export const runCommand: Tool = tool({
+  name: 'run_command',
+  title: 'Run a command',
+  description:
+    'Runs a shell command in a running instance by SSH, and answers its exit code and the end of its output. A command that takes longer is ended with the connection: start long work in the background (nohup … &) and look at its output later.',
+  input: {
+    id: ID,
+    command: z.string().min(1).max(MAX_COMMAND_CHARACTERS).describe('For the shell in the container.'),
+    timeoutSeconds: z.number().int().min(1).max(MAX_SECONDS).default(DEFAULT_SECONDS).describe('When it is ended.'),
+  },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  isLong: true,
+  run,
+});
+
+async function run(
+  { settings, identity }: Service,
+  { id, command, timeoutSeconds }: { id: string; command: string; timeoutSeconds: number },
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { args } = await sshArguments(settings, id, identity);
+  const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
+  const ended = await ssh([...ALONE, ...args, command], AbortSignal.any([signal, timeout]));
+  const { code, stdout, stderr } = ended;
+  if (code === SSH_FAILED && !timeout.aborted) {
+    const hint = KEY_REFUSED.test(stderr.text)
+      ? '; start `gpu mcp` with --identity FILE, or load the key into an agent'
+      : '';
+    throw new Refused('ssh_failed', `ssh: ${stderr.text.trim()}${hint}`);
+  }
+  return {
+    summary: timeout.aborted
+      ? `ended after ${timeoutSeconds} s without an exit code`
+      : code === null
+        ? 'ended by a signal'
+        : `exit code ${code}`,
+    exitCode: timeout.aborted ? null : code,
+    ...outputOf(stdout, stderr),
+  };
+}
+
+function ssh(args: readonly string[], signal: AbortSignal) {
+  const [stdout, stderr] = [new Output(), new Output()];
+  return new Promise<{ code: number | null; stdout: Output; stderr: Output }>((resolve, reject) => {
+    const child = spawn('ssh', args, { stdio: ['ignore', 'pipe', 'pipe'], signal });
+    child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') reject(new Refused('no_ssh', "ssh is not installed (OpenSSH's client)"));
+      else if (error.name !== 'AbortError') reject(error);
+    });
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}

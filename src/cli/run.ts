@@ -1,0 +1,308 @@
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { GpuClient } from '../client/index.js';
+import { RunFailed } from '../run/failure.js';
+import { checkFolders, checkOut, type Folder } from '../run/files.js';
+import { Run, type RunHooks } from '../run/run.js';
+import { visible } from '../visible.js';
+import { EXIT, Failure } from './failure.js';
+import { type LaunchOptions, launchOf, withPlainLaunch } from './launch.js';
+import { amount } from './market.js';
+import { describeRuntime, showRuntime } from './runtime.js';
+import { openSession, type Session } from './session.js';
+import { canAsk, confirm, type Progress, paint, printLines } from './terminal.js';
+
+/** Seconds without a client after which an instance is stopped, before the command begins and after it has ended. */
+const DEFAULT_LINGER = 600;
+const MAX_LINGER = 604_800;
+const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+type Ending = keyof typeof SIGNAL_CODES;
+const INTERRUPTED = 'interrupted; `gpu instances` lists what you have';
+
+interface FollowOptions {
+  identity?: string;
+  quiet?: boolean;
+}
+
+interface RunCommandOptions extends FollowOptions, LaunchOptions {
+  gpu?: string[];
+  region?: string[];
+  numMin?: number;
+  maxPrice?: number;
+  image?: string;
+  diskGb?: number;
+  interruptible?: boolean;
+  volume?: Folder[];
+  out?: string[];
+  keep?: boolean;
+  detach?: boolean;
+  linger?: number;
+  idempotencyKey?: string;
+}
+
+export function addRunCommands(program: Command): void {
+  const run = program
+    .command('run <command...>')
+    .description('run a command on the best machine, and destroy it: gpu run --gpu rtx-4090 -v . -- python train.py')
+    .option('--gpu <slug>', 'of this GPU model (repeatable, the most wanted first)', collect)
+    .option('--region <code>', 'in this region (repeatable)', collect)
+    .option('--num-min <n>', 'with this many GPUs or more', amount)
+    .option('--max-price <usd>', 'up to this price per hour for the whole machine', amount)
+    .option('--image <image>', 'OCI image or template slug (default: pytorch); it needs /bin/sh')
+    .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
+    .option('--interruptible', 'at half the price, on a machine that may be taken away')
+    .option(
+      '-v, --volume <folder[:path]>',
+      'send what is in a folder to /workspace, or to a path (repeatable)',
+      addFolder,
+    )
+    .option('--out <path>', 'bring this path below /workspace back at the end (repeatable)', collect)
+    .option('--keep', "don't destroy the instance at the end")
+    .option('-d, --detach', 'end when the command has begun, and print the id')
+    .option(
+      '--linger <seconds>',
+      `stop the instance when nobody has looked for so long (default: ${DEFAULT_LINGER})`,
+      seconds,
+    )
+    .option('--idempotency-key <key>', 'name this run, so that it is rented once however often it is asked for');
+  withFollowing(withPlainLaunch(run)).action(runCommand);
+  withFollowing(
+    program
+      .command('attach <id>')
+      .description('follow a run that goes on or has ended, from its first byte, and end it as `gpu run` does'),
+  ).action(attach);
+  program
+    .command('wait <id>')
+    .description('wait until the command of a run has ended, and end with its code')
+    .option('-i, --identity <file>', 'private key to log in with, instead of one made for this')
+    .action(waitFor);
+}
+
+function withFollowing(command: Command): Command {
+  return command
+    .option('-i, --identity <file>', 'private key to log in with, instead of one made for the run')
+    .option('-q, --quiet', 'print the output of the command alone');
+}
+
+async function runCommand(words: string[], options: RunCommandOptions, command: Command): Promise<void> {
+  const session = openSession(command, { needsKey: true });
+  const folders = options.volume ?? [];
+  await inWords(async () => {
+    checkFolders(folders);
+    const terms = { out: checkOut(options.out ?? []), keep: options.keep ?? false };
+    const { registry_login: registryLogin, tcp_ports: tcpPorts, ...launch } = launchOf(options, []);
+    const following = new Following(options);
+    await following.through(
+      session,
+      (client, hooks) =>
+        Run.deploy(
+          client,
+          {
+            ...{ gpus: options.gpu, regions: options.region, numGpus: options.numMin, image: options.image },
+            ...{ maxPricePerHour: options.maxPrice, diskGb: options.diskGb, isInterruptible: options.interruptible },
+            launch: {
+              ...(launch as object),
+              ...(registryLogin != null && { registryLogin }),
+              ...(tcpPorts != null && { tcpPorts }),
+            },
+            patienceSeconds: options.linger ?? DEFAULT_LINGER,
+            idempotencyKey: options.idempotencyKey,
+            command: words,
+            terms,
+          },
+          hooks,
+        ),
+      async (run) => {
+        await run.send(folders);
+        if (!options.detach) return following.toTheEnd(run);
+        await run.begin();
+        following.isDetached = true;
+        if (options.quiet) printLines([run.id]);
+        else following.detached(run);
+        return EXIT.done;
+      },
+    );
+  });
+}
+
+async function attach(id: string, options: FollowOptions, command: Command): Promise<void> {
+  const session = openSession(command, { needsKey: true });
+  await inWords(async () => {
+    const following = new Following(options);
+    following.isBegun = true;
+    await following.through(
+      session,
+      (client, hooks) => Run.find(client, id, hooks),
+      async (run) => {
+        await run.mustHaveBegun();
+        return following.toTheEnd(run);
+      },
+    );
+  });
+}
+
+async function waitFor(id: string, options: FollowOptions, command: Command): Promise<void> {
+  const session = openSession(command, { needsKey: true });
+  const known = async () => (await session.ask((client) => Run.codeOf(client, id))).body;
+  await inWords(async () => {
+    let code = await known();
+    if (code === null) {
+      const following = new Following({ ...options, quiet: true });
+      following.isDetached = true;
+      try {
+        return await following.through(
+          session,
+          (client, hooks) => Run.watch(client, id, hooks),
+          (run) => run.code(),
+        );
+      } catch (error) {
+        // Another client may have fetched what is there and destroyed it between two looks.
+        code = await known().catch(() => null);
+        if (code === null) throw error;
+      }
+    }
+    process.exitCode = code;
+  });
+}
+
+/** One client's part in a run, until it ends or is ended by a signal. */
+class Following {
+  /** The command may have begun: ending without a word would lose what it does. */
+  isBegun = false;
+  /** The instance goes on, whatever comes. */
+  isDetached = false;
+  readonly #options: FollowOptions;
+  readonly #ending = new AbortController();
+  #progress: Progress | null = null;
+  #run: Run | null = null;
+  #isAsking = false;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+  }
+
+  async through(
+    session: Session,
+    begin: (client: GpuClient, hooks: RunHooks) => Promise<Run>,
+    use: (run: Run) => Promise<number>,
+  ): Promise<void> {
+    const onSignal = (name: Ending) => void this.#end(name);
+    for (const name of Object.keys(SIGNAL_CODES) as Ending[]) process.on(name, onSignal);
+    try {
+      const { body: run } = await session.ask((client) => begin(client, this.#hooks()), true);
+      this.#run = run;
+      await run.open();
+      this.#progress?.end();
+      process.exitCode = await use(run);
+    } catch (error) {
+      await this.#afterFault(error);
+    } finally {
+      this.#progress?.end();
+      await this.#run?.close();
+      for (const name of Object.keys(SIGNAL_CODES) as Ending[]) process.off(name, onSignal);
+    }
+  }
+
+  /** Output, files and exit code; then the instance is destroyed. */
+  async toTheEnd(run: Run): Promise<number> {
+    this.isBegun = true;
+    const code = await run.toTheEnd(process.cwd());
+    this.#say(`exit code ${code}; ${run.id} is ${run.isKept ? 'kept, and charged' : 'destroyed'}`);
+    return code;
+  }
+
+  detached(run: Run): void {
+    this.#say(`${run.id} goes on: \`gpu attach ${run.id}\` follows it`);
+  }
+
+  #hooks(): RunHooks {
+    const { identity } = this.#options;
+    return {
+      signal: this.#ending.signal,
+      onStep: (words) => this.#say(words),
+      onRuntime: (runtime) => {
+        if (!this.#options.quiet) this.#progress = showRuntime(this.#progress, runtime);
+      },
+      describe: describeRuntime,
+      onOutput: (stream, chunk) => new Promise((resolve) => void process[stream].write(chunk, () => resolve())),
+      identity: identity === undefined ? undefined : resolve(identity),
+    };
+  }
+
+  /** What is the signal to end: this alone, or the command too? */
+  async #end(name: Ending): Promise<void> {
+    const run = this.#run;
+    if (this.#ending.signal.aborted && run === null) {
+      process.stderr.write(`gpu: ${INTERRUPTED}\n`);
+      process.exit(SIGNAL_CODES[name]);
+    }
+    if (this.#isAsking || this.#ending.signal.aborted) return;
+    if (run === null && !this.isBegun)
+      this.#say('ends when the answer of the service is there, and destroys what was rented');
+    const isKept = this.isBegun && (run === null || run.isKept || name === 'SIGHUP');
+    let isDestroyed = !this.isDetached && !isKept;
+    if (isDestroyed && this.isBegun && name === 'SIGINT' && canAsk()) {
+      this.#isAsking = true;
+      isDestroyed = await confirm(`\nDestroy ${run!.id} and what it has done? If not, it goes on.`).catch(() => false);
+    }
+    this.#ending.abort(new Ended(name, isDestroyed));
+  }
+
+  async #afterFault(error: unknown): Promise<void> {
+    const run = this.#run;
+    const ended = error instanceof Ended ? error : null;
+    if (ended !== null) process.exitCode = SIGNAL_CODES[ended.signal];
+    // Nothing has begun that could be lost.
+    const isOver = ended?.isDestroyed ?? (!this.isBegun && !this.isDetached);
+    if (run === null) {
+      if (ended !== null) throw new Failure(SIGNAL_CODES[ended.signal], INTERRUPTED);
+      throw error;
+    }
+    if (isOver) {
+      await run.destroy();
+      this.#say(`${run.id} is destroyed`);
+    } else if (ended !== null) this.detached(run);
+    if (ended === null) throw error;
+  }
+
+  #say(words: string): void {
+    this.#progress?.end();
+    this.#progress = null;
+    if (!this.#options.quiet) process.stderr.write(`${paint(process.stderr, 'dim', `gpu: ${visible(words)}`)}\n`);
+  }
+}
+
+/** A signal has ended the client's part. */
+class Ended extends Error {
+  constructor(
+    readonly signal: Ending,
+    readonly isDestroyed: boolean,
+  ) {
+    super(signal);
+  }
+}
+
+async function inWords(use: () => Promise<void>): Promise<void> {
+  try {
+    await use();
+  } catch (error) {
+    if (error instanceof RunFailed) throw new Failure(EXIT.refused, error.message);
+    throw error;
+  }
+}
+
+function addFolder(text: string, before: Folder[] = []): Folder[] {
+  const [, from, to] = /^(.+?)(?::(\/[^:]*|[^:\\/][^:]*))?$/s.exec(text) ?? [];
+  if (from === undefined) throw new InvalidArgumentError('must be a folder, or a folder, a colon and a path.');
+  return [...before, { from, to: to ?? '/workspace' }];
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+function seconds(text: string): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 1 && value <= MAX_LINGER) return value;
+  throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_LINGER}.`);
+}

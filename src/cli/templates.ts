@@ -1,0 +1,175 @@
+import type { Command } from 'commander';
+import type { DeployRequest } from '../client/index.js';
+import { visible } from '../visible.js';
+import { EXIT, Failure } from './failure.js';
+import { askGraphql } from './graphql.js';
+import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
+import { amount } from './market.js';
+import { openSession } from './session.js';
+import type { Settings } from './settings.js';
+import type { Output } from './show.js';
+import { table, text } from './table.js';
+import { done, printLines, printText, remark } from './terminal.js';
+
+/** A launch as GraphQL shows it. */
+interface Launch {
+  name: string | null;
+  env: Record<string, string>;
+  secrets: { secret: string; variable: string | null; file: string | null }[];
+  entrypoint: string[] | null;
+  command: string[] | null;
+  ports: { port: number; name: string | null }[];
+  tcpPorts: number[];
+  registryLogin: string | null;
+  restart: 'ALWAYS' | 'ON_FAILURE' | 'NEVER';
+  onExit: 'KEEP' | 'STOP' | 'DESTROY';
+}
+
+/** What can be deployed again: a saved template, or an instance. */
+interface Saved {
+  template: string;
+  diskGb: number;
+  launch: Launch | null;
+}
+
+interface Listed {
+  templates: { slug: string; title: string; category: string; vramGb: number | null; description: string }[];
+  myTemplates?: { name: string; description: string; template: string }[];
+}
+
+const LAUNCH = `launch { name env entrypoint command tcpPorts registryLogin restart onExit
+  secrets { secret variable file } ports { port name } }`;
+const GALLERY = 'templates { slug title category vramGb description }';
+const SAVED = `name description template diskGb createdAt ${LAUNCH}`;
+const SAVE = 'mutation ($input: SavedTemplateInput!) { saveTemplate(input: $input) { name } }';
+
+const COLUMNS = [
+  text<Row>('TEMPLATE', ({ name }) => name, { style: () => 'cyan' }),
+  text<Row>('CATEGORY', ({ category }) => category, { spare: 2 }),
+  text<Row>('VRAM', ({ vram }) => vram, { right: true, spare: 1 }),
+  text<Row>('WHAT', ({ what }) => what),
+];
+
+interface Row {
+  name: string;
+  category: string;
+  vram: string;
+  what: string;
+}
+
+interface SaveOptions extends LaunchOptions {
+  template?: string;
+  diskGb?: number;
+  description?: string;
+  from?: string;
+}
+
+export function addTemplateCommands(program: Command): void {
+  const template = program.command('template').description('what can be deployed by name, and launches you saved');
+  template.command('list').description('templates, your own first').option('--json', 'print JSON').action(list);
+  withLaunch(
+    template
+      .command('save <name> [command...]')
+      .description('keep a launch under a name, instead of the one that was there')
+      .option('--template <template>', 'template slug or OCI image (default: pytorch)')
+      .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
+      .option('--description <text>', 'what it is for')
+      .option('--from <id>', 'begin with what this instance was deployed with'),
+  ).action(save);
+  template
+    .command('delete <name>')
+    .description('delete what you saved under a name; what was deployed from it stays')
+    .action(async (name: string, _options: object, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      await askGraphql(settings, 'mutation ($name: String!) { deleteTemplate(name: $name) { name } }', { name });
+      printLines([done(`${name} is deleted`)]);
+    });
+  template
+    .command('link <name>')
+    .description('a link that opens it in the console, for anybody: without secrets')
+    .action(async (name: string, _options: object, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const { link } = await savedUnder<{ link: string }>(settings, name, 'link');
+      printLines([visible(link)]);
+    });
+}
+
+/** The members of a deploy that was saved under the name. */
+export async function requestOfSaved(settings: Settings, name: string): Promise<Partial<DeployRequest>> {
+  const { template, diskGb, launch } = await savedUnder<Saved>(settings, name, SAVED);
+  return { template, disk_gb: diskGb, ...(launch !== null && requestOfLaunch(launch)) };
+}
+
+async function list({ json }: Output, command: Command): Promise<void> {
+  const { settings } = openSession(command, { needsKey: false });
+  const own = settings.apiKey === null ? '' : `myTemplates { ${SAVED} }`;
+  const answer = await askGraphql<Listed>(settings, `{ ${own} ${GALLERY} }`);
+  if (json) return printText(JSON.stringify(answer));
+  const rows = [
+    ...(answer.myTemplates ?? []).map((saved) => ({
+      name: saved.name,
+      category: 'Yours',
+      vram: '-',
+      what: saved.description || saved.template,
+    })),
+    ...answer.templates.map(({ slug, category, vramGb, description }) => ({
+      name: slug,
+      category,
+      vram: vramGb === null ? '-' : `${vramGb} GB`,
+      what: description,
+    })),
+  ];
+  printLines(table(rows, COLUMNS));
+  if (answer.myTemplates?.length) remark('`gpu deploy MACHINE --saved NAME` deploys one of yours.');
+}
+
+async function save(name: string, words: string[], options: SaveOptions, command: Command): Promise<void> {
+  const { settings } = openSession(command, { needsKey: true });
+  const from = options.from === undefined ? null : await deployedAs(settings, options.from);
+  const { template = from?.template, diskGb = from?.diskGb, description } = options;
+  const launch = inputOf({ ...(from?.launch ? requestOfLaunch(from.launch) : {}), ...launchOf(options, words) });
+  await askGraphql(settings, SAVE, { input: { name, description, template, diskGb, launch } });
+  printLines([done(`${name} is saved`)]);
+}
+
+async function savedUnder<Found>(settings: Settings, name: string, selection: string): Promise<Found> {
+  const query = `{ myTemplates { name ${selection} } }`;
+  const { myTemplates } = await askGraphql<{ myTemplates: (Found & { name: string })[] }>(settings, query);
+  const found = myTemplates.find((saved) => saved.name === name);
+  if (found === undefined) throw new Failure(EXIT.refused, `you have saved no template ${visible(name)}`);
+  return found;
+}
+
+async function deployedAs(settings: Settings, id: string): Promise<Saved> {
+  const query = `query ($id: ID!) { instance(id: $id) { template diskGb ${LAUNCH} } }`;
+  const { instance } = await askGraphql<{ instance: Saved | null }>(settings, query, { id });
+  if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
+  return instance;
+}
+
+function requestOfLaunch(launch: Launch): Partial<DeployRequest> {
+  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, restart, onExit } = launch;
+  return {
+    ...(name !== null && { name }),
+    ...(Object.keys(env).length > 0 && { env }),
+    ...(secrets.length > 0 && { secrets }),
+    ...(entrypoint !== null && { entrypoint }),
+    ...(command !== null && { command }),
+    ...(ports.length > 0 && { ports }),
+    ...(tcpPorts.length > 0 && { tcp_ports: tcpPorts }),
+    ...(registryLogin !== null && { registry_login: registryLogin }),
+    ...(restart !== 'ALWAYS' && { restart: restart === 'NEVER' ? 'never' : 'on_failure' }),
+    ...(onExit !== 'KEEP' && { on_exit: onExit === 'STOP' ? 'stop' : 'destroy' }),
+  };
+}
+
+/** GraphQL's names of the members. */
+function inputOf({ tcp_ports, registry_login, restart, on_exit, ...rest }: Partial<DeployRequest>): object {
+  return {
+    ...rest,
+    tcpPorts: tcp_ports,
+    registryLogin: registry_login,
+    restart: restart?.toUpperCase(),
+    onExit: on_exit?.toUpperCase(),
+  };
+}

@@ -1,0 +1,126 @@
+import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { RunFailed } from './failure.js';
+
+/** Where SSH leads into an instance, as the service says. */
+export interface Address {
+  user: string;
+  host: string;
+  port: number;
+  hostKey: string;
+}
+
+/** They go into a file that ssh reads. */
+const USER = /^i-[0-9a-f]{8}$/;
+const HOST = /^[a-z0-9.-]{1,253}$/;
+const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
+const TRIES_FOR_SECONDS = 15;
+/** A connection without an answer for three times this long is given up. */
+const KEEPALIVE_SECONDS = 10;
+
+const runFile = promisify(execFile);
+
+/** The keys of one run and how ssh is to connect, in a folder that nobody else reads. */
+export class Connection {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'gpu-run-'));
+  readonly #children = new Set<ChildProcess>();
+  #target = '';
+
+  /** A pair of keys of its own; resolves to the public one. */
+  async makeKey(comment: string): Promise<string> {
+    const file = this.#path('key');
+    try {
+      await runFile('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', comment, '-f', file]);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new RunFailed(code === 'ENOENT' ? "OpenSSH's client (ssh and ssh-keygen) is not installed" : message);
+    }
+    return readFileSync(`${file}.pub`, 'utf8').trim();
+  }
+
+  /** The service sent the host's key over HTTPS: nobody has to confirm it. */
+  use(address: Address, identity = this.#path('key')): void {
+    const { user, host, port, hostKey } = address;
+    if (!HOST.test(host) || !HOST_KEY.test(hostKey) || !USER.test(user) || !Number.isInteger(port))
+      throw new RunFailed('the service gave no usable address for SSH');
+    writeFileSync(this.#path('known_hosts'), `gpu-run ${hostKey}\n`, { mode: 0o600 });
+    const options = {
+      // Few resolvers know names below it.
+      ...((host === 'localhost' || host.endsWith('.localhost')) && { HostName: '127.0.0.1' }),
+      Port: port,
+      IdentityFile: inQuotes(identity),
+      IdentitiesOnly: 'yes',
+      UserKnownHostsFile: inQuotes(this.#path('known_hosts')),
+      GlobalKnownHostsFile: 'none',
+      HostKeyAlias: 'gpu-run',
+      StrictHostKeyChecking: 'yes',
+      UpdateHostKeys: 'no',
+      CheckHostIP: 'no',
+      BatchMode: 'yes',
+      LogLevel: 'ERROR',
+      RequestTTY: 'no',
+      ControlPath: 'none',
+      ForwardAgent: 'no',
+      ForwardX11: 'no',
+      PermitLocalCommand: 'no',
+      ClearAllForwardings: 'yes',
+      ConnectTimeout: TRIES_FOR_SECONDS,
+      ServerAliveInterval: KEEPALIVE_SECONDS,
+      ServerAliveCountMax: 3,
+    };
+    const lines = Object.entries(options).map(([name, value]) => `  ${name} ${value}`);
+    // What comes first counts. The user's own file may say how to get out of the network, as by a proxy.
+    const own = join(homedir(), '.ssh', 'config');
+    writeFileSync(this.#path('config'), ['Host *', ...lines, `Include ${inQuotes(own)}`, ''].join('\n'), {
+      mode: 0o600,
+    });
+    this.#target = `${user}@${host}`;
+  }
+
+  /** What rsync connects with, and the place of a path there. */
+  get shell(): string {
+    return `ssh -F ${inQuotes(this.#path('config'))}`;
+  }
+  placeOf(path: string): string {
+    return `${this.#target}:${path}`;
+  }
+
+  /** ssh with a command line; ended with `close`. */
+  ssh(commandLine: string, stdio: StdioOptions): ChildProcess {
+    return this.start('ssh', ['-F', this.#path('config'), '-T', this.#target, commandLine], stdio);
+  }
+
+  start(program: string, args: readonly string[], stdio: StdioOptions, cwd?: string): ChildProcess {
+    const child = spawn(program, args, { stdio, ...(cwd !== undefined && { cwd }) });
+    this.#children.add(child);
+    child.once('close', () => this.#children.delete(child));
+    return child;
+  }
+
+  /** Ends what it has started, and erases the keys. */
+  close(): void {
+    for (const child of this.#children) child.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #path(name: string): string {
+    return join(this.#folder, name);
+  }
+}
+
+/** The exit code; null after a signal. Rejects when the program is not installed. */
+export function ended(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', ({ code, message }: NodeJS.ErrnoException) =>
+      reject(new RunFailed(code === 'ENOENT' ? `${child.spawnfile} is not installed` : message)),
+    );
+    child.once('close', resolve);
+  });
+}
+
+function inQuotes(path: string): string {
+  return `"${path.replaceAll('\\', '/')}"`;
+}

@@ -1,0 +1,147 @@
+/*
+ * What runs in the container of a run. POSIX shell alone, with what busybox has: images have nothing else in common.
+ *
+ * The keeper is the container's command. It waits for the files of the run, then runs the command, and keeps output and
+ * exit code in files: nothing of it depends on a connection. Clients look in over SSH.
+ */
+
+/** What a run was asked for, kept in its launch: `gpu attach` finds it there, on any computer. */
+export interface RunTerms {
+  /** Paths in the workspace that are brought back. */
+  out: string[];
+  /** The instance is not destroyed at the end. */
+  keep: boolean;
+}
+
+/** By this word a launch is known to be a run. */
+export const NAME = 'gpu-run';
+/** The keeper ends with it when no client came to begin the run. */
+const NOBODY_CAME = 125;
+/** Of a command that was cut off because its instance stopped: as after SIGTERM. */
+const CUT_OFF = 143;
+
+/** $W is where the files go and the command begins, $D is the run's own folder. */
+const PLACES = `
+W=/workspace
+mkdir -p "$W" 2>/dev/null
+[ -w "$W" ] || W=/tmp
+D=$W/.${NAME}
+nap() { sleep 0.2 2>/dev/null || sleep 1; }
+`;
+
+/** $1: seconds that it waits without a client; 0 for ever. $2: the terms. The rest is the command. */
+export const KEEPER = `${PLACES}
+patience=$1; shift 2
+wait_for() {
+  quiet=0
+  until [ -e "$D/$1" ]; do
+    if [ -e "$D/alive" ]; then rm -f "$D/alive"; quiet=0; fi
+    [ "$patience" -gt 0 ] && [ "$quiet" -ge $((patience * 5)) ] && return 1
+    quiet=$((quiet + 1))
+    nap
+  done
+}
+trap 'exit ${CUT_OFF}' TERM
+mkdir -p "$D" || exit 1
+rm -f "$D/end"
+if [ ! -e "$D/started" ]; then
+  wait_for go || exit ${NOBODY_CAME}
+  : >"$D/started"
+  cd "$W"
+  "$@" </dev/null >"$D/out" 2>"$D/err" &
+  pid=$!
+  trap 'kill -TERM "$pid"' TERM
+  wait "$pid"; code=$?
+  while kill -0 "$pid" 2>/dev/null; do wait "$pid"; code=$?; done
+  trap 'exit "$code"' TERM
+  { echo "$code" >"$D/code.new" && mv "$D/code.new" "$D/code"; } || exit "$code"
+elif [ ! -e "$D/code" ]; then
+  echo ${CUT_OFF} >"$D/code"
+fi
+read code <"$D/code"
+trap 'exit "$code"' TERM
+wait_for end
+exit "$code"
+`;
+
+/**
+ * Says `ready`, whether there is rsync, whether the command has begun, and the workspace; then `code` and the exit code once the command has ended. While it runs,
+ * the keeper knows that a client is there. It ends with its input: a client that dies leaves nothing behind.
+ */
+const WATCH = `${PLACES}
+mkdir -p "$D" || exit 1
+rsync=no
+command -v rsync >/dev/null 2>&1 && rsync=yes
+begun=no
+[ -e "$D/started" ] && begun=yes
+echo "ready $rsync $begun $W"
+{
+  until [ -e "$D/code" ]; do : >"$D/alive"; nap; done
+  read code <"$D/code"
+  echo "code $code"
+  while :; do : >"$D/alive"; sleep 1; done
+} &
+cat >/dev/null
+kill $!
+`;
+
+/** The files are there: the command may begin. */
+const BEGIN = `${PLACES}
+: >"$D/go"
+`;
+
+/** $1: out or err; $2: bytes to leave out. Lets the command begin, writes the file as it grows, and ends when the command has ended. */
+const FOLLOW = `${PLACES}
+: >"$D/go"
+until [ -e "$D/$1" ]; do [ -e "$D/code" ] && exit 0; nap; done
+exec 3<"$D/$1"
+whole=$(($2 / 65536)); rest=$(($2 % 65536))
+[ "$whole" -eq 0 ] || dd bs=65536 count="$whole" <&3 >/dev/null 2>&1
+[ "$rest" -eq 0 ] || dd bs=1 count="$rest" <&3 >/dev/null 2>&1
+until [ -e "$D/code" ]; do cat <&3; nap; done
+cat <&3
+`;
+
+/** $1: a folder, in the workspace unless its path is absolute. Its files come as a tar on the input. */
+const RECEIVE = `${PLACES}
+cd "$W" && mkdir -p "$1" && cd "$1" && tar -xof -
+`;
+
+/** $1: a path in the workspace, written as a tar. Ends with 44 when there is nothing. */
+const SEND = `${PLACES}
+cd "$W" && { [ -e "$1" ] || exit 44; } && tar -cf - "$1"
+`;
+export const NOTHING_THERE = 44;
+
+/** Everything is fetched: the keeper may end, with the command's code. */
+const END = `${PLACES}
+: >"$D/end"
+`;
+
+export const SCRIPTS = { watch: WATCH, begin: BEGIN, follow: FOLLOW, receive: RECEIVE, send: SEND, end: END } as const;
+
+/** The entrypoint of a run's launch; the launch's command follows it. */
+export function entrypointOf(terms: RunTerms, patienceSeconds: number): string[] {
+  return ['/bin/sh', '-c', KEEPER, NAME, String(patienceSeconds), JSON.stringify(terms)];
+}
+
+/** Null for a launch that is no run. */
+export function termsOf(entrypoint: readonly string[] | null | undefined): RunTerms | null {
+  if (entrypoint?.[3] !== NAME) return null;
+  try {
+    const { out, keep } = JSON.parse(entrypoint[5] ?? '') as Partial<RunTerms>;
+    const paths = Array.isArray(out) ? out.filter((path) => typeof path === 'string') : [];
+    return { out: paths, keep: keep === true };
+  } catch {
+    return null;
+  }
+}
+
+/** One command line for the shell of an image, whichever it is. */
+export function remote(script: keyof typeof SCRIPTS, ...args: readonly string[]): string {
+  return ['exec /bin/sh -c', ...[SCRIPTS[script], NAME, ...args].map(quoted)].join(' ');
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

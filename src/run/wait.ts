@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GpuClient, Runtime } from '../client/index.js';
+import { RunFailed } from './failure.js';
+
+/** An image that is there starts in well under a second; a pull takes minutes. */
+const ASK_FIRST_AFTER_MS = 100;
+const ASK_EVERY_MS = 1_000;
+const LONGER = 1.5;
+/** A large image on a slow line; the rental goes on either way. */
+const WAIT_MS = 3_600_000;
+const HAS_ENDED = ['FAILED', 'EXITED'];
+/** Between a stop and a start they may still be of the one before. */
+const IS_DOWN = ['STOPPED', 'ERASED'];
+
+/**
+ * Resolves to true once the container runs, and to false for an instance without a container. Rejects with RunFailed when it
+ * can't run, or does not within an hour; `describe` puts the runtime into words.
+ */
+export async function untilRunning(
+  client: GpuClient,
+  id: string,
+  { describe, onRuntime, signal }: WaitOptions,
+): Promise<boolean> {
+  const endsAt = Date.now() + WAIT_MS;
+  for (let pauseMs = ASK_FIRST_AFTER_MS; Date.now() < endsAt; pauseMs = Math.min(pauseMs * LONGER, ASK_EVERY_MS)) {
+    const runtime = await client.instances.runtime(id, { signal });
+    if (runtime === null) return false;
+    if (runtime.phase === 'RUNNING') return true;
+    const isDown = IS_DOWN.includes(runtime.phase) && (await client.instances.get(id, { signal })).status !== 'running';
+    if (isDown || HAS_ENDED.includes(runtime.phase))
+      throw new RunFailed(`${id} does not run: ${describe(runtime)}${codeOf(runtime)}`, id);
+    onRuntime?.(runtime);
+    await sleep(pauseMs, undefined, { signal });
+  }
+  throw new RunFailed(`${id} does not run yet; \`gpu show ${id}\` shows its progress`, id);
+}
+
+function codeOf({ exitCode }: Runtime): string {
+  return exitCode === null ? '' : `, exit code ${exitCode}`;
+}
+
+export interface WaitOptions {
+  describe(runtime: Runtime): string;
+  onRuntime?: ((runtime: Runtime) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
