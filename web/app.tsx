@@ -1,12 +1,14 @@
 import { useEffect } from 'preact/hooks';
 import { Head } from './parts/head.js';
 import { StatusLine } from './parts/status-line.js';
+import { Activity } from './screens/activity.js';
 import { InstanceScreen } from './screens/instance.js';
 import { Instances } from './screens/instances.js';
 import { Keys } from './screens/keys.js';
 import { Machines } from './screens/machines.js';
 import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
+import { Webhooks } from './screens/webhooks.js';
 import { go, path, query } from './state/location.js';
 import { session } from './state/session.js';
 import { useTitle } from './state/title.js';
@@ -30,8 +32,15 @@ export function App() {
 function Screen() {
   const [, first = '', second, third] = path.value.split('/');
   if (first === '') return <Machines />;
+  if (first === 'launch' && second === undefined) return <Machines key="launch" isLink />;
   if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
-  const Private = { instances: second ? InstanceScreen : Instances, money: Money, keys: Keys }[first];
+  const Private = {
+    instances: second ? InstanceScreen : Instances,
+    money: Money,
+    keys: Keys,
+    activity: Activity,
+    webhooks: Webhooks,
+  }[first];
   if (Private === undefined || third !== undefined || (second !== undefined && Private !== InstanceScreen))
     return <Nothing />;
   if (session.value === 'unknown') return <p class="quiet">One moment …</p>;

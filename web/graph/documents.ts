@@ -115,11 +115,131 @@ export const OfferOf = graphql(`
   }
 `);
 
+export const Secrets = graphql(`
+  query Secrets {
+    secrets {
+      name
+      kind
+      registry
+      username
+      createdAt
+    }
+  }
+`);
+
+export const CreateSecret = graphql(`
+  mutation CreateSecret($input: SecretInput!) {
+    createSecret(input: $input) {
+      name
+    }
+  }
+`);
+
+export const DeleteSecret = graphql(`
+  mutation DeleteSecret($name: String!) {
+    deleteSecret(name: $name) {
+      name
+    }
+  }
+`);
+
 export const Templates = graphql(`
   query Templates {
     templates {
       slug
+      title
+      category
+      picture
+      vramGb
       description
+      variables {
+        name
+        description
+        default
+        required
+        secret
+        made
+      }
+    }
+  }
+`);
+
+const LaunchFields = graphql(`
+  fragment LaunchFields on Launch {
+    name
+    env
+    secrets {
+      secret
+      variable
+      file
+    }
+    entrypoint
+    command
+    ports {
+      port
+      name
+    }
+    registryLogin
+    restart
+    onExit
+  }
+`);
+
+export const MyTemplates = graphql(
+  `
+  query MyTemplates {
+    myTemplates {
+      name
+      description
+      template
+      diskGb
+      link
+      launch {
+        ...LaunchFields
+      }
+    }
+  }
+`,
+  [LaunchFields],
+);
+
+export const SaveTemplate = graphql(`
+  mutation SaveTemplate($input: SavedTemplateInput!) {
+    saveTemplate(input: $input) {
+      name
+    }
+  }
+`);
+
+export const DeleteTemplate = graphql(`
+  mutation DeleteTemplate($name: String!) {
+    deleteTemplate(name: $name) {
+      name
+    }
+  }
+`);
+
+export const SetDeadlines = graphql(`
+  mutation SetDeadlines($id: ID!, $stopAt: String, $destroyAt: String) {
+    setDeadlines(id: $id, stopAt: $stopAt, destroyAt: $destroyAt) {
+      id
+    }
+  }
+`);
+
+export const InstanceLinks = graphql(`
+  query InstanceLinks($id: ID!) {
+    instanceLinks(id: $id) {
+      links {
+        name
+        port
+        path
+      }
+      tokens {
+        variable
+        value
+        inLink
+      }
     }
   }
 `);
@@ -168,6 +288,7 @@ export const Quote = graphql(`
 const InstanceFields = graphql(`
   fragment InstanceFields on Instance {
     id
+    name
     status
     gpu
     numGpus
@@ -256,6 +377,11 @@ export const OneInstance = graphql(
   query OneInstance($id: ID!) {
     instance(id: $id) {
       ...InstanceFields
+      stopAt
+      destroyAt
+      launch {
+        ...LaunchFields
+      }
       machine {
         id
         cpu
@@ -271,6 +397,11 @@ export const OneInstance = graphql(
         open
         url
       }
+      tcpPorts {
+        port
+        host
+        publicPort
+      }
       canStart {
         allowed
         preempts
@@ -283,12 +414,12 @@ export const OneInstance = graphql(
     }
   }
 `,
-  [InstanceFields],
+  [InstanceFields, LaunchFields],
 );
 
 export const WebLink = graphql(`
-  mutation WebLink($id: ID!, $port: Int) {
-    webLink(id: $id, port: $port) {
+  mutation WebLink($id: ID!, $port: Int, $path: String) {
+    webLink(id: $id, port: $port, path: $path) {
       url
     }
   }
@@ -483,13 +614,51 @@ export const ApiKeys = graphql(`
       lastUsedAt
       revokedAt
       isCurrent
+      scopes
+      networks
+      expiresAt
+    }
+  }
+`);
+
+export const Activity = graphql(`
+  query Activity($filter: ActivityFilterInput, $first: Int, $after: String) {
+    activity(filter: $filter, first: $first, after: $after) {
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+      edges {
+        node {
+          at
+          operation
+          targets
+          keyId
+          byConsole
+          address
+          code
+          times
+        }
+      }
     }
   }
 `);
 
 export const CreateApiKey = graphql(`
-  mutation CreateApiKey($name: String, $idempotencyKey: String) {
-    createApiKey(name: $name, idempotencyKey: $idempotencyKey) {
+  mutation CreateApiKey(
+    $name: String
+    $scopes: [KeyScope!]
+    $expiresAt: String
+    $networks: [String!]
+    $idempotencyKey: String
+  ) {
+    createApiKey(
+      name: $name
+      scopes: $scopes
+      expiresAt: $expiresAt
+      networks: $networks
+      idempotencyKey: $idempotencyKey
+    ) {
       secret
     }
   }
@@ -526,6 +695,76 @@ export const AddSshKey = graphql(`
 export const RemoveSshKey = graphql(`
   mutation RemoveSshKey($id: ID!) {
     removeSshKey(id: $id) {
+      id
+    }
+  }
+`);
+
+export const Webhooks = graphql(`
+  query Webhooks {
+    webhooks {
+      id
+      url
+      events
+      pausedAt
+      pauseReason
+      waiting
+      attempts(first: 20) {
+        at
+        number
+        status
+        error
+        tookMs
+        eventId
+        eventType
+      }
+    }
+  }
+`);
+
+export const CreateWebhook = graphql(`
+  mutation CreateWebhook($url: String!) {
+    createWebhook(url: $url) {
+      secret
+    }
+  }
+`);
+
+export const ChangeWebhook = graphql(`
+  mutation ChangeWebhook($id: ID!, $paused: Boolean) {
+    changeWebhook(id: $id, paused: $paused) {
+      id
+    }
+  }
+`);
+
+export const TurnWebhookSecret = graphql(`
+  mutation TurnWebhookSecret($id: ID!) {
+    turnWebhookSecret(id: $id) {
+      secret
+    }
+  }
+`);
+
+export const DeleteWebhook = graphql(`
+  mutation DeleteWebhook($id: ID!) {
+    deleteWebhook(id: $id) {
+      id
+    }
+  }
+`);
+
+export const TestWebhook = graphql(`
+  mutation TestWebhook($id: ID!) {
+    testWebhook(id: $id) {
+      id
+    }
+  }
+`);
+
+export const Redeliver = graphql(`
+  mutation Redeliver($id: ID!, $eventId: ID!) {
+    redeliver(id: $id, eventId: $eventId) {
       id
     }
   }

@@ -9,6 +9,9 @@ const REASONS: Record<NonNullable<Instance['stopReason']>, string> = {
   OPERATOR: 'by the operator',
   ACCOUNT_SUSPENDED: 'the account is suspended',
   START_FAILED: 'its container could not be started; given back if the machine was at fault',
+  COMMAND_ENDED: 'its command ended',
+  DEADLINE: 'its deadline was over',
+  SPEND_LIMIT: 'a spend limit was reached',
 };
 
 const PHASES: Record<NonNullable<Instance['runtime']>['phase'], string> = {
@@ -18,6 +21,7 @@ const PHASES: Record<NonNullable<Instance['runtime']>['phase'], string> = {
   RUNNING: 'container runs',
   STOPPING: 'stopping',
   STOPPED: 'container stopped',
+  EXITED: 'command ended',
   FAILED: 'container failed',
   UNREACHABLE: 'machine not heard from',
   ERASED: 'erased',
@@ -40,13 +44,14 @@ export const stopReason = ({ stopReason }: Instance): string | null => stopReaso
 /** What the container does, as its machine reports it. */
 export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   if (runtime === null) return null;
-  const { phase, pulledBytes, totalBytes, reachable } = runtime;
+  const { phase, pulledBytes, totalBytes, reachable, exitCode } = runtime;
   const isKnown = phase === 'PULLING' && pulledBytes !== null && totalBytes !== null && totalBytes > 0;
   return (
     <span class="stack-tight">
       <span class={`small ${phase === 'FAILED' || !reachable ? 'bad' : 'quiet'}`}>
         {PHASES[phase]}
         {isKnown && `: ${bytes(pulledBytes)} of ${bytes(totalBytes)}`}
+        {exitCode !== null && phase !== 'RUNNING' && `, exit code ${exitCode}`}
       </span>
       {isKnown && <progress max={totalBytes} value={pulledBytes} aria-label="Image pulled" />}
     </span>

@@ -1,10 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { type OneInstance, WebLink } from '../graph/documents.js';
+import { visible } from '../figures/visible.js';
+import { InstanceLinks, type OneInstance, WebLink } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
-import type { Instance } from '../state/account.js';
+import { accountChanges, type Instance } from '../state/account.js';
+import { useRead } from '../state/read.js';
 
 type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
 
@@ -12,10 +14,11 @@ interface Props {
   instance: Instance;
   ssh: Read['ssh'];
   ports: Read['ports'];
+  tcpPorts: Read['tcpPorts'];
 }
 
 /** The ways into an instance: a shell, its web ports, and its name. */
-export function Connect({ instance: { id, hostname, status, runtime }, ssh, ports }: Props) {
+export function Connect({ instance: { id, hostname, status, runtime }, ssh, ports, tcpPorts }: Props) {
   return (
     <section class="panel padded stack" aria-labelledby="connect">
       <h2 id="connect">How to connect</h2>
@@ -28,6 +31,7 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
               No host agent runs on this machine: the rental is a record, and no container answers here.
             </p>
           )}
+          {runtime !== null && <Links id={id} isRunning={runtime.phase === 'RUNNING'} />}
           {ssh !== null && runtime !== null && (
             <div class="stack-tight">
               <p>
@@ -39,6 +43,14 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
           )}
           {ports.map(({ port, open, url }) => (
             <Port key={port} id={id} port={port} isOpen={open} url={url} />
+          ))}
+          {tcpPorts.map(({ port, host, publicPort }) => (
+            <p key={port}>
+              Port {port} by TCP, open to everybody:{' '}
+              <span class="mono">
+                {host}:{publicPort}
+              </span>
+            </p>
           ))}
           {(runtime === null || (ssh === null && ports.length === 0)) && (
             <div class="stack-tight">
@@ -52,14 +64,53 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
   );
 }
 
-function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boolean; url: string }) {
+/** What runs there by its names, opened with the token that its page asks for, and the passwords that were made for it. */
+function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
+  const { data, error } = useRead(InstanceLinks, { id }, accountChanges);
+  const { open, error: refused } = useWebLink();
+  const { links = [], tokens = [] } = data.value?.instanceLinks ?? {};
+  return (
+    <>
+      {links.length > 0 && (
+        <div class="row">
+          {links.map(({ name, port, path }) => (
+            <button
+              key={port}
+              type="button"
+              class="primary"
+              aria-disabled={!isRunning}
+              onClick={() => isRunning && open({ id, port, path })}
+            >
+              Open {visible(name)}
+            </button>
+          ))}
+          {!isRunning && <span class="small quiet">as soon as it is ready</span>}
+        </div>
+      )}
+      {tokens
+        .filter(({ inLink }) => !inLink)
+        .map(({ variable, value }) => (
+          <div class="row" key={variable}>
+            <span>
+              {variable}, made for it: <span class="mono veiled">{value}</span>
+            </span>
+            <Copy text={value} label={`Copy ${variable}`} />
+          </div>
+        ))}
+      <Failure error={error.value ?? refused} />
+    </>
+  );
+}
+
+/** Opens a private port in a tab of its own. */
+function useWebLink() {
   const error = useSignal<unknown>(null);
-  const visit = async () => {
+  const open = async (what: { id: string; port: number; path?: string }) => {
     error.value = null;
     // Opened before the answer: a browser takes a window that comes later for one that nobody asked for.
     const tab = window.open('about:blank', '_blank');
     try {
-      const { webLink } = await send(WebLink, { id, port });
+      const { webLink } = await send(WebLink, what);
       if (webLink === null) return tab?.close();
       if (tab === null) location.assign(webLink.url);
       else {
@@ -71,6 +122,11 @@ function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boo
       error.value = fault;
     }
   };
+  return { open, error: error.value };
+}
+
+function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boolean; url: string }) {
+  const { open, error } = useWebLink();
   return (
     <div class="stack-tight port">
       <p class="row between">
@@ -82,12 +138,12 @@ function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boo
             Open
           </a>
         ) : (
-          <button type="button" onClick={visit}>
+          <button type="button" onClick={() => void open({ id, port })}>
             Open in a new tab
           </button>
         )}
       </p>
-      <Failure error={error.value} />
+      <Failure error={error} />
     </div>
   );
 }

@@ -3,8 +3,7 @@ import type { ResultOf, VariablesOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
 import { accrued, micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
-import { visible } from '../figures/visible.js';
-import { Deploy, DeployBest, OfferOf, OfferSearch, Quote, Templates } from '../graph/documents.js';
+import { Deploy, DeployBest, OfferOf, OfferSearch, Quote } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Retry } from '../graph/retry.js';
 import { Refusal, send } from '../graph/send.js';
@@ -13,13 +12,21 @@ import { Failure, NotArrived } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { type Instance, takeInstance } from '../state/account.js';
 import { filter, isFilterKnown } from '../state/filters.js';
-import { go, query, setQuery, withQuery } from '../state/location.js';
+import { draft, forgetDraft, link } from '../state/launch-draft.js';
+import { formOf, imageOfLink, launchOf } from '../state/launch-form.js';
+import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { marketChanges, modelName, regionName } from '../state/market.js';
 import { MODES, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { session } from '../state/session.js';
 import { wordsFor } from '../state/words.js';
+import { DeadlineFields } from './deadlines.js';
+import { Gallery } from './gallery.js';
+import { LaunchFields, LinkNotice } from './launch-fields.js';
+import { SaveAs } from './save-as.js';
+import { NewSecret } from './secrets.js';
+import { TemplateVariables } from './template-variables.js';
 
 type Quoted = NonNullable<ResultOf<typeof Quote>['quote']>;
 type Input = VariablesOf<typeof Quote>['input'];
@@ -42,7 +49,7 @@ export function DeployDialog() {
   const isBest = asked === BEST;
   const mode = modeOf(query.value.get('mode') ?? '');
   const typed = useSignal({
-    template: query.value.get('template') ?? DEFAULT_TEMPLATE,
+    template: (link.value === null ? query.value.get('template') : imageOfLink(query.value)) ?? DEFAULT_TEMPLATE,
     // Not `disk`: that is what a machine is asked to have, which nobody pays for.
     disk: query.value.get('deploy-disk') ?? String(DEFAULT_DISK_GB),
   });
@@ -55,13 +62,25 @@ export function DeployDialog() {
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
 
-  const terms = { template, diskGb, mode: mode.value };
+  const { launch, fault } = launchOf(draft.value);
+  const ends = useSignal({ stopAt: '', destroyAt: '' });
+  const deadlines = Object.fromEntries(Object.entries(ends.value).filter(([, text]) => text !== ''));
+  const terms = { template, diskGb, mode: mode.value, ...(launch !== null && { launch }), ...deadlines };
   const input: Input = isBest ? { ...terms, filter: filter.value } : { ...terms, machineId: asked };
-  const isAsked = diskGb > 0 && template !== '' && (!isBest || isFilterKnown.value);
+  const isAsked = fault === null && diskGb > 0 && template !== '' && (!isBest || isFilterKnown.value);
   const quote = useQuote(isAsked ? input : null);
-  const close = () => setQuery(Object.fromEntries(FORM.map((name) => [name, null])));
+  const isMakingSecret = useSignal(false);
+  const isByLink = useMemo(() => link.value !== null || (wasLoadedWith('deploy') && wasLoadedWith('template')), []);
+  const close = () => {
+    forgetDraft();
+    if (path.value === '/') setQuery(Object.fromEntries(FORM.map((name) => [name, null])));
+    else go('/');
+  };
 
-  const show = ({ id }: Instance) => go(`/instances/${id}`);
+  const show = ({ id }: Instance) => {
+    forgetDraft();
+    go(`/instances/${id}`);
+  };
   const isNotRented = useLostAnswer(idempotencyKey, error.value, show);
 
   const deploy = async (event: Event) => {
@@ -96,6 +115,7 @@ export function DeployDialog() {
     <Dialog title={titleOf(isBest, quoted)} onClose={close}>
       <form onSubmit={deploy}>
         <div class="dialog-body stack">
+          {isByLink && <LinkNotice />}
           <p class="small quiet">{quoted !== null && <Machine quoted={quoted} />}</p>
           {!isBest && (
             <button
@@ -106,8 +126,22 @@ export function DeployDialog() {
               Take the best machine that fits my requirements instead
             </button>
           )}
+          <Gallery
+            value={template}
+            onType={(text) => type('template', text)}
+            onSaved={(saved) => {
+              draft.value = formOf(saved.launch);
+              type('template', saved.template);
+              type('disk', String(saved.diskGb));
+            }}
+          />
+          <TemplateVariables
+            template={template}
+            onNewSecret={() => {
+              isMakingSecret.value = true;
+            }}
+          />
           <div class="two">
-            <TemplateField value={template} onType={(text) => type('template', text)} />
             <label class="field">
               <span>Disk, GB{quoted !== null && ` (the machine has ${quoted.freeDiskGb} left)`}</span>
               <input
@@ -120,6 +154,19 @@ export function DeployDialog() {
               />
             </label>
           </div>
+          <LaunchFields
+            onNewSecret={() => {
+              isMakingSecret.value = true;
+            }}
+          />
+          {session.value === 'in' && <SaveAs template={template} diskGb={diskGb} launch={launch} />}
+          <DeadlineFields
+            value={ends.value}
+            onType={(value) => {
+              ends.value = value;
+            }}
+          />
+          {fault !== null && <p class="notice warn">{fault}</p>}
           <fieldset>
             <legend>How it is priced</legend>
             <div class="choices">
@@ -183,8 +230,27 @@ export function DeployDialog() {
           )}
         </div>
       </form>
+      {isMakingSecret.value && (
+        <NewSecret
+          onClose={(made) => {
+            isMakingSecret.value = false;
+            if (made !== null) takeSecret(made);
+          }}
+        />
+      )}
     </Dialog>
   );
+}
+
+/** A secret that was just made goes where one is still to be chosen. */
+function takeSecret(name: string): void {
+  const { secrets } = draft.value;
+  const at = secrets.findIndex(({ secret }) => secret === '');
+  if (at < 0) return;
+  draft.value = {
+    ...draft.value,
+    secrets: secrets.map((row, place) => (place === at ? { ...row, secret: name } : row)),
+  };
 }
 
 /** Whether the balance is below what the rental needs. */
@@ -323,53 +389,6 @@ function NextBest({ without, quoted, diskGb }: { without: string; quoted: Quoted
       <button type="button" onClick={() => setQuery({ deploy: next.machineId }, { replace: true })}>
         Take this one
       </button>
-    </div>
-  );
-}
-
-/** One of the templates, or an image of one's own. */
-function TemplateField({ value, onType }: { value: string; onType(text: string): void }) {
-  const { data } = useRead(Templates, {});
-  const templates = data.value?.templates ?? null;
-  const known = templates?.find(({ slug }) => slug === value);
-  const isOwn = templates !== null && known === undefined;
-  return (
-    <div class="stack-tight">
-      <label class="field">
-        <span>Template</span>
-        <select
-          name="template"
-          value={isOwn ? '' : value}
-          onChange={({ currentTarget }) => onType(currentTarget.value)}
-          aria-describedby="template-is"
-        >
-          {templates === null && <option value={value}>{value}</option>}
-          {templates?.map(({ slug }) => (
-            <option key={slug} value={slug}>
-              {slug}
-            </option>
-          ))}
-          <option value="">an image of your own …</option>
-        </select>
-      </label>
-      {isOwn && (
-        <label class="field">
-          <span>Image</span>
-          <input
-            name="image"
-            required
-            maxLength={255}
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="ghcr.io/you/train:1.2"
-            value={value}
-            onInput={({ currentTarget }) => onType(currentTarget.value)}
-          />
-        </label>
-      )}
-      <span id="template-is" class="small quiet">
-        {visible(known?.description ?? '')}
-      </span>
     </div>
   );
 }

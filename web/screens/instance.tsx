@@ -15,6 +15,8 @@ import { modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { Connect } from './connect.js';
+import { Deadlines } from './deadlines.js';
+import { Launched } from './launched.js';
 import { Logs } from './logs.js';
 
 /** One rental: its state as it is, what it costs, and how to reach it. */
@@ -22,7 +24,7 @@ export function InstanceScreen({ id }: { id: string }) {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
   }, []);
-  const { data, error } = useRead(OneInstance, { id }, accountChanges);
+  const { data, error, again } = useRead(OneInstance, { id }, accountChanges);
   const followed = useComputed(() => settled.value?.instances.find((instance) => instance.id === id));
   const read = data.value?.instance ?? null;
   // What is followed is the newest; a destroyed one is no longer among it.
@@ -55,7 +57,7 @@ export function InstanceScreen({ id }: { id: string }) {
             <a href="/instances">Instances</a>
           </p>
           <h1 tabIndex={-1}>
-            {instance.numGpus} × {modelName(instance.gpu)} <span class="mono quiet">{id}</span>
+            {instance.numGpus} × {modelName(instance.gpu)} <span class="mono quiet">{instance.name}</span>
           </h1>
         </div>
         <Actions instance={instance} cannotStart={start?.refusal?.message ?? null} />
@@ -103,6 +105,7 @@ export function InstanceScreen({ id }: { id: string }) {
               duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(instance.asOf)) : 0)),
             ],
             ['Rented', <Time at={secondsOf(createdAt)} />],
+            instance.name === id ? null : ['Id', <span class="mono">{id}</span>],
             stoppedAt === null || destroyedAt !== null ? null : ['Stopped', <Time at={secondsOf(stoppedAt)} />],
             destroyedAt === null ? null : ['Destroyed', <Time at={secondsOf(destroyedAt)} />],
           ]}
@@ -110,21 +113,31 @@ export function InstanceScreen({ id }: { id: string }) {
       </section>
       <div class="columns">
         <div class="stack">
-          <Connect instance={instance} ssh={read?.ssh ?? null} ports={read?.ports ?? []} />
+          <Connect
+            instance={instance}
+            ssh={read?.ssh ?? null}
+            ports={read?.ports ?? []}
+            tcpPorts={read?.tcpPorts ?? []}
+          />
           {runtime !== null && <Logs id={id} />}
         </div>
-        <section class="panel padded stack-tight" aria-labelledby="machine">
-          <h2 id="machine">Machine</h2>
-          <Facts
-            of={[
-              ['Template', instance.template],
-              ['Region', regionName(instance.region)],
-              read === null ? null : ['Machine', <span class="mono">{read.machine.id}</span>],
-              read === null ? null : ['CPU', `${read.machine.cpu}, ${read.machine.vcpus} vCPUs`],
-              read === null ? null : ['Memory', `${read.machine.ramGb} GB`],
-            ]}
-          />
-        </section>
+        <div class="stack">
+          <Launched instance={instance} launch={read?.launch ?? null} />
+          {read !== null && status !== 'DESTROYED' && (
+            <Deadlines id={id} stopAt={read.stopAt} destroyAt={read.destroyAt} onChanged={again} />
+          )}
+          <section class="panel padded stack-tight" aria-labelledby="machine">
+            <h2 id="machine">Machine</h2>
+            <Facts
+              of={[
+                ['Region', regionName(instance.region)],
+                read === null ? null : ['Machine', <span class="mono">{read.machine.id}</span>],
+                read === null ? null : ['CPU', `${read.machine.cpu}, ${read.machine.vcpus} vCPUs`],
+                read === null ? null : ['Memory', `${read.machine.ramGb} GB`],
+              ]}
+            />
+          </section>
+        </div>
       </div>
     </div>
   );

@@ -2,9 +2,8 @@ import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { ApiKeys, CreateApiKey, RevokeApiKey } from '../graph/documents.js';
+import { ApiKeys, RevokeApiKey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { Copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
@@ -13,6 +12,8 @@ import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
 import { useTitle } from '../state/title.js';
+import { NewKey } from './new-key.js';
+import { Secrets } from './secrets.js';
 import { SshKeys } from './ssh-keys.js';
 
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
@@ -20,23 +21,29 @@ type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 export function Keys() {
   const { data, error, again } = useRead(ApiKeys, {}, accountChanges);
   const revoking = useSignal<Key | null>(null);
-  useTitle('Keys');
+  useTitle('Keys and secrets');
   const keys = data.value?.apiKeys ?? null;
   const live = keys?.filter(({ revokedAt }) => revokedAt === null) ?? [];
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>Keys</h1>
+      <h1 tabIndex={-1}>Keys and secrets</h1>
+      <p>
+        <a href="/activity">Activity</a>: what each key asked for. <a href="/webhooks">Webhooks</a>: who is told of what
+        happens.
+      </p>
       <Failure error={error.value} />
       <section class="panel" aria-labelledby="api-keys">
         <div class="panel-head">
           <h2 id="api-keys">API keys</h2>
-          <p class="small quiet">Whoever has one can do everything this account can.</p>
+          <p class="small quiet">
+            Whoever has one can do what it may. Give each program a key of its own, with as little as it needs.
+          </p>
         </div>
         <NewKey onTried={again} />
         {keys !== null && live.length === 0 && <Empty title="No key is accepted">Create one above.</Empty>}
         {live.length > 0 && (
-          <Table isCards columns={[['Name'], ['Key'], ['Created'], ['Last use'], ['Revoke', 'unseen']]}>
+          <Table isCards columns={[['Name'], ['Key'], ['May'], ['Ends'], ['Last use'], ['Revoke', 'unseen']]}>
             {live.map((key) => (
               <tr key={key.id}>
                 <th scope="row" class="wide">
@@ -45,9 +52,16 @@ export function Keys() {
                 </th>
                 <td class="mono wide" data-label="Key">
                   {key.prefix}…{key.lastFour}
+                  <div class="small quiet">
+                    made <Time at={secondsOf(key.createdAt)} />
+                  </div>
                 </td>
-                <td class="wide" data-label="Created">
-                  <Time at={secondsOf(key.createdAt)} />
+                <td class="wide" data-label="May">
+                  {key.scopes === null ? 'everything' : key.scopes.join(', ').toLowerCase()}
+                  {key.networks !== null && <div class="small quiet mono">from {key.networks.join(', ')}</div>}
+                </td>
+                <td class="wide" data-label="Ends">
+                  {key.expiresAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.expiresAt)} />}
                 </td>
                 <td class="wide" data-label="Last use">
                   {key.lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.lastUsedAt)} />}
@@ -76,6 +90,7 @@ export function Keys() {
         )}
       </section>
       <SshKeys />
+      <Secrets />
       {revoking.value !== null && (
         <Revoke
           apiKey={revoking.value}
@@ -86,69 +101,6 @@ export function Keys() {
             else if (isDone) again();
           }}
         />
-      )}
-    </div>
-  );
-}
-
-function NewKey({ onTried }: { onTried(): void }) {
-  const name = useSignal('');
-  const secret = useSignal<string | null>(null);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
-  const create = async (event: Event) => {
-    event.preventDefault();
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
-      const { createApiKey } = await send(CreateApiKey, { name: name.value.trim() || null });
-      secret.value = createApiKey?.secret ?? null;
-      name.value = '';
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-      // Without an answer it may be there all the same.
-      onTried();
-    }
-  };
-  return (
-    <div class="padded stack">
-      <form class="row" onSubmit={create}>
-        <label class="row">
-          <span class="quiet small">Name</span>
-          <input
-            name="name"
-            maxLength={100}
-            placeholder="laptop, build server …"
-            value={name}
-            onInput={({ currentTarget }) => {
-              name.value = currentTarget.value;
-            }}
-          />
-        </label>
-        <button type="submit" aria-disabled={isBusy.value}>
-          Create a key
-        </button>
-      </form>
-      <Failure error={error.value} />
-      {secret.value !== null && (
-        <div class="notice good stack-tight" role="status">
-          <strong>Your new key, shown this once</strong>
-          <code class="secret">{secret.value}</code>
-          <span class="row">
-            <Copy text={secret.value} label="Copy the key" />
-            <button
-              type="button"
-              onClick={() => {
-                secret.value = null;
-              }}
-            >
-              I have it
-            </button>
-          </span>
-        </div>
       )}
     </div>
   );

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { chosenGpus } from '../state/filters.js';
+import { link, readLink } from '../state/launch-draft.js';
 import { query } from '../state/location.js';
 import { followMarket, models, readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
@@ -10,10 +11,11 @@ import { Offers } from './offers.js';
 import { PriceSheet } from './price-sheet.js';
 
 /** The machines that are free, beside the price sheet; the address holds what is looked for. */
-export function Machines() {
-  useTitle('Machines');
+export function Machines({ isLink = false }: { isLink?: boolean }) {
+  useTitle(isLink ? 'Launch' : 'Machines');
   const found = useRef<HTMLDivElement>(null);
   useEffect(() => {
+    if (isLink) readLink();
     if (sheet.value === null) void readSheet();
     return followMarket();
   }, []);
@@ -45,7 +47,7 @@ export function Machines() {
           }}
         />
       </div>
-      {query.value.has('deploy') && <DeployDialog />}
+      {isLink ? link.value !== null && <DeployDialog /> : query.value.has('deploy') && <DeployDialog />}
     </div>
   );
 }

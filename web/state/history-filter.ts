@@ -22,6 +22,9 @@ export const STOP_REASONS: Record<NonNullable<Instance['stopReason']>, string> =
   OPERATOR: 'by the operator',
   ACCOUNT_SUSPENDED: 'account suspended',
   START_FAILED: 'did not start',
+  COMMAND_ENDED: 'command ended',
+  DEADLINE: 'deadline over',
+  SPEND_LIMIT: 'spend limit reached',
 };
 
 const MODES = { ON_DEMAND: true, INTERRUPTIBLE: true, RESERVED: true } as const;

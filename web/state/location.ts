@@ -9,6 +9,10 @@ addEventListener('popstate', () => {
 export const path = computed(() => address.value.pathname);
 export const query = computed(() => address.value.searchParams);
 
+/** Whether the address that the page was loaded with said so: somebody else may have written it. */
+export const wasLoadedWith = (name: string): boolean => loaded.has(name);
+const loaded = new URLSearchParams(location.search);
+
 /** Goes to a path of this origin; `replace` for a change that nobody wants to go back from one by one. */
 export function go(to: string, { replace = false } = {}): void {
   const next = new URL(to, location.href);

@@ -1,0 +1,28 @@
+/** Words of a command line, as a shell splits them: quotes and backslashes keep spaces. Null while a quote is open. */
+export function splitWords(line: string): string[] | null {
+  const words: string[] = [];
+  let word: string | null = null;
+  let quote = '';
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line[at]!;
+    if (quote !== '') {
+      if (character === quote) quote = '';
+      else if (character === '\\' && quote === '"' && /["\\]/.test(line[at + 1] ?? '')) word += line[++at]!;
+      else word += character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      word ??= '';
+    } else if (/\s/.test(character)) {
+      if (word !== null) words.push(word);
+      word = null;
+    } else if (character === '\\' && at + 1 < line.length) word = (word ?? '') + line[++at]!;
+    else word = (word ?? '') + character;
+  }
+  if (word !== null) words.push(word);
+  return quote === '' ? words : null;
+}
+
+/** The line that these words are read from. */
+export function joinWords(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+}

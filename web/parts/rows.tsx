@@ -1,0 +1,48 @@
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+
+interface Props<Row> {
+  legend: string;
+  /** What one row is called. */
+  one: string;
+  rows: readonly Row[];
+  /** The row that is added. */
+  empty: Row;
+  onChange(rows: readonly Row[]): void;
+  children(row: Row, change: (changes: Partial<Row>) => void, label: string): ComponentChildren;
+}
+
+/** Rows of fields that are added and removed one by one. */
+export function Rows<Row extends object>({ legend, one, rows, empty, onChange, children }: Props<Row>) {
+  const add = useRef<HTMLButtonElement>(null);
+  return (
+    <fieldset class="stack-tight">
+      <legend>{legend}</legend>
+      {rows.map((row, at) => (
+        <div class="fields-row" key={at}>
+          {children(
+            row,
+            (changes) => onChange(rows.map((other, place) => (place === at ? { ...row, ...changes } : other))),
+            `of ${one} ${at + 1}`,
+          )}
+          <button
+            type="button"
+            class="plain"
+            aria-label={`Remove ${one} ${at + 1}`}
+            onClick={() => {
+              onChange(rows.filter((_, place) => place !== at));
+              add.current?.focus();
+            }}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
+      <div>
+        <button type="button" ref={add} class="plain" onClick={() => onChange([...rows, empty])}>
+          Add a {one}
+        </button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,95 @@
+import { useSignal } from '@preact/signals';
+import { secondsOf } from '../figures/time.js';
+import { SetDeadlines } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { Failure } from '../parts/notice.js';
+import { Time } from '../parts/time.js';
+
+export interface DeadlineTexts {
+  stopAt: string;
+  destroyAt: string;
+}
+
+const HINT = '8h, 2d12h or 2026-11-23T18:00:00Z';
+const NAMES = { stopAt: 'Stop it by itself after or at', destroyAt: 'Destroy it by itself after or at' } as const;
+
+/** When an instance ends by itself, as it is typed at its deploy. */
+export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType(texts: DeadlineTexts): void }) {
+  return (
+    <div class="two">
+      {(['stopAt', 'destroyAt'] as const).map((name) => (
+        <label class="field" key={name}>
+          <span>{NAMES[name]}</span>
+          <input
+            name={name}
+            maxLength={40}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder={HINT}
+            value={value[name]}
+            onInput={({ currentTarget }) => onType({ ...value, [name]: currentTarget.value.trim() })}
+          />
+        </label>
+      ))}
+    </div>
+  );
+}
+
+interface Props {
+  id: string;
+  stopAt: string | null;
+  destroyAt: string | null;
+  onChanged(): void;
+}
+
+/** When an instance ends by itself: shown, changed and taken away. */
+export function Deadlines({ id, stopAt, destroyAt, onChanged }: Props) {
+  const texts = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
+  const error = useSignal<unknown>(null);
+  const set = async (changes: { stopAt?: string | null; destroyAt?: string | null }) => {
+    try {
+      await send(SetDeadlines, { id, ...changes });
+      texts.value = { stopAt: '', destroyAt: '' };
+      error.value = null;
+      onChanged();
+    } catch (fault) {
+      error.value = fault;
+    }
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const given = Object.entries(texts.value).filter(([, text]) => text !== '');
+    if (given.length > 0) void set(Object.fromEntries(given));
+  };
+  const shown = (what: string, at: string | null, name: 'stopAt' | 'destroyAt') =>
+    at !== null && (
+      <p class="row between">
+        <span>
+          {what} <Time at={secondsOf(at)} />
+        </span>
+        <button type="button" class="plain" onClick={() => void set({ [name]: null })}>
+          {name === 'stopAt' ? 'Do not stop it' : 'Do not destroy it'}
+        </button>
+      </p>
+    );
+  return (
+    <section class="panel padded stack-tight" aria-labelledby="deadlines">
+      <h2 id="deadlines">When it ends by itself</h2>
+      {shown('It stops', stopAt, 'stopAt')}
+      {shown('It is destroyed, with its disk,', destroyAt, 'destroyAt')}
+      {stopAt === null && destroyAt === null && <p class="quiet">Never, while its credit lasts.</p>}
+      <form class="stack-tight" onSubmit={submit}>
+        <DeadlineFields
+          value={texts.value}
+          onType={(value) => {
+            texts.value = value;
+          }}
+        />
+        <div>
+          <button type="submit">Set</button>
+        </div>
+      </form>
+      <Failure error={error.value} />
+    </section>
+  );
+}

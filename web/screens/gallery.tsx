@@ -1,0 +1,131 @@
+import { useSignal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { visible } from '../figures/visible.js';
+import { DeleteTemplate, MyTemplates, Templates } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { Copy } from '../parts/copy.js';
+import { Failure } from '../parts/notice.js';
+import { useRead } from '../state/read.js';
+import { savedChanges } from '../state/saved.js';
+import { session } from '../state/session.js';
+import type { Template } from '../state/template-form.js';
+import { Picture } from './pictures.js';
+
+type Saved = NonNullable<ResultOf<typeof MyTemplates>['myTemplates']>[number];
+
+interface Props {
+  /** Slug of a template, or an image. */
+  value: string;
+  onType(text: string): void;
+  onSaved(saved: Saved): void;
+}
+
+export function useTemplates(): readonly Template[] | null {
+  return useRead(Templates, {}).data.value?.templates ?? null;
+}
+
+/** One of what the account saved, of the templates, or an image of one's own: as cards, of which one is chosen. */
+export function Gallery({ value, onType, onSaved }: Props) {
+  const templates = useTemplates();
+  const mine = useRead(MyTemplates, session.value === 'in' ? {} : null, savedChanges).data.value?.myTemplates ?? [];
+  const chosen = useSignal<string | null>(null);
+  const saved = mine.find(({ name }) => name === chosen.value);
+  const known = templates?.find(({ slug }) => slug === value);
+  const isOwn = templates !== null && known === undefined && saved === undefined;
+  const card = (
+    key: string,
+    isChecked: boolean,
+    choose: () => void,
+    [title, picture, small]: [string, string, string],
+  ) => (
+    <label class="choice card" key={key}>
+      <input type="radio" name="template" value={key} checked={isChecked} onChange={choose} />
+      <span>
+        <Picture name={picture} /> {visible(title)}
+      </span>
+      <span class="small quiet">{visible(small)}</span>
+    </label>
+  );
+  return (
+    <fieldset class="stack-tight">
+      <legend>Template</legend>
+      <div class="gallery">
+        {mine.map((each) =>
+          card(
+            `saved ${each.name}`,
+            saved === each,
+            () => {
+              chosen.value = each.name;
+              onSaved(each);
+            },
+            [each.name, 'box', `Yours · ${each.description || each.template}`],
+          ),
+        )}
+        {templates?.map(({ slug, title, category, picture, vramGb }) =>
+          card(
+            slug,
+            saved === undefined && slug === value,
+            () => {
+              chosen.value = null;
+              onType(slug);
+            },
+            [title, picture, vramGb === null ? category : `${category} · ${vramGb} GB`],
+          ),
+        )}
+        {card(
+          '',
+          isOwn,
+          () => {
+            chosen.value = null;
+            onType('');
+          },
+          ['An image of your own', 'box', 'Any registry'],
+        )}
+      </div>
+      {isOwn && (
+        <label class="field">
+          <span>Image</span>
+          <input
+            name="image"
+            required
+            maxLength={255}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="ghcr.io/you/train:1.2"
+            value={value}
+            onInput={({ currentTarget }) => onType(currentTarget.value)}
+          />
+        </label>
+      )}
+      {known !== undefined && saved === undefined && <p class="small quiet">{visible(known.description)}</p>}
+      {saved !== undefined && <OwnTemplate saved={saved} />}
+    </fieldset>
+  );
+}
+
+/** What can be done with what was saved: shared by its link, and deleted. */
+function OwnTemplate({ saved: { name, template, link } }: { saved: Saved }) {
+  const error = useSignal<unknown>(null);
+  const remove = async () => {
+    try {
+      await send(DeleteTemplate, { name });
+      savedChanges.value += 1;
+    } catch (fault) {
+      error.value = fault;
+    }
+  };
+  return (
+    <div class="stack-tight">
+      <p class="small quiet">
+        {visible(template)}, as you saved it. Its link opens this form for anybody, without secrets.
+      </p>
+      <div class="row">
+        <Copy text={link} label={`Copy the link of ${name}`} />
+        <button type="button" class="plain" onClick={remove}>
+          Delete {name}
+        </button>
+      </div>
+      <Failure error={error.value} />
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import { visible } from '../figures/visible.js';
+import { joinWords } from '../figures/words.js';
+import { Facts } from '../parts/facts.js';
+import { draft } from '../state/launch-draft.js';
+import { EMPTY, EXITS, envOf, formOf, type Launch, RESTARTS } from '../state/launch-form.js';
+import { go } from '../state/location.js';
+
+interface Props {
+  instance: { template: string; diskGb: number; gpu: string; numGpus: number };
+  launch: Launch | null;
+}
+
+/** What runs in an instance as its renter asked for it, and the way to rent the same again. */
+export function Launched({ instance, launch }: Props) {
+  const again = () => {
+    const { template, diskGb, gpu, numGpus } = instance;
+    const asked = { deploy: 'best', template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
+    draft.value = launch === null ? EMPTY : formOf(launch);
+    go(`/?${new URLSearchParams(asked)}`);
+  };
+  return (
+    <section class="panel padded stack" aria-labelledby="launched">
+      <div class="row between">
+        <h2 id="launched">What it runs</h2>
+        <button type="button" onClick={again}>
+          Deploy this again
+        </button>
+      </div>
+      <Facts
+        of={[
+          ['Template', <span class="mono">{visible(instance.template)}</span>],
+          launch?.entrypoint == null ? null : ['Entrypoint', <Words of={launch.entrypoint} />],
+          launch?.command == null ? null : ['Command', <Words of={launch.command} />],
+          launch === null || launch.ports.length === 0
+            ? null
+            : ['Ports', launch.ports.map(({ port, name }) => (name ? `${port} (${visible(name)})` : port)).join(', ')],
+          launch?.registryLogin == null ? null : ['Pulled with', launch.registryLogin],
+          launch === null || launch.restart === 'ALWAYS'
+            ? null
+            : [
+                'When its command ends',
+                launch.restart === 'NEVER'
+                  ? EXITS[launch.onExit]
+                  : `start it again ${RESTARTS.ON_FAILURE}, else ${EXITS[launch.onExit]}`,
+              ],
+        ]}
+      />
+      {launch !== null && (envOf(launch).length > 0 || launch.secrets.length > 0) && (
+        <dl class="pairs">
+          {envOf(launch).map(([name, value]) => (
+            <div key={name}>
+              <dt class="mono">{name}</dt>
+              <dd class="mono">{visible(value)}</dd>
+            </div>
+          ))}
+          {launch.secrets.map(({ secret, variable, file }) => (
+            <div key={variable ?? file}>
+              <dt class="mono">{variable ?? `/run/secrets/${file}`}</dt>
+              <dd>the secret {secret}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function Words({ of: words }: { of: readonly string[] }) {
+  return <span class="mono">{visible(joinWords(words))}</span>;
+}

@@ -1,0 +1,66 @@
+import { useSignal } from '@preact/signals';
+import { SaveTemplate } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { Failure } from '../parts/notice.js';
+import type { launchOf } from '../state/launch-form.js';
+import { savedChanges } from '../state/saved.js';
+
+interface Props {
+  template: string;
+  diskGb: number;
+  launch: ReturnType<typeof launchOf>['launch'];
+}
+
+/** Keeps what the form says under a name: it is then a card of its own. */
+export function SaveAs({ template, diskGb, launch }: Props) {
+  const name = useSignal('');
+  const said = useSignal('');
+  const error = useSignal<unknown>(null);
+  const save = async () => {
+    error.value = null;
+    said.value = '';
+    try {
+      await send(SaveTemplate, { input: { name: name.value, template, diskGb, launch } });
+      said.value = `Saved as ${name.value}`;
+      savedChanges.value += 1;
+    } catch (fault) {
+      error.value = fault;
+    }
+  };
+  return (
+    <details class="launch">
+      <summary>Save as a template of your own</summary>
+      <div class="stack-tight">
+        <label class="field">
+          <span>Name of the template</span>
+          <input
+            name="save-as"
+            maxLength={63}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="my-training"
+            value={name.value}
+            onInput={({ currentTarget }) => {
+              name.value = currentTarget.value;
+            }}
+            // Enter would rent.
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter') return;
+              event.preventDefault();
+              void save();
+            }}
+          />
+        </label>
+        <div class="row">
+          <button type="button" onClick={() => void save()}>
+            Save it
+          </button>
+          <span role="status" class="small quiet">
+            {said.value}
+          </span>
+        </div>
+        <Failure error={error.value} />
+      </div>
+    </details>
+  );
+}

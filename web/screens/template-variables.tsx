@@ -1,0 +1,90 @@
+import { visible } from '../figures/visible.js';
+import { draft } from '../state/launch-draft.js';
+import { session } from '../state/session.js';
+import { secretOf, textOf, type Variable, withSecret, withText } from '../state/template-form.js';
+import { useTemplates } from './gallery.js';
+import { useSecrets } from './secrets.js';
+
+/** The form of a template: a field for each of its variables. What is left as it is, the service fills in. */
+export function TemplateVariables({ template, onNewSecret }: { template: string; onNewSecret(): void }) {
+  const variables = useTemplates()?.find(({ slug }) => slug === template)?.variables ?? [];
+  if (variables.length === 0) return null;
+  return (
+    <fieldset class="stack-tight">
+      <legend>What it needs to know</legend>
+      {variables.map((variable) =>
+        variable.secret ? (
+          <SecretVariable key={variable.name} variable={variable} onNew={onNewSecret} />
+        ) : (
+          <label class="field" key={variable.name}>
+            <span>{labelOf(variable)}</span>
+            <input
+              name={`env.${variable.name}`}
+              class="mono"
+              autocomplete="off"
+              spellcheck={false}
+              required={variable.required && variable.default === null}
+              placeholder={visible(variable.default ?? '')}
+              value={textOf(draft.value, variable.name) ?? ''}
+              onInput={({ currentTarget }) => {
+                draft.value = {
+                  ...draft.value,
+                  ...withText(draft.value, variable.name, currentTarget.value || undefined),
+                };
+              }}
+            />
+          </label>
+        ),
+      )}
+    </fieldset>
+  );
+}
+
+function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void }) {
+  const { name, made, required } = variable;
+  const isSignedIn = session.value === 'in';
+  const names = (useSecrets(isSignedIn).secrets ?? []).filter(({ kind }) => kind === 'VALUE').map((each) => each.name);
+  const chosen = secretOf(draft.value, name) ?? '';
+  return (
+    <div class="stack-tight">
+      <label class="field">
+        <span>{labelOf(variable)}</span>
+        <select
+          name={`secret.${name}`}
+          required={required && !made && textOf(draft.value, name) === undefined}
+          value={chosen}
+          onChange={({ currentTarget }) => {
+            draft.value = { ...draft.value, ...withSecret(draft.value, name, currentTarget.value) };
+          }}
+        >
+          <option value="">{made ? 'made for this instance' : required ? 'choose a secret …' : 'none'}</option>
+          {chosen !== '' && !names.includes(chosen) && <option value={chosen}>{chosen}</option>}
+          {names.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      {isSignedIn && !made && chosen === '' && (
+        <div>
+          <button
+            type="button"
+            class="plain"
+            onClick={() => {
+              // The one that is made goes where one is still to be chosen.
+              const others = withSecret(draft.value, name, '').secrets;
+              draft.value = { ...draft.value, secrets: [{ secret: '', place: 'variable', name }, ...others] };
+              onNew();
+            }}
+          >
+            Make a secret for {name} …
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const labelOf = ({ name, description, required }: Variable): string =>
+  `${name}${required ? ' (needed)' : ''}: ${visible(description)}`;

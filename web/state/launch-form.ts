@@ -1,0 +1,138 @@
+import type { ResultOf, VariablesOf } from 'gql.tada';
+import { visible } from '../figures/visible.js';
+import { joinWords, splitWords } from '../figures/words.js';
+import type { OneInstance, Quote } from '../graph/documents.js';
+
+type LaunchInput = NonNullable<VariablesOf<typeof Quote>['input']['launch']>;
+export type Launch = NonNullable<NonNullable<ResultOf<typeof OneInstance>['instance']>['launch']>;
+
+export const RESTARTS = { ALWAYS: 'always', ON_FAILURE: 'when its exit code is not 0', NEVER: 'never' } as const;
+export const EXITS = { KEEP: 'keep the instance', STOP: 'stop it', DESTROY: 'destroy it' } as const;
+
+export interface SecretRow {
+  secret: string;
+  place: 'variable' | 'file';
+  name: string;
+}
+
+/** What the dialog's fields hold, as it was typed. */
+export interface LaunchForm {
+  name: string;
+  env: readonly { name: string; value: string }[];
+  secrets: readonly SecretRow[];
+  entrypoint: string;
+  command: string;
+  ports: readonly { port: string; name: string }[];
+  registryLogin: string;
+  restart: keyof typeof RESTARTS;
+  onExit: keyof typeof EXITS;
+}
+
+export const EMPTY: LaunchForm = {
+  name: '',
+  env: [],
+  secrets: [],
+  entrypoint: '',
+  command: '',
+  ports: [],
+  registryLogin: '',
+  restart: 'ALWAYS',
+  onExit: 'KEEP',
+};
+
+/** The launch that the form says, or what is wrong with it. Its bounds are the service's to check. */
+export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault: string | null } {
+  const command = splitWords(form.command);
+  const entrypoint = splitWords(form.entrypoint);
+  if (command === null || entrypoint === null) return { launch: null, fault: 'A quote in the command is not closed.' };
+  const odd = form.ports.find(({ port }) => port !== '' && !/^\d{1,5}$/.test(port));
+  if (odd !== undefined) return { launch: null, fault: 'A port is a whole number from 1 to 65535.' };
+  const twice = form.env.find(({ name }, at) => name !== '' && form.env.findIndex((one) => one.name === name) < at);
+  if (twice !== undefined) return { launch: null, fault: `The variable ${visible(twice.name)} is there twice.` };
+  const env = form.env.filter(({ name }) => name !== '');
+  const secrets = form.secrets.filter(({ secret, name }) => secret !== '' && name !== '');
+  const ports = form.ports.filter(({ port }) => port !== '');
+  const launch: LaunchInput = {
+    ...(form.name !== '' && { name: form.name }),
+    ...(env.length > 0 && { env: Object.fromEntries(env.map(({ name, value }) => [name, value])) }),
+    ...(secrets.length > 0 && { secrets: secrets.map(({ secret, place, name }) => ({ secret, [place]: name })) }),
+    ...(entrypoint.length > 0 && { entrypoint }),
+    ...(command.length > 0 && { command }),
+    ...(ports.length > 0 && { ports: ports.map(({ port, name }) => ({ port: Number(port), name: name || null })) }),
+    ...(form.registryLogin !== '' && { registryLogin: form.registryLogin }),
+    ...(form.restart !== 'ALWAYS' && { restart: form.restart }),
+    ...(form.onExit !== 'KEEP' && { onExit: form.onExit }),
+  };
+  return { launch: Object.keys(launch).length === 0 ? null : launch, fault: null };
+}
+
+/** To deploy again what was launched before. */
+export function formOf(launch: Launch): LaunchForm {
+  return {
+    name: launch.name ?? '',
+    env: envOf(launch).map(([name, value]) => ({ name, value })),
+    secrets: launch.secrets.map(({ secret, variable, file }) => ({
+      secret,
+      place: variable === null ? 'file' : 'variable',
+      name: variable ?? file ?? '',
+    })),
+    entrypoint: joinWords(launch.entrypoint ?? []),
+    command: joinWords(launch.command ?? []),
+    ports: launch.ports.map(({ port, name }) => ({ port: String(port), name: name ?? '' })),
+    registryLogin: launch.registryLogin ?? '',
+    restart: launch.restart,
+    onExit: launch.onExit,
+  };
+}
+
+export const envOf = ({ env }: Launch): [string, string][] => Object.entries(env as Record<string, string>);
+
+/** What is taken from a link that anybody can write: little, and nothing that is not seen as it is. */
+const MAX_ROWS = 30;
+const MAX_VALUE = 1_000;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
+const IMAGE = /^[\x21-\x7e]{1,255}$/;
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const PORT = /^(\d{1,5})(?::([\w .-]{1,40}))?$/;
+
+/** The parameters that the link's own form is read from, and what of them was left out. */
+export function formOfLink(asked: URLSearchParams): { form: LaunchForm; leftOut: string[] } {
+  const leftOut: string[] = [];
+  const taken = (name: string, isTaken: boolean): boolean => {
+    if (!isTaken) leftOut.push(name.slice(0, 100));
+    return isTaken;
+  };
+  const entries = [...asked].filter(([, value]) => value !== '');
+  const of = (name: string) => entries.filter(([key]) => key === name).map(([, value]) => value);
+  const env = entries
+    .filter(([key]) => key.startsWith('env.'))
+    .map(([key, value]) => ({ name: key.slice(4), value }))
+    .filter(({ name, value }, at) => taken(`env.${name}`, at < MAX_ROWS && VARIABLE.test(name) && isPlain(value)));
+  const command = of('command');
+  const isCommand = command.length <= MAX_ROWS && command.every(isPlain);
+  const form: LaunchForm = {
+    ...EMPTY,
+    name: of('name').find((name) => taken('name', NAME.test(name))) ?? '',
+    env: [...new Map(env.map((row) => [row.name, row])).values()],
+    // Which of the reader's secrets it is, the reader says.
+    secrets: of('secret')
+      .filter((name, at) => taken('secret', at < MAX_ROWS && VARIABLE.test(name)))
+      .map((name) => ({ secret: '', place: 'variable', name })),
+    command: command.length > 0 && taken('command', isCommand) ? joinWords(command) : '',
+    ports: of('port')
+      .filter((port, at) => taken('port', at < MAX_ROWS && PORT.test(port)))
+      .map((port) => ({ port: PORT.exec(port)![1]!, name: PORT.exec(port)![2] ?? '' })),
+  };
+  const what = imageOfLink(asked);
+  if (what === null && (of('template').length > 0 || of('image').length > 0)) leftOut.push('image');
+  return { form, leftOut };
+}
+
+/** Template or image of a link; null without one that is possible. */
+export function imageOfLink(asked: URLSearchParams): string | null {
+  const image = asked.get('template') || asked.get('image') || '';
+  return IMAGE.test(image) ? image : null;
+}
+
+/** Whether the text looks like what it is, on one line. */
+const isPlain = (value: string): boolean => value.length <= MAX_VALUE && !/\t/.test(value) && visible(value) === value;

@@ -1,0 +1,28 @@
+import type { ResultOf } from 'gql.tada';
+import type { Templates } from '../graph/documents.js';
+import type { LaunchForm } from './launch-form.js';
+
+export type Template = ResultOf<typeof Templates>['templates'][number];
+export type Variable = Template['variables'][number];
+
+/** The text that the form has for a variable; undefined where it has none. */
+export const textOf = ({ env }: LaunchForm, variable: string): string | undefined =>
+  env.find(({ name }) => name === variable)?.value;
+
+/** The secret that the form has for a variable; undefined where it has none. */
+export const secretOf = ({ secrets }: LaunchForm, variable: string): string | undefined =>
+  secrets.find(({ place, name }) => place === 'variable' && name === variable)?.secret;
+
+/** With the text for a variable, in the row that it has; undefined takes the row away. */
+export function withText(form: LaunchForm, variable: string, text: string | undefined): Pick<LaunchForm, 'env'> {
+  const row = text === undefined ? [] : [{ name: variable, value: text }];
+  const at = form.env.findIndex(({ name }) => name === variable);
+  if (at < 0) return { env: [...form.env, ...row] };
+  return { env: [...form.env.slice(0, at), ...row, ...form.env.slice(at + 1)] };
+}
+
+/** With a secret of the account for a variable; the empty one takes it away. */
+export function withSecret(form: LaunchForm, variable: string, secret: string): Pick<LaunchForm, 'secrets'> {
+  const others = form.secrets.filter(({ place, name }) => place !== 'variable' || name !== variable);
+  return { secrets: secret === '' ? others : [...others, { secret, place: 'variable', name: variable }] };
+}
