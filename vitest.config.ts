@@ -6,7 +6,13 @@ import { LongestFirst } from './test/support/longest-first.js';
 const require = createRequire(import.meta.url);
 
 /** Neither a database nor a process: `npm run mutants` runs these alone. */
-export const PURE = ['test/rules/**/*.test.ts', 'test/seed/inventory.test.ts', 'test/payments/shkeeper-fee.test.ts'];
+export const PURE = [
+  'test/rules/**/*.test.ts',
+  'test/seed/inventory.test.ts',
+  'test/agent/{hardware,limiter,outputs,pull-pace,registries}.test.ts',
+  'test/http/{session-cookie,token-buckets}.test.ts',
+  'test/payments/{shkeeper-fee,signature}.test.ts',
+];
 
 const shared = {
   // Libraries that load graphql as CommonJS and tests that import it must meet the same copy.
@@ -21,8 +27,8 @@ const patient = {
 
 export default defineConfig({
   test: {
-    // The database server shares the two cores.
-    maxWorkers: 2,
+    // One more than two cores: about a third of the time tests wait for containers, clocks and processes.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new LeftOut()],
     projects: [

@@ -2,9 +2,16 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type GraphQLObjectType, getNamedType, isInputObjectType, isObjectType } from 'graphql';
+import {
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLObjectType,
+  getNamedType,
+  isInputObjectType,
+  isObjectType,
+} from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient, type GpuClient } from '../src/client/index.js';
+import { createClient, type DeployRequest, type GpuClient } from '../src/client/index.js';
 import { PACKAGE_ROOT } from '../src/package-root.js';
 import { buildSchema } from '../src/schema/index.js';
 import { startGateway, type TestGateway } from './support/gateway.js';
@@ -48,7 +55,7 @@ const OPERATIONS: Record<
     graphql: 'Query.instances',
   },
   deployInstance: {
-    typescript: (gpu) => gpu.instances.deploy({ machine_id: 'm', template: 't', disk_gb: 1, type: 'od' }),
+    typescript: (gpu) => gpu.instances.deploy({ machine_id: 'm', template: 't', disk_gb: 1, type: 'od', ...launch() }),
     cli: ['deploy'],
     python: 'instances.deploy',
     graphql: 'Mutation.deploy',
@@ -77,7 +84,24 @@ const OPERATIONS: Record<
  * name.
  */
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
-const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action']);
+const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);
+/** Options that are given once for each entry of a list have its singular. */
+const OPTIONS: Record<string, string> = { secrets: 'secret', ports: 'port', tcp_ports: 'tcp' };
+const launch = (): Partial<DeployRequest> => ({
+  name: 'n',
+  env: { A: 'b' },
+  secrets: [],
+  entrypoint: ['a'],
+  command: ['b'],
+  ports: [],
+  tcp_ports: [],
+  registry_login: 'r',
+  restart: 'never',
+  on_exit: 'stop',
+  stop_at: '8h',
+  destroy_at: '9h',
+  spend_limit: 5,
+});
 
 let gateway: TestGateway;
 let document: Json;
@@ -153,7 +177,7 @@ test('the command line has a command for each operation and an option for each p
     for (const command of OPERATIONS[id]!.cli) {
       const { stdout } = await run(process.execPath, [GPU, command, '--help']);
       for (const name of names.filter((parameter) => !IN_ARGUMENTS.has(parameter))) {
-        expect(stdout, `gpu ${command}`).toContain(`--${name.toLowerCase().replaceAll('_', '-')} `);
+        expect(stdout, `gpu ${command}`).toContain(`--${OPTIONS[name] ?? name.toLowerCase().replaceAll('_', '-')} `);
       }
     }
   }
@@ -194,10 +218,11 @@ describe('GraphQL', () => {
     for (const { id, names } of operations) {
       const [type, field] = OPERATIONS[id]!.graphql.split('.') as [string, string];
       const args = (schema.getType(type) as GraphQLObjectType).getFields()[field]!.args;
-      const known = args.flatMap(({ name, type: given }) => {
+      const namesOf = ({ name, type: given }: GraphQLArgument | GraphQLInputField): string[] => {
         const named = getNamedType(given);
-        return isInputObjectType(named) ? Object.keys(named.getFields()) : [name];
-      });
+        return isInputObjectType(named) ? [name, ...Object.values(named.getFields()).flatMap(namesOf)] : [name];
+      };
+      const known = args.flatMap(namesOf);
       expect(known, id).toEqual(expect.arrayContaining(names.map(camel)));
     }
   });

@@ -1,10 +1,15 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
+import { gpu } from '../cli/gpu.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
-import { addKey, KeyPair, OPEN_SSH, outcome, SshClient } from './support/ssh.js';
+import { openAssistant } from '../support/mcp.js';
+import { folder } from '../support/process.js';
+import { addKey, KeyPair, OPEN_SSH, outcome, SshClient, sizesAtFirst } from './support/ssh.js';
 import { visit } from './support/visit.js';
 
 const TALKS = 'talks';
@@ -15,6 +20,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
   let host: RealHost;
   let renter: RealRenter;
   let ssh: SshClient;
+  let key: KeyPair;
   let id: string;
 
   beforeAll(async () => {
@@ -24,7 +30,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
     host = await fleet.host();
     renter = await fleet.renter();
-    const key = new KeyPair();
+    key = new KeyPair();
     await addKey(renter, key);
     ({ id } = await renter.deploy(host.machineId, { template: TALKS }));
     await renter.phase(id, 'RUNNING');
@@ -53,6 +59,10 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     await until('the command has ended', async () => !runs('sleep 5321'), 30_000);
   });
 
+  it('gives a command its terminal with a size, from its first moment on', async () => {
+    expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
+  });
+
   it('leads to a port of its loopback, by SSH and by HTTP, and shows its log', async () => {
     expect(await ssh.ssh(id, 'mkdir /www; echo hello > /www/page; httpd -p 127.0.0.1:7000 -h /www')).toMatchObject({
       code: 0,
@@ -68,6 +78,31 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     expect(logs.body.data.instanceLogs).toEqual([{ stream: 'STDOUT', text: 'begun' }]);
   });
 
+  it('lets an assistant run commands and read the log by `gpu mcp`, as data', async () => {
+    const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: fleet.address, GPU_API_KEY: renter.api.key };
+    const assistant = await openAssistant(env, ['--identity', key.path]);
+    const says = (command: string, more = {}) => assistant.call('run_command', { id, command, ...more });
+    expect(await says('echo $((6 * 7)); printf "\\033[2J" >&2; exit 7')).toMatchObject({
+      summary: 'exit code 7',
+      exitCode: 7,
+      stdout: '42\n',
+      stderr: '\\u{1b}[2J',
+    });
+    const { stdout, stdoutCharactersLeftOff } = await says('head -c 1000000 /dev/zero | tr "\\0" o; echo end');
+    expect([stdout.length, stdout.slice(-4), stdoutCharactersLeftOff]).toEqual([20_000, 'end\n', 980_004]);
+    expect(await says('exec sleep 5323', { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
+    await until('the command has ended', async () => !runs('sleep 5323'), 30_000);
+    // Words for the container, no options of the ssh here.
+    const made = join(folder(), 'made');
+    expect((await says(`-oProxyCommand=touch${'$'}{IFS}${made}`)).exitCode).not.toBe(0);
+    expect(existsSync(made)).toBe(false);
+    expect((await assistant.call('read_logs', { id })).lines).toMatchObject([{ stream: 'STDOUT', text: 'begun' }]);
+    await assistant.close();
+    const without = await openAssistant(env, ['--identity', new KeyPair().path]);
+    expect(await without.refused('run_command', { id, command: 'true' })).toMatch(/Permission denied.*--identity FILE/);
+    await without.close();
+  });
+
   it('hangs up what an agent that was killed had begun', async () => {
     const child = ssh.spawn(id, [], 'echo begun; exec sleep 5322');
     const done = outcome(child);
@@ -76,6 +111,23 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
     expect((await done).code).toBe(255);
     host.start();
     await until('the command has ended', async () => !runs('sleep 5322'), 30_000);
+  });
+
+  it('`gpu deploy --ssh -i KEY` opens a shell by that key, and says which keys would do where it is another', async () => {
+    const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${fleet.address}/v1`, GPU_API_KEY: renter.api.key! };
+    const deployWith = async ({ path }: KeyPair) => {
+      await renter.destroyAll();
+      const args = ['deploy', host.machineId, '--template', TALKS, '--disk-gb', '10', '--ssh', '-i', path];
+      return gpu(args, env, 'echo in $((6 * 7)); exit 3\n');
+    };
+    const done = await deployWith(key);
+    expect([done.code, done.stdout], done.stderr).toEqual([3, expect.stringMatching(/^in 42$/m)]);
+    const refused = await deployWith(new KeyPair());
+    expect([refused.code, refused.stdout]).toEqual([255, expect.not.stringContaining('in 42')]);
+    const { body } = await renter.api.graphql('{ sshKeys { fingerprint } }');
+    for (const { fingerprint } of body.data.sshKeys) expect(refused.stderr).toContain(fingerprint);
+    expect(refused.stderr).toContain('The rental goes on, and is charged.');
+    expect((await renter.instances()).map(({ status }) => status)).toEqual(['running']);
   });
 });
 

@@ -104,6 +104,33 @@ describe('a connection by SSH', () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  it('of a key for one instance opens that one alone, and the key goes with it', async () => {
+    const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519');
+    const add = async (instanceId: string, caller = renter) => {
+      const mutation =
+        'mutation ($key: String!, $id: ID) { addSshKey(publicKey: $key, instanceId: $id) { instanceId } }';
+      const { body } = await caller.graphql(mutation, { key: publicKey, id: instanceId });
+      return body.errors?.[0].message ?? body.data.addSshKey.instanceId;
+    };
+    const deployed = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
+    const own: string = deployed.body.id;
+    expect(await add(own, await service.renter())).toBe('no such instance');
+    expect(await add(own)).toBe(own);
+    const isLetIn = (username: string) =>
+      new Promise<boolean>((resolve) => {
+        const client = new ssh2.Client();
+        client.once('ready', () => resolve(true)).once('error', () => resolve(false));
+        client.once('ready', () => client.end()).connect({ host: '127.0.0.1', port, username, privateKey });
+      });
+    expect([await isLetIn(own), await isLetIn(id)]).toEqual([true, false]);
+    await renter.rest('POST', `/instances/${own}/actions`, { action: 'stop' });
+    const kept = async () => (await renter.graphql('{ sshKeys { instanceId } }')).body.data.sshKeys;
+    expect(await kept()).toContainEqual({ instanceId: own });
+    await renter.rest('DELETE', `/instances/${own}`);
+    expect(await kept()).not.toContainEqual({ instanceId: own });
+    expect([await isLetIn(own), await add(own)]).toEqual([false, 'the instance is destroyed']);
+  });
+
   it('ends with its key, though it has no session, and though the database fails as it is asked', async () => {
     const keyId = await addKey();
     const { isOpen } = await logIn();

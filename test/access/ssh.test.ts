@@ -14,7 +14,7 @@ import { until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
 import { type Env, folder, type GatewayProcess, startProcess } from '../support/process.js';
-import { addKey, KeyPair, OPEN_SSH, outcome, SshClient } from './support/ssh.js';
+import { addKey, KeyPair, OPEN_SSH, outcome, SshClient, sizesAtFirst } from './support/ssh.js';
 
 /** An image with a server for SFTP of its own. */
 const FULL = 'full';
@@ -55,7 +55,7 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     second = await startProcess(secondEnv);
     const programs = ['/bin/bash', '/usr/bin/rsync', '/usr/lib/openssh/sftp-server'];
     await fleet.registry.push(FULL, { programs });
-    await fleet.engine.pull(`${fleet.registry.at}/${FULL}:latest`);
+    await fleet.engine.pull(`${fleet.registry.at}/${FULL}:1`);
     await fleet.template(FULL, `${fleet.registry.at}/${FULL}`);
     host = await fleet.host();
     renter = await fleet.renter();
@@ -119,6 +119,11 @@ describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman'
     shell.end('exit 3\n');
     expect(await code).toBe(3);
     connection.end();
+  });
+
+  it('gives a command its terminal with a size, from its first moment on', async () => {
+    // A client without a terminal of its own names no size.
+    expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
   });
 
   it('passes signals on', async () => {

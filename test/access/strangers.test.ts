@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { MAX_TUNNELS_PER_INSTANCE, TUNNELS_PATH } from '../../src/agent/tunnel-protocol.js';
+import { suspendAccount } from '../../src/domain/accounts/accounts.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { exchangeWebLink } from '../../src/domain/web-ports/web-links.js';
 import { seen } from '../support/agent.js';
@@ -14,11 +16,12 @@ let service: Service;
 let renter: Renter;
 /** Two machines, each with a running instance of the renter, and one of another's. */
 let rented: { agent: WireAgent; id: string }[];
+let stranger: Renter;
 
 beforeAll(async () => {
   service = await startService();
   renter = await service.renter('1000');
-  const stranger = await service.renter('1000');
+  stranger = await service.renter('1000');
   rented = [];
   for (const whose of [renter, renter, stranger]) {
     const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
@@ -77,6 +80,30 @@ it('an instance has 256 tunnels at most, requested ones among them', async () =>
 });
 
 describe("a web port's cookie", () => {
+  it('is hidden by none of a neighbour’s, and ends with the key that made its link, as that link does', async () => {
+    const { deps, clock } = service;
+    const instanceId = rented[0]!.id;
+    const { body } = await renter.graphql('mutation { createApiKey { apiKey { id } secret } }');
+    const { apiKey, secret } = body.data.createApiKey;
+    const linkOf = async () => {
+      const mutation = `mutation { webLink(id: "${instanceId}", port: ${PORT}) { url } }`;
+      const answer = await service.withKey(secret).graphql(mutation);
+      return new URL(answer.body.data.webLink.url).searchParams.get('pass')!;
+    };
+    const exchange = (link: string) => exchangeWebLink(deps, link, instanceId, PORT);
+    const admit = (...passes: string[]) => deps.visits.admit({ instanceId, port: PORT }, passes, '127.0.0.1');
+    const late = await linkOf();
+    clock.advance(60);
+    expect(await exchange(late)).toBeNull();
+    const cookie = (await exchange(await linkOf()))!;
+    const spare = await linkOf();
+    const others = Array.from({ length: 399 }, () => randomBytes(32).toString('base64url'));
+    for (let time = 0; time < 2; time += 1)
+      expect(await admit(...others, cookie)).toMatchObject({ instanceId, keyId: apiKey.id });
+    await renter.graphql(`mutation { revokeApiKey(id: "${apiKey.id}") { id } }`);
+    expect([await admit(cookie), await exchange(spare)]).toEqual([null, null]);
+  });
+
   it('lets in to its own instance and port alone', async () => {
     const [own, another, foreign] = rented.map(({ id }) => id) as [string, string, string];
     const { body } = await renter.graphql(`mutation { webLink(id: "${own}", port: ${PORT}) { url } }`);
@@ -88,7 +115,7 @@ describe("a web port's cookie", () => {
     ] as const)
       expect(await exchangeWebLink(service.deps, link, id, port)).toBeNull();
     const cookie = (await exchangeWebLink(service.deps, link, own, PORT))!;
-    const admit = (instanceId: string, port: number) => service.deps.visits.admit({ instanceId, port }, [cookie]);
+    const admit = (instanceId: string, port: number) => service.deps.visits.admit({ instanceId, port }, [cookie], '');
     // Twice: the second time it is remembered.
     for (let time = 0; time < 2; time += 1) {
       expect(await admit(own, PORT)).toMatchObject({ instanceId: own, port: PORT, accountId: renter.accountId });
@@ -98,5 +125,18 @@ describe("a web port's cookie", () => {
     }
     service.clock.advance(86_400);
     expect(await admit(own, PORT)).toBeNull();
+  });
+
+  it('lets nobody in while its account is suspended', async () => {
+    const { deps } = service;
+    const instanceId = rented[2]!.id;
+    const { body } = await stranger.graphql(`mutation { webLink(id: "${instanceId}", port: ${PORT}) { url } }`);
+    const link = new URL(body.data.webLink.url).searchParams.get('pass')!;
+    const cookie = (await exchangeWebLink(deps, link, instanceId, PORT))!;
+    const admit = () => deps.visits.admit({ instanceId, port: PORT }, [cookie], '');
+    expect(await admit()).toMatchObject({ instanceId, accountId: stranger.accountId });
+    await suspendAccount(deps, stranger.accountId);
+    await deps.db.notices.caughtUp();
+    expect(await admit()).toBeNull();
   });
 });

@@ -8,6 +8,8 @@ import { Gateway } from '../../src/agent/gateway.js';
 import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
 import { simulatedGpus } from '../../src/agent/hardware.js';
 import { Registries } from '../../src/agent/registries.js';
+import { SecretFiles } from '../../src/agent/secret-files.js';
+import { StartRecords } from '../../src/agent/start-records.js';
 import { FullPipe } from '../support/full-pipe.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
 import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
@@ -120,6 +122,8 @@ describe('a gateway that misbehaves', () => {
       machineId: MACHINE,
       pullLimits: { seconds: 1_200, kbPerSecond: 100 },
       stopSeconds: 2,
+      secretFiles: new SecretFiles(host.dataDir),
+      records: new StartRecords(host.dataDir),
       cutOffSeconds: CUT_OFF_SECONDS,
       lastContact: {
         read: () => contact,
@@ -134,7 +138,8 @@ describe('a gateway that misbehaves', () => {
       clock.aheadMs = contact! + seconds * 1_000 - hostClock.now();
     };
     try {
-      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      // This stop is no end of its command.
+      gateway.wish([wished(ID, 'running', { image, gpus: 1, restart: 'NEVER' })]);
       await gateway.phase(ID, 'RUNNING', 30_000);
       gateway.mood = 'away';
       gateway.wake();

@@ -44,9 +44,10 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     host.start();
     // As an engine does that takes a request for devices, answers that all is well, and gives none.
     const opened = await openEngine(engine.socket, null);
-    await opened.pull(`${registry.at}/busybox:latest`, () => {}, new AbortController().signal);
+    await opened.pull(`${registry.at}/busybox:latest`, null, () => {}, new AbortController().signal);
     const imageId = (await opened.imageId(`${registry.at}/busybox:latest`))!;
-    const without = { command: null, env: {}, vcpus: 1, memoryMb: 256, gpus: null, workspace: null, quotaGb: null };
+    const nothing = { entrypoint: null, command: null, gpus: null, workspace: null, secrets: null, quotaGb: null };
+    const without = { ...nothing, env: {}, vcpus: 1, memoryMb: 256 };
     await opened.create({ instanceId: ID, machineId: 'm-test', start: 1, imageId, ...without });
     await opened.start(ID);
     gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 2 })]);

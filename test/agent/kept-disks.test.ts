@@ -8,6 +8,8 @@ import { openDisks } from '../../src/agent/disks.js';
 import type { Engine } from '../../src/agent/engine/engine.js';
 import { Reconciler } from '../../src/agent/reconciler.js';
 import { Registries } from '../../src/agent/registries.js';
+import { SecretFiles } from '../../src/agent/secret-files.js';
+import { StartRecords } from '../../src/agent/start-records.js';
 import { wished } from './support/agent-process.js';
 
 const ID = 'i-00000001';
@@ -29,6 +31,9 @@ it('a disk that is left without its container is reported as unknown, and erased
     registries: new Registries([]),
     ownImages: new Set(),
     pullLimits: { seconds: 1, kbPerSecond: 0 },
+    secretFiles: new SecretFiles(dataDir),
+    records: new StartRecords(dataDir),
+    secretsOf: () => Promise.reject(new Error('there are none')),
     changed: () => {},
   });
   try {

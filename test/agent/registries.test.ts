@@ -146,6 +146,6 @@ describe('the reason of a failed pull', () => {
     ],
     ['received unexpected HTTP status: 500 {"secret":"hush"}', 'the image could not be pulled', false, false],
   ])('%s', (words, message, final, unreachable) => {
-    expect(pullFault(words)).toMatchObject({ message, words, final, unreachable, kind: 'refused' });
+    expect(pullFault(words, false)).toMatchObject({ message, words, final, unreachable, kind: 'refused' });
   });
 });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accountState, rebuildAccount, suspendAccount } from '../../src/domain/accounts/accounts.js';
+import { createApiKey } from '../../src/domain/accounts/api-keys.js';
+import { setKeyLimit } from '../../src/domain/accounts/monthly-limits.js';
 import { audit } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { act, deploy, operatorAct } from '../../src/domain/instances/instances.js';
@@ -11,9 +13,12 @@ let account: string;
 beforeAll(async () => {
   domain = await openTestDomain();
   account = await domain.account('300');
+  const { id } = (await createApiKey(domain, account)).apiKey;
+  await setKeyLimit(domain, { accountId: account, keyId: null }, { id, monthlyLimit: 200 });
   for (const mode of ['ON_DEMAND', 'RESERVED', 'INTERRUPTIBLE', 'ON_DEMAND'] as const) {
     const machineId = await domain.machine('l4');
-    const { instance } = await deploy(domain, account, { machineId, mode, diskGb: 20 });
+    const limit = mode === 'INTERRUPTIBLE' ? { spendLimit: 50 } : {};
+    const { instance } = await deploy(domain, account, { machineId, mode, diskGb: 20, ...limit }, id);
     domain.clock.advance(100);
     await act(domain, account, { id: instance.id, action: 'STOP' });
     domain.clock.advance(100);
@@ -37,6 +42,9 @@ const GPU_ORDER = 'GPU intervals follow each other';
 const AGREE = 'instances agree with their intervals';
 const EARLY_EXIT = 'early exits are charged';
 const SOLD_ONCE = 'no second of a machine is sold twice';
+const DEADLINE = 'no deadline is missed';
+const LIMIT = 'no spend limit is missed';
+const KEY_SPEND = 'what keys with a limit spent';
 const MINIMUM = 'whoever sent another instance away';
 
 describe('finds', () => {
@@ -49,6 +57,24 @@ describe('finds', () => {
     ['live instances', TOTALS, `update account set live_instances = live_instances - 1 where not demo`],
     ['deployed instances', TOTALS, `update account set deployed_instances = deployed_instances + 1 where not demo`],
     ['what is due', TOTALS, `update account set due_at = due_at + interval '1 second' where not demo`],
+    [
+      'a deadline that its account does not know',
+      DEADLINE,
+      `update instance set stop_at = created_at + interval '1 day' where status <> 'DESTROYED'`,
+    ],
+    ['a spend limit that its account does not know', LIMIT, `update account set deadline_at = null where not demo`],
+    [
+      'what runs although a limit was reached',
+      LIMIT,
+      `update instance set limit_reached_at = '2026-11-01' where status = 'RUNNING'`,
+    ],
+    ['more that a key spent', KEY_SPEND, `update key_limit set spend_units = spend_units + 1`],
+    ['a key with a limit that is not counted', KEY_SPEND, `update account set limited_keys = 0 where not demo`],
+    [
+      'a disk billed after its deadline',
+      DEADLINE,
+      `update instance set destroy_at = destroyed_at - interval '1 second' where status = 'DESTROYED'`,
+    ],
     ['a charge that was changed', CHARGED, `update ledger_entry set units = units - 1 where kind = 'GPU_USAGE'`],
     [
       'a charge that was lost',

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
+import { createApiKey } from '../../src/domain/accounts/api-keys.js';
+import { setAccountLimit, setKeyLimit } from '../../src/domain/accounts/monthly-limits.js';
 import { audit } from '../../src/domain/billing/audit.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { settleDue } from '../../src/domain/billing/settlement.js';
-import { act, deploy } from '../../src/domain/instances/instances.js';
+import { act, changeDeadlines, deploy } from '../../src/domain/instances/instances.js';
+import { changeSpendLimit } from '../../src/domain/instances/spend-limits.js';
 import { DomainError } from '../../src/domain/rules/errors.js';
 import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
 import { instantOf } from '../../src/domain/rules/time.js';
@@ -13,7 +16,8 @@ import { bookPayments } from '../../src/domain/top-ups/book-payments.js';
 import { createTopUp } from '../../src/domain/top-ups/create-top-up.js';
 import type { PaymentProcessor } from '../../src/domain/top-ups/processor.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
-import { isRunning, NaiveModel } from './naive-model.js';
+import { NaiveModel } from './naive-model.js';
+import { isRunning, type Rental } from './naive-rows.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 30);
 const STEPS = 40;
@@ -27,6 +31,21 @@ const MACHINES = [
   { gpu: 'gtx-1080', numGpus: 1 },
 ];
 
+/** Seconds from now; mostly none. */
+const deadline = fc.oneof(
+  { weight: 5, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 20 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 20, max: 3 * 86_400 }) },
+);
+/** Micro-USD; mostly none. */
+const spendLimit = fc.oneof(
+  { weight: 5, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 50_000 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: 2_000_000 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: 40_000_000 }) },
+);
+/** None, or one of the account's two keys. */
+const key = fc.nat({ max: 2 });
 const account = fc.nat({ max: ACCOUNTS - 1 });
 const command = fc.oneof(
   {
@@ -37,6 +56,10 @@ const command = fc.oneof(
       machine: fc.nat({ max: MACHINES.length - 1 }),
       mode: fc.constantFrom('ON_DEMAND' as const, 'INTERRUPTIBLE' as const, 'RESERVED' as const),
       diskGb: fc.integer({ min: 1, max: 60 }),
+      stopIn: deadline,
+      destroyIn: deadline,
+      key,
+      limit: spendLimit,
     }),
   },
   {
@@ -45,6 +68,25 @@ const command = fc.oneof(
       do: fc.constantFrom('START' as const, 'STOP' as const, 'DESTROY' as const),
       account,
       pick: fc.nat({ max: 50 }),
+      key,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('limit' as const), account, pick: fc.nat({ max: 50 }), limit: spendLimit }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('monthlyLimit' as const), account, key, limit: spendLimit }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('deadlines' as const),
+      account,
+      pick: fc.nat({ max: 50 }),
+      stopIn: fc.option(deadline, { nil: undefined }),
+      destroyIn: fc.option(deadline, { nil: undefined }),
     }),
   },
   {
@@ -88,7 +130,7 @@ const command = fc.oneof(
       ),
     }),
   },
-  // The seconds around the next exhaustion or end of grace are where rules go wrong.
+  // The seconds around the next exhaustion, end of grace or deadline are where rules go wrong.
   {
     weight: 4,
     arbitrary: fc.record({
@@ -104,6 +146,8 @@ class World {
   readonly domain: TestDomain;
   readonly model: NaiveModel;
   readonly ids: string[] = [];
+  /** Of each account: none, and two keys. */
+  readonly keys: (string | null)[][] = [];
   readonly topUps: TopUp[] = [];
   readonly machines: { id: string; onDemandRate: bigint }[] = [];
 
@@ -116,6 +160,8 @@ class World {
     const world = new World(await openTestDomain({}, '2027-11-30T23:59:50Z'));
     for (let i = 0; i < ACCOUNTS; i += 1) {
       world.ids.push(await world.domain.account('20'));
+      const made = [await createApiKey(world.domain, world.ids[i]!), await createApiKey(world.domain, world.ids[i]!)];
+      world.keys.push([null, ...made.map(({ apiKey }) => apiKey.id)]);
       world.model.join(20n * MICRO_PER_USD * 3_600n);
       world.topUps.push(await openTopUp(world.domain, world.ids[i]!));
     }
@@ -135,16 +181,26 @@ class World {
     const id = this.ids[step.account]!;
     const renter = model.renters[step.account]!;
     if (step.do === 'leapToDue') {
-      const { dueAt } = await domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
-      if (dueAt === null) return;
-      domain.clock.set(BigInt(dueAt.getTime() / 1000));
+      const due = await this.dueAt(id);
+      if (due === null) return;
+      domain.clock.set(due);
       domain.clock.advance(step.off);
     } else if (step.do === 'deploy') {
       const machine = this.machines[step.machine]!;
       const diskRate = DISK_RATE_PER_GB * BigInt(step.diskGb);
-      const expected = model.deploy(renter, machine.id, machine.onDemandRate, step.mode, diskRate);
-      const { mode, diskGb } = step;
-      expect(await done(deploy(domain, id, { machineId: machine.id, mode, diskGb }))).toBe(expected);
+      const { mode, diskGb, stopIn } = step;
+      // A reserved one can't be destroyed by a deadline.
+      const destroyIn = mode === 'RESERVED' ? null : step.destroyIn;
+      const ends = { stopIn, destroyIn };
+      const [by, limit] = [this.keys[step.account]![step.key]!, step.limit];
+      const expected = model.deploy(renter, machine.id, machine.onDemandRate, mode, diskRate, ends, {
+        key: by,
+        limit: unitsOf(limit),
+      });
+      const spends = { spendLimit: limit === null ? null : limit / 1e6 };
+      const texts = { stopAt: textOf(stopIn), destroyAt: textOf(destroyIn) };
+      const input = { machineId: machine.id, mode, diskGb, ...texts, ...spends };
+      expect(await done(deploy(domain, id, input, by))).toBe(expected);
     } else if (step.do === 'credit' || step.do === 'adjust') {
       const micro = step.do === 'credit' ? BigInt(step.cents) * 10_000n : BigInt(step.micro);
       if (micro === 0n) return;
@@ -170,28 +226,83 @@ class World {
     } else if (step.do === 'read') {
       model.look(renter);
       await readBalance(domain, id);
-    } else await this.act(step.do, step.account, step.pick);
+    } else if (step.do === 'deadlines') await this.setDeadlines(step.account, step.pick, step.stopIn, step.destroyIn);
+    else if (step.do === 'limit') await this.setLimit(step.account, step.pick, step.limit);
+    else if (step.do === 'monthlyLimit') await this.setMonthlyLimit(step.account, step.key, step.limit);
+    else await this.act(step);
   }
 
-  async act(action: 'START' | 'STOP' | 'DESTROY', index: number, pick: number): Promise<void> {
+  /** The next exhaustion, end of grace or deadline. */
+  async dueAt(id: string): Promise<bigint | null> {
+    const { dueAt, deadlineAt } = await this.domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
+    const both = [dueAt, deadlineAt].flatMap((each) => (each === null ? [] : [BigInt(each.getTime() / 1000)]));
+    return both.length === 0 ? null : both.reduce((one, other) => (other < one ? other : one));
+  }
+
+  async act(step: { do: 'START' | 'STOP' | 'DESTROY'; account: number; pick: number; key: number }): Promise<void> {
+    const { do: action, account: index, pick } = step;
     const { rentals } = this.model.renters[index]!;
     if (rentals.length === 0) return;
-    // Mostly a recent one: those are alive.
+    const { rental, id } = await this.recent(index, pick);
+    const verb = { START: 'start', STOP: 'stop', DESTROY: 'destroy' } as const;
+    const by = this.keys[index]![step.key]!;
+    const expected = this.model[verb[action]](rental, by);
+    expect(await done(act(this.domain, this.ids[index]!, { id, action }, by))).toBe(expected);
+  }
+
+  async setLimit(index: number, pick: number, limit: number | null): Promise<void> {
+    if (this.model.renters[index]!.rentals.length === 0) return;
+    const { rental, id } = await this.recent(index, pick);
+    const expected = this.model.limitRental(rental, unitsOf(limit));
+    const usd = limit === null ? null : limit / 1e6;
+    expect(await done(changeSpendLimit(this.domain, this.ids[index]!, id, usd))).toBe(expected);
+  }
+
+  async setMonthlyLimit(index: number, key: number, limit: number | null): Promise<void> {
+    const renter = this.model.renters[index]!;
+    const [id, usd] = [this.keys[index]![key]!, limit === null ? null : limit / 1e6];
+    const by = { accountId: this.ids[index]!, keyId: null };
+    if (id === null) {
+      this.model.limitAccount(renter, unitsOf(limit));
+      await setAccountLimit(this.domain, by, usd);
+    } else {
+      this.model.limitKey(renter, id, unitsOf(limit));
+      await setKeyLimit(this.domain, by, { id, monthlyLimit: usd });
+    }
+  }
+
+  async setDeadlines(
+    index: number,
+    pick: number,
+    stopIn: number | null | undefined,
+    destroyWanted: number | null | undefined,
+  ): Promise<void> {
+    if (this.model.renters[index]!.rentals.length === 0) return;
+    const { rental, id } = await this.recent(index, pick);
+    const destroyIn = rental.mode === 'RESERVED' ? undefined : destroyWanted;
+    const expected = this.model.setDeadlines(rental, stopIn, destroyIn);
+    const input = {
+      ...(stopIn !== undefined && { stopAt: textOf(stopIn) }),
+      ...(destroyIn !== undefined && { destroyAt: textOf(destroyIn) }),
+    };
+    expect(await done(changeDeadlines(this.domain, this.ids[index]!, id, input))).toBe(expected);
+  }
+
+  /** Mostly a recent one: those are alive. */
+  async recent(index: number, pick: number): Promise<{ rental: Rental; id: string }> {
+    const { rentals } = this.model.renters[index]!;
     const position = Math.max(rentals.length - 1 - (pick % 4), 0);
-    const rental = rentals[position]!;
-    const rows = await this.domain.db.prisma.instance.findMany({
+    const { id } = await this.domain.db.prisma.instance.findFirstOrThrow({
       where: { accountId: this.ids[index]!, sequence: position + 1 },
     });
-    const verb = { START: 'start', STOP: 'stop', DESTROY: 'destroy' } as const;
-    const expected = this.model[verb[action]](rental);
-    expect(await done(act(this.domain, this.ids[index]!, { id: rows[0]!.id, action }))).toBe(expected);
+    return { rental: rentals[position]!, id };
   }
 
   async sweep(): Promise<void> {
     const now = this.domain.clock.now();
     for (const [index, id] of this.ids.entries()) {
-      const { dueAt } = await this.domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
-      if (dueAt !== null && BigInt(dueAt.getTime() / 1000) < now) this.model.look(this.model.renters[index]!);
+      const due = await this.dueAt(id);
+      if (due !== null && due < now) this.model.look(this.model.renters[index]!);
     }
     await settleDue(this.domain);
   }
@@ -220,12 +331,18 @@ class World {
         where: { accountId: id },
         orderBy: { sequence: 'asc' },
       });
-      expect(rows.map(({ status, stopReason }) => [status, stopReason])).toEqual(
+      expect(
+        rows.map(({ status, stopReason, limitReachedAt }) => [status, stopReason, secondOf(limitReachedAt)]),
+      ).toEqual(
         renter.rentals.map((rental) => [
           rental.to !== null ? 'DESTROYED' : isRunning(rental) ? 'RUNNING' : 'STOPPED',
           rental.why,
+          rental.cap.reachedAt,
         ]),
       );
+      expect(secondOf(row.limitReachedAt)).toEqual(renter.cap.reachedAt);
+      const limits = await this.domain.db.prisma.keyLimit.findMany({ where: { accountId: id } });
+      for (const each of limits) expect(secondOf(each.limitReachedAt)).toEqual(renter.keys.get(each.id)!.reachedAt);
       const used = await this.domain.db.prisma.usageInterval.findMany({
         where: { resource: 'GPU', instance: { accountId: id } },
         orderBy: [{ instance: { sequence: 'asc' } }, { ordinal: 'asc' }],
@@ -251,6 +368,18 @@ const NO_PROCESSOR: PaymentProcessor = {
   verify: () => ({ kind: 'ignored' }),
   read: () => Promise.reject(new Error('not asked')),
 };
+
+function secondOf(date: Date | null): bigint | null {
+  return date && instantOf(date);
+}
+
+function unitsOf(micro: number | null): bigint | null {
+  return micro === null ? null : BigInt(micro) * 3_600n;
+}
+
+function textOf(seconds: number | null): string | null {
+  return seconds === null ? null : `${seconds}s`;
+}
 
 async function done(work: Promise<unknown>): Promise<boolean> {
   try {
@@ -279,7 +408,8 @@ describe('random histories', () => {
           await world.domain.close();
         }
       }),
-      { numRuns: RUNS, verbose: 1 },
+      // To make a failure smaller takes longer than a test may.
+      { numRuns: RUNS, verbose: 1, endOnFailure: true },
     );
   });
 });

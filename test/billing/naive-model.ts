@@ -1,49 +1,30 @@
 import type { Clock, Instant } from '../../src/domain/rules/time.js';
+import {
+  type Cap,
+  exitCost,
+  firstDeadline,
+  firstOf,
+  gpuSeconds,
+  isRunning,
+  isUnder,
+  live,
+  type Mode,
+  max,
+  monthStart,
+  nextMonth,
+  noCap,
+  overlap,
+  type Rental,
+  type Renter,
+  type Run,
+  type Scope,
+  type Second,
+} from './naive-rows.js';
 
 /**
  * The billing rules once more, as plainly as can be: lists of what happened, sums over all of them at every look, and a
  * search by halves for the second at which credit ran out. It shares no code with the service.
  */
-type Mode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
-
-/** What happens in it: begins at `at`, ends at `end`. */
-interface Second {
-  at: Instant;
-  end: Instant;
-}
-
-interface Run {
-  from: Instant;
-  to: Instant | null;
-  /** Seconds that are paid for in any case. */
-  least: bigint;
-}
-
-export interface Rental {
-  account: Renter;
-  machine: string;
-  mode: Mode;
-  gpuRate: bigint;
-  diskRate: bigint;
-  discount: bigint;
-  from: Instant;
-  runs: Run[];
-  to: Instant | null;
-  /** What was charged at once: an early exit, the rests of minimums. */
-  charges: { at: Instant; units: bigint }[];
-  why: string | null;
-}
-
-interface Renter {
-  credits: { at: Instant; units: bigint }[];
-  rentals: Rental[];
-  exhaustedAt: Instant | null;
-  /** Top-up payments that were paid in. */
-  transactions: Set<string>;
-  /** The last second in which something was written for the account. */
-  written: Instant;
-}
-
 const HOUR = 3_600n;
 /** Of GPU, for sending another instance away. */
 const LEAST = 60n;
@@ -65,6 +46,8 @@ export class NaiveModel {
       credits: [{ at, units: creditUnits }],
       rentals: [],
       exhaustedAt: null,
+      cap: noCap(at),
+      keys: new Map(),
       transactions: new Set(),
       written: at,
     });
@@ -105,18 +88,152 @@ export class NaiveModel {
     return max(0n, ...rentals.flatMap(({ runs }) => runs.map(({ to }) => to ?? 0n)));
   }
 
+  /** What is due takes turns by its seconds; of one second deadlines come before limits, and these before money. */
   #settle(renter: Renter, now: Instant): void {
-    if (renter.exhaustedAt === null) {
-      const at = this.#exhaustion(renter, now);
-      if (at === null) return;
-      const then = { at, end: at };
+    for (;;) {
+      const deadline = firstDeadline(renter);
+      const limit = this.#firstLimit(renter, now);
+      const money = this.#firstMoney(renter, now);
+      const next = [deadline, limit?.at ?? null, money].reduce<Instant>(
+        (one, at) => (at !== null && at < one ? at : one),
+        now,
+      );
+      if (next >= now) return;
+      if (deadline === next) this.#meet(renter, next);
+      else if (limit?.at === next) this.#reach(renter, limit);
+      else this.#runOut(renter, next);
+    }
+  }
+
+  /** When credit runs out, or the grace is over, before `now`. */
+  #firstMoney(renter: Renter, now: Instant): Instant | null {
+    if (renter.exhaustedAt === null) return this.#exhaustion(renter, now);
+    return live(renter).length === 0 ? null : renter.exhaustedAt + this.#grace;
+  }
+
+  #runOut(renter: Renter, at: Instant): void {
+    const then = { at, end: at };
+    if (renter.exhaustedAt !== null) for (const rental of live(renter)) this.#end(rental, then, 'BALANCE_EXHAUSTED');
+    else {
       for (const rental of live(renter)) if (isRunning(rental)) this.#halt(rental, then, 'BALANCE_EXHAUSTED');
       renter.exhaustedAt = at;
-      renter.written = max(renter.written, at);
     }
-    const end = renter.exhaustedAt + this.#grace;
-    if (end >= now || live(renter).length === 0) return;
-    for (const rental of live(renter)) this.#end(rental, { at: end, end }, 'BALANCE_EXHAUSTED');
+    renter.written = max(renter.written, at);
+  }
+
+  /** What is spent under a limit by `at`, since the month of `within` began, and what starts must still pay for. */
+  #committed(renter: Renter, scope: Scope, at: Instant, within: Instant): bigint {
+    const isRental = typeof scope === 'object' && scope !== null;
+    const begin = isRental ? 0n : monthStart(within);
+    const counts = (key: string | null) => isRental || scope === null || scope === key;
+    return (isRental ? [scope] : renter.rentals).reduce((sum, rental) => {
+      const runs = rental.runs.filter(({ key }) => counts(key));
+      const gpu = runs.reduce((seconds, run) => seconds + overlap(run, at) - overlap(run, begin), 0n);
+      const disk = counts(rental.key) ? overlap(rental, at) - overlap(rental, begin) : 0n;
+      const open = runs.filter(({ to }) => to === null);
+      const owed = open.reduce((seconds, { from, least }) => seconds + max(0n, least - max(0n, at - from)), 0n);
+      const charged = rental.charges.filter((charge) => charge.at >= begin && charge.at <= at && counts(charge.key));
+      const atOnce = charged.reduce((units, charge) => units + charge.units, 0n);
+      return sum + rental.gpuRate * (gpu + owed) + rental.diskRate * disk + atOnce;
+    }, 0n);
+  }
+
+  /** The first second before `now` that no other fits behind, month by month; null for none. */
+  #reached(renter: Renter, scope: Scope, cap: Cap, now: Instant): Instant | null {
+    const { limit, reachedAt } = cap;
+    const isMonthly = typeof scope === 'string' || scope === null;
+    if (limit === null || (reachedAt !== null && !isMonthly)) return null;
+    let from = max(cap.since, reachedAt === null ? 0n : nextMonth(reachedAt));
+    while (from < now) {
+      const month = from;
+      const isOver = (at: Instant) => this.#committed(renter, scope, at + 1n, month) > limit;
+      const end = isMonthly && nextMonth(from) < now ? nextMonth(from) : now;
+      if (isOver(end - 1n)) return firstOf(isOver, from, end - 1n);
+      from = end;
+    }
+    return null;
+  }
+
+  #firstLimit(renter: Renter, now: Instant): { at: Instant; scope: Scope; cap: Cap } | null {
+    const scopes: [Scope, Cap][] = [...live(renter).map((rental): [Scope, Cap] => [rental, rental.cap])];
+    scopes.push(...[...renter.keys].sort(([one], [other]) => (one < other ? -1 : 1)), [null, renter.cap]);
+    let first: { at: Instant; scope: Scope; cap: Cap } | null = null;
+    for (const [scope, cap] of scopes) {
+      const at = this.#reached(renter, scope, cap, now);
+      if (at !== null && (first === null || at < first.at)) first = { at, scope, cap };
+    }
+    return first;
+  }
+
+  #reach(renter: Renter, { at, scope, cap }: { at: Instant; scope: Scope; cap: Cap }, end = at): void {
+    cap.reachedAt = at;
+    for (const rental of live(renter))
+      if (isRunning(rental) && isUnder(rental, scope)) this.#halt(rental, { at, end }, 'SPEND_LIMIT');
+    if (scope === null) renter.written = max(renter.written, end);
+  }
+
+  /** Null takes it away. One that is passed is reached with this second. */
+  #setCap(renter: Renter, scope: Scope, cap: Cap, limit: bigint | null, { at, end }: Second): void {
+    // What the limit of before left out of this very second stays unsold.
+    const bound = this.#reached(renter, scope, cap, at + 1n) === at ? at : end;
+    Object.assign(cap, { limit, reachedAt: null, since: at });
+    if (scope === null) renter.written = max(renter.written, at);
+    const by = max(end, renter.written);
+    if (limit !== null && this.#committed(renter, scope, by, at) > limit)
+      this.#reach(renter, { at, scope, cap }, bound);
+  }
+
+  limitAccount(renter: Renter, limit: bigint | null): void {
+    this.#setCap(renter, null, renter.cap, limit, this.#second([renter]));
+  }
+
+  limitKey(renter: Renter, key: string, limit: bigint | null): void {
+    const second = this.#second([renter]);
+    const cap = renter.keys.get(key) ?? noCap(second.at);
+    renter.keys.set(key, cap);
+    this.#setCap(renter, key, cap, limit, second);
+  }
+
+  limitRental(rental: Rental, limit: bigint | null): boolean {
+    const second = this.#second([rental.account]);
+    if (rental.to !== null) return false;
+    this.#setCap(rental.account, rental, rental.cap, limit, second);
+    return true;
+  }
+
+  /** Whether a month's limits leave room for a minute of what is added at `at`. */
+  #hasRoom(
+    renter: Renter,
+    at: Instant,
+    added: { key: string | null; gpu: bigint; disk: bigint; yields: Rental | null; least: bigint },
+  ): boolean {
+    const { key, gpu, disk, least } = added;
+    const yields = added.yields?.account === renter ? added.yields : null;
+    const caps: [Scope, Cap | undefined][] = [[null, renter.cap]];
+    if (key !== null) caps.push([key, renter.keys.get(key)]);
+    return caps.every(([scope, cap]) => {
+      const limit = cap?.limit ?? null;
+      if (limit === null) return true;
+      if (cap!.reachedAt !== null && cap!.reachedAt >= monthStart(at)) return false;
+      const given = yields !== null && isUnder(yields, scope) ? yields.gpuRate : 0n;
+      for (let second = at; second < at + 60n; second += 1n) {
+        const [to, begin] = [second + 1n, max(at, monthStart(second))];
+        const more = (gpu + disk - given) * (to - begin) + (monthStart(second) <= at ? given : 0n);
+        const owed = gpu * max(0n, least - (to - at));
+        if (this.#committed(renter, scope, to, second) + more + owed > limit) return false;
+      }
+      return true;
+    });
+  }
+
+  #meet(renter: Renter, at: Instant): void {
+    for (const rental of live(renter)) {
+      if (rental.destroyAt === at) this.#end(rental, { at, end: at }, 'DEADLINE');
+      else if (rental.stopAt === at) {
+        if (isRunning(rental)) this.#halt(rental, { at, end: at }, 'DEADLINE');
+        rental.stopAt = null;
+      }
+    }
   }
 
   /** The first second before `now`, from the last write on, whose balance is zero or less. */
@@ -136,14 +253,28 @@ export class NaiveModel {
     return this.credit(renter) - this.spend(renter, at) <= 0n;
   }
 
-  deploy(renter: Renter, machine: string, onDemandRate: bigint, mode: Mode, diskRate: bigint): boolean {
+  /** `stopIn` and `destroyIn`: seconds from now, or never. */
+  deploy(
+    renter: Renter,
+    machine: string,
+    onDemandRate: bigint,
+    mode: Mode,
+    diskRate: bigint,
+    { stopIn, destroyIn }: { stopIn: number | null; destroyIn: number | null },
+    { key, limit }: { key: string | null; limit: bigint | null } = { key: null, limit: null },
+  ): boolean {
     const holder = this.holder(machine);
     const second = this.#second([...new Set([renter, ...(holder ? [holder.account] : [])])], machine);
     const gpuRate = (onDemandRate * SHARE[mode]) / 100n;
     const preempted = this.#claim(renter, machine, mode, gpuRate + diskRate, second.at);
     if (preempted === false) return false;
+    const least = preempted === null ? 0n : LEAST;
+    // A minute of it costs more in any case where it has a minimum.
+    if (limit !== null && (gpuRate + diskRate) * 60n > limit) return false;
+    if (!this.#hasRoom(renter, second.at, { key, gpu: gpuRate, disk: diskRate, yields: preempted, least }))
+      return false;
     if (preempted) this.#halt(preempted, second, 'PREEMPTED');
-    const run = this.#run(machine, second, preempted !== null);
+    const run = this.#run(machine, second, least, key);
     const discount = onDemandRate - gpuRate;
     const made = {
       account: renter,
@@ -155,6 +286,10 @@ export class NaiveModel {
       from: second.at,
       runs: [run],
       to: null,
+      stopAt: stopIn === null ? null : second.at + BigInt(stopIn),
+      destroyAt: destroyIn === null ? null : second.at + BigInt(destroyIn),
+      key,
+      cap: { limit, reachedAt: null, since: second.at },
       charges: [],
       why: null,
     };
@@ -164,20 +299,30 @@ export class NaiveModel {
   }
 
   /** A second that is sold is not sold again: the run begins after it. */
-  #run(machine: string, { at }: Second, preempts: boolean): Run {
-    return { from: max(at, this.#sold(machine)), to: null, least: preempts ? LEAST : 0n };
+  #run(machine: string, { at }: Second, least: bigint, key: string | null): Run {
+    return { from: max(at, this.#sold(machine)), to: null, least, key };
   }
 
-  start(rental: Rental): boolean {
+  start(rental: Rental, key: string | null = null): boolean {
     const renter = rental.account;
     const holder = this.holder(rental.machine);
     const second = this.#second([...new Set([renter, ...(holder ? [holder.account] : [])])], rental.machine);
     if (rental.to !== null || isRunning(rental)) return false;
+    const stopAt = rental.stopAt === second.at ? null : rental.stopAt;
     const preempted = this.#claim(renter, rental.machine, rental.mode, rental.gpuRate, second.at);
     if (preempted === false) return false;
+    const least = preempted === null ? 0n : LEAST;
+    const { cap, gpuRate, diskRate } = rental;
+    if (cap.limit !== null) {
+      const from = max(second.at, rental.runs.at(-1)!.to!);
+      const then = this.#committed(renter, rental, from, from) + (gpuRate + diskRate) * 60n;
+      if (cap.reachedAt !== null || then > cap.limit) return false;
+    }
+    if (!this.#hasRoom(renter, second.at, { key, gpu: gpuRate, disk: 0n, yields: preempted, least })) return false;
     if (preempted) this.#halt(preempted, second, 'PREEMPTED');
-    const run = this.#run(rental.machine, second, preempted !== null);
+    const run = this.#run(rental.machine, second, least, key);
     rental.runs.push(run);
+    rental.stopAt = stopAt;
     rental.why = null;
     renter.written = max(renter.written, run.from);
     return true;
@@ -187,6 +332,15 @@ export class NaiveModel {
     const second = this.#second([rental.account]);
     if (!isRunning(rental)) return false;
     this.#halt(rental, second, 'USER');
+    return true;
+  }
+
+  /** Undefined stays as it is. */
+  setDeadlines(rental: Rental, stopIn: number | null | undefined, destroyIn: number | null | undefined): boolean {
+    const { at } = this.#second([rental.account]);
+    if (rental.to !== null) return false;
+    if (stopIn !== undefined) rental.stopAt = stopIn === null ? null : at + BigInt(stopIn);
+    if (destroyIn !== undefined) rental.destroyAt = destroyIn === null ? null : at + BigInt(destroyIn);
     return true;
   }
 
@@ -200,7 +354,7 @@ export class NaiveModel {
     const renter = rental.account;
     const second = this.#second([renter]);
     if (rental.to !== null) return false;
-    const end = this.#endOf(rental, second);
+    const end = this.#endOf(rental, second, rental.destroyAt, isRunning(rental) ? rental.stopAt : null);
     const cost = exitCost(rental, end);
     if (cost > 0n && this.credit(renter) - this.spend(renter, max(end, renter.written)) < cost) return false;
     this.#end(rental, second, 'USER');
@@ -241,67 +395,49 @@ export class NaiveModel {
     return holder;
   }
 
-  /** The end of the second, but not after credit, or the grace, ran out in it. */
-  #endOf({ account, from, runs }: Rental, { at, end }: Second): Instant {
+  /** The end of the second, but not after credit, or the grace, ran out in it, or a deadline was over. */
+  #endOf(rental: Rental, { at, end }: Second, ...deadlines: (Instant | null)[]): Instant {
+    const { account, from, runs } = rental;
     const last = runs.at(-1)!;
     const isOver =
       account.exhaustedAt === null
         ? account.written <= at && this.#isDry(account, at)
         : account.exhaustedAt + this.#grace === at;
-    return max(isOver ? at : end, from, last.to ?? last.from);
+    const caps: [Scope, Cap | undefined][] = [
+      [rental, rental.cap],
+      [null, account.cap],
+      ...[rental.key, runs.at(-1)!.key].map((key): [Scope, Cap | undefined] => [
+        key,
+        key === null ? undefined : account.keys.get(key),
+      ]),
+    ];
+    const isLimited = caps.some(
+      ([scope, cap]) => cap !== undefined && this.#reached(account, scope, cap, at + 1n) === at,
+    );
+    const bound = isOver || isLimited || deadlines.includes(at) ? at : end;
+    return max(bound, from, last.to ?? last.from);
   }
 
   #halt(rental: Rental, second: Second, why: string): void {
     const run = rental.runs.at(-1)!;
-    const to = this.#endOf(rental, second);
+    const to = this.#endOf(rental, second, rental.stopAt, rental.destroyAt);
     run.to = to;
     const left = run.least - (to - run.from);
-    if (left > 0n) rental.charges.push({ at: to, units: left * rental.gpuRate });
+    if (left > 0n) rental.charges.push({ at: to, units: left * rental.gpuRate, key: run.key });
     rental.why = why;
     rental.account.written = max(rental.account.written, to);
   }
 
   #end(rental: Rental, second: Second, why: string): void {
-    const to = this.#endOf(rental, second);
-    const units = exitCost(rental, to);
+    const to = this.#endOf(rental, second, rental.destroyAt);
     if (isRunning(rental)) this.#halt(rental, second, why);
-    if (units > 0n) rental.charges.push({ at: to, units });
+    const units = exitCost(rental, to);
+    if (units > 0n) {
+      rental.charges.push({ at: to, units, key: rental.key });
+      for (const cap of [rental.account.cap, rental.account.keys.get(rental.key ?? '')])
+        if (cap !== undefined) cap.since = max(cap.since, to);
+    }
     rental.to = to;
     rental.account.written = max(rental.account.written, to);
   }
-}
-
-export function isRunning(rental: Rental): boolean {
-  return rental.to === null && rental.runs.at(-1)!.to === null;
-}
-
-function gpuSeconds(rental: Rental, at: Instant): bigint {
-  return rental.runs.reduce((sum, run) => sum + overlap(run, at), 0n);
-}
-
-/** Three calendar months of running, the day clamped to the month's last. */
-function exitCost(rental: Rental, at: Instant): bigint {
-  if (rental.mode !== 'RESERVED') return 0n;
-  const begin = new Date(Number(rental.from) * 1000);
-  const end = new Date(begin);
-  end.setUTCDate(1);
-  end.setUTCMonth(begin.getUTCMonth() + 3);
-  const lastDay = new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)).getUTCDate();
-  end.setUTCDate(Math.min(begin.getUTCDate(), lastDay));
-  const term = BigInt(end.getTime() / 1000) - rental.from;
-  const used = gpuSeconds(rental, at);
-  return used >= term ? 0n : rental.discount * used;
-}
-
-function live(renter: Renter): Rental[] {
-  return renter.rentals.filter((rental) => rental.to === null);
-}
-
-function overlap({ from, to }: { from: Instant; to: Instant | null }, at: Instant): bigint {
-  const end = to === null || to > at ? at : to;
-  return end > from ? end - from : 0n;
-}
-
-function max(first: bigint, ...others: bigint[]): bigint {
-  return others.reduce((one, other) => (other > one ? other : one), first);
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
 import { readBalance } from '../../src/domain/billing/balance.js';
 import { type Statement, statement } from '../../src/domain/billing/statement.js';
@@ -158,4 +159,34 @@ test('a booking of the second in which one statement ends and the next begins st
     expect(first.closingBalance).toBe(second.openingBalance);
     expect(second.closingBalance).toBe((await readBalance(domain, other)).balance);
   }
+});
+
+test('is read at one moment, whatever is booked while it is read', async () => {
+  const other = await domain.account('100');
+  const since = domain.clock.now();
+  const machineId = await domain.machine();
+  const { instance } = await deploy(domain, other, { machineId, mode: 'RESERVED', diskGb: 10 });
+  domain.clock.advance(3_600);
+  const { balance } = await readBalance(domain, other);
+  let isBooked = false;
+  const meanwhile = async () => {
+    isBooked = true;
+    await act(domain, other, { id: instance.id, action: 'DESTROY' });
+    await creditAccount(domain, other, { amountMicro: 5_000_000n });
+  };
+  const { query } = pg.Client.prototype;
+  const watched = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+    this: pg.Client,
+    ...asked: unknown[]
+  ) {
+    const go = () => Reflect.apply(query, this, asked);
+    const isLast = String(asked[0]).includes('order by at, id');
+    return isLast && !isBooked ? meanwhile().then(go) : go();
+  } as typeof query);
+  const { lines, movements, closingBalance } = await statement(domain, other, { from: since, to: null });
+  watched.mockRestore();
+  expect(isBooked).toBe(true);
+  expect(lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK']);
+  expect(movements.map(({ amount }) => amount)).toEqual([100_000_000n]);
+  expect(closingBalance).toBe(balance);
 });

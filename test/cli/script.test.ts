@@ -34,12 +34,122 @@ function bodyOf(path: string, key = renter.key): Promise<string> {
   return fetch(`${service.address}/v1${path}`, { headers }).then((response) => response.text());
 }
 
+function bodyOfKeys(key: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ query: '{ apiKeys { id } }' });
+  return fetch(`${service.address}/graphql`, { method: 'POST', headers, body }).then((response) => response.text());
+}
+
 async function idOf(args: string[]): Promise<string> {
   const { code, stdout, stderr } = await gpu([...args, '--quiet'], env);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^\S+\n$/);
   return stdout.trim();
 }
+
+describe('a deadline', () => {
+  it('is given at deploy, shown, changed and taken away', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const { stdout } = await gpu(['deploy', await service.machine(), '--stop-at', '8h', '--quiet'], own);
+    const id = stdout.trim();
+    const stopAt = new Date(service.clock.nowMs() + 28_800_000).toISOString().replace(/\.\d+/, '');
+    expect((await gpu(['deadline', id], own)).stdout).toBe(
+      `${id} stops at ${stopAt}\n${id} has no time at which it is destroyed\n`,
+    );
+    const changed = await gpu(['deadline', id, '--stop-at', 'none', '--destroy-at', stopAt, '--json'], own);
+    expect(JSON.parse(changed.stdout)).toEqual({ id, stopAt: null, destroyAt: stopAt });
+    const refused = await gpu(['deadline', id, '--destroy-at', 'soon'], own);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('destroyAt must be a time from now')]);
+    expect(await gpu(['deadline', 'i-00000000'], own)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no such instance'),
+    });
+  });
+});
+
+describe('a saved template', () => {
+  it('is saved from options or an instance, listed first, deployed, shared and deleted', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const launch = [
+      '--template',
+      'vllm',
+      '--disk-gb',
+      '60',
+      '-e',
+      'MODEL=a/b',
+      '--secret',
+      'hf=HF_TOKEN',
+      '--port',
+      '8000:API',
+    ];
+    expect(await gpu(['template', 'save', 'mine', ...launch, '--', 'serve', 'x y'], own)).toMatchObject({ code: 0 });
+    const bad = await gpu(['template', 'save', 'Not_a_name'], own);
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('name must be a name')]);
+    const listed = (await gpu(['template', 'list'], own)).stdout.split('\n');
+    expect(listed[1]).toMatch(/^mine +Yours +- +vllm$/);
+    expect(listed.find((line) => line.startsWith('jupyter'))).toMatch(
+      /^jupyter +Notebooks and editors +8 GB +JupyterLab/,
+    );
+    const { GPU_API_KEY: _, ...nobody } = env;
+    expect((await gpu(['template', 'list'], nobody)).stdout).toMatch(/^TEMPLATE .*\npytorch /);
+    expect((await gpu(['template', 'link', 'mine'], own)).stdout).toBe(
+      `${service.deps.settings.publicUrl}/launch?template=vllm&vram=8&deploy-disk=60&env.MODEL=a%2Fb&secret=HF_TOKEN&command=serve&command=x+y&port=8000%3AAPI\n`,
+    );
+    const machine = await service.machine();
+    const lacking = await gpu(['deploy', machine, '--saved', 'mine'], own);
+    expect([lacking.code, lacking.stderr]).toEqual([1, expect.stringContaining('there is no secret hf')]);
+    await gpu(
+      [
+        'template',
+        'save',
+        'mine',
+        '--template',
+        'vllm',
+        '--disk-gb',
+        '60',
+        '-e',
+        'MODEL=a/b',
+        '--restart',
+        'never',
+        '--on-exit',
+        'stop',
+      ],
+      own,
+    );
+    const id = (await gpu(['deploy', machine, '--saved', 'mine', '--name', 'other', '--quiet'], own)).stdout.trim();
+    expect((await gpu(['template', 'save', 'again', '--from', id, '--description', 'As it ran'], own)).code).toBe(0);
+    const { myTemplates } = JSON.parse((await gpu(['template', 'list', '--json'], own)).stdout);
+    expect(myTemplates[0]).toMatchObject({
+      name: 'again',
+      description: 'As it ran',
+      template: 'vllm',
+      diskGb: 60,
+      launch: { name: 'other', env: { MODEL: 'a/b' }, restart: 'NEVER', onExit: 'STOP' },
+    });
+    expect((await gpu(['template', 'delete', 'mine'], own)).code).toBe(0);
+    for (const command of ['delete', 'link'])
+      expect(await gpu(['template', command, 'mine'], own)).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+describe('a spend limit', () => {
+  it('is given at deploy, shown, changed and taken away; of keys and the account too', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
+    const id = stdout.trim();
+    expect((await gpu(['limit', id], own)).stdout).toMatch(
+      new RegExp(`^${id} may spend 2\\.50 USD in all: reached at 20`),
+    );
+    expect((await gpu(['limit', id, 'none'], own)).stdout).toBe(`${id} has no spend limit\n`);
+    expect(JSON.parse((await gpu(['limit', 'account', '50', '--json'], own)).stdout)).toMatchObject({ limit: 50 });
+    const [key] = JSON.parse(await bodyOfKeys(own.GPU_API_KEY)).data.apiKeys;
+    expect((await gpu(['limit', key.id, '7'], own)).stdout).toMatch(/ may spend 7\.00 USD in a month/);
+    // From now on it may set none itself.
+    expect(await gpu(['limit', 'account', 'none'], own)).toMatchObject({ code: 1 });
+    expect((await gpu(['limit', 'i-00000000'], own)).stderr).toContain('no such instance');
+    expect((await gpu(['limit', id, 'much'], own)).code).toBe(2);
+  });
+});
 
 describe('what the service gave back', () => {
   it('stands in balance, show and statement, and in no other month', async () => {

@@ -4,6 +4,7 @@ import { accrued, micro, rate, rates, usd } from '../../web/figures/money.js';
 import { ticks, tickText } from '../../web/figures/ticks.js';
 import { duration, hoursMinutesSeconds } from '../../web/figures/time.js';
 import { visible } from '../../web/figures/visible.js';
+import { joinWords, splitWords } from '../../web/figures/words.js';
 import { isMeant } from '../../web/state/model-search.js';
 
 describe('money in the page', () => {
@@ -119,5 +120,23 @@ describe('what is typed to find models', () => {
     [' , ', all.map(({ slug }) => slug)],
   ])('%j means %j', (typed, slugs) => {
     expect(all.filter((model) => isMeant(typed, model)).map(({ slug }) => slug)).toEqual(slugs);
+  });
+});
+
+describe('words of a command', () => {
+  it.each([
+    ['python train.py  --x 1', ['python', 'train.py', '--x', '1']],
+    [`sh -c "echo \\"a b\\"" '' c\\ d`, ['sh', '-c', 'echo "a b"', '', 'c d']],
+    [`'it'\\''s' "$X"'y'`, [`it's`, '$Xy']],
+    ['', []],
+    ['a "b', null],
+    [`a 'b`, null],
+  ])('%s', (line, words) => {
+    expect(splitWords(line)).toEqual(words);
+  });
+
+  it('are read back from the line that they make', () => {
+    const words = ['a', '', ' b', `it's`, '"', '\\', '\n', '$HOME;`x`', '*'];
+    expect(splitWords(joinWords(words))).toEqual(words);
   });
 });

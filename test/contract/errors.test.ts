@@ -48,6 +48,7 @@ describe('codes and statuses', () => {
   it('are those of the contract and of the decisions', () => {
     expect(STATUS_OF).toEqual({
       unauthorized: 401,
+      forbidden: 403,
       not_found: 404,
       no_route: 404,
       deploy_failed: 409,

@@ -39,6 +39,20 @@ function bodyOf(operationId: string): Schema {
   return operations.get(operationId)!.requestBody!.content['application/json']!.schema;
 }
 
+/** Optional, beside the contract's own members. */
+const LAUNCH = [
+  'name',
+  'env',
+  'secrets',
+  'entrypoint',
+  'command',
+  'ports',
+  'tcp_ports',
+  'registry_login',
+  'restart',
+  'on_exit',
+];
+
 describe('the document', () => {
   it('is OpenAPI 3.1 of version 1.0.0, served as JSON without a key', async () => {
     const answer = await fetch(`${service.address}/v1/openapi.json`);
@@ -148,7 +162,7 @@ describe('the document', () => {
     expect([type, required, Object.keys(properties)]).toEqual([
       'object',
       ['machine_id'],
-      ['machine_id', 'template', 'disk_gb', 'type'],
+      ['machine_id', 'template', 'disk_gb', 'type', ...LAUNCH, 'stop_at', 'destroy_at', 'spend_limit'],
     ]);
     expect(properties.machine_id).toMatchObject({ type: 'string', minLength: 1, maxLength: 64 });
     const optional = (name: string) => {
@@ -188,6 +202,7 @@ describe('the document', () => {
     expect(codesOf('deployInstance')).toEqual({
       400: ['invalid_json'],
       401: ['unauthorized'],
+      403: ['forbidden'],
       405: ['method_not_allowed'],
       409: ['deploy_failed', 'idempotency_in_progress'],
       413: ['payload_too_large'],

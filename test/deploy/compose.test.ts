@@ -63,7 +63,7 @@ describe('in containers', wanted, () => {
     const megabytes = (image: string) => Number(docker.look(image, '{{.Size}}')) / 1e6;
     report(`image ${megabytes(IMAGE).toFixed(0)} MB, of which its base ${megabytes(STAND_INS.node).toFixed(0)} MB`);
     expect(docker.look(IMAGE, '{{.Config.User}} {{.Config.StopSignal}} {{json .Config.Cmd}}')).toBe(
-      '1000:1000 SIGTERM ["node","dist/src/main.js"]',
+      '1000:1000 SIGTERM ["node","dist/gateway.mjs"]',
     );
     const there = docker.run('run', '--rm', IMAGE, 'sh', '-c', 'ls; ls node_modules; find . -user 1000');
     expect(there).not.toMatch(/^(src|test|bench|vitest|typescript|prisma\/schema|\.git|\.env)$/m);
@@ -206,7 +206,7 @@ describe('in containers', wanted, () => {
       expect(logs.filter((log) => log.includes('database brought up to date'))).toHaveLength(1);
       audit();
       const first = compose('exec', '-T', 'gateway-1', 'cat', '/proc/1/cmdline').split('\0');
-      expect(first.slice(0, 2)).toEqual(['node', 'dist/src/main.js']);
+      expect(first.slice(0, 2)).toEqual(['node', 'dist/gateway.mjs']);
     });
 
     it('a tour: rent, look, stop, destroy, by REST and GraphQL; SSH listens; PostgreSQL and Redis are not reached', async () => {

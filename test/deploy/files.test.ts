@@ -89,7 +89,7 @@ it('ready.mjs says whether a gateway of this host is ready, and waits for it', a
   const port = String(await freePort());
   expect((await run([script], { PORT: port }).ended).code).toBe(1);
   const waiting = run([script, '60'], { PORT: port });
-  const gateway = run([join(PACKAGE_ROOT, 'dist/src/main.js')], {
+  const gateway = run([join(PACKAGE_ROOT, 'dist/gateway.mjs')], {
     PORT: port,
     DATABASE_URL: await createTestDatabase(),
   });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { client, type Renter } from '../support/gateway.js';
+import { killsOf } from '../support/long.js';
 import {
   admin,
   adminJson,
@@ -16,6 +17,7 @@ import {
 
 afterAll(cleanUp);
 
+const KILLS = killsOf(20);
 const SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
 
 async function renterOf(address: string, env: Record<string, string>, credit = '1000'): Promise<Renter> {
@@ -42,13 +44,16 @@ describe('the database', () => {
     // Frozen first: connections stand, and no answer comes.
     process.kill(server.pid, 'SIGKILL');
     const away = await renter.rest('POST', '/instances', { machine_id: other });
-    expect(away.status).toBe(503);
+    // A session of the server may live a moment longer than the server: what it acknowledges has to be kept.
+    expect([201, 503]).toContain(away.status);
+    const acknowledged = [body.id, ...(away.status === 201 ? [away.body.id] : [])];
     const answers = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
     expect(answers.every(({ status }) => status === 503 || status === 200)).toBe(true);
+    expect([away, ...answers].map(({ status }) => status)).toContain(503);
     await expect
       .poll(async () => (await renter.rest('GET', '/balance')).status, { timeout: 20_000, interval: 200 })
       .toBe(200);
-    expect((await renter.rest('GET', `/instances/${body.id}`)).body.status).toBe('running');
+    for (const id of acknowledged) expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
     expect((await admin(['audit'], env)).code).toBe(0);
     expect((await gateway.end()).code).toBe(0);
   });
@@ -100,7 +105,7 @@ describe('the gateway', () => {
     const free = [...(await machines(renter, 'rtx-4090')), ...(await machines(renter, 'rtx-3090'))];
     const acknowledged = new Map<string, string>();
     const unanswered = new Set<string>();
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < KILLS; round += 1) {
       const deploys = Array.from({ length: 6 }, async (_, index) => {
         const key = `round-${round}-${index}`;
         const machine_id = free[(round * 6 + index) % free.length];
@@ -112,7 +117,7 @@ describe('the gateway', () => {
           unanswered.add(key);
         }
       });
-      await sleep(round * 2);
+      await sleep((round * 40) / KILLS);
       await gateway.kill();
       await Promise.all(deploys);
       gateway = await startProcess(env);
@@ -133,7 +138,7 @@ describe('the gateway', () => {
     const url = await embeddedUrl(env.DATA_DIR);
     const keys = await count(url, `idempotency_key where account_id = '${renter.accountId}'`);
     expect(await count(url, `instance where account_id = '${renter.accountId}'`)).toBe(keys);
-    expect(unanswered.size).toBeGreaterThan(10);
+    expect(unanswered.size).toBeGreaterThan(KILLS / 2);
     const audited = await admin(['audit'], env);
     expect(audited.stdout).toContain('no difference');
     await gateway.end();

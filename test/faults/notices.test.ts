@@ -7,6 +7,7 @@ import { authenticate, revokeApiKey } from '../../src/domain/accounts/api-keys.j
 import { createDeps } from '../../src/domain/deps.js';
 import { deploy } from '../../src/domain/instances/instances.js';
 import { hashApiKey } from '../../src/domain/rules/api-key.js';
+import { FULL_POWER } from '../../src/domain/rules/key-power.js';
 import { unitsOfMicro } from '../../src/domain/rules/money.js';
 import { createTestDatabase } from '../support/database.js';
 import { type DatabaseWire, openWire } from '../support/database-wire.js';
@@ -234,7 +235,14 @@ describe('a remembered key', () => {
     const { apiKeyCache, db } = first.deps;
     const hash = hashApiKey(renter.key)!;
     const [{ id }] = (await another.query('select id from api_key where account_id = $1', [renter.accountId])).rows;
-    const owner = { accountId: renter.accountId, keyId: id, spendUnits: 0n, burnRate: 0n, settledAt: 0n };
+    const owner = {
+      accountId: renter.accountId,
+      keyId: id,
+      ...FULL_POWER,
+      spendUnits: 0n,
+      burnRate: 0n,
+      settledAt: 0n,
+    };
     await apiKeyCache.get(hash, async () => {
       await revoke(id);
       await db.notices.caughtUp();
@@ -276,7 +284,7 @@ describe('a remembered key', () => {
     await allHeard();
     expect(await both()).toEqual([10_000, 10_000]);
     for (const { deps } of [first, second]) {
-      const caller = await authenticate(deps, renter.key);
+      const { caller } = await authenticate(deps, renter.key, '');
       expect(caller?.requestsPerMinute).toBe(10_000);
     }
   });
@@ -443,7 +451,7 @@ describe('notices that are missed', () => {
       await revoke(id);
       wire.mendNotices();
       await expect.poll(() => db.notices.isListening, PATIENCE).toBe(true);
-      return { accountId: renter.accountId, keyId: id, spendUnits: 0n, burnRate: 0n, settledAt: 0n };
+      return { accountId: renter.accountId, keyId: id, ...FULL_POWER, spendUnits: 0n, burnRate: 0n, settledAt: 0n };
     });
     expect(await statusOf(renter)).toBe(401);
   });

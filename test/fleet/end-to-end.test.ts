@@ -199,11 +199,38 @@ describe('a deploy on a real host', () => {
     expect(await left()).toEqual([]);
   });
 
+  it('lets one that has to leave end by itself within its grace, which its paid time gives it', async () => {
+    const command = ['/bin/sh', '-c', 'trap "sleep 1; exit 42" TERM; while :; do sleep 0.1; done'];
+    const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible', command });
+    await renter.phase(old, 'RUNNING');
+    // Five minutes paid are worth five seconds.
+    const earlier = (sign: '-' | '+') =>
+      query(
+        fleet.env.DATABASE_URL!,
+        `with begun as (update container_start set running_at = running_at ${sign} interval '5 minutes' where instance_id = $1)
+         update usage_interval set started_at = started_at ${sign} interval '5 minutes' where instance_id = $1 and resource = 'GPU'`,
+        [old],
+      );
+    await earlier('-');
+    const other = await fleet.renter();
+    const { id: newer } = await other.deploy(host.machineId);
+    await other.phase(newer, 'RUNNING');
+    await earlier('+');
+    expect(await renter.seen(old)).toMatchObject({
+      stopReason: 'PREEMPTED',
+      runtime: { phase: 'STOPPED', exitCode: 42 },
+    });
+    await other.destroy(newer);
+    await renter.destroy(old);
+    await other.phase(newer, 'ERASED');
+    await renter.phase(old, 'ERASED');
+  });
+
   it('stops and reports a labelled container that no document names, and does not erase it', async () => {
     const id = 'i-0badcafe';
     const foreign = await fleet.engine.docker.createContainer({
       name: `gpu-${id}`,
-      Image: `${fleet.registry.at}/busybox:latest`,
+      Image: `${fleet.registry.at}/busybox:1`,
       Labels: { [LABELS.instance]: id, [LABELS.machine]: host.machineId, [LABELS.start]: '1' },
       HostConfig: {
         Ulimits: [

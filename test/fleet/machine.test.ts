@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ObservedInstance } from '../../src/agent/protocol.js';
 import { audit } from '../../src/domain/billing/audit.js';
 import { statement } from '../../src/domain/billing/statement.js';
@@ -200,6 +200,22 @@ describe('the document', () => {
     const states = await Promise.all(Array.from({ length: 20 }, () => domain.fleet.desired.current(agent.machineId)));
     expect(new Set(states.map((state) => state!.generation)).size).toBe(1);
     expect(states[0]!.instances[0]!.id).toBe(instance.id);
+  });
+
+  test('that was being read when something changed is not taken for the newest', async () => {
+    const agent = await TestAgent.join(domain);
+    const account = await domain.account();
+    const { pool } = domain.db;
+    const query = pool.query.bind(pool) as (...values: unknown[]) => Promise<unknown>;
+    const reading = vi.spyOn(pool, 'query').mockImplementationOnce(async (...values: unknown[]) => {
+      const answer = await query(...values);
+      await deploy(domain, account, { machineId: agent.machineId });
+      await domain.db.notices.caughtUp();
+      return answer;
+    });
+    expect((await domain.fleet.desired.current(agent.machineId))!.instances).toEqual([]);
+    reading.mockRestore();
+    expect((await domain.fleet.desired.current(agent.machineId))!.instances).toHaveLength(1);
   });
 
   test('holds the next back until the one before it is known to have ended', async () => {
@@ -539,6 +555,47 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
+  test("what waits until another's container is erased gets the wait back", async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await pass(25, agent, id, 'RUNNING');
+    await act(domain, account, { id, action: 'DESTROY' });
+    const other = await domain.account();
+    const { instance } = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
+    expect(await phases(agent)).toEqual([[id, 'absent']]);
+    await pass(10, agent, id, 'STOPPING');
+    await agent.report([seen(id, 'ERASED')]);
+    expect(await phases(agent)).toEqual([[instance.id, 'running']]);
+    await pass(3, agent, instance.id, 'RUNNING');
+    await pass(25, agent, instance.id, 'RUNNING');
+    expect((await credits(other)).map(([, units]) => units)).toEqual([13n * instance.gpuRate]);
+  });
+
+  test('a wait for one’s own container ends when the agent is asked, whatever else it is asked later', async () => {
+    const agent = await TestAgent.join(domain);
+    const [neighbour, account] = [await domain.account(), await domain.account()];
+    const { instance: stopped } = await deploy(domain, neighbour, { machineId: agent.machineId });
+    await agent.fetch();
+    await act(domain, neighbour, { id: stopped.id, action: 'STOP' });
+    await agent.fetch();
+    await agent.report([seen(stopped.id, 'STOPPED')]);
+    const { instance } = await deploy(domain, account, { machineId: agent.machineId, template: HOSTILE });
+    const { id, gpuRate } = instance;
+    await agent.fetch();
+    await agent.report([seen(id, 'RUNNING')]);
+    await act(domain, account, { id, action: 'STOP' });
+    await act(domain, account, { id, action: 'START' });
+    await agent.fetch();
+    await pass(20, agent, id, 'STOPPING');
+    await agent.report([seen(id, 'STOPPED')]);
+    expect(await phases(agent)).toContainEqual([id, 'running']);
+    await pass(10, agent, id, 'PULLING', { start: 2 });
+    await act(domain, neighbour, { id: stopped.id, action: 'DESTROY' });
+    expect(await phases(agent)).toContainEqual([stopped.id, 'absent']);
+    await agent.report([seen(id, 'RUNNING', { start: 2 })]);
+    await pass(25, agent, id, 'RUNNING', { start: 2 });
+    expect((await credits(account)).map(([, units]) => units)).toEqual([10n * gpuRate]);
+  });
+
   test('a stop leaves a container a sixtieth of the seconds that it ran in that start', async () => {
     const { agent, account, id } = await rented(HOSTILE);
     const graceAfter = async (lag: number, ran: number, start: number) => {
@@ -613,6 +670,41 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
+  test('an outage that was booked to the operator’s word, and goes on, gives back the rest too', async () => {
+    const { agent, account, id, rate } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    domain.clock.advance(100);
+    await tick(domain);
+    await forgetContainers(domain, agent.machineId);
+    await tick(domain);
+    const given = async () => (await credits(account)).map(([, units]) => units);
+    const away = (seconds: bigint) => [seconds * rate, seconds * 50n * 140n];
+    expect(await given()).toEqual(away(100n));
+    domain.clock.advance(50);
+    await agent.report();
+    await tick(domain);
+    expect(await given()).toEqual([...away(100n), ...away(50n)]);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('heartbeats that could not be written are written later', async () => {
+    const { agent, account, id } = await rented(HOSTILE);
+    await agent.report([seen(id, 'RUNNING')]);
+    const { pool } = domain.db;
+    await pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+       create trigger refuse before update on machine_heartbeat for each row execute function refuse()`,
+    );
+    domain.clock.advance(20);
+    await expect(agent.report([seen(id, 'RUNNING')])).rejects.toThrow('refused');
+    await pool.query('drop trigger refuse on machine_heartbeat; drop function refuse');
+    domain.clock.advance(20);
+    await domain.fleet.heartbeats.flush();
+    await tick(domain);
+    expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: true });
+    expect(await credits(account)).toEqual([]);
+  });
+
   test('a refused agent is an outage from its last heartbeat, whatever comes late, and the renter is told', async () => {
     const { agent, account, id, rate } = await rented(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
@@ -620,7 +712,17 @@ describe('money', () => {
     // Heard, but not written yet.
     await takeReport(domain, agent.machineId, agent.say([seen(id, 'RUNNING')]));
     domain.clock.advance(8);
+    const { pool } = domain.db;
+    const query = pool.query.bind(pool) as (...values: unknown[]) => Promise<{ rowCount: number }>;
+    const isRefused = 'select from machine_host where machine_id = $1 and revoked_at is not null';
+    const slow = vi.spyOn(pool, 'query').mockImplementationOnce(async (...values: unknown[]) => {
+      // Time enough for a revocation that does not wait for what is being written.
+      for (let look = 0; look < 20 && (await query(isRefused, [agent.machineId])).rowCount === 0; look += 1)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      return query(...values);
+    });
     await revokeHost(domain, agent.machineId);
+    slow.mockRestore();
     domain.fleet.heartbeats.note(agent.machineId, domain.clock.now());
     await domain.fleet.heartbeats.flush();
     await domain.db.notices.caughtUp();

@@ -8,7 +8,8 @@ import { statement } from '../../src/domain/billing/statement.js';
 import { act, deploy } from '../../src/domain/instances/instances.js';
 import { findOffers } from '../../src/domain/inventory/offers.js';
 import { DomainError } from '../../src/domain/rules/errors.js';
-import { isRunning, NaiveModel, type Rental } from '../billing/naive-model.js';
+import { NaiveModel } from '../billing/naive-model.js';
+import { isRunning, type Rental } from '../billing/naive-rows.js';
 import { seen, TestAgent, tick } from '../support/agent.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 import { NaiveService } from './naive-service.js';
@@ -123,7 +124,10 @@ class World {
     const renter = this.model.renters[index]!;
     const expected =
       !this.service.isAway(machineId) &&
-      this.model.deploy(renter, machineId, this.onDemandRate, mode, DISK_RATE_PER_GB * 10n);
+      this.model.deploy(renter, machineId, this.onDemandRate, mode, DISK_RATE_PER_GB * 10n, {
+        stopIn: null,
+        destroyIn: null,
+      });
     const outcome = await done(deploy(this.domain, this.accounts[index]!, { machineId, mode, diskGb: 10 }));
     expect(outcome !== null).toBe(expected);
     if (outcome === null) return;

@@ -1,5 +1,5 @@
 import type { Instant } from '../../src/domain/rules/time.js';
-import type { Rental } from '../billing/naive-model.js';
+import type { Rental } from '../billing/naive-rows.js';
 
 interface Seconds {
   from: Instant;

@@ -66,6 +66,7 @@ it('gives browsers the page at every screen, and API clients what they had there
     '/instances/i-00000000',
     '/money',
     '/keys',
+    '/launch',
   ]) {
     const { status, headers, body } = await ask(path, BROWSER);
     expect([path, status, body.toString()]).toEqual([path, 200, HTML]);

@@ -177,6 +177,23 @@ const oddNumbers = [
   5e-324,
 ];
 
+/** Members of a deploy that the contract does not have, as they may well be given. */
+const LIKELY: Readonly<Record<string, unknown>> = {
+  name: 'train-1',
+  env: { MODEL: 'a b' },
+  secrets: [],
+  entrypoint: ['/bin/sh'],
+  command: ['-c', 'true'],
+  ports: [{ port: 8888, name: 'JupyterLab' }],
+  tcp_ports: [],
+  registry_login: null,
+  restart: 'never',
+  on_exit: 'keep',
+  stop_at: '8h',
+  destroy_at: null,
+  spend_limit: null,
+};
+
 const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: 'binary' }), fc.string());
 const ids = () =>
   fc.constantFrom(...known.machines, ...known.instances, ...known.cursors, 'pytorch', 'od', 'res', 'stop', 'start');
@@ -198,11 +215,12 @@ describe('REST', () => {
   }
 
   /** What may well pass, two times of three, else anything. */
-  function bodyValue(property: Record<string, unknown>): fc.Arbitrary<unknown> {
-    return fc.oneof({ weight: 2, arbitrary: likelyValue(property) }, { weight: 1, arbitrary: anyJson() });
+  function bodyValue(name: string, property: Record<string, unknown>): fc.Arbitrary<unknown> {
+    return fc.oneof({ weight: 2, arbitrary: likelyValue(name, property) }, { weight: 1, arbitrary: anyJson() });
   }
 
-  function likelyValue(property: Record<string, unknown>): fc.Arbitrary<unknown> {
+  function likelyValue(name: string, property: Record<string, unknown>): fc.Arbitrary<unknown> {
+    if (name in LIKELY) return fc.constantFrom(null, LIKELY[name]);
     const given = property.anyOf === undefined ? property : (property.anyOf as Record<string, unknown>[])[0]!;
     const choices = given.enum ?? (given.default === undefined ? known.machines : [given.default]);
     return fc.constantFrom(...(choices as unknown[]));
@@ -234,8 +252,8 @@ describe('REST', () => {
     const body = operation.requestBody?.content['application/json']?.schema;
     if (body === undefined) return fc.constant(undefined);
     const properties = Object.entries(body.properties as Record<string, Record<string, unknown>>);
-    const fields = Object.fromEntries(properties.map(([name, property]) => [name, bodyValue(property)]));
-    const likely = Object.fromEntries(properties.map(([name, property]) => [name, likelyValue(property)]));
+    const fields = Object.fromEntries(properties.map(([name, property]) => [name, bodyValue(name, property)]));
+    const likely = Object.fromEntries(properties.map(([name, property]) => [name, likelyValue(name, property)]));
     return fc.oneof(
       { weight: 4, arbitrary: fc.record(likely) },
       { weight: 8, arbitrary: fc.record(fields, { requiredKeys: [] }) },

@@ -55,6 +55,11 @@ describe('within the limits', () => {
   });
 
   it.each<[string, string]>([
+    [
+      'what all instances were launched with, whose lists say how long they may be',
+      `{ instances { id name launch { name env entrypoint command registryLogin restart onExit tcpPorts
+         secrets { secret variable file } ports { port name } } } }`,
+    ],
     ['200 aliases', `{ ${many(200, (index) => `a${index}: balance { balance }`)} }`],
     [
       'all of the price sheet',
@@ -380,6 +385,8 @@ describe('INTROSPECTION=off', () => {
       expect(body.errors[0].message).toMatch(/^GraphQL introspection has been disabled/);
     }
     expect((await closed.anyone.graphql('{ __typename pricing { __typename } }')).body.errors).toBeUndefined();
+    expect((await fetch(`${closed.address}/schema.graphql`)).status).toBe(404);
+    expect(await (await fetch(`${closed.address}/llms.txt`)).text()).not.toContain('schema.graphql');
   });
 
   const MISTAKES: [string, string, object?][] = [

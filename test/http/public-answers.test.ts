@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PublicAnswers } from '../../src/http/public-answers/public-answers.js';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
 import type { Renter } from '../support/gateway.js';
 import { ask, Line, type RawAnswer, type RawRequest } from '../support/http.js';
 import { heardByAll, type Service, startService } from '../support/service.js';
@@ -199,6 +202,18 @@ it('each address has an answer of its own, in whatever order they are asked for'
   expect(first).toMatchObject({ '': 25, '?limit=2': 2, '?limit=3': 3, '?gpu=l4&limit=2': 2, '?gpu=unknown': 0 });
   expect(await counts(queries)).toEqual(first);
   expect(await counts([...queries].reverse())).toEqual(first);
+});
+
+describe('what describes the service', () => {
+  it('stands in /llms.txt, and all of it is there', async () => {
+    const { status, text, headers } = await get('/llms.txt');
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
+    const links = [...text.matchAll(/\]\(http:\/\/[^/]+(\/[^)]*)\)/g)].map(([, path]) => path!);
+    expect(links).toEqual(['/v1/openapi.json', '/schema.graphql', '/graphql']);
+    for (const path of links.slice(0, 2)) expect([path, (await get(path)).status]).toEqual([path, 200]);
+    expect((await get('/schema.graphql')).text).toBe(readFileSync(join(PACKAGE_ROOT, 'schema.graphql'), 'utf8'));
+    expect((await get('/llms.txt', {}, 'POST')).status).toBe(405);
+  });
 });
 
 describe('nothing else is kept', () => {

@@ -69,6 +69,20 @@ describe('deployBest', () => {
   const hold = async (id: string, account: string, mode: PricingMode) =>
     (await deploy(domain, account, { machineId: named(id), diskGb: 10, mode })).instance.id;
 
+  it('takes a machine whose host agent runs containers, where that is asked for', async () => {
+    await offer({ id: 'record', reliability: 0.999 }, { id: 'hosted' });
+    expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(/^deploy_failed: no machine.*, hasAgent true$/);
+    await domain.db.pool.query('insert into machine_heartbeat (machine_id, reachable) values ($1, true)', [
+      named('hosted'),
+    ]);
+    await domain.db.pool.query('update machine set cpu = $2 where id = $1', [named('hosted'), 'as its agent says']);
+    await domain.db.notices.caughtUp();
+    expect(await best({ filter: { hasAgent: true } })).toBe('hosted');
+    expect(await refusal(best({ filter: { hasAgent: true } }))).toContain('deploy_failed');
+    expect(await refusal(best({ filter: { hasAgent: false, regions: ['us-ca'] } }))).toContain('hasAgent false');
+    expect(await best()).toBe('record');
+  });
+
   it('takes the cheapest first, then the more reliable, then by id, until nothing is left', async () => {
     await offer(
       { id: 'two', numGpus: 2, reliability: 0.999 },

@@ -1,11 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { createDeps } from '../../src/domain/deps.js';
-import { ListingPrices } from '../../src/domain/rules/median.js';
-import { marketMedian } from '../../src/domain/rules/price-rule.js';
 import { systemClock } from '../../src/system-clock.js';
 import { testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';
@@ -50,77 +47,11 @@ async function renter(credit = '1000'): Promise<Renter> {
   return made;
 }
 
+/** As the gateway serves it, which hears of an import by a notice: poll it. */
 async function priceOf(slug: string) {
   const { body } = await client(gateway.address).rest('GET', '/gpus/pricing');
   return { snapshot: body.market_snapshot, ...body.data.find((entry: { slug: string }) => entry.slug === slug) };
 }
-
-describe('the median', () => {
-  test('is the middle of the prices per GPU, rounded half up to 4 decimals; null below five', () => {
-    const listing = (usd: number, gpus: number) => ({
-      priceMicro: BigInt(Math.round(usd * 1e6)),
-      numGpus: BigInt(gpus),
-    });
-    expect(marketMedian([1, 2, 3, 4].map((usd) => listing(usd, 1)))).toBeNull();
-    expect(marketMedian([5, 1, 4, 2, 3].map((usd) => listing(usd, 1)))).toBe(3_000_000n);
-    // 16 GPUs count as any other listing.
-    expect(marketMedian([listing(16, 16), listing(2, 1), listing(6, 2), listing(4, 1), listing(40, 8)])).toBe(
-      3_000_000n,
-    );
-    // Half way: 0.00005 goes up.
-    expect(marketMedian([1, 1, 1, 2, 2, 2].map((step) => listing(step / 10_000, 1)))).toBe(200n);
-  });
-
-  test('is between the neighbours of the middle, for any listings in any order', () => {
-    const listing = fc.record({
-      priceMicro: fc.bigInt({ min: 1n, max: 10n ** 10n }),
-      numGpus: fc.bigInt({ min: 1n, max: 1_024n }),
-    });
-    fc.assert(
-      fc.property(fc.array(listing, { minLength: 5, maxLength: 40 }), (listings) => {
-        const median = Number(marketMedian(listings)!);
-        const prices = listings.map(({ priceMicro, numGpus }) => Number(priceMicro) / Number(numGpus));
-        // As many may lie strictly above as below, to within the rounding of half a step.
-        expect(prices.filter((price) => price < median - 51).length).toBeLessThanOrEqual(listings.length / 2);
-        expect(prices.filter((price) => price > median + 51).length).toBeLessThanOrEqual(listings.length / 2);
-        expect(marketMedian([...listings].reverse())).toBe(BigInt(median));
-      }),
-    );
-  });
-});
-
-describe('the middle of listings', () => {
-  test('is exact where fractions differ by less than a number tells', () => {
-    const prices = new ListingPrices();
-    const close = [
-      { priceMicro: 999_999_999_999n, numGpus: 1_023n },
-      { priceMicro: 977_517_106_549n, numGpus: 1_000n },
-      { priceMicro: 1_000_977_517_105n, numGpus: 1_024n },
-    ];
-    for (const listing of close) for (let times = 0; times < 3; times += 1) prices.add(listing);
-    const sorted = [...close].sort((one, other) =>
-      one.priceMicro * other.numGpus < other.priceMicro * one.numGpus ? -1 : 1,
-    );
-    expect(prices.middle()).toEqual([sorted[1], sorted[1]]);
-  });
-
-  test('is what sorting would put there', () => {
-    const listing = fc.record({
-      priceMicro: fc.bigInt({ min: 1n, max: 300n }),
-      numGpus: fc.bigInt({ min: 1n, max: 12n }),
-    });
-    fc.assert(
-      fc.property(fc.array(listing, { minLength: 1, maxLength: 60 }), (listings) => {
-        const prices = new ListingPrices();
-        for (const each of listings) prices.add(each);
-        const values = listings.map(({ priceMicro, numGpus }) => Number(priceMicro) / Number(numGpus));
-        values.sort((one, other) => one - other);
-        const found = prices.middle().map(({ priceMicro, numGpus }) => Number(priceMicro) / Number(numGpus));
-        expect(found).toEqual([values[(values.length - 1) >> 1], values[values.length >> 1]]);
-      }),
-    );
-  });
-});
 
 describe('market import', () => {
   const importing = (name: string, rows: string[], ...options: string[]) =>
@@ -219,7 +150,7 @@ bad-3,rtx-4090,1,free,us`;
     expect(plan.unknown_slugs).toEqual({ 'rtx-9090': 1 });
     const lines = text.split('\n').length;
     expect(plan.rejected.map(({ line }: { line: number }) => line)).toEqual([lines - 1, lines]);
-    expect(await priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-09-26', market_median: 0.64 });
+    await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-09-26', market_median: 0.64 });
   });
 
   test('publishes a sheet whole; running instances keep their rates, the history both prices', async () => {
@@ -233,7 +164,9 @@ bad-3,rtx-4090,1,free,us`;
     expect(price).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
     // A null median keeps the last published price.
-    expect(await priceOf('gb200')).toMatchObject({ market_median: null, price_per_gpu_hour: { on_demand: 5.95 } });
+    await expect
+      .poll(() => priceOf('gb200'))
+      .toMatchObject({ market_median: null, price_per_gpu_hour: { on_demand: 5.95 } });
     expect((await ann.rest('GET', `/instances/${instance.id}`)).body.price_hr).toBe(instance.price_hr);
     const { body } = await ann.graphql(
       '{ gpuModel(slug: "rtx-4090") { priceHistory { snapshot onDemand marketMedian listings } } pricing { data { slug listings snapshot priceRule } } }',
@@ -301,7 +234,7 @@ bad-3,rtx-4090,1,free,us`;
     const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
     const codes = (await Promise.all([adminProcess(args, env), adminProcess(args, env)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 2]);
-    expect(await priceOf('l4')).toMatchObject({ price_per_gpu_hour: { on_demand: 6.3 } });
+    await expect.poll(() => priceOf('l4')).toMatchObject({ price_per_gpu_hour: { on_demand: 6.3 } });
   });
 });
 
@@ -317,12 +250,14 @@ describe('models and regions', () => {
       `${header}new-1,New 1,24,consumer,false,5,1.00\np4,Tesla P4 renamed,8,datacenter,false,3,0.04`,
     );
     expect(await adminJson(['model', 'import', good], env)).toEqual({ created: 1, updated: 1, dry_run: false });
-    expect(await priceOf('new-1')).toMatchObject({
-      market_median: null,
-      available_gpus: 0,
-      price_per_gpu_hour: { on_demand: 0.7 },
-    });
-    expect(await priceOf('p4')).toMatchObject({ name: 'Tesla P4 renamed' });
+    await expect
+      .poll(() => priceOf('new-1'))
+      .toMatchObject({
+        market_median: null,
+        available_gpus: 0,
+        price_per_gpu_hour: { on_demand: 0.7 },
+      });
+    await expect.poll(() => priceOf('p4')).toMatchObject({ name: 'Tesla P4 renamed' });
     const regions = file('regions.csv', 'code,name,country,latitude,longitude\neu-at-vie,Vienna,AT,48.2082,16.3738');
     expect(await adminJson(['region', 'import', regions], env)).toEqual({ created: 1, updated: 0, dry_run: false });
   });

@@ -41,6 +41,7 @@ const PLAIN: OfferedMachine = {
   pcie: 5,
   cudaMax: '12.8',
   demo: false,
+  hasAgent: true,
 };
 
 const machine: fc.Arbitrary<OfferedMachine> = fc
@@ -56,6 +57,7 @@ const machine: fc.Arbitrary<OfferedMachine> = fc
     vcpus: fc.constantFrom(32, 64),
     ramGb: fc.constantFrom(128, 256),
     nvlink: fc.constantFrom(false, false, true),
+    hasAgent: fc.constantFrom(true, true, false),
   })
   .map(({ number, ...given }) => ({
     // Also ids that are the beginning of others.
@@ -84,6 +86,7 @@ const filter = fc.record(
     tiers: anyList('CONSUMER' as const, 'DATACENTER' as const, 'FLAGSHIP' as const),
     vramGbMin: anyOf(24, 25, 80),
     nvlink: anyOf(true, false),
+    hasAgent: anyOf(true, false),
     reliabilityMin: anyOf(0, 0.9, 0.95, 0.96, 1),
     vcpusMin: anyOf(32, 64),
     ramGbMin: anyOf(128, 129),
@@ -158,7 +161,8 @@ function naive(machines: Iterable<OfferedMachine>, models: Models, wanted: Filte
         isAtLeast(offer.numGpus, wanted.numMin) &&
         isAtLeast(-offer.numGpus, wanted.numMax == null ? null : -wanted.numMax) &&
         isAtLeast(-Number(offer.pricePerGpu), wanted.pricePerGpuMax == null ? null : -wanted.pricePerGpuMax * 1e6) &&
-        (wanted.includePreemptible || !offer.preemptible)
+        (wanted.includePreemptible || !offer.preemptible) &&
+        (wanted.hasAgent == null || offer.hasAgent === wanted.hasAgent)
       );
     })
     .sort((one, other) => compareBy(sort, one, other));

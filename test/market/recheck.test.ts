@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.js';
 import { createDeps, type Deps, type Settings } from '../../src/domain/deps.js';
+import { readListings } from '../../src/domain/market/listings.js';
 import { planSnapshot, publishPlan } from '../../src/domain/market/market.js';
 import { priceSheet } from '../../src/domain/market/pricing.js';
 import {
@@ -193,7 +194,8 @@ describe('a re-check that is due', () => {
   test('counts as done when somebody imported by hand, before it or meanwhile', async () => {
     const imported = async () => {
       const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
-      const plan = await planSnapshot(deps, formatInstant(deps.clock.now()).slice(0, 10), one(listing));
+      const today = formatInstant(deps.clock.now()).slice(0, 10);
+      const plan = await planSnapshot(deps, today, (slugs) => readListings(slugs, one(listing)));
       await publishPlan(deps, plan, null);
     };
     async function* one<T>(value: T) {
@@ -294,6 +296,7 @@ describe('the source', () => {
     ['is a web page', csv('<!doctype html>\n<p>Away, sorry'), /^the source lacks the columns listing_id, gpu_slug/],
     ['is empty', csv(''), /^the file holds no listing of a known model$/],
     ['knows no model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file holds no listing of a known model$/],
+    ['is one endless cell', csv(`${MARKET_HEADER}"${'x,'.repeat(20_000_000)}`), /^the source can't be read: /],
     ['is no CSV', csv(`${MARKET_HEADER}x,"l4`), /^the source can't be read: /],
     [
       'is mostly unreadable',

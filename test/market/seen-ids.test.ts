@@ -18,7 +18,7 @@ it('knows each id again, and takes none for another', () => {
 
 it('grows to any number, and holds an id of any size', () => {
   const seen = new SeenIds();
-  const sizes = [1_048_571, 1_048_572, 1_048_573, 3_000_000];
+  const sizes = [254, 255, 256, 1_048_570, 1_048_571, 1_048_572, 1_048_573, 3_000_000];
   for (const round of [true, false]) {
     for (let index = 0; index < 120_000; index += 1) expect(seen.add(`lst-${index}`)).toBe(round);
     for (const size of sizes) expect(seen.add('x'.repeat(size))).toBe(round);

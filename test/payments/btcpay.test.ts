@@ -1,17 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfirmations } from '../../src/domain/rules/top-up-assets.js';
 import type { PaymentEvent } from '../../src/domain/top-ups/book-payments.js';
 import { reconcile } from '../../src/domain/top-ups/reconcile.js';
+import { createBtcpay } from '../../src/payments/btcpay.js';
 import { type Renter, startGateway, type TestGateway } from '../support/gateway.js';
 import { STORE, TestBtcpay } from './support/btcpay.js';
 import { read, topUp } from './support/shop.js';
 
 let gateway: TestGateway;
 let btcpay: TestBtcpay;
+let paymentsUrl: string;
 let renter: Renter;
 
 beforeAll(async () => {
   btcpay = new TestBtcpay('key', 'secret', () => Number(gateway.clock.now()));
-  const settings = { payments: 'btcpay' as const, paymentsUrl: await btcpay.listen(), paymentsKey: 'key' };
+  paymentsUrl = await btcpay.listen();
+  const settings = { payments: 'btcpay' as const, paymentsUrl, paymentsKey: 'key' };
   gateway = await startGateway({ ...settings, paymentsSecret: 'secret', paymentsStore: STORE });
   btcpay.webhookUrl = `${gateway.address}/payments/callback`;
   renter = await gateway.renter('0');
@@ -31,6 +35,25 @@ describe('BTCPay Server', () => {
     const { made, invoice } = await invoiceOf();
     expect(invoice).toMatchObject({ amount: '50.00', speedPolicy: 'LowSpeed', paymentMethods: ['LTC-CHAIN'] });
     expect(made).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
+  });
+
+  // Final after 1, 2 and 6 confirmations.
+  test.each([
+    [1, 'MediumSpeed'],
+    [2, 'LowMediumSpeed'],
+    [3, 'LowSpeed'],
+    [6, 'LowSpeed'],
+  ])('asks, where %i confirmations are set, for the policy %s', async (confirmations, speedPolicy) => {
+    const processor = createBtcpay({
+      url: paymentsUrl,
+      key: 'key',
+      secret: 'secret',
+      store: STORE,
+      confirmations: readConfirmations(`LTC=${confirmations}`)!,
+      moreHeaders: () => ({}),
+    });
+    await processor.open({ id: `t-${confirmations}`, asset: 'LTC', usd: 5_000_000n });
+    expect(btcpay.invoices.at(-1)).toMatchObject({ orderId: `t-${confirmations}`, speedPolicy });
   });
 
   test('settled told twice, redelivered and late is one credit, less the network fee', async () => {

@@ -103,7 +103,7 @@ describe('a callback', () => {
       ['an empty signature', { ...good, 'x-shkeeper-signature': '' }],
     ];
     for (const [name, given] of headers) expect([name, (await post(body, given)).status]).toEqual([name, 401]);
-    expect((await post(Buffer.alloc(1_000_000, ' '))).status).toBe(413);
+    expect((await post(Buffer.alloc(1_100_000, ' '))).status).toBe(413);
     expect((await fetch(path())).status).toBe(405);
     expect(await lines()).toBe(before);
     expect((await read(renter, made.id)).payments).toEqual([]);
@@ -124,6 +124,7 @@ describe('a callback', () => {
       'no UTF-8': '',
       'an unknown top-up': JSON.stringify({ ...told, external_id: 't-00000000000000000000' }),
       'an id with a NUL': JSON.stringify({ ...told, external_id: 't-\u0000' }),
+      'more transactions than are read': JSON.stringify({ ...told, transactions: Array(1_000).fill(transaction) }),
       'no id': JSON.stringify({ ...told, external_id: undefined }),
       'another currency': JSON.stringify({ ...told, fiat: 'EUR' }),
       'a number for a text': changed({ amount_fiat_without_fee: 50.5 }),
@@ -255,6 +256,16 @@ describe('a payment', () => {
       expect((await post(JSON.stringify({ ...forged, transactions: parts }))).status).toBe(202);
     }
     expect((await read(big, made.id)).credited).toBe(400);
+    // Those of one callback are added up too.
+    const atOnce = await shop.gateway.renter('0');
+    const whole = await topUp(atOnce, 600);
+    const parts = ['a', 'b', 'c'].map((part) => {
+      return { ...transaction, txid: `at-once-${part}`, amount_fiat_without_fee: '200' };
+    });
+    const about = shop.shkeeper.invoices.find(({ externalId }) => externalId === whole.id)!;
+    const callback = { ...shop.shkeeper.notification({ invoice: about, txid: 'at-once-a' }), transactions: parts };
+    expect((await post(JSON.stringify(callback))).status).toBe(202);
+    expect(await read(atOnce, whole.id)).toMatchObject({ state: 'QUARANTINED', credited: 400 });
 
     // A true one is credited at once; while the processor is away, once it is back.
     const fair = await shop.gateway.renter('0');

@@ -156,6 +156,22 @@ describe('a callback that is lost', () => {
     expect(await read(renter, made.id)).toMatchObject({ state: 'LATE', credited: 600 });
   });
 
+  test('is made good though the processor can tell nothing of ten older top-ups', async () => {
+    shop = await openShop();
+    const { deps, clock } = shop.gateway;
+    const renter = await shop.gateway.renter('0');
+    for (let index = 0; index < 10; index += 1) shop.shkeeper.broken.add((await topUp(renter, 50)).id);
+    clock.advance(1);
+    const made = await topUp(renter, 50);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    shop.shkeeper.loses = true;
+    await shop.shkeeper.poll();
+    clock.advance(60);
+    for (let round = 0; round < 3; round += 1) await reconcile(deps, () => {});
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
+  });
+
   test('the sweep asks each top-up once a minute, one gateway at a time', async () => {
     shop = await openShop({ gateways: 2 });
     const renter = await shop.gateway.renter('0');

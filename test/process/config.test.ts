@@ -10,9 +10,12 @@ const DEFAULTS: Config = {
   host: '127.0.0.1',
   dataDir: '.data',
   databaseUrl: null,
+  secretsKeys: null,
+  webhookNetworks: [],
   redisUrl: null,
   serviceDomain: 'gpu.localhost',
   publicUrl: null,
+  tcpPorts: null,
   sshPort: 2222,
   streamsUrl: null,
   corsOrigins: '*',
@@ -70,6 +73,8 @@ const DATABASE_URL = 'postgresql://user:password@db.example:5432/gateway';
 const AS_POSTGRES = 'must be an address such as postgresql://user:password@host:5432/database';
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const LABELS_200 = `${'a.'.repeat(99)}bc`;
+const SEALING_KEY = 'ab'.repeat(32);
+const OTHER_KEY = 'CD'.repeat(32);
 
 const VARIABLES: Record<string, Variable> = {
   PORT: {
@@ -90,6 +95,14 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['-1', '65536', 'ssh', ' 22'],
     message: 'must be a whole number from 0 to 65535, or nothing',
   },
+  TCP_PORTS: {
+    takes: [
+      ['30000-30999', { tcpPorts: { from: 30_000, to: 30_999 } }],
+      ['22-22', { tcpPorts: { from: 22, to: 22 } }],
+    ],
+    refuses: ['30000', '0-10', '10-9', '1-5001', '65000-65536', 'a-b'],
+    message: 'must be a range such as 30000-30999, of at most 5000 ports',
+  },
   STREAMS_URL: {
     takes: [['https://gateway-1.example.com/', { streamsUrl: 'https://gateway-1.example.com' }]],
     refuses: ['gateway-1.example.com', 'ssh://gateway-1.example.com'],
@@ -103,6 +116,14 @@ const VARIABLES: Record<string, Variable> = {
     ],
     refuses: ['localhost', 'mysql://localhost/x', 'http://localhost/x', '/var/run/postgresql', 'postgresql//x'],
     message: AS_POSTGRES,
+  },
+  SECRETS_KEY: {
+    takes: [
+      [SEALING_KEY, { secretsKeys: [SEALING_KEY] }],
+      [`${SEALING_KEY}, ${OTHER_KEY}`, { secretsKeys: [SEALING_KEY, OTHER_KEY] }],
+    ],
+    refuses: ['x', SEALING_KEY.slice(1), `${SEALING_KEY},`],
+    message: 'must be one key of 64 hex characters, or several with commas between them',
   },
   REDIS_URL: {
     takes: [
@@ -172,6 +193,14 @@ const VARIABLES: Record<string, Variable> = {
     ],
     refuses: ['true', '1', 'ON'],
     message: 'must be on or off',
+  },
+  WEBHOOK_NETWORKS: {
+    takes: [
+      ['none', { webhookNetworks: [] }],
+      ['10.1.0.0/16, 127.0.0.1,fd00::/8', { webhookNetworks: ['10.1.0.0/16', '127.0.0.1', 'fd00::/8'] }],
+    ],
+    refuses: ['off', '10.0.0.0/33', 'localhost', '10.0.0.0/8,'],
+    message: 'must be none, or networks such as 10.1.0.0/16,127.0.0.1',
   },
   SIGNUP: {
     takes: [
@@ -452,8 +481,10 @@ describe('.env.example', () => {
       'PAYMENTS_URL',
       'PUBLIC_URL',
       'REDIS_URL',
+      'SECRETS_KEY',
       'SEED',
       'STREAMS_URL',
+      'TCP_PORTS',
     ]);
   });
 

@@ -52,7 +52,7 @@ describe('the package', needs('tar'), () => {
   });
 
   it('has a server that runs, with its data, its page and its client', async () => {
-    const server = run([join(unpacked, 'dist/src/main.js')], { DATA_DIR: folder() });
+    const server = run([join(unpacked, 'dist/gateway.mjs')], { DATA_DIR: folder() });
     onTestFinished(() => server.signal('SIGKILL'));
     await server.says(/"msg":"listening"/);
     const address = /REST +(http:\S+)\/v1/.exec(server.stdout())![1]!;

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { createTestDatabase } from '../support/database.js';
 import { client, type Renter } from '../support/gateway.js';
 import { admin, adminJson } from '../support/operator.js';
@@ -119,6 +120,82 @@ describe('admin template import', () => {
     expect(desired).toMatchObject({ image: 'registry.test/serve:2', command: null, ports: [9000] });
     expect(desired.env).toEqual({ MODE: 'slow', GPU_INSTANCE_ID: id, GPU_COUNT: '1' });
     await gone(id);
+  });
+
+  it('takes what a form is made from: titles, named ports, variables; defaults are its environment', async () => {
+    const header = 'slug,image,description,title,category,picture,vram_gb,ports,path,variables';
+    const variables = [
+      { name: 'MODEL', description: '<b>Which</b> \u202emodel', default: 'a/b', required: true },
+      { name: 'TOKEN', description: 'Lets in', made: true },
+    ];
+    const cell = (value: unknown) => `"${JSON.stringify(value).replaceAll('"', '""')}"`;
+    const row = `form,registry.test/form:1,A form,Form,Notebooks,notebook,24,${cell(['8888:Jupyter Lab', 22])},/lab?token=$(TOKEN),${cell(variables)}`;
+    expect((await load(file(`${header}\n${row}\n`))).stderr).toBe('');
+    const stored = (await templates()).find(({ slug }) => slug === 'form');
+    expect(stored).toMatchObject({
+      title: 'Form',
+      category: 'Notebooks',
+      picture: 'notebook',
+      vram_gb: 24,
+      ports: [8888, 22],
+      port_names: { 8888: 'Jupyter Lab' },
+      path: '/lab?token=$(TOKEN)',
+      env: { MODEL: 'a/b' },
+      variables: [
+        { name: 'MODEL', description: '<b>Which</b> \u202emodel', required: true },
+        { name: 'TOKEN', description: 'Lets in', made: true, secret: true },
+      ],
+    });
+    const list = [{ port: 8888, name: 'Jupyter Lab' }, 22];
+    const { ports: _, env: __, slug, image, description, title, category, picture, vram_gb, path } = stored as never;
+    const json = { slug, image, description, title, category, picture, vram_gb, path, ports: list, variables };
+    expect((await load(file(JSON.stringify([json]), 'form.json'))).code).toBe(0);
+    expect((await templates()).find((each) => each.slug === 'form')).toEqual(stored);
+  });
+
+  it('takes the catalogue’s own file, by which an older installation gets its forms', async () => {
+    const before = await templates();
+    await query(env.DATABASE_URL!, `update template set title = '', variables = '[]' where slug = 'vllm'`);
+    const { stdout } = await load(join(PACKAGE_ROOT, 'prisma/seed/templates.csv'), '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ created: 0, updated: 14 });
+    expect(await templates()).toEqual(before);
+  });
+
+  it('tells what is wrong with a form, all at once', async () => {
+    const good = { slug: 'a', image: 'registry.test/a:1', description: 'One' };
+    const faulty: [string, object][] = [
+      ['image', { image: 'registry.test/a' }],
+      ['image', { image: 'registry.test/a:latest' }],
+      ['title', { title: 'x'.repeat(61) }],
+      ['category', { category: 'two\nlines' }],
+      ['picture', { picture: 'logo' }],
+      ['vram_gb', { vram_gb: 0.5 }],
+      ['ports', { ports: Array.from({ length: 21 }, (_, index) => index + 1) }],
+      ['ports', { ports: '8888:' }],
+      ['path', { path: '//elsewhere' }],
+      ['path', { path: '/lab?token=$(TOKEN)' }],
+      [
+        'variables',
+        {
+          variables: [
+            { name: 'A', description: 'One' },
+            { name: 'A', description: 'Two' },
+          ],
+        },
+      ],
+      ['variables', { variables: [{ name: 'A', description: 'One', made: true, default: 'x' }] }],
+      ['variables', { variables: [{ name: 'GPU_COUNT', description: 'One' }] }],
+      ['variables', { env: { A: 'x' }, variables: [{ name: 'A', description: 'One', secret: true }] }],
+      ['variables', { variables: [{ name: 'A', description: 'One', secert: true }] }],
+    ];
+    const { code, stderr } = await load(
+      file(JSON.stringify(faulty.map(([, fault]) => ({ ...good, ...fault }))), 'bad.json'),
+    );
+    expect(code).toBe(2);
+    const told = stderr.trimEnd().split('\n').slice(1);
+    expect(told.map((line) => /^line (\d+): (\w+)/.exec(line)?.slice(1))).toEqual(
+      faulty.map(([field], index) => [String(index + 1), field]),
+    );
   });
 
   it('takes all or none: each faulty row is told by its line, and nothing changes', async () => {

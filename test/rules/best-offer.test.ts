@@ -45,6 +45,7 @@ function offer(machineId: string, onDemandRate: bigint, changes: Partial<Offered
     reliability: 0.99,
     preemptible: false,
     demo: false,
+    hasAgent: true,
     ...changes,
   };
   return { ...machine, ...traitsOf(machine, { tier: 'CONSUMER', vramGb: 24, onDemandRate }) };

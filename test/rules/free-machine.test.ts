@@ -71,6 +71,7 @@ describe('claiming a machine', () => {
     ['DRAINED', 'no longer listed'],
     ['OFFLINE', 'offline'],
     ['RETIRED', 'no longer listed'],
+    ['UNREACHABLE', 'not heard from'],
   ] as const)('is refused when it is %s, with the code of the caller', (state, why) => {
     for (const code of ['deploy_failed', 'action_failed'] as const) {
       const refused = () => claim({ ...machine(), state }, 'ON_DEMAND', code);

@@ -111,4 +111,40 @@ describe('modelOfGpu', () => {
     expect(modelOfGpu(twins.slice(0, 1), 'NVIDIA GeForce RTX 4090', 24_564)?.slug).toBe('one');
     expect(modelOfGpu(twins, 'NVIDIA GeForce RTX 4090', 24_564)).toBeNull();
   });
+
+  const model = (name: string) => ({ slug: name, name, vramGb: 20 });
+  const found = (names: string[], name: string, vramMb = 20_480) => modelOfGpu(names.map(model), name, vramMb)?.slug;
+
+  it.each([
+    'AMD Instinct X9',
+    'AMD Radeon X9 Graphics',
+    'Tesla X9',
+    'Quadro X9 Generation',
+    'NVIDIA GeForce X9 Blackwell Edition',
+    'X9 80GB HBM',
+    'X9-SXM5-HBM3e ',
+    ' (X9) memory GPU AC',
+  ])('hears no other model in %s', (name) => {
+    expect(found(['X9'], name)).toBe('X9');
+  });
+
+  it.each(['X9 80GBX', 'X9 A80GB', 'X9 SXMS', 'X9 AHBM', 'X9 memory2', 'X9 SXM55', 'X9 ASXM5', 'X9 PCIE2', 'X9 GPUS'])(
+    'hears another model in %s',
+    (name) => {
+      expect(found(['X9'], name)).toBeUndefined();
+    },
+  );
+
+  it('knows form factors, and a workstation by its short name', () => {
+    const boards = ['X9 SXM', 'X9 PCIe', 'X9 NVL'];
+    expect(['X9', 'X9 SXM5', 'X9-PCIE', 'X9 NVL'].map((name) => found(boards, name))).toEqual(['X9 SXM', ...boards]);
+    expect(found(['X9 Workstation'], 'X9 WS')).toBe('X9 Workstation');
+    for (const other of ['X9 WSX', 'X9 AWS']) expect(found(['X9 Workstation', 'X9'], other), other).toBeUndefined();
+    expect(found(['WSX9'], 'WSX9')).toBe('WSX9');
+  });
+
+  it('allows a memory that differs by 15 per cent', () => {
+    const sizes = [17_407, 17_408, 23_552, 23_553];
+    expect(sizes.map((vramMb) => found(['X9'], 'X9', vramMb))).toEqual([undefined, 'X9', 'X9', undefined]);
+  });
 });

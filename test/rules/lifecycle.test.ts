@@ -12,6 +12,8 @@ import {
 } from '../../src/domain/rules/lifecycle.js';
 import { usageAt } from '../../src/domain/rules/usage.js';
 
+const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
+
 function account(): Account {
   return {
     id: 'acc-1',
@@ -26,6 +28,9 @@ function account(): Account {
     exhaustedAt: null,
     diskDeleteAt: null,
     dueAt: null,
+    deadlineAt: null,
+    ...NO_LIMIT,
+    limitedKeys: 0,
   };
 }
 
@@ -34,7 +39,16 @@ function rented(mode: 'ON_DEMAND' | 'RESERVED' = 'ON_DEMAND') {
   const machine = { id: 'm-1', gpu: 'a', numGpus: 2, region: 'x', state: 'LISTED', diskGb: 1_000 };
   const rates = { gpuRate: 100n, diskRate: 7n, onDemandRate: 150n };
   const takeover = { soldUntil: null, preempts: false };
-  const terms = { template: 'pytorch', diskGb: 50, mode, ...rates };
+  const terms = {
+    template: 'pytorch',
+    diskGb: 50,
+    mode,
+    stopAt: null,
+    destroyAt: null,
+    spendLimit: null,
+    keyId: 'k-1',
+    ...rates,
+  };
   const instance = deploy(step, { id: 'i-00000001', machine, takeover, ...terms });
   return { step, instance };
 }
@@ -80,6 +94,12 @@ describe('a deploy', () => {
       runningSince: 10n,
       stoppedAt: null,
       destroyedAt: null,
+      stopAt: null,
+      destroyAt: null,
+      spendLimit: null,
+      limitReachedAt: null,
+      keyId: 'k-1',
+      runKeyId: 'k-1',
       stopReason: null,
       gpuSeconds: 0n,
       gpuIntervals: 1,

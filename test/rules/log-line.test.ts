@@ -15,6 +15,16 @@ it('reads times so that texts compare as times do', () => {
   });
   expect(timeOf('o2026-11-22T07:00:00.123456789Z')! > timeOf('o2026-11-22T07:00:00.12Z')!).toBe(true);
   expect(readLogLine(`o2026-11-22T07:00:00Z ${'x'.repeat(100_000)}`)!.text).toHaveLength(MAX_LOG_LINE);
-  for (const other of ['', 'o', 'x2026-11-22T07:00:00Z a', 'words', 'o2026-11-22 07:00:00 a'])
+  expect(readLogLine('o2026-11-22T07:00:00Z a\rb\r')!.text).toBe('a\rb');
+  const noTimes = ['o2026-13-45T99:00:00Z a', 'e2026-02-22T25:00:00+01:00 a', 'o2026-11-22T07:00:00+99:99 a'];
+  for (const other of [
+    ...noTimes,
+    'xo2026-11-22T07:00:00Z a',
+    '',
+    'o',
+    'x2026-11-22T07:00:00Z a',
+    'words',
+    'o2026-11-22 07:00:00 a',
+  ])
     expect(readLogLine(other)).toBeNull();
 });

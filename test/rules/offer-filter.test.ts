@@ -35,6 +35,7 @@ const MACHINE: OfferedMachine = {
   reliability: 0.99,
   preemptible: false,
   demo: false,
+  hasAgent: true,
 };
 
 function offer(changes: Partial<OfferedMachine> = {}): OfferedMachine & GroupTraits {
@@ -56,6 +57,7 @@ describe('an offer', () => {
     ['tiers', { tiers: ['CONSUMER', 'FLAGSHIP'] }, { tiers: ['CONSUMER'] }],
     ['vramGbMin', { vramGbMin: 80 }, { vramGbMin: 81 }],
     ['nvlink', { nvlink: true }, { nvlink: false }],
+    ['hasAgent', { hasAgent: true }, { hasAgent: false }],
     ['reliabilityMin', { reliabilityMin: 0.99 }, { reliabilityMin: 0.991 }],
     ['vcpusMin', { vcpusMin: 64 }, { vcpusMin: 65 }],
     ['ramGbMin', { ramGbMin: 256 }, { ramGbMin: 257 }],

@@ -32,6 +32,7 @@ describe('the reserved term', () => {
   it('ends three calendar months after the deploy while it runs', () => {
     expect(formatInstant(term().reservedUntil!)).toBe('2027-02-28T10:00:00Z');
     expect(reservedUntilAt(term(), CREATED + 5n)).toBe(CREATED + TERM);
+    expect(reservedUntilAt(term(), CREATED - 5n)).toBe(CREATED + TERM);
   });
 
   it('moves back by each second that is stopped', () => {

@@ -79,4 +79,70 @@ describe('a public key of SSH', () => {
     }
     expect(() => parseSshKey(refused.at(-1)!)).toThrow('private key');
   });
+
+  const ED = 'ssh-ed25519';
+  const P256 = 'ecdsa-sha2-nistp256';
+  const point = (bytes: number, first = 4) => Buffer.concat([Buffer.from([first]), Buffer.alloc(bytes - 1, 7)]);
+  const field = (bytes: Buffer | string) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return Buffer.concat([length, Buffer.from(bytes)]);
+  };
+  const line = (type: string, ...parts: (Buffer | string)[]) =>
+    `${type} ${Buffer.concat(parts.map(field)).toString('base64')}`;
+  const raw = (type: string, ...bytes: Buffer[]) => `${type} ${Buffer.concat(bytes).toString('base64')}`;
+  const E = Buffer.from([1, 0, 1]);
+  const whole = field(ED);
+
+  it('is whole, to the byte', () => {
+    for (const good of [
+      line(ED, ED, Buffer.alloc(32)),
+      line(P256, P256, 'nistp256', point(65)),
+      line('ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp384', 'nistp384', point(97)),
+      line('ecdsa-sha2-nistp521', 'ecdsa-sha2-nistp521', 'nistp521', point(133)),
+      line('ssh-rsa', 'ssh-rsa', E, Buffer.concat([Buffer.alloc(1), point(2_048, 0x80)])),
+    ])
+      expect(formatSshKey(parseSshKey(good)), good.slice(0, 40)).toBe(good);
+  });
+
+  it.each([
+    ['of no base64', `${ED} *${ED25519.split(' ')[1]}`],
+    ['of base64 and more', `${ED} ${ED25519.split(' ')[1]}*`],
+    ['of another type', line(ED, P256, Buffer.alloc(32))],
+    ['of a type alone', line(ED, ED)],
+    ['a byte short', line(ED, ED, Buffer.alloc(31))],
+    ['a byte long', line(ED, ED, Buffer.alloc(33))],
+    ['with one field more', line(ED, ED, Buffer.alloc(32), '')],
+    ['with half a length behind it', raw(ED, whole, field(Buffer.alloc(32)), Buffer.alloc(3))],
+    ['with a length beyond its end', raw(ED, whole, field(Buffer.alloc(32)).fill(255, 0, 4))],
+    ['with a length one beyond its end', raw(ED, whole, field(Buffer.alloc(33)).subarray(0, 36))],
+    ['of another curve', line(P256, P256, 'nistp384', point(65))],
+    ['with a short point', line(P256, P256, 'nistp256', point(64))],
+    ['with a packed point', line(P256, P256, 'nistp256', point(65, 2))],
+    ['without its point', line(P256, P256, 'nistp256')],
+    ['with two points', line(P256, P256, 'nistp256', point(65), point(65))],
+    ['without a modulus', line('ssh-rsa', 'ssh-rsa', E)],
+    ['with an empty modulus', line('ssh-rsa', 'ssh-rsa', E, '')],
+    ['with a modulus of zero', line('ssh-rsa', 'ssh-rsa', E, Buffer.alloc(1))],
+    ['with a negative modulus', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x80))],
+    ['with one more number', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x7f), E)],
+    ['with 16,385 bits', line('ssh-rsa', 'ssh-rsa', E, point(2_049, 1))],
+  ])('%s is none', (_why, text) => {
+    expect(() => parseSshKey(text)).toThrow('publicKey is not a whole public key');
+  });
+
+  it('is told what it must be', () => {
+    const shape = 'publicKey must be one line of a .pub file: TYPE KEY COMMENT';
+    for (const text of ['', 'hello', ED, `${ED25519}\n${ED25519}`])
+      expect(() => parseSshKey(text), text).toThrow(shape);
+    const types = 'ssh-ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384, ecdsa-sha2-nistp521, ssh-rsa';
+    expect(() => parseSshKey('ssh-dss AAAA')).toThrow(`publicKey must be of the type ${types}`);
+  });
+
+  it('may be set apart by more than one space or tab, and its comment begins with what can be seen', () => {
+    const [type, blob] = ED25519.split(' ');
+    expect(parseSshKey(`${type} \t ${blob} \t a b`)).toMatchObject({ type, comment: 'a b' });
+    expect(parseSshKey(`${type} ${blob} \u0007 a \u0007`).comment).toBe('a');
+    expect(formatSshKey(parseSshKey(`${type} ${blob}`))).toBe(`${type} ${blob}`);
+  });
 });

@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { addMonths, dateOf, formatInstant, instantOf, latest, monthStartOf } from '../../src/domain/rules/time.js';
+import {
+  addMonths,
+  dateOf,
+  dateOfDay,
+  formatDay,
+  formatInstant,
+  instantOf,
+  isDay,
+  latest,
+  monthStartOf,
+  notBefore,
+  secondOf,
+} from '../../src/domain/rules/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
 
@@ -51,5 +63,33 @@ describe('addMonths', () => {
     ['1969-10-31T23:59:59Z', 1, '1969-11-30T23:59:59Z'],
   ])('%s + %d: %s', (instant, months, result) => {
     expect(formatInstant(addMonths(at(instant), months))).toBe(result);
+  });
+});
+
+describe('days', () => {
+  it('are of the calendar, in UTC', () => {
+    expect(formatDay(new Date('2026-11-20T23:59:59.999Z'))).toBe('2026-11-20');
+    expect(dateOfDay('2026-11-20').toISOString()).toBe('2026-11-20T00:00:00.000Z');
+    for (const day of ['2026-11-20', '2028-02-29', '0001-01-01', '9999-12-31']) expect(isDay(day), day).toBe(true);
+    const others = ['', '2026-02-29', '2026-02-31', '2026-13-01', '2026-00-10', '2026-11-31', '2026-1-1', '20261120'];
+    for (const day of [...others, '2026-11-20T00:00:00Z', ' 2026-11-20', '2026-11-20\n', '02026-11-20', 'today'])
+      expect(isDay(day), day).toBe(false);
+  });
+});
+
+describe('the second in which something happens', () => {
+  it('begins with it and ends after it; on its very beginning it ends where it begins', () => {
+    expect([999, 1_000, 1_001, 1_999].map(secondOf)).toEqual([
+      { at: 0n, end: 1n },
+      { at: 1n, end: 1n },
+      { at: 1n, end: 2n },
+      { at: 1n, end: 2n },
+    ]);
+  });
+
+  it('is not before what is known, though a clock steps back', () => {
+    expect(notBefore(5n, { at: 4n, end: 4n })).toEqual({ at: 5n, end: 6n });
+    expect(notBefore(5n, { at: 5n, end: 5n })).toEqual({ at: 5n, end: 5n });
+    expect(notBefore(5n, { at: 6n, end: 7n })).toEqual({ at: 6n, end: 7n });
   });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { CSV_CAST } from '../../src/admin/output.js';
 import { visible, visibleButColours, visibleJson } from '../../src/visible.js';
 
 const ODD = 'a\u001b[31mb\u009b31mc\u202ed\u2066e\u061cf\u2028g\u007fh\ni\u200fj';
@@ -20,4 +21,11 @@ it('leaves JSON the same JSON', () => {
   const json = visibleJson(JSON.stringify({ odd: ODD }));
   expect(json).toMatch(/^[\x20-\x7e]+$/);
   expect(JSON.parse(json)).toEqual({ odd: ODD });
+});
+
+it('leads a cell of CSV that would be a formula by an apostrophe, and no number', () => {
+  for (const text of ['=1+1', '+1+1', '-1+1', '@SUM(A1)', '\t=1', '\r=1', '-', '--2', '-2.5x', '-2.'])
+    expect(CSV_CAST.string(text), text).toBe(`'${text}`);
+  for (const text of ['', '-2.5', '-2', '2', 'a=1', "'=1", ' =1', 'x-1'])
+    expect(CSV_CAST.string(text), text).toBe(text);
 });

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
+import { createApiKeyOnce } from '../../src/domain/accounts/api-keys.js';
 import { STATUS_OF } from '../../src/domain/rules/errors.js';
+import { FULL_POWER } from '../../src/domain/rules/key-power.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { startGateway, type TestGateway } from '../support/gateway.js';
 import { needsThat } from '../support/tools.js';
@@ -93,6 +95,11 @@ function ordersOf(gateway: TestGateway): Orders {
     renter: async ({ credit }) => {
       const { key, accountId } = await gateway.renter(credit);
       return { key, account_id: accountId };
+    },
+    /** A key that may read and nothing else. */
+    reader: async ({ account_id: accountId }) => {
+      const creator = { accountId, ...FULL_POWER };
+      return { key: (await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] })).secret };
     },
     advance: ({ seconds }) => gateway.clock.advance(seconds),
     codes: () => ({ codes: Object.keys(STATUS_OF) }),

@@ -24,7 +24,7 @@ describe('catalogue', () => {
     expect(catalogue.gpuModels).toHaveLength(83);
     expect(catalogue.regions).toHaveLength(32);
     expect(catalogue.shapes).toHaveLength(42);
-    expect(catalogue.templates).toHaveLength(12);
+    expect(catalogue.templates).toHaveLength(14);
   });
 
   it('has 71 medians and 12 models without', () => {
@@ -92,7 +92,7 @@ describe('a malformed catalogue', () => {
     ['a latitude off the globe', 'regions.csv', '39.0438', '139.0438', /regions\.csv:3: latitude/],
     ['a shape of an unknown model', 'machine_shapes.csv', 'b200,8', 'b20,8', /machine_shapes\.csv:3: .*b20/],
     ['a shape of nine GPUs', 'machine_shapes.csv', 'b200,8', 'b200,9', /machine_shapes\.csv:3: num_gpus/],
-    ['a template without an image', 'templates.csv', 'ollama/ollama:latest', '', /templates\.csv:8: image/],
+    ['a template without an image', 'templates.csv', 'ollama/ollama:0.13.5', '', /templates\.csv:8: image/],
   ])('is refused with file and line: %s', (_, file, from, to, message) => {
     expect(replaceIn(file, from, to)).toThrow(message);
   });

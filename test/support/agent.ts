@@ -82,7 +82,17 @@ export class TestAgent {
   say(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Report {
     this.sequence += 1;
     const { session, sequence, generation } = this;
-    return { protocol: 1, session, sequence, generation, instances, unknown: [], engine: 'ok', ...changes };
+    return {
+      protocol: 1,
+      session,
+      sequence,
+      generation,
+      instances,
+      unknown: [],
+      engine: 'ok',
+      launches: true,
+      ...changes,
+    };
   }
 
   /** A report, and its heartbeat written. */

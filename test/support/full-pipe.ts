@@ -21,13 +21,17 @@ export class FullPipe {
   }
 
   fill(): void {
-    whileThereIsRoom(() => writeSync(this.#own, Buffer.alloc(4_096, '#')));
+    const block = Buffer.alloc(4_096, '#');
+    while (unlessItWaits(() => writeSync(this.#own, block)));
   }
 
-  /** All that was read so far, but for the filling. */
+  /**
+   * All that was read so far, but for the filling. Reads what a pipe holds and no more: what is written because there is
+   * room again is for the next call.
+   */
   read(): string {
     const buffer = Buffer.alloc(65_536);
-    whileThereIsRoom(() => {
+    unlessItWaits(() => {
       this.#text += buffer.toString('utf8', 0, readSync(this.#own, buffer)).replace(/#{2,}/g, '');
     });
     return this.#text;
@@ -40,13 +44,13 @@ export class FullPipe {
   }
 }
 
-function whileThereIsRoom(work: () => void): void {
-  for (;;) {
-    try {
-      work();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return;
-      throw error;
-    }
+/** Whether the call went through; not when it would have to wait for the other end. */
+function unlessItWaits(call: () => void): boolean {
+  try {
+    call();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
+    throw error;
   }
 }

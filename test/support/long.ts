@@ -1,5 +1,5 @@
 /** `npm run test:long`: more of what chance decides, on a seed that is new each time and printed. */
-const isLong = process.env.TEST_LONG !== undefined;
+export const isLong = process.env.TEST_LONG !== undefined;
 
 /** How often a process is killed: five times, and `long` times in the long run. */
 export function killsOf(long: number): number {

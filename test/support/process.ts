@@ -62,6 +62,8 @@ export interface LogLine {
 }
 
 interface Options {
+  /** Instead of Node. */
+  interpreter?: string;
   /** What stands before node: another user, a terminal. */
   prefix?: string[];
   nodeOptions?: string[];
@@ -70,8 +72,8 @@ interface Options {
   stderr?: number;
 }
 
-export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js');
-export const ADMIN = join(PACKAGE_ROOT, 'dist/src/admin/main.js');
+export const MAIN = join(PACKAGE_ROOT, 'dist/gateway.mjs');
+export const ADMIN = join(PACKAGE_ROOT, 'dist/admin.mjs');
 /** A slow machine is given time; a hook and a test have more. */
 const STARTS_WITHIN_MS = 80_000;
 const KEY_IN_TEXT = /gpu_live_[0-9a-f]{40}/;
@@ -103,10 +105,10 @@ export async function cleanUp(): Promise<void> {
 export function run(
   args: string[],
   env: Env,
-  { prefix = [], nodeOptions = [], cwd, stderr: errors }: Options = {},
+  { prefix = [], interpreter = process.execPath, nodeOptions = [], cwd, stderr: errors }: Options = {},
 ): Program {
   if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
-  const [file, ...rest] = [...prefix, process.execPath, ...nodeOptions, ...args];
+  const [file, ...rest] = [...prefix, interpreter, ...nodeOptions, ...args];
   const { PATH = '/usr/bin:/bin' } = process.env;
   // A folder of its own: the checkout may hold an .env file.
   const child = spawn(file!, rest, {

@@ -7,6 +7,8 @@ export class WireAgent {
   /** Changes when the gateway comes back under another one. */
   address: string;
   readonly machineId: string;
+  /** False: an agent of a version before launches. */
+  launches = true;
   readonly #token: string;
   readonly #session = randomBytes(8).toString('hex');
   #sequence = 0;
@@ -46,6 +48,7 @@ export class WireAgent {
       instances,
       unknown: [],
       engine: 'ok',
+      launches: this.launches,
     };
     const init = { method: 'POST', headers: this.headers(), body: JSON.stringify(body) };
     const answer = await fetch(`${this.address}/agent/v1/report`, init);

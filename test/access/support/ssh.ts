@@ -84,6 +84,16 @@ export class SshClient {
   }
 }
 
+/** The size that a terminal has when its command begins, each time. */
+export async function sizesAtFirst(ssh: SshClient, id: string, times: number): Promise<string[]> {
+  const sizes: string[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const child = ssh.spawn(id, ['-tt'], 'stty size');
+    sizes.push((await outcome(child)).stdout.trim());
+  }
+  return sizes;
+}
+
 export function run(file: string, args: string[], input?: string): Promise<Done> {
   const child = spawn(file, args);
   child.stdin.on('error', () => {});

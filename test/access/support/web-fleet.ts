@@ -48,7 +48,7 @@ export class WebFleet {
       files: FILES,
       ports: [8081, 8080],
     });
-    await fleet.engine.pull(`${fleet.registry.at}/${WEB}:latest`);
+    await fleet.engine.pull(`${fleet.registry.at}/${WEB}:1`);
     await fleet.template(WEB, `${fleet.registry.at}/${WEB}`, { ports: [8080, 8081] });
     const [host, second] = await Promise.all([fleet.host(), secondGateway(fleet)]);
     const [renter, stranger] = await Promise.all([1, 2].map(() => createRenter(second.deps, fleet.address)));

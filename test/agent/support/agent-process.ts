@@ -8,7 +8,9 @@ import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { mountsBelow, type TestEngine } from './engines.js';
 import { type ScriptedGateway, TOKEN } from './scripted-gateway.js';
 
-const MAIN = join(PACKAGE_ROOT, 'dist/src/agent/main.js');
+const ONE_FILE = join(PACKAGE_ROOT, 'dist/gpu-agent.mjs');
+/** `try` enrols by the operator's command beside it. */
+const IN_PACKAGE = join(PACKAGE_ROOT, 'dist/src/agent/main.js');
 export const MACHINE = 'm-test';
 
 export interface Exit {
@@ -19,9 +21,10 @@ export interface Exit {
 
 /** The built agent, as an operator runs it. */
 export function runAgent(args: string[], env: Record<string, string> = {}, stderrFd: number | 'pipe' = 'pipe') {
-  if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
+  const main = args[0] === 'try' ? IN_PACKAGE : ONE_FILE;
+  if (!existsSync(main)) throw new Error('the tests run what `npm run build` made: build first');
   const { PATH = '/usr/bin:/bin' } = process.env;
-  const child: ChildProcess = spawn(process.execPath, [MAIN, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [main, ...args], {
     env: { PATH, ...env },
     stdio: ['pipe', 'pipe', stderrFd],
   });

@@ -23,15 +23,19 @@ export interface TestRegistry {
   /** host:port; `slow` is the same registry over a line of `bytesPerSecond`. */
   at: string;
   slowAt: string;
+  /** The same registry for those who log in. */
+  closedAt: string;
+  login: { username: string; password: string };
   bytesPerSecond: number;
   /** What `slow` does to layers: breaks the connection off in the middle, or alters a byte. */
   damage: 'none' | 'reset' | 'altered';
-  /** Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
+  /** With the tags latest and 1. Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
   push(name: string, options?: ImageOptions): Promise<void>;
   close(): Promise<void>;
 }
 
 interface ImageOptions {
+  entrypoint?: string[];
   command?: string[];
   /** Whom its command runs as. */
   user?: string;
@@ -72,6 +76,8 @@ export async function startRegistry(): Promise<TestRegistry> {
   const registry: TestRegistry = {
     at,
     slowAt: '',
+    closedAt: '',
+    login: { username: 'me', password: `hush-${randomBytes(12).toString('hex')}` },
     bytesPerSecond: 6_000_000,
     damage: 'none',
     async push(name, options = {}) {
@@ -83,6 +89,7 @@ export async function startRegistry(): Promise<TestRegistry> {
         files = {},
         ports = [],
         user,
+        entrypoint,
       } = options;
       const layers = [
         busybox,
@@ -91,18 +98,26 @@ export async function startRegistry(): Promise<TestRegistry> {
         ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
         ...(Object.keys(files).length === 0 ? [] : [filesLayer(dir, name, files)]),
       ];
-      await pushImage(base, name, layers, command, ports, user);
+      await pushImage(base, name, layers, {
+        Cmd: command,
+        ...(entrypoint !== undefined && { Entrypoint: entrypoint }),
+        ...(user !== undefined && { User: user }),
+        ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
+      });
     },
     async close() {
-      slow.closeAllConnections();
-      slow.close();
+      for (const server of [slow, closed]) {
+        server.closeAllConnections();
+        server.close();
+      }
       await ended(child);
       rmSync(dir, { recursive: true, force: true });
     },
   };
   const slow = slowLine(port, registry);
-  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
-  registry.slowAt = `127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const closed = behindLogin(registry);
+  registry.slowAt = await listening(slow);
+  registry.closedAt = await listening(closed);
   return registry;
 }
 
@@ -154,6 +169,7 @@ function busyboxLayer(dir: string): Buffer {
     'md5sum',
     'httpd',
     'pwd',
+    'tar',
   ])
     symlinkSync('busybox', join(root, 'bin', applet));
   return tar(dir, 'busybox');
@@ -204,25 +220,12 @@ function tar(dir: string, name: string): Buffer {
   return readFileSync(join(dir, `${name}.tar`));
 }
 
-async function pushImage(
-  base: string,
-  name: string,
-  layers: Buffer[],
-  command: string[],
-  ports: number[],
-  user: string | undefined,
-): Promise<void> {
+async function pushImage(base: string, name: string, layers: Buffer[], settings: object): Promise<void> {
   const config = Buffer.from(
     JSON.stringify({
       architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
       os: 'linux',
-      config: {
-        Cmd: command,
-        ...(user !== undefined && { User: user }),
-        Env: ['PATH=/bin:/usr/bin'],
-        WorkingDir: '/',
-        ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
-      },
+      config: { Env: ['PATH=/bin:/usr/bin'], WorkingDir: '/', ...settings },
       rootfs: { type: 'layers', diff_ids: layers.map(digest) },
     }),
   );
@@ -237,12 +240,14 @@ async function pushImage(
     layers: [] as object[],
   };
   for (const layer of layers) manifest.layers.push(await pushed('application/vnd.docker.image.rootfs.diff.tar', layer));
-  const answer = await fetch(`${base}/v2/${name}/manifests/latest`, {
-    method: 'PUT',
-    headers: { 'content-type': MANIFEST },
-    body: JSON.stringify(manifest),
-  });
-  if (answer.status !== 201) throw new Error(`manifest: ${answer.status} ${await answer.text()}`);
+  for (const tag of ['latest', '1']) {
+    const answer = await fetch(`${base}/v2/${name}/manifests/${tag}`, {
+      method: 'PUT',
+      headers: { 'content-type': MANIFEST },
+      body: JSON.stringify(manifest),
+    });
+    if (answer.status !== 201) throw new Error(`manifest: ${answer.status} ${await answer.text()}`);
+  }
 }
 
 async function pushBlob(base: string, name: string, blob: Buffer): Promise<void> {
@@ -283,4 +288,28 @@ function slowLine(port: number, registry: Pick<TestRegistry, 'bytesPerSecond' | 
     outgoing.on('close', () => onward.destroy());
     incoming.pipe(onward);
   });
+}
+
+/** The same registry for those who log in. */
+function behindLogin({ at, login }: TestRegistry): Server {
+  const allowed = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
+  return createServer((incoming, outgoing) => {
+    const { url, method, headers } = incoming;
+    if (headers.authorization !== allowed) {
+      outgoing.writeHead(401, { 'www-authenticate': 'Basic realm="private"', 'content-type': 'application/json' });
+      return outgoing.end('{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}');
+    }
+    const onward = request(`http://${at}${url}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+}
+
+/** host:port of a server that begins to listen. */
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

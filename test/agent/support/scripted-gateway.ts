@@ -8,6 +8,7 @@ import {
   type ObservedInstance,
   type Report,
   report,
+  type StartSecrets,
 } from '../../../src/agent/protocol.js';
 import { until } from './until.js';
 
@@ -27,6 +28,10 @@ export class ScriptedGateway {
   /** Bodies that are not of the protocol. */
   refused: string[] = [];
   asked = 0;
+  /** What a start is given in secret; null: a secret is gone. */
+  secrets: StartSecrets | null = { variables: {}, files: {}, registryLogin: null };
+  /** The starts that asked for theirs. */
+  secretsAsked: string[] = [];
   #document: DesiredState = { generation: 0, instances: [] };
   #waiting = new Set<() => void>();
   readonly #server: Server;
@@ -111,6 +116,11 @@ export class ScriptedGateway {
     if (pathname === '/agent/v1/desired') {
       this.asked += 1;
       return this.#desired(Number(searchParams.get('after')), Number(searchParams.get('wait')), response);
+    }
+    if (pathname === '/agent/v1/secrets') {
+      this.secretsAsked.push(`${searchParams.get('instance')} ${searchParams.get('start')}`);
+      if (this.secrets !== null) return send(response, 200, this.secrets);
+      return send(response, 409, { error: { code: 'action_failed', message: 'there is no secret hf' } });
     }
     send(response, 404, { error: { code: 'no_route', message: 'No such route.' } });
   }

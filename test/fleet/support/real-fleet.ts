@@ -50,17 +50,17 @@ export class RealFleet {
   /** `more` is of the gateway's environment. */
   static async open(more: Env = {}, engineName: EngineName = 'podman'): Promise<RealFleet> {
     const registry = await startRegistry();
-    const engine = await startEngine(engineName, [registry.at, registry.slowAt]);
+    const engine = await startEngine(engineName, [registry.at, registry.slowAt, registry.closedAt]);
     // Agents find the gateway where it was before its death.
     const env = {
-      DATABASE_URL: await createTestDatabase(),
+      DATABASE_URL: more.DATABASE_URL ?? (await createTestDatabase()),
       PORT: String(await freePort()),
       RATE_LIMIT_PER_MINUTE: '0',
       ...more,
     };
     const fleet = new RealFleet(engine, registry, env);
     await registry.push('busybox');
-    await engine.pull(`${registry.at}/busybox:latest`);
+    for (const tag of ['latest', '1']) await engine.pull(`${registry.at}/busybox:${tag}`);
     await fleet.startGateway();
     await fleet.template(TEMPLATE, `${registry.at}/busybox`);
     return fleet;
@@ -68,6 +68,11 @@ export class RealFleet {
 
   get gatewayPid(): number {
     return this.#gateway!.pid;
+  }
+
+  /** Of all that it wrote to its two streams since it was started last. */
+  get gatewayOutput(): string {
+    return this.#gateway!.stdout() + this.#gateway!.stderr();
   }
 
   get address(): string {
@@ -82,9 +87,10 @@ export class RealFleet {
     await this.#gateway!.kill();
   }
 
+  /** Of the image with the tag 1. */
   async template(slug: string, image: string, rest: object = {}): Promise<void> {
     const file = join(folder(), 'templates.json');
-    writeFileSync(file, JSON.stringify([{ slug, image, description: slug, ...rest }]));
+    writeFileSync(file, JSON.stringify([{ slug, image: `${image}:1`, description: slug, ...rest }]));
     await adminJson(['template', 'import', file], this.env);
   }
 

@@ -64,6 +64,8 @@ const COIN_STEP = 100n;
 
 export class TestShkeeper {
   mode: Mode = 'ok';
+  /** Ids of top-ups whose invoices it can't tell of. */
+  readonly broken = new Set<string>();
   /** The operator may change it at any time: what callbacks say follows. */
   fee: Fee;
   /** Whether it gives quotes: not while a coin's node is behind. */
@@ -244,6 +246,8 @@ export class TestShkeeper {
     if (this.mode === 'error')
       return void send({ status: 'error', message: 'connection refused', traceback: 'Traceback' });
     const [, first = '', second = '', third = ''] = path.split('/');
+    if (first === 'invoices' && this.broken.has(second ?? ''))
+      return void send({ status: 'error', message: 'a fault' });
     if (first === 'invoices') return void send({ status: 'success', invoices: this.#invoicesOf(second) });
     if (first === 'tx-info') {
       const found = this.transactions.find(({ txid, invoice }) => txid === second && invoice.externalId === third);

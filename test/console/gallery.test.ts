@@ -1,0 +1,164 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { needsEngine } from '../agent/support/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { openChromium } from '../support/chromium.js';
+import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+
+/** As a notebook's server does: its page for who has the token, the way out for all others. */
+const LAB = `mkdir -p /www/cgi-bin
+cat > /www/cgi-bin/lab <<'CGI'
+#!/bin/sh
+if [ -n "$JUPYTER_TOKEN" ] && [ "$QUERY_STRING" = "token=$JUPYTER_TOKEN" ]; then
+  printf 'Content-Type: text/html\\r\\n\\r\\n<title>Lab</title><h1>An open notebook with %s</h1>' "$MODEL"
+else
+  printf 'Status: 403 Forbidden\\r\\nContent-Type: text/plain\\r\\n\\r\\nno token'
+fi
+CGI
+chmod +x /www/cgi-bin/lab
+trap 'exit 0' TERM
+httpd -f -p 8888 -h /www & wait`;
+const HOSTILE = '<img src=x onerror="window.pwned=1">\u202edlrow';
+
+describe('the gallery of the console', needsEngine('podman', 'chromium'), () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let browser: Browser;
+  let pages: Pages;
+
+  beforeAll(async () => {
+    fleet = await RealFleet.open({ SECRETS_KEY: 'ab'.repeat(32), LOG_LEVEL: 'trace' });
+    const variables = [
+      { name: 'MODEL', description: HOSTILE, required: true },
+      { name: 'JUPYTER_TOKEN', description: 'Lets you in', made: true },
+      { name: 'PASSWORD', description: 'Lets you in elsewhere', made: true },
+      { name: 'HF_TOKEN', description: 'Of models', secret: true },
+    ];
+    const lab = {
+      command: ['/bin/sh', '-c', LAB],
+      ports: '8888:JupyterLab',
+      path: '/cgi-bin/lab?token=$(JUPYTER_TOKEN)',
+    };
+    const image = `${fleet.registry.at}/busybox`;
+    await fleet.template('jupyter', image, {
+      ...lab,
+      title: 'JupyterLab',
+      category: 'Notebooks',
+      picture: 'notebook',
+      vram_gb: 8,
+      variables: variables.slice(1),
+    });
+    await fleet.template('form', image, {
+      ...lab,
+      title: HOSTILE,
+      category: '<b>x</b>\u202e',
+      description: HOSTILE,
+      variables,
+    });
+    [host, renter, browser] = await Promise.all([fleet.host(), fleet.renter(), openChromium()]);
+    pages = new Pages(browser, fleet.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await fleet?.close();
+  });
+
+  const deployButton = (page: Page) => page.getByRole('button', { name: /^Deploy for/ });
+  const token = async (id: string) => {
+    const { body } = await renter.api.graphql(`{ instanceLinks(id: "${id}") { tokens { variable value } } }`);
+    return body.data.instanceLinks.tokens as { variable: string; value: string }[];
+  };
+  const idOf = (page: Page) => new URL(page.url()).pathname.split('/').at(-1)!;
+  const destroyed = async (id: string) => {
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED');
+  };
+
+  it('leads from its card to an open notebook in at most 4 clicks, and writes its token nowhere', () =>
+    pages.with(`/?gpu=rtx-4090&deploy=${host.machineId}`, renter.api, async ({ page, complaints }) => {
+      await deployButton(page).waitFor();
+      expect(await seriousIn(page)).toEqual([]);
+      let clicks = 0;
+      const click = async (role: 'radio' | 'button', name: RegExp) => {
+        clicks += 1;
+        await page.getByRole(role, { name }).click();
+      };
+      await click('radio', /^JupyterLab/);
+      await click('button', /^Deploy for/);
+      const open = page.getByRole('button', { name: 'Open JupyterLab' });
+      await open.waitFor();
+      await page.getByText('container runs').waitFor({ timeout: 2 * SOON_MS });
+      expect(await open.getAttribute('aria-disabled')).toBe('false');
+      const id = idOf(page);
+      const opened = page.context().waitForEvent('page');
+      await click('button', /^Open JupyterLab$/);
+      const tab = await opened;
+      await tab.getByRole('heading', { name: 'An open notebook' }).waitFor();
+      expect(clicks).toBeLessThanOrEqual(4);
+      const [made, other] = await token(id);
+      expect(new URL(tab.url()).search).toBe(`?token=${made!.value}`);
+      const bare = await tab.goto(tab.url().replace(made!.value, other!.value));
+      expect(bare!.status()).toBe(403);
+      await page.getByText('PASSWORD, made for it:').waitFor();
+      expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+      expect(complaints).toEqual([]);
+      const written = fleet.gatewayOutput + host.log;
+      for (const { value } of [made!, other!]) expect(written.includes(value)).toBe(false);
+
+      await page.getByLabel('Stop it by itself after or at').fill('8h');
+      await page.getByRole('button', { name: 'Set', exact: true }).click();
+      await page.getByText(/^It stops /).waitFor();
+      await page.getByRole('button', { name: 'Do not stop it' }).click();
+      await page.getByText('Never, while its credit lasts.').waitFor();
+      await destroyed(id);
+    }));
+
+  it('makes a form of variables, harmless whatever they say, filled in by keyboard alone, saved and deployed again', () =>
+    pages.with(
+      `/?gpu=rtx-4090&deploy=${host.machineId}&template=form`,
+      renter.api,
+      async ({ page, complaints }) => {
+        const dialog = page.getByRole('dialog');
+        await dialog.getByText('the template form needs it').waitFor();
+        expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+        expect(await page.content()).not.toContain('\u202e');
+        expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+        const focused = () =>
+          page.evaluate(() => {
+            const { name, innerText } = document.activeElement as HTMLInputElement;
+            return name || innerText;
+          });
+        const to = async (name: RegExp) => {
+          for (let presses = 0; presses < 40 && !name.test(await focused()); presses += 1)
+            await page.keyboard.press('Tab');
+          expect(await focused()).toMatch(name);
+        };
+        await to(/^template$/);
+        await to(/^env\.MODEL$/);
+        await page.keyboard.type('a/b');
+        await deployButton(page).waitFor();
+        await to(/^Save as a template/);
+        await page.keyboard.press('Enter');
+        await to(/^save-as$/);
+        await page.keyboard.type('mine');
+        await page.keyboard.press('Enter');
+        await dialog.getByText('Saved as mine').waitFor();
+        await to(/^stopAt$/);
+        await page.keyboard.type('8h');
+        await to(/^Deploy for/);
+        await page.keyboard.press('Enter');
+        await page.getByText(/^It stops /).waitFor();
+        await renter.destroy(idOf(page));
+        await page.goto(`${pages.address}/?gpu=rtx-4090&deploy=${host.machineId}`);
+        await dialog.getByRole('radio', { name: /^mine/ }).check();
+        await expect.poll(() => dialog.locator('[name="env.MODEL"]').inputValue()).toBe('a/b');
+        await dialog.getByRole('button', { name: 'Delete mine' }).click();
+        await expect.poll(() => dialog.getByRole('radio', { name: /^mine/ }).count()).toBe(0);
+        expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+        expect(complaints).toEqual([]);
+      },
+      { width: 390 },
+    ));
+});

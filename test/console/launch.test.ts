@@ -1,0 +1,187 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openChromium } from '../support/chromium.js';
+import type { Renter } from '../support/gateway.js';
+import { type Service, startService } from '../support/service.js';
+import { needs } from '../support/tools.js';
+import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+
+const VALUE = 'hf_value_that_nobody_sees_again';
+const HOSTILE = '<img src=x onerror="window.pwned=1">';
+/** A term, a machine and values that are not what they look like are not taken from a link. */
+const LINK = `/launch?${new URLSearchParams([
+  ['template', 'vllm'],
+  ['gpu', 'rtx-4090'],
+  ['mode', 'RESERVED'],
+  ['deploy', 'm-00000000'],
+  ['env.MODEL', HOSTILE],
+  ['env.TURNED', '\u202eabc'],
+  ['env.LONG', 'x'.repeat(1_001)],
+  ['env.2', 'no name'],
+  ['secret', 'HF_TOKEN'],
+  ['port', '8000:API'],
+  ['command', '--title'],
+  ['command', 'my model'],
+])}`;
+
+describe('launching from the console', needs('chromium'), () => {
+  let service: Service;
+  let browser: Browser;
+  let pages: Pages;
+
+  beforeAll(async () => {
+    service = await startService({ secretsKeys: ['ab'.repeat(32)] });
+    browser = await openChromium();
+    pages = new Pages(browser, service.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await service?.close();
+  });
+
+  const deployButton = (page: Page) => page.getByRole('button', { name: /^Deploy for/ });
+  const rented = async (of: Renter) => {
+    const launch = 'name env secrets { secret variable file } command ports { port name } restart onExit';
+    const { body } = await of.graphql('{ instances { id } }');
+    const one = async ({ id }: { id: string }) =>
+      (await of.graphql(`{ instance(id: "${id}") { mode launch { ${launch} } } }`)).body.data.instance;
+    return Promise.all(body.data.instances.map(one));
+  };
+
+  it('fills the dialog in from a link, says that a stranger wrote it, and rents only what its reader confirms', async () => {
+    const owner = await service.renter();
+    await pages.with(LINK, null, async ({ page, requests, complaints }) => {
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('A link filled in this form, and anybody can write one.').waitFor();
+      await dialog.getByText('Left out, since it is too long or not plain text: env.TURNED, env.LONG, env.2').waitFor();
+      const fields = { 'Value of variable 1': HOSTILE, 'Number of port 1': '8000', 'Secret of secret 1': '' };
+      for (const [label, value] of Object.entries({
+        ...fields,
+        "Command, instead of the template's": `--title 'my model'`,
+      }))
+        expect([label, await dialog.getByLabel(label, { exact: true }).inputValue()]).toEqual([label, value]);
+      expect(await dialog.getByRole('button', { name: /^Remove variable/ }).count()).toBe(1);
+      expect(await dialog.getByRole('radio', { name: /^On demand/ }).isChecked()).toBe(true);
+
+      await page.getByRole('link', { name: 'Sign in to rent it' }).click();
+      await page.getByLabel('API key').fill(owner.key);
+      await page.keyboard.press('Enter');
+      await deployButton(page).waitFor();
+      await dialog.getByText('A link filled in this form').waitFor();
+      expect(await dialog.getByLabel('Secret of secret 1').inputValue()).toBe('');
+      expect(requests.filter((request) => /mutation Deploy/.test(request.postData() ?? ''))).toEqual([]);
+      expect(await seriousIn(page)).toEqual([]);
+
+      await dialog.getByRole('button', { name: 'Make a new secret …' }).click();
+      await page.getByLabel('Name', { exact: true }).last().fill('hf');
+      await page.getByLabel('Value', { exact: true }).fill(VALUE);
+      await page.getByRole('button', { name: 'Store it' }).click();
+      await expect.poll(() => dialog.getByLabel('Secret of secret 1').inputValue()).toBe('hf');
+      await deployButton(page).click();
+      await page.getByRole('heading', { name: 'What it runs' }).waitFor();
+      await page.getByText(HOSTILE).waitFor();
+      await page.getByText('the secret hf').waitFor();
+      expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+      expect(complaints).toEqual([]);
+      expect(requests.filter((request) => (request.postData() ?? '').includes(VALUE))).toHaveLength(1);
+      expect(await page.content()).not.toContain(VALUE);
+    });
+    expect(await rented(owner)).toEqual([
+      {
+        mode: 'ON_DEMAND',
+        launch: {
+          name: null,
+          env: { MODEL: HOSTILE },
+          secrets: [{ secret: 'hf', variable: 'HF_TOKEN', file: null }],
+          command: ['--title', 'my model'],
+          ports: [{ port: 8000, name: 'API' }],
+          restart: 'ALWAYS',
+          onExit: 'KEEP',
+        },
+      },
+    ]);
+    const { headers } = await fetch(service.address + LINK, { headers: { accept: 'text/html' } });
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    const picture = await fetch(`${service.address}/launch.svg`);
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+  });
+
+  it('launches by keyboard alone, and deploys the same again', async () => {
+    const owner = await service.renter('1000');
+    await pages.with(
+      '/?gpu=rtx-3090&deploy=best',
+      owner,
+      async ({ page }) => {
+        await deployButton(page).waitFor();
+        const focused = () =>
+          page.evaluate(() => {
+            const { ariaLabel, name, innerText } = document.activeElement as HTMLInputElement;
+            return ariaLabel || name || innerText;
+          });
+        const to = async (name: RegExp) => {
+          for (let presses = 0; presses < 30 && !name.test(await focused()); presses += 1)
+            await page.keyboard.press('Tab');
+          expect(await focused()).toMatch(name);
+        };
+        await to(/^Name, variables/);
+        await page.keyboard.press('Enter');
+        await to(/^launch-name$/);
+        await page.keyboard.type('by-keys');
+        await to(/^Add a variable/);
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Shift+Tab');
+        await page.keyboard.press('Shift+Tab');
+        await page.keyboard.press('Shift+Tab');
+        await page.keyboard.type('MODE');
+        await page.keyboard.press('Tab');
+        await page.keyboard.type('a=b c');
+        await to(/^command$/);
+        await page.keyboard.type(`sh -c "exit 3`);
+        await page.getByText('A quote in the command is not closed.').waitFor();
+        await page.keyboard.type('"');
+        await to(/^restart$/);
+        await page.keyboard.type('never');
+        await to(/^on-exit$/);
+        await page.keyboard.type('stop');
+        await deployButton(page).waitFor();
+        expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+        await to(/^Deploy for/);
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { level: 1, name: /by-keys/ }).waitFor();
+        expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+        await page.getByRole('button', { name: 'Deploy this again' }).press('Enter');
+        await deployButton(page).press('Enter');
+        await expect.poll(async () => (await rented(owner)).length, { timeout: SOON_MS }).toBe(2);
+      },
+      { width: 390 },
+    );
+    const [first, second] = await rented(owner);
+    expect(first.launch).toMatchObject({ name: 'by-keys', env: { MODE: 'a=b c' }, command: ['sh', '-c', 'exit 3'] });
+    expect(first.launch).toMatchObject({ restart: 'NEVER', onExit: 'STOP' });
+    expect(second).toEqual(first);
+  });
+
+  it('lists and deletes secrets, and makes logins of registries', async () => {
+    const owner = await service.renter();
+    await pages.with('/keys', owner, async ({ page }) => {
+      await page.getByText('No secrets yet').waitFor();
+      await page.getByRole('button', { name: 'New secret' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name', { exact: true }).fill('not a name');
+      await dialog.getByLabel('It is a login').check();
+      await dialog.getByLabel('Registry').fill('ghcr.io');
+      await dialog.getByLabel('User name there').fill(`a\u202eb`);
+      await dialog.getByLabel('Password or token').fill(VALUE);
+      await dialog.getByRole('button', { name: 'Store it' }).click();
+      await dialog.getByRole('alert').getByText(/name/i).waitFor();
+      await dialog.getByLabel('Name', { exact: true }).fill('hub');
+      await dialog.getByRole('button', { name: 'Store it' }).click();
+      await page.getByRole('cell', { name: 'images of ghcr.io, as a\\u202eb' }).waitFor();
+      expect(await seriousIn(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Delete hub' }).click();
+      await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByText('No secrets yet').waitFor();
+    });
+  });
+});

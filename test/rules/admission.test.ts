@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import {
+  admitAccount,
+  admitMachine,
+  checkMaxRate,
+  type MachineForAdmission,
+  ratesOf,
+} from '../../src/domain/rules/admission.js';
+import { DomainError } from '../../src/domain/rules/errors.js';
+import type { Account } from '../../src/domain/rules/lifecycle.js';
+import { unitsOfMicro } from '../../src/domain/rules/money.js';
+import { minimumUnitsAt, minimumUntilOf } from '../../src/domain/rules/preemption.js';
+
+const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
+
+const USD = 1_000_000n;
+const DISK_RATE = 100n;
+type On = MachineForAdmission<InstanceOn>['liveInstances'][number];
+type InstanceOn = {
+  status: 'RUNNING' | 'STOPPED';
+  mode: 'ON_DEMAND' | 'INTERRUPTIBLE';
+  diskGb: number;
+  accountId: string;
+  gpuRate: bigint;
+  runKeyId: string | null;
+};
+
+const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): MachineForAdmission<InstanceOn> => ({
+  ...{ id: 'm-1', gpu: 'h100', numGpus: 2, diskGb: 500, state: 'LISTED', ratePerGpu: 2n * USD, liveInstances: [] },
+  hasOldAgent: false,
+  ...changes,
+});
+const yielding: On = {
+  status: 'RUNNING',
+  mode: 'INTERRUPTIBLE',
+  diskGb: 100,
+  accountId: 'other',
+  gpuRate: USD,
+  runKeyId: null,
+};
+
+function account(credit: bigint, changes: Partial<Account> = {}): Account {
+  return {
+    ...{
+      id: 'mine',
+      creditUnits: unitsOfMicro(credit),
+      spendUnits: 0n,
+      monthStartSpendUnits: 0n,
+      burnRate: 0n,
+      settledAt: 0n,
+    },
+    ...{
+      suspendedAt: null,
+      liveInstances: 0,
+      deployedInstances: 0,
+      exhaustedAt: null,
+      diskDeleteAt: null,
+      dueAt: null,
+      deadlineAt: null,
+      ...NO_LIMIT,
+      limitedKeys: 0,
+    },
+    ...changes,
+  };
+}
+
+describe('a rental', () => {
+  it('locks the rates of the whole machine in its mode, and of its disk', () => {
+    const terms = { mode: 'INTERRUPTIBLE', diskGb: 50 } as const;
+    const rates = { gpuRate: 2n * USD, diskRate: 5_000n, onDemandRate: 4n * USD };
+    expect(admitMachine(machine(), terms, DISK_RATE)).toEqual({ ...rates, preempted: null });
+    expect(ratesOf(machine({ state: 'OFFLINE' }), terms, DISK_RATE)).toEqual(rates);
+  });
+
+  it('names the instance that has to stop for it', () => {
+    const claimed = admitMachine(machine({ liveInstances: [yielding] }), { mode: 'ON_DEMAND', diskGb: 400 }, DISK_RATE);
+    expect(claimed).toMatchObject({ preempted: yielding, gpuRate: 4n * USD });
+  });
+
+  it('is refused where the machine is taken, not listed, or lacks the disk', () => {
+    const admit =
+      (of: Partial<MachineForAdmission<InstanceOn>>, diskGb = 1) =>
+      () =>
+        admitMachine(machine(of), { mode: 'ON_DEMAND', diskGb }, DISK_RATE);
+    const refusal = (reason: string) => expect.objectContaining({ code: 'deploy_failed', reason });
+    expect(admit({ liveInstances: [{ ...yielding, mode: 'ON_DEMAND' }] })).toThrow(refusal('taken'));
+    expect(admit({ state: 'DRAINED' })).toThrow(refusal('not_listed'));
+    expect(admit({ liveInstances: [yielding] }, 401)).toThrow(refusal('disk'));
+  });
+
+  it('of a model without a price is a fault of ours, not a refusal', () => {
+    const admit = () => admitMachine(machine({ ratePerGpu: null }), { mode: 'ON_DEMAND', diskGb: 1 }, DISK_RATE);
+    expect(admit).toThrow(new Error('model h100 has no price'));
+    expect(admit).not.toThrow(DomainError);
+  });
+
+  it('needs an account that has room for it, and an hour of its GPU and its disk', () => {
+    const claim = { gpuRate: 2n * USD, diskRate: 5n, onDemandRate: 2n * USD, preempted: null };
+    const admit = (of: Account) => () => admitAccount(of, 0n, claim, 3_600n);
+    expect(admit(account(2n * USD + 5n))).not.toThrow();
+    const poor = admit(account(2n * USD + 4n));
+    expect(poor).toThrow('balance too small: 2.000004 USD does not cover 1 h of all instances, 2.000005 USD');
+    expect(poor).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'balance' }));
+    expect(admit(account(9n * USD, { liveInstances: 999 }))).not.toThrow();
+    const full = admit(account(9n * USD, { liveInstances: 1_000 }));
+    expect(full).toThrow('an account holds at most 1000 undestroyed instances');
+    expect(full).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'instance_limit' }));
+  });
+
+  it('costs no more than its renter accepts', () => {
+    expect(() => checkMaxRate('m-1', 2n * USD, null)).not.toThrow();
+    expect(() => checkMaxRate('m-1', 2n * USD, 2n * USD)).not.toThrow();
+    const dear = () => checkMaxRate('m-1', 2n * USD, 2n * USD - 1n);
+    expect(dear).toThrow('machine m-1 costs 2.00 USD per hour, more than 1.999999');
+    expect(dear).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'price' }));
+  });
+});
+
+describe('the minimum of a start that sent another away', () => {
+  it('is its first 60 seconds, as far as they were not used', () => {
+    expect([minimumUntilOf(10n, true), minimumUntilOf(10n, false)]).toEqual([70n, null]);
+    const rest = (endedAt: bigint, minimumUntil: bigint | null = 70n) =>
+      minimumUnitsAt({ minimumUntil, gpuRate: 3n }, endedAt);
+    expect([rest(10n), rest(69n), rest(70n), rest(71n), rest(10n, null)]).toEqual([180n, 3n, 0n, 0n, 0n]);
+  });
+});

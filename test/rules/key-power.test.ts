@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import type { DomainError } from '../../src/domain/rules/errors.js';
+import { FULL_POWER, type KeyPower, keyFaultOf, powerOfNewKey } from '../../src/domain/rules/key-power.js';
+import { areWithin, holds, networkList, parseNetwork } from '../../src/domain/rules/networks.js';
+import { checkScope, mayDo, OPERATION_SCOPES, PUBLIC, SCOPES } from '../../src/domain/rules/scopes.js';
+
+const NOW = 1_000n;
+const creator: KeyPower = {
+  scopes: ['read', 'keys'],
+  expiresAt: NOW + 100n,
+  networks: ['10.0.0.0/8', '2001:db8::/32'],
+};
+
+function refusalOf(work: () => unknown): DomainError | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error as DomainError;
+  }
+}
+
+describe('the power of a key', () => {
+  it('ends at the second it expires, not after it', () => {
+    const key = { ...FULL_POWER, expiresAt: NOW };
+    expect([NOW - 1n, NOW, NOW + 1n].map((at) => keyFaultOf(key, at, () => true))).toEqual([
+      null,
+      'expired',
+      'expired',
+    ]);
+    expect(keyFaultOf({ ...FULL_POWER, networks: ['10.0.0.0/8'] }, NOW, () => false)).toBe('network');
+    expect(keyFaultOf(FULL_POWER, NOW, () => false)).toBeNull();
+  });
+
+  it('is handed on where nothing is asked for, and never beyond', () => {
+    expect(powerOfNewKey(creator, {})).toEqual(creator);
+    expect(powerOfNewKey(FULL_POWER, {})).toEqual(FULL_POWER);
+    const less = { scopes: ['read'] as const, expiresAt: NOW + 1n, networks: ['10.1.0.0/16', '2001:db8:1::7'] };
+    expect(powerOfNewKey(creator, less)).toEqual(less);
+    expect(powerOfNewKey(FULL_POWER, less)).toEqual(less);
+  });
+
+  it.each<[string, Partial<KeyPower>]>([
+    ['scopes', { scopes: ['read', 'rent'] }],
+    ['expiresAt', { expiresAt: NOW + 101n }],
+    ['networks', { networks: ['10.0.0.0/8', '11.0.0.1'] }],
+    ['networks', { networks: ['0.0.0.0/0'] }],
+    ['networks', { networks: ['2001:db8::/31'] }],
+    ['networks', { networks: ['::ffff:10.0.0.0/104'] }],
+  ])('is refused more %s than the creator has', (field, wanted) => {
+    const refusal = refusalOf(() => powerOfNewKey(creator, wanted));
+    expect(refusal).toMatchObject({ code: 'forbidden', field });
+  });
+});
+
+describe('networks', () => {
+  it.each([
+    ['203.0.113.7', ['203.0.113.0/24'], true],
+    ['203.0.114.7', ['203.0.113.0/24'], false],
+    ['::ffff:203.0.113.7', ['203.0.113.0/24'], true],
+    ['203.0.113.7', ['203.0.113.7'], true],
+    ['2001:db8::1', ['2001:db8::/32'], true],
+    ['2001:db9::1', ['2001:db8::/32'], false],
+    ['fe80::1%eth0', ['fe80::/10'], true],
+    ['', ['0.0.0.0/0', '::/0'], false],
+    ['10.0.0.1', [], false],
+  ])('%s in %j: %s', (address, networks, expected) => {
+    expect(holds(networkList(networks), address)).toBe(expected);
+  });
+
+  it.each([
+    '',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/8/8',
+    '10.0.0',
+    '::/129',
+    'fe80::1%eth0',
+    '10.0.0.0/',
+    'a.example',
+  ])('refuses %j', (text) => expect(parseNetwork(text)).toBeNull());
+
+  it('lie within one of the others, each', () => {
+    expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
+    expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
+    expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);
+  });
+});
+
+describe('scopes', () => {
+  it('allow each operation by its own scope alone', () => {
+    for (const [operation, scope] of Object.entries(OPERATION_SCOPES)) {
+      expect(mayDo(null, operation)).toBe(true);
+      for (const given of SCOPES)
+        expect(mayDo([given], operation), operation).toBe(scope === PUBLIC || scope === given);
+    }
+  });
+
+  it('name the one that is missing', () => {
+    const refusal = refusalOf(() => checkScope(['read', 'access'], 'Mutation.deploy'));
+    expect(refusal).toMatchObject({ code: 'forbidden', extensions: { status: 403, scope: 'rent' } });
+    expect(refusal?.message).toMatch(/lacks the scope rent/);
+    expect(() => mayDo(null, 'Mutation.unheardOf')).toThrow(/has no scope/);
+  });
+});

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { readImageName } from '../../src/agent/engine/image-name.js';
+import { checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
+
+test.each([
+  [{ onExit: 'DESTROY' as const }, 'a command that is always started again never stops or destroys its instance'],
+  [{ env: { A: '1' }, secrets: [{ secret: 's', variable: 'A' }] }, 'secrets must not set A twice'],
+  [
+    {
+      secrets: [
+        { secret: 's', file: 'f' },
+        { secret: 't', file: 'f' },
+      ],
+    },
+    'secrets must not set /run/secrets/f twice',
+  ],
+  [{ env: { GPU_COUNT: '8' } }, 'env must not set GPU_COUNT: the service sets it'],
+  [
+    { secrets: [{ secret: 's', variable: 'GPU_INSTANCE_ID' }] },
+    'env must not set GPU_INSTANCE_ID: the service sets it',
+  ],
+  [{ ports: [{ port: 80 }, { port: 80, name: 'again' }] }, 'ports must not name port 80 twice'],
+])('%j is refused', (launch, message) => {
+  expect(() => checkLaunch(launch, 'ON_DEMAND')).toThrow(message);
+});
+
+test('what does not contradict itself passes', () => {
+  checkLaunch({}, 'RESERVED');
+  const launch: Launch = {
+    env: { A: '1', f: '2' },
+    secrets: [
+      { secret: 's', file: 'f' },
+      { secret: 's', variable: 'B' },
+    ],
+    restart: 'NEVER',
+    onExit: 'STOP',
+  };
+  checkLaunch(launch, 'RESERVED');
+  checkLaunch({ ...launch, onExit: 'DESTROY' }, 'ON_DEMAND');
+  expect(() => checkLaunch({ ...launch, onExit: 'DESTROY' }, 'RESERVED')).toThrow('can not be destroyed');
+});
+
+test('the secrets of a launch are named once each, the registry login among them', () => {
+  const secrets = [
+    { secret: 's', file: 'f' },
+    { secret: 's', variable: 'B' },
+  ];
+  expect(secretsOf({ secrets, registryLogin: 'hub' })).toEqual(['s', 'hub']);
+  expect(secretsOf({})).toEqual([]);
+});
+
+test('a login goes to the registry that the agent pulls from', () => {
+  const images = [
+    'busybox',
+    'me/image:1',
+    'GHCR.io/me/image',
+    'ghcr.io/a/b@sha256:00',
+    'localhost/image',
+    'host:5000/image',
+  ];
+  const others = ['index.docker.io/library/busybox', 'Host/image', 'user.name/image', 'a/b.c/d'];
+  for (const image of [...images, ...others]) expect(registryOf(image), image).toBe(readImageName(image)!.registry);
+  expect(registryOf('me/image')).toBe('docker.io');
+});

@@ -1,0 +1,423 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { balanceUnitsAt } from '../../src/domain/rules/accrual.js';
+import {
+  type Account,
+  credit,
+  deploy,
+  destroy,
+  destroyEndOf,
+  diskDeleteAtOf,
+  exhaustsAtOf,
+  INSTANCE_ID,
+  type Instance,
+  isDue,
+  type LedgerEntry,
+  noChanges,
+  type RowChanges,
+  type Step,
+  start,
+  stop,
+  type Takeover,
+} from '../../src/domain/rules/lifecycle.js';
+import type { PricingMode } from '../../src/domain/rules/price-rule.js';
+import { settle } from '../../src/domain/rules/settle.js';
+import { LAST_INSTANT } from '../../src/domain/rules/time.js';
+
+const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
+
+const GRACE = 500n;
+const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n, RESERVED: 65n };
+const MODES = Object.keys(RATES) as PricingMode[];
+const DISK_RATE = 7n;
+
+/** One account, what it has, and every change that was noted. */
+class World {
+  readonly account: Account;
+  readonly instances: Instance[] = [];
+  readonly changes: RowChanges = noChanges();
+  now = 1_000n;
+
+  constructor(creditUnits: bigint) {
+    this.account = {
+      ...{ id: 'acc-1', creditUnits, spendUnits: 0n, monthStartSpendUnits: 0n, burnRate: 0n, settledAt: this.now },
+      ...{
+        suspendedAt: null,
+        liveInstances: 0,
+        deployedInstances: 0,
+        exhaustedAt: null,
+        diskDeleteAt: null,
+        dueAt: null,
+        deadlineAt: null,
+        ...NO_LIMIT,
+        limitedKeys: 0,
+      },
+    };
+  }
+
+  settle(): void {
+    settle(this.account, this.instances, this.now, GRACE, this.changes);
+  }
+
+  /** Within a second; what ends does so at its end. */
+  step(isWhole = true): Step {
+    return { account: this.account, at: this.now, end: this.now + (isWhole ? 0n : 1n), changes: this.changes };
+  }
+
+  rent(mode: PricingMode, { preempts = false, soldUntil = null as bigint | null } = {}): Instance {
+    const id = `i-0000000${this.instances.length + 1}`;
+    const machine = { id: 'm-1', gpu: 'a', numGpus: 1, region: 'x' };
+    const rates = { gpuRate: RATES[mode], diskRate: DISK_RATE, onDemandRate: RATES.ON_DEMAND };
+    const terms = {
+      template: 'pytorch',
+      diskGb: 50,
+      stopAt: null,
+      destroyAt: null,
+      spendLimit: null,
+      keyId: null,
+      mode,
+      takeover: { soldUntil, preempts },
+      machine,
+      ...rates,
+    };
+    const instance = deploy(this.step(), { id, ...terms });
+    this.instances.push(instance);
+    return instance;
+  }
+
+  pay(units: bigint): void {
+    const entry: LedgerEntry = {
+      ...{ id: `credit-${this.changes.entries.length}`, accountId: 'acc-1', kind: 'CREDIT', units, at: this.now },
+      ...{ instanceId: null, reference: null, note: null },
+    };
+    credit(this.step(), entry);
+  }
+
+  /** Intervals as they stand: each was opened once, and closed once at most. */
+  get intervals() {
+    const nameOf = ({ instanceId, resource, ordinal }: RowChanges['opened'][number]) =>
+      `${instanceId}/${resource.toLowerCase()}/${ordinal}`;
+    const closed = new Map(this.changes.closed.map((interval) => [nameOf(interval), interval]));
+    expect(closed.size).toBe(this.changes.closed.length);
+    const all = this.changes.opened.map((interval) => ({
+      name: nameOf(interval),
+      ...interval,
+      ...closed.get(nameOf(interval)),
+    }));
+    expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+    return all;
+  }
+
+  /** Spend as a sum over all seconds that were sold, and what was charged at once. */
+  spendAt(second: bigint): bigint {
+    const used = this.intervals.reduce((sum, { rate, startedAt, endedAt }) => {
+      const to = endedAt === null || endedAt > second ? second : endedAt;
+      return to > startedAt ? sum + rate * (to - startedAt) : sum;
+    }, 0n);
+    const atOnce = this.changes.entries.filter(
+      ({ kind, at }) => (kind === 'EARLY_EXIT' || kind === 'PREEMPTION_MINIMUM') && at <= second,
+    );
+    return used - atOnce.reduce((sum, { units }) => sum + units, 0n);
+  }
+
+  check(): void {
+    const { account, changes, instances, intervals } = this;
+    const open = intervals.filter(({ endedAt }) => endedAt === null);
+    expect(account.burnRate).toBe(open.reduce((sum, { rate }) => sum + rate, 0n));
+    for (const ahead of [0n, 1n, 1_000n])
+      expect(balanceUnitsAt(account, account.settledAt + ahead)).toBe(
+        account.creditUnits - this.spendAt(account.settledAt + ahead),
+      );
+    const live = instances.filter(({ status }) => status !== 'DESTROYED');
+    expect([account.liveInstances, account.deployedInstances]).toEqual([live.length, instances.length]);
+    expect(open.map(({ name }) => name).sort()).toEqual(
+      live
+        .flatMap(({ id, status, gpuIntervals }) => [
+          `${id}/disk/1`,
+          ...(status === 'RUNNING' ? [`${id}/gpu/${gpuIntervals}`] : []),
+        ])
+        .sort(),
+    );
+    // Each closed interval is charged to the unit, under its own name, at its end.
+    for (const { name, resource, rate, startedAt, endedAt } of intervals.filter(({ endedAt }) => endedAt !== null))
+      expect(changes.entries.filter(({ id }) => id === name)).toMatchObject([
+        {
+          kind: `${resource}_USAGE`,
+          units: -rate * (endedAt! - startedAt),
+          at: endedAt,
+          accountId: 'acc-1',
+          reference: null,
+          note: null,
+        },
+      ]);
+    for (const instance of instances) this.#checkInstance(instance);
+    this.#checkDue(live.length > 0);
+  }
+
+  #checkInstance({
+    id,
+    status,
+    gpuSeconds,
+    runningSince,
+    stoppedAt,
+    minimumUntil,
+    minimumUnits,
+    earlyExitUnits,
+  }: Instance): void {
+    const own = this.intervals.filter(({ instanceId, resource }) => instanceId === id && resource === 'GPU');
+    const ended = own.filter(({ endedAt }) => endedAt !== null);
+    expect(gpuSeconds).toBe(ended.reduce((sum, { startedAt, endedAt }) => sum + endedAt! - startedAt, 0n));
+    const sumOf = (kind: string) =>
+      this.changes.entries
+        .filter((entry) => entry.instanceId === id && entry.kind === kind)
+        .reduce((sum, { units }) => sum - units, 0n);
+    const rests = ended.reduce(
+      (sum, { endedAt, minimumUntil: until, rate }) =>
+        until !== null && until > endedAt! ? sum + rate * (until - endedAt!) : sum,
+      0n,
+    );
+    expect([minimumUnits, sumOf('PREEMPTION_MINIMUM'), earlyExitUnits]).toEqual([rests, rests, sumOf('EARLY_EXIT')]);
+    if (status === 'RUNNING') expect([runningSince, stoppedAt]).toEqual([own.at(-1)!.startedAt, null]);
+    else expect([runningSince, stoppedAt, minimumUntil]).toEqual([null, own.at(-1)!.endedAt, null]);
+  }
+
+  #checkDue(hasLive: boolean): void {
+    const { account } = this;
+    expect(exhaustsAtOf(account)).toBe(account.exhaustedAt ?? account.dueAt);
+    expect(isDue(account, this.now)).toBe(account.dueAt !== null && account.dueAt < this.now);
+    if (!hasLive) {
+      expect([account.dueAt, diskDeleteAtOf(account, GRACE)]).toEqual([null, null]);
+      return;
+    }
+    if (account.exhaustedAt !== null) {
+      expect(account.diskDeleteAt).toBe(account.exhaustedAt + GRACE);
+      expect([account.dueAt, diskDeleteAtOf(account, GRACE)]).toEqual([account.diskDeleteAt, account.diskDeleteAt]);
+    } else if (account.dueAt === null) expect(diskDeleteAtOf(account, GRACE)).toBeNull();
+    else {
+      expect(account.dueAt <= LAST_INSTANT && balanceUnitsAt(account, account.dueAt) <= 0n).toBe(true);
+      if (account.dueAt > account.settledAt) expect(balanceUnitsAt(account, account.dueAt - 1n) > 0n).toBe(true);
+      expect(diskDeleteAtOf(account, GRACE)).toBe(account.dueAt + GRACE);
+    }
+  }
+}
+
+const moves = fc.array(
+  fc.record({
+    what: fc.constantFrom('deploy', 'stop', 'start', 'destroy', 'pay', 'look'),
+    which: fc.nat(3),
+    wait: fc.oneof(fc.bigInt(0n, 2n), fc.bigInt(0n, 90n), fc.bigInt(0n, 2_000n), fc.bigInt(0n, 5_000_000n)),
+    isWhole: fc.boolean(),
+    preempts: fc.boolean(),
+    ahead: fc.boolean(),
+    units: fc.bigInt(-50_000n, 200_000n),
+  }),
+  { minLength: 1, maxLength: 15, size: 'max' },
+);
+type Move = typeof moves extends fc.Arbitrary<(infer T)[]> ? T : never;
+
+/** As the service would: what is due first, and nothing that its rules refuse. */
+function carryOut(world: World, { what, which, isWhole, preempts, ahead, units }: Move): void {
+  const { account, instances, now } = world;
+  world.settle();
+  if (what === 'pay') {
+    world.pay(units);
+    return;
+  }
+  const soldUntil = ahead ? now + 1n : null;
+  const maySpend = account.exhaustedAt === null && balanceUnitsAt(account, now) > 0n && now >= account.settledAt;
+  if (what === 'deploy' && maySpend && instances.length < 4) world.rent(MODES[which % 3]!, { preempts, soldUntil });
+  else if (what !== 'deploy' && now >= account.settledAt && instances[which] !== undefined)
+    act(world, instances[which], what, { isWhole, maySpend, takeover: { soldUntil, preempts } });
+}
+
+function act(
+  world: World,
+  instance: Instance,
+  what: Move['what'],
+  { isWhole, maySpend, takeover }: { isWhole: boolean; maySpend: boolean; takeover: Takeover },
+): void {
+  const { account, now } = world;
+  const step = world.step(isWhole);
+  const end = account.dueAt !== null && account.dueAt < step.end ? account.dueAt : step.end;
+  if (what === 'start' && maySpend && instance.status === 'STOPPED') {
+    start(step, instance, takeover, null);
+    expect(instance).toMatchObject({
+      status: 'RUNNING',
+      stopReason: null,
+      stoppedAt: null,
+      runningSince: takeover.soldUntil ?? now,
+    });
+  } else if (what === 'stop' && instance.status === 'RUNNING') {
+    const expected = instance.runningSince! > end ? instance.runningSince : end;
+    stop(step, instance, 'USER');
+    expect(instance).toMatchObject({ status: 'STOPPED', stopReason: 'USER', stoppedAt: expected });
+  } else if (what === 'destroy' && instance.status !== 'DESTROYED') {
+    const since = instance.runningSince ?? instance.stoppedAt!;
+    const [before, ran, expected] = [instance.stopReason, instance.runningSince !== null, since > end ? since : end];
+    expect(destroyEndOf(step, instance)).toBe(expected);
+    destroy(step, instance, 'OPERATOR');
+    expect(instance).toMatchObject({
+      status: 'DESTROYED',
+      destroyedAt: expected,
+      stopReason: ran ? 'OPERATOR' : before,
+    });
+  }
+}
+
+describe('an account and its instances', () => {
+  it('owe exactly what was sold, whatever is done with them', () => {
+    fc.assert(
+      fc.property(moves, fc.bigInt(0n, 2_000_000_000n), (drawn, creditUnits) => {
+        const world = new World(creditUnits);
+        for (const move of drawn) {
+          world.now += move.wait;
+          carryOut(world, move);
+          world.check();
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('come to the same however often and however late somebody looks', () => {
+    fc.assert(
+      fc.property(
+        moves,
+        fc.bigInt(0n, 900_000n),
+        fc.array(fc.bigInt(1n, 3_000n), { maxLength: 30 }),
+        (drawn, creditUnits, looks) => {
+          const [seldom, often] = [new World(creditUnits), new World(creditUnits)];
+          for (const move of drawn) {
+            const until = often.now + move.wait;
+            for (const each of looks) {
+              if (often.now + each >= until) break;
+              often.now += each;
+              often.settle();
+            }
+            [often.now, seldom.now] = [until, until];
+            for (const world of [often, seldom]) carryOut(world, move);
+          }
+          for (const world of [often, seldom]) world.settle();
+          expect(often.account).toEqual(seldom.account);
+          expect([often.instances, often.changes.entries]).toEqual([seldom.instances, seldom.changes.entries]);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('credit that runs out', () => {
+  it('stops what runs in that second, and destroys everything at the end of grace', () => {
+    // 107 units a second: after the 94th second 58 are owed.
+    const world = new World(10_000n);
+    const [running, stopped] = [world.rent('ON_DEMAND'), world.rent('ON_DEMAND')];
+    stop(world.step(), stopped, 'USER');
+    expect(world.account.dueAt).toBe(1_000n + 88n);
+    world.now = 1_088n;
+    world.settle();
+    // What is due happens once its second is over.
+    expect(running.status).toBe('RUNNING');
+    world.now = 1_089n;
+    world.settle();
+    expect(running).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED', stoppedAt: 1_088n });
+    expect(stopped).toMatchObject({ stopReason: 'USER', stoppedAt: 1_000n });
+    expect(world.account).toMatchObject({ exhaustedAt: 1_088n, diskDeleteAt: 1_588n, dueAt: 1_588n, burnRate: 14n });
+    world.now = 1_588n;
+    world.settle();
+    expect(stopped.status).toBe('STOPPED');
+    world.now = 1_589n;
+    world.settle();
+    expect(running).toMatchObject({ status: 'DESTROYED', destroyedAt: 1_588n, stopReason: 'BALANCE_EXHAUSTED' });
+    expect(stopped).toMatchObject({ status: 'DESTROYED', destroyedAt: 1_588n, stopReason: 'USER' });
+    expect(world.account).toMatchObject({ burnRate: 0n, dueAt: null, liveInstances: 0 });
+    expect([...world.changes.updated]).toEqual(expect.arrayContaining([running, stopped]));
+  });
+
+  it('is back once a credit lifts the balance above zero, and not at zero', () => {
+    const world = new World(700n);
+    world.rent('ON_DEMAND');
+    world.now = 1_010n;
+    world.settle();
+    const owed = world.account.spendUnits + 7n * (1_010n - world.account.settledAt);
+    world.pay(owed - 700n);
+    expect(world.account).toMatchObject({ exhaustedAt: 1_007n, diskDeleteAt: 1_507n, dueAt: 1_507n });
+    world.pay(1n);
+    expect(world.account).toMatchObject({ exhaustedAt: null, diskDeleteAt: null, dueAt: 1_011n });
+    expect(world.changes.entries.filter(({ kind }) => kind === 'CREDIT')).toHaveLength(2);
+    expect(world.changes.accounts.has(world.account)).toBe(true);
+  });
+});
+
+it('leaving a reserved term early is charged at its end, once, beside its usage', () => {
+  const world = new World(1_000_000n);
+  const reserved = world.rent('RESERVED');
+  world.now = 1_100n;
+  stop(world.step(), reserved, 'USER');
+  world.now = 1_200n;
+  destroy(world.step(), reserved, 'USER');
+  expect(reserved).toMatchObject({
+    earlyExitUnits: 3_500n,
+    stopReason: 'USER',
+    stoppedAt: 1_100n,
+    destroyedAt: 1_200n,
+  });
+  expect(world.changes.entries.map(({ id, kind, units, at }) => [id, kind, units, at])).toEqual([
+    ['i-00000001/gpu/1', 'GPU_USAGE', -6_500n, 1_100n],
+    ['i-00000001/disk/1', 'DISK_USAGE', -1_400n, 1_200n],
+    ['i-00000001/early-exit', 'EARLY_EXIT', -3_500n, 1_200n],
+  ]);
+});
+
+it('a start that sent another away pays its first minute, whatever ends it', () => {
+  const world = new World(1_000_000n);
+  const instance = world.rent('ON_DEMAND', { preempts: true, soldUntil: 1_001n });
+  expect(instance).toMatchObject({ runningSince: 1_001n, minimumUntil: 1_061n });
+  world.now = 1_011n;
+  stop(world.step(), instance, 'USER');
+  expect(instance).toMatchObject({ minimumUntil: null, minimumUnits: 5_000n });
+  expect(world.changes.entries.map(({ id, kind, units }) => [id, kind, units])).toEqual([
+    ['i-00000001/gpu/1', 'GPU_USAGE', -1_000n],
+    ['i-00000001/gpu/1/minimum', 'PREEMPTION_MINIMUM', -5_000n],
+  ]);
+  start(world.step(), instance, { soldUntil: null, preempts: false }, null);
+  expect(instance).toMatchObject({ minimumUntil: null, gpuIntervals: 2 });
+});
+
+it('what falls due within the second of a stop is its end, and nothing is sold of a second twice', () => {
+  // All credit is used up with the tenth second.
+  const world = new World(1_070n);
+  const instance = world.rent('ON_DEMAND');
+  world.now = 1_010n;
+  expect(world.account.dueAt).toBe(1_010n);
+  stop(world.step(false), instance, 'USER');
+  expect(instance.stoppedAt).toBe(1_010n);
+  const other = new World(2_000_000n);
+  const again = other.rent('ON_DEMAND');
+  other.now = 1_010n;
+  stop(other.step(false), again, 'USER');
+  expect([again.stoppedAt, destroyEndOf(other.step(), again)]).toEqual([1_011n, 1_011n]);
+  // Its end is after the second in which somebody destroys it.
+  destroy(other.step(), again, 'USER');
+  expect(again.destroyedAt).toBe(1_011n);
+  expect(other.changes.entries.map(({ kind }) => kind)).toEqual(['GPU_USAGE', 'DISK_USAGE']);
+});
+
+it('an account that never runs dry loses no disk', () => {
+  const never = { exhaustedAt: null, diskDeleteAt: null, dueAt: null, liveInstances: 1 };
+  expect(diskDeleteAtOf(never, GRACE)).toBeNull();
+});
+
+it('the id of an instance is eight hexadecimal digits', () => {
+  expect(INSTANCE_ID.test('i-31f72534')).toBe(true);
+  for (const other of [
+    'i-31f7253',
+    'i-31f725345',
+    'xi-31f72534',
+    'i-31F72534',
+    'i-31f7253g',
+    'i-31f72534\n',
+    '31f72534',
+  ])
+    expect(INSTANCE_ID.test(other), other).toBe(false);
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { type Account, deploy, type Instance, noChanges, runsOf, stop } from '../../src/domain/rules/lifecycle.js';
+import { setMonthlyLimit, settle } from '../../src/domain/rules/settle.js';
+
+const DAY = 86_400n;
+/** The first second of a month, and of the next: 2026-12 and 2027-01. */
+const DECEMBER = BigInt(Date.UTC(2026, 11, 1) / 1_000);
+const JANUARY = BigInt(Date.UTC(2027, 0, 1) / 1_000);
+const MICRO = 3_600n;
+
+/** An account with one instance: 100 units a second, its disk 20. */
+class Rented {
+  readonly account: Account;
+  readonly instance: Instance;
+
+  constructor(spendLimit: bigint | null, preempts = false) {
+    this.account = {
+      ...{ id: 'acc-1', creditUnits: 10n ** 15n, spendUnits: 0n, monthStartSpendUnits: 0n, burnRate: 0n },
+      ...{ settledAt: DECEMBER, suspendedAt: null, liveInstances: 0, deployedInstances: 0, exhaustedAt: null },
+      ...{ diskDeleteAt: null, dueAt: null, deadlineAt: null, limitedKeys: 0 },
+      ...{ monthlyLimit: null, limitReachedAt: null, limitAt: null, limited: { keys: [], live: [] } },
+    };
+    const machine = { id: 'm-1', gpu: 'a', numGpus: 1, region: 'x' };
+    const rates = { gpuRate: 100n, diskRate: 20n, onDemandRate: 100n };
+    const terms = { template: 'pytorch', diskGb: 50, mode: 'ON_DEMAND', stopAt: null, destroyAt: null } as const;
+    const takeover = { soldUntil: null, preempts };
+    this.instance = deploy(this.at(DECEMBER), {
+      ...{ id: 'i-00000001', machine, takeover, spendLimit, keyId: null },
+      ...terms,
+      ...rates,
+    });
+  }
+
+  at(at: bigint, end = at) {
+    return { account: this.account, at, end, changes: noChanges() };
+  }
+
+  settle(now: bigint) {
+    settle(this.account, this.account.limited!.live, now, 7n * DAY, noChanges());
+  }
+
+  limit(at: bigint, micro: bigint) {
+    this.settle(at);
+    setMonthlyLimit(this.at(at, at + 1n), this.account, micro, runsOf(this.account, this.account.limited!.live));
+  }
+}
+
+describe('the spend limit of an instance', () => {
+  it('ends it at the last second that fits, whether that is noticed at once or three days later', () => {
+    // 3,600 units are 30 seconds.
+    for (const late of [31n, 32n, 3n * DAY]) {
+      const { instance, ...rented } = new Rented(1n);
+      settle(rented.account, [instance], DECEMBER + 30n, 7n * DAY, noChanges());
+      expect(instance.status).toBe('RUNNING');
+      settle(rented.account, [instance], DECEMBER + late, 7n * DAY, noChanges());
+      expect(instance).toMatchObject({
+        ...{ status: 'STOPPED', stopReason: 'SPEND_LIMIT' },
+        ...{ stoppedAt: DECEMBER + 30n, limitReachedAt: DECEMBER + 30n },
+      });
+    }
+  });
+
+  it('is the end of a stop in its second too, which is its owner’s', () => {
+    const rented = new Rented(1n);
+    rented.settle(DECEMBER + 30n);
+    stop(rented.at(DECEMBER + 30n, DECEMBER + 31n), rented.instance, 'USER');
+    expect(rented.instance).toMatchObject({ stopReason: 'USER', stoppedAt: DECEMBER + 30n });
+  });
+
+  it('counts the minimum of a start that preempted from its beginning', () => {
+    // 60 s of GPU are 6,000 units; with 2 micro-USD 1,200 are left for 60 s of disk and no second more.
+    const rented = new Rented(2n, true);
+    rented.settle(DECEMBER + 3n * DAY);
+    expect(rented.instance).toMatchObject({ stoppedAt: DECEMBER + 60n, minimumUnits: 0n });
+    // 600 units are 30 s of disk: the rest of the minimum is charged at the stop.
+  });
+
+  it('reached by the disk of a stopped one stops nothing and is known', () => {
+    const rented = new Rented(1n);
+    stop(rented.at(DECEMBER + 10n), rented.instance, 'USER');
+    // 1,200 units are used; 2,400 are 120 s of disk.
+    rented.settle(DECEMBER + DAY);
+    expect(rented.instance).toMatchObject({ stopReason: 'USER', limitReachedAt: DECEMBER + 130n });
+  });
+});
+
+describe('the monthly limit of an account', () => {
+  it('begins anew with the month, and is told months ahead', () => {
+    const rented = new Rented(null);
+    // 120 units a second: 30 days and an hour of December, which January has too.
+    rented.limit(DECEMBER, (120n * (30n * DAY + 3_600n)) / MICRO);
+    rented.settle(DECEMBER + 1n);
+    expect(rented.account.limitAt).toBe(DECEMBER + 30n * DAY + 3_600n);
+    // February is too short for 30 days, March is not.
+    const longer = new Rented(null);
+    longer.limit(JANUARY + 31n * DAY, (120n * 30n * DAY) / MICRO);
+    longer.settle(JANUARY + 31n * DAY + 1n);
+    expect(longer.account.limitAt).toBe(JANUARY + (31n + 28n + 30n) * DAY);
+  });
+
+  it('that is set in a new month is not held against the month before, though nothing happened since', () => {
+    const rented = new Rented(null);
+    rented.limit(JANUARY, 1n);
+    expect([rented.instance.status, rented.account.limitReachedAt]).toEqual(['RUNNING', null]);
+    rented.settle(JANUARY + DAY);
+    expect(rented.instance).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: JANUARY + 30n });
+    expect(rented.account).toMatchObject({ limitReachedAt: JANUARY + 30n, burnRate: 20n });
+  });
+
+  it('that is passed when it is set stops what runs with that second', () => {
+    const rented = new Rented(null);
+    rented.limit(DECEMBER + 100n, 1n);
+    expect(rented.instance).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: DECEMBER + 101n });
+    expect(rented.account.limitReachedAt).toBe(DECEMBER + 100n);
+  });
+});

@@ -1,0 +1,53 @@
+import { type CallToolResult, Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { GPU } from '../cli/gpu.js';
+import { type Env, folder } from './process.js';
+
+/** `gpu mcp` as a process of its own, and the official client of the protocol. */
+export interface Assistant {
+  client: Client;
+  /** The data of an answer; throws what a tool refuses. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  call(name: string, args?: Record<string, unknown>): Promise<any>;
+  /** The message of a refusal; throws when it is none. */
+  refused(name: string, args?: Record<string, unknown>): Promise<string>;
+  /** All that it ever said, on both streams. */
+  said(): string;
+  close(): Promise<void>;
+}
+
+export async function openAssistant(env: Env, args: string[] = []): Promise<Assistant> {
+  let said = '';
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [GPU, 'mcp', ...args],
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: folder(), ...env },
+    stderr: 'pipe',
+  });
+  transport.stderr!.on('data', (text) => {
+    said += text;
+  });
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
+  const ask = async (name: string, args_: Record<string, unknown> = {}): Promise<CallToolResult> => {
+    const result = (await client.callTool({ name, arguments: args_ })) as CallToolResult;
+    said += JSON.stringify(result);
+    return result;
+  };
+  return {
+    client,
+    call: async (name, args_) => {
+      const { isError, structuredContent, content } = await ask(name, args_);
+      if (isError) throw new Error(JSON.stringify(content));
+      return structuredContent;
+    },
+    refused: async (name, args_) => {
+      const { isError, content } = await ask(name, args_);
+      const [first] = content;
+      if (!isError || first?.type !== 'text') throw new Error(`${name} is not refused: ${JSON.stringify(content)}`);
+      return first.text;
+    },
+    said: () => said,
+    close: () => client.close(),
+  };
+}
