@@ -12,7 +12,7 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/database/|^src/deadline|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
+    `^src/database/|^src/(deadline|package-root)|^src/agent/protocol|^src/domain/[^/]+\\.ts$|^src/domain/(${['rules', name, ...others].join('|')})/`,
     comment,
   );
 
@@ -29,7 +29,7 @@ module.exports = {
     only(
       'domain-knows-rules-and-database',
       '^src/domain/',
-      '^src/(domain|database)/|^src/agent/protocol|^src/deadline',
+      '^src/(domain|database)/|^src/agent/protocol|^src/(deadline|package-root)',
       'domain imports rules, the database and the protocol of host agents',
     ),
     only(
@@ -38,14 +38,24 @@ module.exports = {
       '^src/payments/|^src/domain/(rules/|top-ups/processor)',
       'an adapter is the port that the domain asks for, in the words of the rules',
     ),
+    only(
+      'webhooks-know-rules',
+      '^src/webhooks/',
+      '^src/webhooks/|^src/domain/(rules/|webhooks/receiver)',
+      'an adapter is the port that the domain asks for, in the words of the rules',
+    ),
     area('billing', [], 'the ledger and what reads it'),
     area('accounts', ['billing'], 'who pays, and their keys'),
-    area('instances', ['billing'], 'rentals'),
-    area('fleet', ['billing'], 'host agents, what ought to run on their machines, and what is given back'),
-    area('inventory', ['billing', 'instances'], 'machines and offers; renting the best offer is a rental'),
+    area('activity', ['billing'], 'who asked for which change'),
+    area('webhooks', ['billing'], 'who is told of events, and sending them'),
+    area('secrets', [], 'values that launches name, and what encrypts them'),
+    area('instances', ['billing', 'secrets'], 'rentals'),
+    area('fleet', ['billing', 'secrets'], 'host agents, what ought to run on their machines, and what is given back'),
+    area('inventory', ['billing', 'instances', 'secrets'], 'machines and offers; renting the best offer is a rental'),
+    area('templates', ['billing', 'instances', 'secrets'], 'launches that accounts keep'),
     area('market', [], 'prices and where they come from'),
     area('top-ups', ['billing'], 'credit paid in cryptocurrency'),
-    area('web-ports', ['billing', 'instances'], 'who may visit the web ports of instances'),
+    area('web-ports', ['billing', 'instances', 'secrets'], 'who may visit the web ports of instances'),
     area(
       'updates',
       ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'top-ups'],
@@ -112,9 +122,10 @@ module.exports = {
     only(
       'command-line-stands-on-the-client',
       '^src/cli/',
-      '^src/(cli|client)/|^src/(package-root|visible)',
+      '^src/(cli|client|run)/|^src/(package-root|visible)',
       "the renter's command line goes through the client alone",
     ),
+    only('runs-stand-on-the-client', '^src/run/', '^src/(run|client)/', 'a run is made of the client and of SSH'),
     only(
       'agent-knows-the-protocol',
       '^src/agent/',

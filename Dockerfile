@@ -24,7 +24,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /srv/gateway
 COPY --from=build /out ./
 # 1000 is the base's user `node`. It owns /data alone, so that the program can't change itself.
-RUN ln -s /srv/gateway/dist/src/admin/main.js /usr/local/bin/admin \
+RUN ln -s /srv/gateway/dist/admin.mjs /usr/local/bin/admin \
  && ln -s /srv/gateway/dist/src/agent/main.js /usr/local/bin/gpu-agent \
  && install -d -o 1000 -g 1000 -m 0700 /data
 USER 1000:1000
@@ -34,4 +34,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=6s --start-period=60s --retries=3 CMD ["node", "deploy/ready.mjs"]
 # Node is the one process and takes the signals itself; the base's own entry point is left out.
 ENTRYPOINT []
-CMD ["node", "dist/src/main.js"]
+CMD ["node", "dist/gateway.mjs"]

@@ -101,7 +101,7 @@ try {
   const databaseUrl = server.urlOf('gateways');
   const redisPort = await freePort();
   start('redis-server', ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']);
-  const main = join(PROJECT, 'dist/src/main.js');
+  const main = join(PROJECT, 'dist/gateway.mjs');
   const startGateway = (port, seed) =>
     start(process.execPath, [main], {
       PORT: String(port),

@@ -136,7 +136,7 @@ function summaryOf(results) {
   return [
     table([heading, ...results.map(rowOf)], [3, 4, 5, 6, 7, 9, 10]),
     '',
-    'gateway, peer: requests (deploy-destroy: pairs; ssh, web-ports: MB) per second. CPU ratio: the same by CPU time of the two processes, which',
+    'gateway, peer: requests (deploy-destroy, deploy-launch: pairs; ssh, web-ports: MB) per second. CPU ratio: the same by CPU time of the two processes, which',
     'other programs on the machine disturb less. busy: how much of their core gateway and peer had.',
     ...notes,
   ].join('\n');

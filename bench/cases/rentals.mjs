@@ -3,7 +3,7 @@ import { withClient } from '../support/database.mjs';
 import { rentalsOf, renters } from '../support/default-data.mjs';
 import { accountId } from '../support/fill.mjs';
 import { runLoad } from '../support/load.mjs';
-import { runAdmin, startPeer } from '../support/programs.mjs';
+import { runAdmin, startGateway, startPeer } from '../support/programs.mjs';
 import { pairClient } from '../support/rental-client.mjs';
 
 export const rentalsCases = [
@@ -36,11 +36,54 @@ export const rentalsCases = [
       };
     },
   },
+  {
+    name: 'deploy-launch',
+    title: 'deploy with a launch of 2 kB then destroy',
+    against: 'the gateway, no launch',
+    atLeast: 0.95,
+    unit: 'pairs/s',
+    open: async ({ gateway, databaseUrl }) => {
+      const rentals = await rentalsOf(databaseUrl);
+      // A process of its own on the same database, so that the processor time of each side is its own.
+      const plain = await startGateway(databaseUrl);
+      const run = (seconds) => rentByGateway(gateway.port, rentals, seconds, LAUNCH);
+      const runPeer = (seconds) => rentByGateway(plain.port, rentals, seconds);
+      await run(0.01);
+      await runPeer(0.01);
+      return {
+        difference: await faultOfLaunch(databaseUrl),
+        subject: { pid: gateway.pid, run },
+        peer: { pid: plain.pid, run: runPeer },
+        verify: () => faultOf('gateway', databaseUrl),
+        close: () => plain.end(),
+      };
+    },
+  },
 ];
 
+const LAUNCH_BYTES = 2_000;
+const LAUNCH = {
+  name: 'bench',
+  env: { MODEL: 'x'.repeat(LAUNCH_BYTES - 150), MODE: 'fast' },
+  command: ['--model', 'facebook/opt-125m', '--port', '8000'],
+  ports: [{ port: 8_000, name: 'API' }],
+  restart: 'never',
+};
+
+/** The launch must have been kept whole, or nothing was measured. */
+function faultOfLaunch(databaseUrl) {
+  return withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query(
+      'select count(*)::int as launches, min(octet_length(launch::text)) as bytes from instance_launch',
+    );
+    const [{ launches, bytes }] = rows;
+    return launches > 0 && bytes >= LAUNCH_BYTES * 0.95 ? null : `${launches} launches of ${bytes} bytes are kept`;
+  });
+}
+
 /** Each connection repeatedly deploys on a machine of its own and destroys the instance. */
-async function rentByGateway(port, rentals, seconds) {
-  const clientOf = (connection) => pairClient(rentals[connection]);
+async function rentByGateway(port, rentals, seconds, launch) {
+  const clientOf = (connection) => pairClient(rentals[connection], launch);
   const load = await runLoad({ port, connections: rentals.length, seconds, clientOf, status: [200, 201] });
   return { ...load, perSecond: load.perSecond / 2 };
 }

@@ -38,7 +38,7 @@ export async function startGateway(databaseUrl, env = {}, { isPinned: hasCore = 
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
   const { PATH = '/usr/bin:/bin' } = process.env;
   const log = openSync(join(folder, 'log'), 'a');
-  const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, join(PROJECT, 'dist/src/main.js')], {
+  const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, join(PROJECT, 'dist/gateway.mjs')], {
     // A folder of its own: the checkout may hold an .env file.
     cwd: folder,
     env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', SSH_PORT: '0', ...env },
@@ -87,7 +87,7 @@ export function runAdmin(args, databaseUrl) {
   return new Promise((resolve, reject) => {
     const { PATH = '/usr/bin:/bin' } = process.env;
     const env = { PATH, DATABASE_URL: databaseUrl };
-    const child = spawn(process.execPath, [join(PROJECT, 'dist/src/admin/main.js'), ...args], { cwd: tmpdir(), env });
+    const child = spawn(process.execPath, [join(PROJECT, 'dist/admin.mjs'), ...args], { cwd: tmpdir(), env });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {

@@ -7,11 +7,11 @@ const WHOLE_LIFE = ['stop', 'start', 'destroy'];
 
 /**
  * A client for `runLoad` that deploys on a machine of its own, takes the steps and starts again; when time is up it completes
- * the steps. `heard(step, latencyMs)` is called for every answer.
+ * the steps. `heard(step, latencyMs)` is called for every answer; `launch` is what the body holds beside machine and disk.
  */
-export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard = () => {} } = {}) {
+export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard = () => {}, launch = {} } = {}) {
   const headers = authorization(account);
-  const body = JSON.stringify({ machine_id: machineId, disk_gb: DISK_GB });
+  const body = JSON.stringify({ machine_id: machineId, disk_gb: DISK_GB, ...launch });
   const deploy = requestBytes({ method: 'POST', path: '/v1/instances', headers, body });
   let left = [];
   let path;
@@ -32,6 +32,6 @@ export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, heard
 }
 
 /** Deploys and destroys, with nothing in between. */
-export function pairClient(rental) {
-  return rentalClient(rental, { steps: PAIR });
+export function pairClient(rental, launch = {}) {
+  return rentalClient(rental, { steps: PAIR, launch });
 }

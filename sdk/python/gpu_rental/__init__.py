@@ -7,6 +7,7 @@ from .errors import (
     BadAction,
     ConnectionFailed,
     DeployFailed,
+    Forbidden,
     GpuRentalError,
     IdempotencyInProgress,
     IdempotencyMismatch,
@@ -36,6 +37,7 @@ from .models import (
     OfferPrices,
     PricingSheet,
 )
+from .run import RunEnded, RunFailed
 from .version import VERSION as __version__
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "ConnectionFailed",
     "DeployFailed",
     "Destroyed",
+    "Forbidden",
     "GpuPrices",
     "GpuPricing",
     "GpuRentalError",
@@ -68,6 +71,8 @@ __all__ = [
     "PayloadTooLarge",
     "PricingSheet",
     "RateLimited",
+    "RunEnded",
+    "RunFailed",
     "Unauthorized",
     "Unavailable",
     "UnexpectedAnswer",

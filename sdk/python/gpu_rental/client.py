@@ -2,11 +2,13 @@
 
 import json
 import ssl
+import uuid
 from decimal import Decimal
-from typing import Optional, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 from urllib.parse import quote
 
 from .models import Balance, Destroyed, Instance, InstanceList, OfferList, PricingSheet
+from .run import OnOutput, Run, RunEnded, Terms, checked_folders, checked_out, deploy_input
 from .transport import Transport
 
 
@@ -38,6 +40,7 @@ class Client:
     ) -> None:
         transport = Transport(api_key, base_url, timeout, max_retries, total_timeout, ssl_context)
         self._base_url = base_url
+        self._transport = transport
         #: The public price sheet.
         self.gpus = Gpus(transport)
         #: Machines that can be deployed now.
@@ -49,6 +52,81 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client(base_url={self._base_url!r})"
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        gpus: Optional[Sequence[str]] = None,
+        regions: Optional[Sequence[str]] = None,
+        num_min: Optional[int] = None,
+        max_price_per_hour: Union[Decimal, float, None] = None,
+        image: Optional[str] = None,
+        disk_gb: Optional[int] = None,
+        interruptible: bool = False,
+        name: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        secrets: Optional[Sequence[Mapping[str, str]]] = None,
+        ports: Optional[Sequence[Mapping[str, Any]]] = None,
+        registry_login: Optional[str] = None,
+        folders: Optional[Mapping[str, str]] = None,
+        out: Sequence[str] = (),
+        into: str = ".",
+        keep: bool = False,
+        linger: int = 600,
+        on_output: Optional[OnOutput] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> RunEnded:
+        """Runs a command on the best machine that fits and has a host agent, as ``gpu run`` does: rents it, sends folders, passes
+        the output on, brings results back, and destroys the instance. Needs OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``.
+
+        A lost connection loses nothing: it is taken up again for an hour. An exception before the command has begun, and
+        KeyboardInterrupt at any time, destroy the instance unless it is kept.
+
+        :param command: word by word; it runs in ``/workspace``, without input.
+        :param gpus: slugs of models, the most wanted first; by default the cheapest.
+        :param num_min: least GPUs of the machine.
+        :param max_price_per_hour: most USD per hour for the whole machine.
+        :param image: OCI image or slug of a template; the service's default is ``pytorch``.
+        :param folders: what is in each folder here, to which folder below ``/workspace``: ``{".": "/workspace"}``.
+        :param out: paths below ``/workspace`` that are brought back, whatever the exit code.
+        :param into: the folder here that they are brought to.
+        :param keep: the instance is not destroyed at the end.
+        :param linger: seconds without a client after which the instance is stopped.
+        :param on_output: called with ``stdout`` or ``stderr`` and bytes; by default they go to this process' own.
+        :param idempotency_key: names this run, so that it is rented once however often it is asked for.
+        :raises RunFailed: it can't go on; with an ``instance_id`` :meth:`attach` finds it.
+        :raises DeployFailed: nothing that fits is free, balance too small, secret unknown.
+        """
+        terms = Terms(checked_out(out), keep)
+        sent = checked_folders(folders or {})
+        launch = {
+            "name": name,
+            "env": None if env is None else dict(env),
+            "secrets": None if secrets is None else [dict(each) for each in secrets],
+            "ports": None if ports is None else [dict(each) for each in ports],
+            "registryLogin": registry_login,
+        }
+        wanted = {
+            "gpus": None if gpus is None else list(gpus),
+            "regions": None if regions is None else list(regions),
+            "filter": {"hasAgent": True, **({} if num_min is None else {"numMin": num_min})},
+            "maxPricePerHour": None if max_price_per_hour is None else float(max_price_per_hour),
+            "template": image,
+            "diskGb": disk_gb,
+            "mode": "INTERRUPTIBLE" if interruptible else None,
+            "idempotencyKey": idempotency_key or str(uuid.uuid4()),
+        }
+        run = Run.deploy(self._transport, deploy_input(command, terms, linger, launch, wanted), terms, on_output)
+        return run.follow(sent, into)
+
+    def attach(self, id: str, *, into: str = ".", on_output: Optional[OnOutput] = None) -> RunEnded:
+        """Follows a run that goes on or has ended, from its first byte, and ends it as :meth:`run` does.
+
+        :raises RunFailed: it is no run, is destroyed, or can't be reached.
+        :raises NotFound: the account has no such instance.
+        """
+        return Run.find(self._transport, id, on_output).follow(None, into)
 
 
 class _Resource:
@@ -114,6 +192,19 @@ class Instances(_Resource):
         disk_gb: Optional[int] = None,
         type: Optional[str] = None,
         *,
+        name: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        secrets: Optional[Sequence[Mapping[str, str]]] = None,
+        entrypoint: Optional[Sequence[str]] = None,
+        command: Optional[Sequence[str]] = None,
+        ports: Optional[Sequence[Mapping[str, Any]]] = None,
+        tcp_ports: Optional[Sequence[int]] = None,
+        registry_login: Optional[str] = None,
+        restart: Optional[str] = None,
+        on_exit: Optional[str] = None,
+        stop_at: Optional[str] = None,
+        destroy_at: Optional[str] = None,
+        spend_limit: Optional[float] = None,
         idempotency_key: Optional[str] = None,
     ) -> Instance:
         """Rents a machine; its hourly rate is locked for the life of the instance.
@@ -122,12 +213,43 @@ class Instances(_Resource):
         :param template: slug of a template or an OCI image reference; the service's default is ``pytorch``.
         :param disk_gb: GB, at most the offer's ``disk_gb``; the service's default is 50.
         :param type: ``od``, ``interruptible`` or ``res``; the service's default is ``od``.
-        :raises DeployFailed: balance too small, machine taken or unknown, disk too large.
+        :param name: what you call the instance.
+        :param env: variables by name.
+        :param secrets: ``{"secret": name, "variable": name}`` or ``{"secret": name, "file": name}`` each.
+        :param entrypoint: instead of the image's entrypoint.
+        :param command: instead of the command of the template or image.
+        :param ports: ``{"port": number, "name": text}`` each; the name may be left out.
+        :param tcp_ports: ports that anybody may reach by TCP.
+        :param registry_login: name of the registry login that the image is pulled with.
+        :param restart: ``always``, ``on_failure`` or ``never``; the service's default is ``always``.
+        :param on_exit: ``keep``, ``stop`` or ``destroy``; the service's default is ``keep``.
+        :param stop_at: when it stops by itself: from now, such as ``8h``, or an instant.
+        :param destroy_at: when it is destroyed by itself, in the same way.
+        :param spend_limit: USD that it may cost in all; it stops when that is reached.
+        :raises DeployFailed: balance too small, machine taken or unknown, disk too large, secret unknown.
         :raises MissingMachine: `machine_id` is empty.
         :raises InvalidRequest: a value is out of its bounds.
         :raises IdempotencyMismatch: `idempotency_key` was used for something else.
         """
-        fields = {"machine_id": machine_id, "template": template, "disk_gb": disk_gb, "type": type}
+        fields = {
+            "machine_id": machine_id,
+            "template": template,
+            "disk_gb": disk_gb,
+            "type": type,
+            "name": name,
+            "env": None if env is None else dict(env),
+            "secrets": None if secrets is None else [dict(each) for each in secrets],
+            "entrypoint": None if entrypoint is None else list(entrypoint),
+            "command": None if command is None else list(command),
+            "ports": None if ports is None else [dict(each) for each in ports],
+            "tcp_ports": None if tcp_ports is None else list(tcp_ports),
+            "registry_login": registry_login,
+            "restart": restart,
+            "on_exit": on_exit,
+            "stop_at": stop_at,
+            "destroy_at": destroy_at,
+            "spend_limit": spend_limit,
+        }
         given = {name: value for name, value in fields.items() if value is not None}
         return self._transport.request(
             Instance, "POST", "/instances", body=_json(given), idempotency_key=idempotency_key

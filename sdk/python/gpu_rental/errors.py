@@ -73,6 +73,10 @@ class Unauthorized(ApiError):
     """401: the key is missing, unknown or revoked."""
 
 
+class Forbidden(ApiError):
+    """403: the key lacks a scope; the message names it."""
+
+
 class NotFound(ApiError):
     """404: the account has no such instance."""
 
@@ -140,6 +144,7 @@ class UnexpectedAnswer(ApiError):
 
 BY_CODE: Dict[str, Type[ApiError]] = {
     "unauthorized": Unauthorized,
+    "forbidden": Forbidden,
     "not_found": NotFound,
     "no_route": NoRoute,
     "method_not_allowed": MethodNotAllowed,

@@ -19,7 +19,7 @@ import time
 import uuid
 from decimal import Decimal
 from email.message import Message
-from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from .errors import BY_CODE, ApiError, ConnectionFailed, GpuRentalError, UnexpectedAnswer
@@ -85,18 +85,39 @@ class Transport:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         target = self._prefix + path + (f"?{urlencode(given)}" if given else "")
         headers = self._headers(public, body, key)
+        return self._repeat(method, target, headers, body, key, lambda *answer: _read(kind, *answer))
+
+    def graphql(
+        self, document: str, variables: Mapping[str, Any], *, idempotency_key: Optional[str] = None
+    ) -> Dict[str, Any]:
+        """The data of a GraphQL operation; its first refusal is raised, as REST's are. It is sent again as a request is: a
+        mutation that must not be done twice has its key among the variables."""
+        body = json.dumps({"query": document, "variables": dict(variables)}).encode()
+        target = re.sub("/v1$", "", self._prefix) + "/graphql"
+        headers = self._headers(False, body, None)
+        return self._repeat("POST", target, headers, body, idempotency_key, _read_graphql)
+
+    def _repeat(
+        self,
+        method: str,
+        target: str,
+        headers: Dict[str, str],
+        body: Optional[bytes],
+        key: Optional[str],
+        read: Callable[[int, Message, bytes], T],
+    ) -> T:
         deadline = time.monotonic() + self._total_timeout
         retries = 0
         while True:
             try:
                 seconds = min(self._timeout, deadline - time.monotonic())
-                return _read(kind, *self._exchange(method, target, headers, body, seconds))
+                return read(*self._exchange(method, target, headers, body, seconds))
             except GpuRentalError as error:
                 error.idempotency_key = key
                 wait = _wait_before(error, retries)
                 if not error.retryable or retries >= self._max_retries or time.monotonic() + wait >= deadline:
                     raise
-                log.info("%s %s: %s; again in %.2f s", method, path, error, wait)
+                log.info("%s %s: %s; again in %.2f s", method, target.partition("?")[0], error, wait)
             time.sleep(wait)
             retries += 1
 
@@ -195,6 +216,24 @@ def _read(kind: Type[T], status: int, headers: Message, data: bytes) -> T:
         moved = f", which sends to {headers['Location']}" if "Location" in headers else ""
         raise UnexpectedAnswer("unexpected_answer", status, what + moved, request_id, _retry_after(headers)) from error
     raise known(code, status, message, request_id, _retry_after(headers))
+
+
+def _read_graphql(status: int, headers: Message, data: bytes) -> Dict[str, Any]:
+    request_id = headers.get("X-Request-Id")
+    try:
+        answer = json.loads(data.decode("utf-8"), parse_float=Decimal)
+        # Before GraphQL is reached, a refusal is as on REST.
+        errors = answer.get("errors") or ([{"extensions": answer["error"], **answer["error"]}] if "error" in answer else [])
+        if not errors:
+            found: Dict[str, Any] = answer["data"]
+            return found
+        message, told = errors[0]["message"], errors[0].get("extensions") or {}
+        code = told.get("code", "invalid_request")
+        refused = BY_CODE.get(code, ApiError)(code, told.get("status", status), message, request_id, _retry_after(headers))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        what = f"not an answer of this service: {data[:80]!r}"
+        raise UnexpectedAnswer("unexpected_answer", status, what, request_id, _retry_after(headers)) from error
+    raise refused
 
 
 def _retry_after(headers: Message) -> Optional[int]:

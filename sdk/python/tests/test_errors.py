@@ -49,6 +49,12 @@ class TheGatewaysCodes(unittest.TestCase):
             for call in (client.balance.get, client.instances.list, lambda: client.instances.destroy(NOBODY)):
                 self.refused(gpu_rental.Unauthorized, 401, "API key", call)
 
+    def test_forbidden(self) -> None:
+        key = control("reader", account_id=self.renter.account_id)["key"]
+        reader = Client(key, GATEWAY_URL, max_retries=0)
+        reader.instances.list()
+        self.refused(gpu_rental.Forbidden, 403, "rent", lambda: reader.instances.deploy("m-unknown"))
+
     def test_not_found(self) -> None:
         for call in (
             lambda: self.client.instances.get(NOBODY),

@@ -1,0 +1,472 @@
+"""A command on an instance of its own, as ``gpu run`` does it. Start with :meth:`gpu_rental.Client.run`.
+
+Python brings no SSH: OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``, must be installed. What runs in the container is in
+``run_scripts.py``, which is made from the scripts of ``gpu run``: the two find each other's runs.
+"""
+
+import json
+import os
+import queue
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from .errors import ConnectionFailed, GpuRentalError, NotFound
+from .models import Destroyed, Instance
+from .run_scripts import KEEPER, NAME, NOTHING_THERE, SCRIPTS
+from .transport import Transport
+
+#: Called with ``stdout`` or ``stderr`` and bytes, from a thread of its own for each.
+OnOutput = Callable[[str, bytes], None]
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 5.0
+#: Seconds without an answer after which a run is given up; its command goes on.
+GIVES_UP_AFTER = 3_600.0
+#: Seconds that the service may take to hear of the exit code.
+CODE_IS_KEPT_WITHIN = 10.0
+#: What ssh ends with when it has lost its connection.
+LOST = 255
+CHUNK = 65_536
+
+DEPLOY = "mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }"
+SEE = """query ($id: ID!) { instance(id: $id) {
+    status stopReason runtime { phase message exitCode } launch { entrypoint } ssh { user host port hostKey } } }"""
+ADD_KEY = "mutation ($publicKey: String!, $id: ID!) { addSshKey(publicKey: $publicKey, instanceId: $id) { id } }"
+REMOVE_KEY = "mutation ($id: ID!) { removeSshKey(id: $id) { id } }"
+
+# They go into a file that ssh reads.
+USER = re.compile(r"i-[0-9a-f]{8}")
+HOST = re.compile(r"[a-z0-9.-]{1,253}")
+HOST_KEY = re.compile(r"[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}")
+
+
+class RunFailed(GpuRentalError):
+    """A run can't go on. With an ``instance_id`` its instance is there: :meth:`gpu_rental.Client.attach` finds it."""
+
+    def __init__(self, message: str, instance_id: Optional[str] = None) -> None:
+        super().__init__(message)
+        self.instance_id = instance_id
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """What became of a run."""
+
+    instance_id: str
+    #: of the command; 128 + the signal's number where one killed it
+    exit_code: int
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a run was asked for, kept in its launch."""
+
+    out: Tuple[str, ...]
+    keep: bool
+
+
+def deploy_input(
+    command: Sequence[str], terms: Terms, linger: int, launch: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> Dict[str, Any]:
+    """The DeployBestInput of a run; members that are None are left out."""
+    told = json.dumps({"out": list(terms.out), "keep": terms.keep})
+    whole = {
+        **launch,
+        "entrypoint": ["/bin/sh", "-c", KEEPER, NAME, str(0 if terms.keep else linger), told],
+        "command": list(command),
+        "restart": "NEVER",
+        "onExit": "KEEP" if terms.keep else "STOP",
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return {**given, "launch": {name: value for name, value in whole.items() if value is not None}}
+
+
+def checked_out(paths: Sequence[str]) -> Tuple[str, ...]:
+    """Raises ValueError for a path that would come back to somewhere else."""
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        if not parts or path.startswith("/") or ".." in parts:
+            raise ValueError(f"{path!r} is no path below the workspace: results, or results/run-1")
+    return tuple(str(PurePosixPath(path)) for path in paths)
+
+
+def checked_folders(folders: Mapping[str, str]) -> List[Tuple[str, str]]:
+    for source in folders:
+        if not os.path.isdir(source):
+            raise ValueError(f"{source!r} is no folder here")
+    return list(folders.items())
+
+
+def to_own_output(stream: str, data: bytes) -> None:
+    target = sys.stdout if stream == "stdout" else sys.stderr
+    raw = getattr(target, "buffer", None)
+    if raw is None:
+        target.write(data.decode("utf-8", "replace"))
+    else:
+        raw.write(data)
+    target.flush()
+
+
+class Run:
+    """One client's part in a run."""
+
+    def __init__(self, transport: Transport, id: str, terms: Terms, on_output: Optional[OnOutput]) -> None:
+        self.id = id
+        self._transport = transport
+        self._terms = terms
+        self._on_output = on_output or to_own_output
+        self._folder = Path(tempfile.mkdtemp(prefix="gpu-run-"))
+        self._target = ""
+        self._key_id: Optional[str] = None
+        self._events: "queue.Queue[Tuple[str, Any]]" = queue.Queue()
+        self._children: List["subprocess.Popen[bytes]"] = []
+        self._is_closed = threading.Event()
+        self._ready: Optional[str] = None
+        self._code: Optional[int] = None
+
+    @classmethod
+    def deploy(
+        cls,
+        transport: Transport,
+        input: Dict[str, Any],
+        terms: Terms,
+        on_output: Optional[OnOutput],
+    ) -> "Run":
+        answer = transport.graphql(DEPLOY, {"input": input}, idempotency_key=input["idempotencyKey"])
+        return cls(transport, answer["deployBest"]["id"], terms, on_output)
+
+    @classmethod
+    def find(cls, transport: Transport, id: str, on_output: Optional[OnOutput]) -> "Run":
+        seen = _see(transport, id)
+        entrypoint = (seen["launch"] or {}).get("entrypoint") or []
+        if len(entrypoint) < 6 or entrypoint[3] != NAME:
+            raise RunFailed(f"{id} is not a run", id)
+        if seen["status"] == "DESTROYED":
+            raise RunFailed(f"{id} is destroyed")
+        if seen["status"] == "STOPPED":
+            transport.request(Instance, "POST", f"/instances/{id}/actions", body=b'{"action":"start"}')
+        told = json.loads(entrypoint[5])
+        out = tuple(path for path in told.get("out", []) if isinstance(path, str))
+        return cls(transport, id, Terms(checked_out(out), told.get("keep") is True), on_output)
+
+    def follow(self, folders: Optional[Sequence[Tuple[str, str]]], into: str) -> RunEnded:
+        """To its end. `folders` are sent first; None: the command has begun."""
+        has_begun = folders is None
+        try:
+            self._open()
+            if folders is None:
+                self._must_have_begun()
+            else:
+                self._send_all(folders)
+            has_begun = True
+            return RunEnded(self.id, self._to_the_end(into))
+        except BaseException as error:
+            is_interrupted = isinstance(error, KeyboardInterrupt)
+            if not has_begun or (is_interrupted and not self._terms.keep):
+                self._destroy()
+            raise
+        finally:
+            self._close()
+
+    def _open(self) -> None:
+        """Waits until its container runs, and looks in."""
+        address = _see(self._transport, self.id)["ssh"]
+        if address is None:
+            raise RunFailed("this service offers no SSH, which runs need", self.id)
+        public_key = self._make_key()
+        answer = self._transport.graphql(ADD_KEY, {"publicKey": public_key, "id": self.id})
+        self._key_id = answer["addSshKey"]["id"]
+        self._configure(address)
+        self._until_running()
+        self._in_thread(self._watch)
+        while self._ready is None:
+            self._next_event()
+
+    def _must_have_begun(self) -> None:
+        if self._ready != "yes":
+            raise RunFailed(f"{self.id} never got its files: destroy it, and run it again", self.id)
+
+    def _send_all(self, folders: Sequence[Tuple[str, str]]) -> None:
+        for source, target in folders:
+            self._until_done(lambda: self._send(source, target))
+
+    def _to_the_end(self, into: str) -> int:
+        """Output, files and exit code; then the instance is destroyed unless it is kept."""
+        left = {"stdout", "stderr"}
+        for stream, name in (("stdout", "out"), ("stderr", "err")):
+            self._in_thread(lambda stream=stream, name=name: self._pass_on(stream, name))  # type: ignore[misc]
+        while left or self._code is None:
+            kind, value = self._next_event()
+            if kind == "passed":
+                left.discard(value)
+        for path in self._terms.out:
+            self._until_done(lambda: self._bring_back(path, into))
+        if not self._terms.keep:
+            self._finish()
+        return self._code
+
+    def _destroy(self) -> None:
+        try:
+            self._transport.request(Destroyed, "DELETE", f"/instances/{self.id}")
+        except GpuRentalError:
+            if _see(self._transport, self.id)["status"] != "DESTROYED":
+                raise
+        self._key_id = None
+
+    def _close(self) -> None:
+        """Ends the client's part and removes its key. A key that can't be removed now goes with the instance."""
+        self._is_closed.set()
+        for child in self._children:
+            with suppress(OSError):
+                child.kill()
+        for child in self._children:
+            child.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._key_id is not None:
+            with suppress(GpuRentalError):
+                self._transport.graphql(REMOVE_KEY, {"id": self._key_id})
+
+    # What threads do.
+
+    def _watch(self) -> None:
+        """Tells the container that a client is there, and hears the exit code."""
+        lost = _Lost()
+        while not self._is_closed.is_set():
+            child = self._ssh("watch", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            for line in child.stdout or ():
+                lost.over()
+                what, _, rest = line.decode("utf-8", "replace").strip().partition(" ")
+                if what == "ready":
+                    self._events.put(("ready", rest.split(" ")[1] if " " in rest else "no"))
+                elif what == "code" and re.fullmatch(r"\d{1,3}", rest):
+                    self._events.put(("code", int(rest)))
+            self._ended(child)
+            self._before_next_try(lost)
+
+    def _pass_on(self, stream: str, name: str) -> None:
+        at = 0
+        lost = _Lost()
+        while not self._is_closed.is_set():
+            child = self._ssh("follow", name, str(at), stdout=subprocess.PIPE)
+            assert child.stdout is not None
+            while chunk := os.read(child.stdout.fileno(), CHUNK):
+                at += len(chunk)
+                lost.over()
+                self._on_output(stream, chunk)
+            if self._ended(child) == 0:
+                self._events.put(("passed", stream))
+                return
+            self._before_next_try(lost)
+
+    def _in_thread(self, work: Callable[[], None]) -> None:
+        def body() -> None:
+            try:
+                work()
+            except BaseException as error:
+                self._events.put(("failed", error))
+
+        threading.Thread(target=body, daemon=True).start()
+
+    def _next_event(self) -> Tuple[str, Any]:
+        kind, value = self._events.get()
+        if kind == "failed":
+            raise value
+        if kind == "ready":
+            self._ready = value
+        elif kind == "code":
+            self._code = value
+        return kind, value
+
+    # Connections.
+
+    def _make_key(self) -> str:
+        file = self._folder / "key"
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"gpu run {self.id}", "-f", str(file)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except FileNotFoundError as error:
+            raise RunFailed("OpenSSH's client (ssh and ssh-keygen) is not installed", self.id) from error
+        return file.with_suffix(".pub").read_text().strip()
+
+    def _configure(self, address: Mapping[str, Any]) -> None:
+        user, host, port, host_key = (address[name] for name in ("user", "host", "port", "hostKey"))
+        fits = USER.fullmatch(user) and HOST.fullmatch(host) and HOST_KEY.fullmatch(host_key) and type(port) is int
+        if not fits:
+            raise RunFailed("the service gave no usable address for SSH", self.id)
+        known_hosts = self._folder / "known_hosts"
+        known_hosts.write_text(f"gpu-run {host_key}\n")
+        options: Dict[str, object] = {
+            "Port": port,
+            "IdentityFile": f'"{self._folder / "key"}"',
+            "IdentitiesOnly": "yes",
+            "UserKnownHostsFile": f'"{known_hosts}"',
+            "GlobalKnownHostsFile": "none",
+            "HostKeyAlias": "gpu-run",
+            "StrictHostKeyChecking": "yes",
+            "UpdateHostKeys": "no",
+            "CheckHostIP": "no",
+            "BatchMode": "yes",
+            "LogLevel": "ERROR",
+            "RequestTTY": "no",
+            "ControlPath": "none",
+            "ForwardAgent": "no",
+            "ForwardX11": "no",
+            "PermitLocalCommand": "no",
+            "ClearAllForwardings": "yes",
+            "ConnectTimeout": 15,
+            "ServerAliveInterval": 10,
+            "ServerAliveCountMax": 3,
+        }
+        if host == "localhost" or host.endswith(".localhost"):
+            # Few resolvers know names below it.
+            options["HostName"] = "127.0.0.1"
+        lines = ["Host *", *(f"  {name} {value}" for name, value in options.items())]
+        # What comes first counts. The user's own file may say how to get out of the network, as by a proxy.
+        lines.append(f'Include "{Path.home() / ".ssh" / "config"}"')
+        config = self._folder / "config"
+        config.write_text("\n".join([*lines, ""]))
+        config.chmod(0o600)
+        self._target = f"{user}@{host}"
+
+    def _ssh(self, script: str, *args: str, stdin: int = subprocess.DEVNULL, **streams: Any) -> "subprocess.Popen[bytes]":
+        words = " ".join(shlex.quote(word) for word in (SCRIPTS[script], NAME, *args))
+        command = ["ssh", "-F", str(self._folder / "config"), "-T", self._target, f"exec /bin/sh -c {words}"]
+        streams.setdefault("stdout", subprocess.DEVNULL)
+        child = subprocess.Popen(command, stdin=stdin, stderr=subprocess.DEVNULL, **streams)
+        self._children.append(child)
+        return child
+
+    def _ended(self, child: "subprocess.Popen[bytes]") -> int:
+        code = child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        with suppress(ValueError):
+            self._children.remove(child)
+        return code
+
+    def _send(self, source: str, target: str) -> bool:
+        receiving = self._ssh("receive", target, stdin=subprocess.PIPE)
+        assert receiving.stdin is not None
+        with receiving.stdin as pipe:
+            packed = subprocess.run(["tar", "-cf", "-", "-C", source, "."], stdout=pipe).returncode
+        code = self._ended(receiving)
+        if code == LOST:
+            return False
+        if code != 0 or packed != 0:
+            raise RunFailed(f"tar ended with {code or packed}", self.id)
+        return True
+
+    def _bring_back(self, path: str, into: str) -> bool:
+        # The host decides what it sends: nothing of it is unpacked where a file of the renter's lies.
+        with tempfile.TemporaryDirectory(prefix=".gpu-run-", dir=into) as draft:
+            sending = self._ssh("send", path, stdout=subprocess.PIPE)
+            unpacked = subprocess.run(["tar", "-xof", "-"], cwd=draft, stdin=sending.stdout).returncode
+            code = self._ended(sending)
+            if code == NOTHING_THERE:
+                return True
+            if code == LOST:
+                return False
+            if code != 0 or unpacked != 0:
+                raise RunFailed(f"tar ended with {code or unpacked}", self.id)
+            _move_over(Path(draft, path), Path(into, path))
+            return True
+
+    def _until_done(self, attempt: Callable[[], bool]) -> None:
+        lost = _Lost()
+        while not attempt():
+            self._before_next_try(lost)
+
+    def _before_next_try(self, lost: "_Lost") -> None:
+        """A connection has ended. Raises when there is nothing to connect to any more."""
+        if self._is_closed.is_set():
+            return
+        with suppress(ConnectionFailed):
+            seen = _see(self._transport, self.id)
+            if seen["status"] == "DESTROYED":
+                raise RunFailed(f"{self.id} was destroyed")
+            if seen["status"] == "STOPPED":
+                raise RunFailed(f"{self.id} was stopped ({seen['stopReason']}); its disk is kept", self.id)
+            phase = (seen["runtime"] or {}).get("phase")
+            if phase in ("EXITED", "FAILED"):
+                raise RunFailed(f"the container of {self.id} ended", self.id)
+        if lost.is_hopeless:
+            raise RunFailed(f"{self.id} can't be reached", self.id)
+        self._is_closed.wait(lost.next())
+
+    def _until_running(self) -> None:
+        deadline = time.monotonic() + GIVES_UP_AFTER
+        pause = 0.1
+        while time.monotonic() < deadline:
+            seen = _see(self._transport, self.id)
+            runtime = seen["runtime"]
+            if runtime is None:
+                raise RunFailed(f"nothing runs for {self.id}: its machine has no host agent", self.id)
+            if runtime["phase"] == "RUNNING":
+                return
+            if seen["status"] != "RUNNING" or runtime["phase"] in ("FAILED", "EXITED"):
+                raise RunFailed(f"{self.id} does not run: {runtime['message'] or runtime['phase'].lower()}", self.id)
+            time.sleep(pause)
+            pause = min(pause * 1.5, 1.0)
+        raise RunFailed(f"{self.id} does not run yet", self.id)
+
+    def _finish(self) -> None:
+        """The service is told the exit code by the end of the container, before there is none: others may wait for it."""
+        self._is_closed.set()
+        with suppress(GpuRentalError):
+            deadline = time.monotonic() + CODE_IS_KEPT_WITHIN
+            with suppress(subprocess.TimeoutExpired):
+                self._ssh("end").wait(CODE_IS_KEPT_WITHIN)
+            while time.monotonic() < deadline and (_see(self._transport, self.id)["runtime"] or {}).get("exitCode") is None:
+                time.sleep(0.15)
+        self._destroy()
+
+
+class _Lost:
+    """How often, and since when, something could not be reached."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._since = 0.0
+
+    def over(self) -> None:
+        self._count = 0
+
+    @property
+    def is_hopeless(self) -> bool:
+        return self._count > 0 and time.monotonic() - self._since > GIVES_UP_AFTER
+
+    def next(self) -> float:
+        if self._count == 0:
+            self._since = time.monotonic()
+        self._count += 1
+        return min(FIRST_PAUSE * 2.0 ** min(self._count - 1, 4), LONGEST_PAUSE)
+
+
+def _see(transport: Transport, id: str) -> Dict[str, Any]:
+    instance: Optional[Dict[str, Any]] = transport.graphql(SEE, {"id": id})["instance"]
+    if instance is None:
+        raise NotFound("not_found", 404, f"no such instance: {id}")
+    return instance
+
+
+def _move_over(source: Path, target: Path) -> None:
+    """Files there that are not in it stay."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir() and target.is_dir():
+        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+    elif source.is_dir() or source.is_symlink() or not target.is_dir():
+        os.replace(source, target)
+    else:
+        raise RunFailed(f"{target} is a folder here")
