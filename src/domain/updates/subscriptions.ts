@@ -89,13 +89,15 @@ export class SubscriptionRegistry {
     const subscriber = 'keyId' in reader ? reader : null;
     const account = subscriber?.accountId ?? null;
     const streams = this.#streams.get(account) ?? new Set();
-    if ('keyId' in reader) checkRoomOfAccount(streams.size);
-    else this.#enter(reader.address, streams.size);
+    // A caller with a key has an address too: only a visitor counts at one.
+    const address = 'keyId' in reader ? null : reader.address;
+    if (address === null) checkRoomOfAccount(streams.size);
+    else this.#enter(address, streams.size);
     const stream = new Stream(topic, subscriber, this.#turns, () => {
       streams.delete(stream);
       this.#offers.delete(stream);
       if (streams.size === 0) this.#streams.delete(account);
-      if ('address' in reader) this.#leave(reader.address);
+      if (address !== null) this.#leave(address);
     });
     this.#streams.set(account, streams.add(stream));
     if (topic === 'offers') this.#offers.add(stream);
