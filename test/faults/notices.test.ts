@@ -45,7 +45,7 @@ beforeEach(async () => {
 const allHeard = () => heardByAll([first, second]);
 
 const GPU = 'mi325x';
-const PATIENCE = { timeout: 10_000, interval: 20 };
+const PATIENCE = { timeout: 30_000, interval: 20 };
 
 async function offered(service: Service, id: string): Promise<boolean> {
   const { status, body } = await service.anyone.rest('GET', `/offers?gpu=${GPU}&limit=100`);
@@ -340,10 +340,13 @@ describe('notices that are missed', () => {
     const renter = await first.renter();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
     wire.cutNotices();
-    await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(false);
-    const query = 'mutation($input: DeployInput!) { deploy(input: $input) { id } }';
-    expect((await renter.graphql(query, { input: { machineId: id } })).body.errors).toBeUndefined();
-    wire.mendNotices();
+    try {
+      await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(false);
+      const query = 'mutation($input: DeployInput!) { deploy(input: $input) { id } }';
+      expect((await renter.graphql(query, { input: { machineId: id } })).body.errors).toBeUndefined();
+    } finally {
+      wire.mendNotices();
+    }
     await expect.poll(() => offered(second, id), PATIENCE).toBe(false);
     expect(await offered(first, id)).toBe(false);
   });

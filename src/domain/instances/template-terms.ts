@@ -17,9 +17,8 @@ export interface TemplateInUse {
 
 /** The template with this slug; null for an image. */
 export async function templateTerms(deps: Deps, slug: string): Promise<TemplateTerms | null> {
-  const { templates } = await deps.inventory.catalogue();
-  const found = templates.find((template) => template.slug === slug);
-  if (found === undefined) return null;
+  const found = await deps.inventory.template(slug);
+  if (found === null) return null;
   return {
     slug,
     env: found.env as Record<string, string>,

@@ -136,6 +136,12 @@ export class Inventory {
     return (await this.current()).catalogue;
   }
 
+  /** Null when there is none. A rental needs it and does not depend on notices: without them it is read here. */
+  async template(slug: string): Promise<Template | null> {
+    if (!this.#db.notices.isListening) return this.#db.prisma.template.findUnique({ where: { slug } });
+    return (await this.catalogue()).templates.find((template) => template.slug === slug) ?? null;
+  }
+
   /** Resolves when nothing is read in the background. */
   async readInFull(): Promise<void> {
     while (this.#background !== null) await this.#background;
