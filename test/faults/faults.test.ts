@@ -59,7 +59,7 @@ describe('the database', () => {
   });
 
   test('connections cut under load: refusals are 503, the process lives, the books are true', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: folder() };
     const gateway = await startProcess(env);
@@ -67,10 +67,12 @@ describe('the database', () => {
     const free = await machines(renter, 'rtx-4090');
     const url = await embeddedUrl(env.DATA_DIR);
     const statuses = new Map<number, number>();
-    const until = Date.now() + 4_000;
+    const [from, enough] = [Date.now(), 6];
     const note = (status: number) => statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    // A busy machine takes longer to rent between two cuts.
+    const goesOn = () => Date.now() < from + 4_000 || ((statuses.get(201) ?? 0) < enough && Date.now() < from + 60_000);
     const workers = Array.from({ length: 8 }, async (_, worker) => {
-      while (Date.now() < until) {
+      while (goesOn()) {
         const rented = await renter.rest('POST', '/instances', { machine_id: free[worker], disk_gb: 1 });
         note(rented.status);
         note((await renter.graphql('{ balance { balance } }')).status);
@@ -78,7 +80,7 @@ describe('the database', () => {
       }
     });
     const cutter = (async () => {
-      while (Date.now() < until) {
+      while (goesOn()) {
         await query(
           url,
           `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gpu-rental-gateway'`,
@@ -88,8 +90,8 @@ describe('the database', () => {
     })();
     await Promise.all([...workers, cutter]);
     expect([...statuses.keys()].filter((status) => ![200, 201, 409, 503].includes(status))).toEqual([]);
-    expect(statuses.get(201)).toBeGreaterThan(5);
-    await expect.poll(async () => (await renter.rest('GET', '/balance')).status, { timeout: 5_000 }).toBe(200);
+    expect(statuses.get(201)).toBeGreaterThanOrEqual(enough);
+    await expect.poll(async () => (await renter.rest('GET', '/balance')).status, { timeout: 30_000 }).toBe(200);
     expect((await admin(['audit'], env)).code).toBe(0);
     await gateway.end();
   });
