@@ -814,7 +814,7 @@ describe('the console in Chromium', needs('chromium'), () => {
 
     // Each screen is loaded once: what it is shown on is changed under it.
     it.each(['signed in', 'signed out'])(
-      'is sound to axe in light and dark, fits 320 px and 200 %%, and moves nothing, on every screen, %s',
+      '%s: is sound to axe in light and dark, fits 320 px and twice the zoom, and moves nothing, on every screen',
       async (who) => {
         const isOut = who === 'signed out';
         const context = await pages.context(isOut ? null : owner);
