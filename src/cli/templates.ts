@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DeployRequest } from '../client/index.js';
+import { type DeployRequest, type Launch, requestOf } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
@@ -10,20 +10,6 @@ import type { Settings } from './settings.js';
 import type { Output } from './show.js';
 import { table, text } from './table.js';
 import { done, printLines, printText, remark } from './terminal.js';
-
-/** A launch as GraphQL shows it. */
-interface Launch {
-  name: string | null;
-  env: Record<string, string>;
-  secrets: { secret: string; variable: string | null; file: string | null }[];
-  entrypoint: string[] | null;
-  command: string[] | null;
-  ports: { port: number; name: string | null }[];
-  tcpPorts: number[];
-  registryLogin: string | null;
-  restart: 'ALWAYS' | 'ON_FAILURE' | 'NEVER';
-  onExit: 'KEEP' | 'STOP' | 'DESTROY';
-}
 
 /** What can be deployed again: a saved template, or an instance. */
 interface Saved {
@@ -41,7 +27,6 @@ const LAUNCH = `launch { name env entrypoint command tcpPorts registryLogin rest
   secrets { secret variable file } ports { port name } }`;
 const GALLERY = 'templates { slug title category vramGb description }';
 const SAVED = `name description template diskGb createdAt ${LAUNCH}`;
-const SAVE = 'mutation ($input: SavedTemplateInput!) { saveTemplate(input: $input) { name } }';
 
 const COLUMNS = [
   text<Row>('TEMPLATE', ({ name }) => name, { style: () => 'cyan' }),
@@ -96,8 +81,7 @@ export function addTemplateCommands(program: Command): void {
 
 /** The members of a deploy that was saved under the name. */
 export async function requestOfSaved(settings: Settings, name: string): Promise<Partial<DeployRequest>> {
-  const { template, diskGb, launch } = await savedUnder<Saved>(settings, name, SAVED);
-  return { template, disk_gb: diskGb, ...(launch !== null && requestOfLaunch(launch)) };
+  return requestOf(await savedUnder<Saved>(settings, name, SAVED));
 }
 
 async function list({ json }: Output, command: Command): Promise<void> {
@@ -124,11 +108,18 @@ async function list({ json }: Output, command: Command): Promise<void> {
 }
 
 async function save(name: string, words: string[], options: SaveOptions, command: Command): Promise<void> {
-  const { settings } = openSession(command, { needsKey: true });
-  const from = options.from === undefined ? null : await deployedAs(settings, options.from);
-  const { template = from?.template, diskGb = from?.diskGb, description } = options;
-  const launch = inputOf({ ...(from?.launch ? requestOfLaunch(from.launch) : {}), ...launchOf(options, words) });
-  await askGraphql(settings, SAVE, { input: { name, description, template, diskGb, launch } });
+  const session = openSession(command, { needsKey: true });
+  const from = options.from === undefined ? null : await deployedAs(session.settings, options.from);
+  const { template, diskGb: disk_gb, description } = options;
+  const what = {
+    ...(from !== null && requestOf(from)),
+    ...(template !== undefined && { template }),
+    ...(disk_gb !== undefined && { disk_gb }),
+    ...launchOf(options, words),
+  };
+  await session.ask((client) =>
+    client.templates.save(name, what, { ...(description !== undefined && { description }) }),
+  );
   printLines([done(`${name} is saved`)]);
 }
 
@@ -145,31 +136,4 @@ async function deployedAs(settings: Settings, id: string): Promise<Saved> {
   const { instance } = await askGraphql<{ instance: Saved | null }>(settings, query, { id });
   if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
   return instance;
-}
-
-function requestOfLaunch(launch: Launch): Partial<DeployRequest> {
-  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, restart, onExit } = launch;
-  return {
-    ...(name !== null && { name }),
-    ...(Object.keys(env).length > 0 && { env }),
-    ...(secrets.length > 0 && { secrets }),
-    ...(entrypoint !== null && { entrypoint }),
-    ...(command !== null && { command }),
-    ...(ports.length > 0 && { ports }),
-    ...(tcpPorts.length > 0 && { tcp_ports: tcpPorts }),
-    ...(registryLogin !== null && { registry_login: registryLogin }),
-    ...(restart !== 'ALWAYS' && { restart: restart === 'NEVER' ? 'never' : 'on_failure' }),
-    ...(onExit !== 'KEEP' && { on_exit: onExit === 'STOP' ? 'stop' : 'destroy' }),
-  };
-}
-
-/** GraphQL's names of the members. */
-function inputOf({ tcp_ports, registry_login, restart, on_exit, ...rest }: Partial<DeployRequest>): object {
-  return {
-    ...rest,
-    tcpPorts: tcp_ports,
-    registryLogin: registry_login,
-    restart: restart?.toUpperCase(),
-    onExit: on_exit?.toUpperCase(),
-  };
 }

@@ -1,5 +1,13 @@
 import { type Runtime, readRuntime, readRuntimes } from './runtime.js';
 import { type CallOptions, type ClientOptions, createSend, type WriteOptions } from './send.js';
+import {
+  type InstanceLinks,
+  type LaunchRequest,
+  type SavedTemplate,
+  savedInputOf,
+  type Template,
+  templatesOf,
+} from './templates.js';
 import type {
   Balance,
   DeployRequest,
@@ -16,6 +24,15 @@ export { GpuConnectionError, GpuError, GpuRefusal, type TransportCode } from './
 export type { RetryPolicy } from './retry.js';
 export type { Runtime } from './runtime.js';
 export type { CallOptions, ClientOptions, RawAnswer, Retry, WriteOptions } from './send.js';
+export type {
+  InstanceLinks,
+  Launch,
+  LaunchRequest,
+  SavedTemplate,
+  Template,
+  TemplateVariable,
+} from './templates.js';
+export { requestOf } from './templates.js';
 export type * from './types.js';
 
 /** The service, one method for each of its routes. Calls reject with a GpuError, or with the reason of an aborted signal. */
@@ -46,6 +63,19 @@ export interface GpuClient {
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
     /** Of the active ones, by id. */
     runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;
+    /** How what runs in it is opened, with the tokens made for it, by GraphQL: passwords. Refused once it is destroyed. */
+    links(id: string, options?: CallOptions): Promise<InstanceLinks>;
+  };
+  /** By GraphQL; REST has no routes for them. */
+  templates: {
+    /** What can be deployed by its slug. Needs no key. */
+    list(options?: CallOptions): Promise<Template[]>;
+    /** What the account saved, by name; `requestOf` makes members of a deploy of one. */
+    saved(options?: CallOptions): Promise<SavedTemplate[]>;
+    /** Keeps a launch under a name, instead of the one that was there. */
+    save(name: string, launch: LaunchRequest, options?: CallOptions & { description?: string }): Promise<SavedTemplate>;
+    /** What was deployed from it stays. */
+    delete(name: string, options?: CallOptions): Promise<void>;
   };
   /**
    * The data of a GraphQL operation, for what REST has no route for; rejects with the first refusal. It is sent again when its answer
@@ -56,6 +86,7 @@ export interface GpuClient {
 
 export function createClient(options: ClientOptions = {}): GpuClient {
   const send = createSend(options);
+  const { links, ...templates } = templatesOf(send);
   return {
     gpus: { pricing: (options = {}) => send({ method: 'GET', path: '/gpus/pricing', options }) },
     offers: { list: (query, options = {}) => send({ method: 'GET', path: '/offers', query, options }) },
@@ -77,6 +108,14 @@ export function createClient(options: ClientOptions = {}): GpuClient {
         }),
       runtime: (id, options = {}) => readRuntime(send, id, options),
       runtimes: (options = {}) => readRuntimes(send, options),
+      links: (id, options = {}) => links(id, options),
+    },
+    templates: {
+      list: (options = {}) => templates.list(options),
+      saved: (options = {}) => templates.saved(options),
+      save: (name, launch, { description, ...options } = {}) =>
+        templates.save(savedInputOf(name, description, launch), options),
+      delete: (name, options = {}) => templates.delete(name, options),
     },
     graphql: async <Data>(query: string, variables: object = {}, options: CallOptions = {}) => {
       const call = { method: 'POST', path: '/graphql', isGraphql: true, refuses: true, options } as const;

@@ -2,7 +2,17 @@ import type { CallOptions, Send } from './send.js';
 
 /** What the container of an instance was last seen doing. Only GraphQL has it; REST has rentals alone. */
 export interface Runtime {
-  phase: 'WAITING' | 'PULLING' | 'STARTING' | 'RUNNING' | 'STOPPING' | 'STOPPED' | 'FAILED' | 'UNREACHABLE' | 'ERASED';
+  phase:
+    | 'WAITING'
+    | 'PULLING'
+    | 'STARTING'
+    | 'RUNNING'
+    | 'STOPPING'
+    | 'STOPPED'
+    | 'EXITED'
+    | 'FAILED'
+    | 'UNREACHABLE'
+    | 'ERASED';
   pulledBytes: number | null;
   totalBytes: number | null;
   /** The container engine's own words. */

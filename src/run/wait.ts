@@ -14,7 +14,7 @@ const IS_DOWN = ['STOPPED', 'ERASED'];
 
 /**
  * Resolves to true once the container runs, and to false for an instance without a container. Rejects with RunFailed when it
- * can't run, or does not within an hour; `describe` puts the runtime into words.
+ * can't run, or does not within an hour, and with the signal's reason; `describe` puts the runtime into words.
  */
 export async function untilRunning(
   client: GpuClient,
@@ -30,7 +30,11 @@ export async function untilRunning(
     if (isDown || HAS_ENDED.includes(runtime.phase))
       throw new RunFailed(`${id} does not run: ${describe(runtime)}${codeOf(runtime)}`, id);
     onRuntime?.(runtime);
-    await sleep(pauseMs, undefined, { signal });
+    await sleep(pauseMs, undefined, { signal }).catch((error) => {
+      // Node rejects with an error of its own, not with the signal's reason.
+      signal?.throwIfAborted();
+      throw error;
+    });
   }
   throw new RunFailed(`${id} does not run yet; \`gpu show ${id}\` shows its progress`, id);
 }

@@ -9,7 +9,9 @@ import {
   GpuRefusal,
   type Instance,
   type InstanceAction,
+  type LaunchRequest,
   type RawAnswer,
+  requestOf,
 } from '../../src/client/index.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { type Service, startService } from '../support/service.js';
@@ -48,6 +50,51 @@ async function expectRefusal(call: Promise<unknown>, status: number, code: strin
   expect(error.attempts).toBe(1);
   if (message !== undefined) expect(error.message).toMatch(message);
 }
+
+/** GraphQL answers 200 to what it refuses. */
+const codeOf = async (call: Promise<unknown>) => (await refusalOf(call)).code;
+
+describe('templates', () => {
+  it('are listed, saved, deployed again, linked to, and deleted', async () => {
+    const client = await renting();
+    const jupyter = (await createClient({ baseUrl, ...ONCE }).templates.list()).find(({ slug }) => slug === 'jupyter')!;
+    expect(jupyter).toMatchObject({ title: 'JupyterLab', ports: [{ port: 8888, name: 'JupyterLab' }], vramGb: 8 });
+    expect(jupyter.variables.find(({ name }) => name === 'JUPYTER_TOKEN')).toMatchObject({ made: true, default: null });
+    const all: LaunchRequest = {
+      template: 'jupyter',
+      disk_gb: 60,
+      name: 'mine',
+      env: { EPOCHS: 'a  b' },
+      secrets: [{ secret: 'hf', variable: 'HF_TOKEN', file: null }],
+      entrypoint: ['/bin/sh'],
+      command: ['-c', 'exit 3'],
+      ports: [{ port: 8000, name: 'API' }],
+      tcp_ports: [22],
+      registry_login: 'hub',
+      restart: 'never',
+      on_exit: 'stop',
+    };
+    const saved = await client.templates.save('of-mine', all, { description: 'to try' });
+    expect(saved).toMatchObject({ name: 'of-mine', description: 'to try', link: expect.stringContaining('/launch?') });
+    expect(await client.templates.saved()).toEqual([saved]);
+    expect(requestOf(saved)).toEqual(all);
+    await client.templates.save('of-mine', { template: 'jupyter', env: { EPOCHS: '3' } });
+    const [machine_id, [plain]] = [await service.machine(), await client.templates.saved()];
+    const { id } = await client.instances.deploy({ machine_id, ...requestOf(plain!) });
+    expect(await client.instances.get(id)).toMatchObject({ template: 'jupyter', disk_gb: 50 });
+    // Nothing runs on a machine without a host agent.
+    expect(await client.instances.links(id)).toEqual({ links: [], tokens: [] });
+    expect(await codeOf(client.templates.save('No Name', {}))).toBe('invalid_request');
+    expect(await codeOf(client.instances.links(NO_INSTANCE))).toBe('not_found');
+    expect(await codeOf((await renting()).instances.links(id))).toBe('not_found');
+    expect(await codeOf(createClient({ baseUrl, ...ONCE }).templates.saved())).toBe('unauthorized');
+    await client.templates.delete('of-mine');
+    expect(await codeOf(client.templates.delete('of-mine'))).toBe('not_found');
+    expect(await client.templates.saved()).toEqual([]);
+    await client.instances.destroy(id);
+    expect(await codeOf(client.instances.links(id))).toBe('action_failed');
+  });
+});
 
 describe('a whole rental', () => {
   it('from the price sheet to the balance', async () => {

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 /**
  * What becomes of one request: `pass` it is answered; `lose request` the service never sees it; `lose answer` the service
  * has done it, and the connection ends without a byte; `cut answer` it ends within the body; `hang` nothing ever comes.
- * Or an answer that the service did not give.
+ * Or an answer that the service did not give, or what has to happen between what the service does and its answer.
  */
-export type Fate = 'pass' | 'lose request' | 'lose answer' | 'cut answer' | 'hang' | Reply;
+export type Fate = 'pass' | 'lose request' | 'lose answer' | 'cut answer' | 'hang' | Reply | (() => Promise<void>);
 
 export interface Reply {
   status: number;
@@ -68,8 +68,9 @@ function meet(fate: Fate, address: string, request: IncomingMessage, response: S
     for await (const chunk of answer) chunks.push(chunk);
     const body = Buffer.concat(chunks);
     if (fate === 'lose answer') return void request.socket.destroy();
+    if (typeof fate === 'function') await fate();
     response.writeHead(answer.statusCode!, answer.headers);
-    if (fate === 'pass') return void response.end(body);
+    if (fate !== 'cut answer') return void response.end(body);
     response.write(body.subarray(0, body.length / 2), () => request.socket.destroy());
   });
   request.pipe(onward);

@@ -30,7 +30,7 @@ describe('launching from the console', needs('chromium'), () => {
   let pages: Pages;
 
   beforeAll(async () => {
-    service = await startService({ secretsKeys: ['ab'.repeat(32)] });
+    service = await startService({ secretsKeys: ['ab'.repeat(32)], tcpPorts: { from: 33_140, to: 33_149 } });
     browser = await openChromium();
     pages = new Pages(browser, service.address);
   });
@@ -42,7 +42,7 @@ describe('launching from the console', needs('chromium'), () => {
 
   const deployButton = (page: Page) => page.getByRole('button', { name: /^Deploy for/ });
   const rented = async (of: Renter) => {
-    const launch = 'name env secrets { secret variable file } command ports { port name } restart onExit';
+    const launch = 'name env secrets { secret variable file } command ports { port name } tcpPorts restart onExit';
     const { body } = await of.graphql('{ instances { id } }');
     const one = async ({ id }: { id: string }) =>
       (await of.graphql(`{ instance(id: "${id}") { mode launch { ${launch} } } }`)).body.data.instance;
@@ -96,6 +96,7 @@ describe('launching from the console', needs('chromium'), () => {
           secrets: [{ secret: 'hf', variable: 'HF_TOKEN', file: null }],
           command: ['--title', 'my model'],
           ports: [{ port: 8000, name: 'API' }],
+          tcpPorts: [],
           restart: 'ALWAYS',
           onExit: 'KEEP',
         },
@@ -160,6 +161,35 @@ describe('launching from the console', needs('chromium'), () => {
     expect(first.launch).toMatchObject({ name: 'by-keys', env: { MODE: 'a=b c' }, command: ['sh', '-c', 'exit 3'] });
     expect(first.launch).toMatchObject({ restart: 'NEVER', onExit: 'STOP' });
     expect(second).toEqual(first);
+  });
+
+  it('keeps TCP ports in what is deployed, saved, and deployed again', async () => {
+    const owner = await service.renter('1000');
+    await pages.with('/?gpu=rtx-3080&deploy=best', owner, async ({ page }) => {
+      const dialog = page.getByRole('dialog');
+      await deployButton(page).waitFor();
+      await dialog.getByText('Name, variables, secrets, command, ports').click();
+      await dialog.getByRole('button', { name: 'Add a TCP port' }).click();
+      await dialog.getByLabel('Number of TCP port 1').fill('22x');
+      await dialog.getByText('A port is a whole number from 1 to 65535.').waitFor();
+      await dialog.getByLabel('Number of TCP port 1').fill('5432');
+      await deployButton(page).waitFor();
+      expect(await seriousIn(page)).toEqual([]);
+      await dialog.getByText('Save as a template of your own').click();
+      await dialog.getByLabel('Name of the template').fill('database');
+      await dialog.getByRole('button', { name: 'Save it' }).click();
+      await dialog.getByText('Saved as database').waitFor();
+      await page.goto(`${pages.address}/?gpu=rtx-3080&deploy=best`);
+      await dialog.getByRole('radio', { name: /^database/ }).check();
+      await expect.poll(() => dialog.getByLabel('Number of TCP port 1').inputValue()).toBe('5432');
+      await deployButton(page).click();
+      await page.getByRole('button', { name: 'Deploy this again' }).click();
+      await deployButton(page).click();
+      await expect.poll(async () => (await rented(owner)).length, { timeout: SOON_MS }).toBe(2);
+    });
+    expect((await rented(owner)).map(({ launch }) => launch.tcpPorts)).toEqual([[5432], [5432]]);
+    const { body } = await owner.graphql('{ myTemplates { launch { tcpPorts } } }');
+    expect(body.data.myTemplates).toEqual([{ launch: { tcpPorts: [5432] } }]);
   });
 
   it('lists and deletes secrets, and makes logins of registries', async () => {

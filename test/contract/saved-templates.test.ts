@@ -97,13 +97,13 @@ describe('what an account saves', () => {
       ['template', 'vllm'],
       ['vram', '8'],
       ['deploy-disk', '80'],
-      ['env.MODEL', 'a/b'],
       ['secret', 'VLLM_API_KEY'],
       ['secret', 'HF_TOKEN'],
       ['command', 'serve'],
       ['command', 'my model'],
       ['port', '8000:API'],
       ['port', '9000'],
+      ['env.MODEL', 'a/b'],
     ]);
     const image = (await save({ name: 'shared', template: 'ghcr.io/me/train:1' })).data.saveTemplate;
     expect([...new URL(image.link).searchParams]).toEqual([

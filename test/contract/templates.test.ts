@@ -252,6 +252,33 @@ describe('a made token', () => {
     await gone(id);
   });
 
+  it('is shown beside a link that can not hold it, and no link is longer than what a web link takes', async () => {
+    const WEB_LINK = 'mutation($id: ID!, $path: String) { webLink(id: $id, path: $path) { url } }';
+    const [old] = await service.sql(`select path from template where slug = 'serve'`);
+    const path = (text: string) => service.sql(`update template set path = $1 where slug = 'serve'`, [text]);
+    const opened = async (env: Record<string, string>) => {
+      const id = await deployed({ MODEL: 'a', ...env });
+      const { links, tokens } = (await linksOf(id)).data.instanceLinks;
+      const { body } = await renter.graphql(WEB_LINK, { id, path: links[0].path });
+      expect(body.errors).toBeUndefined();
+      await gone(id);
+      return { at: links[0].path, inLink: tokens.map(({ inLink }: { inLink: boolean }) => inLink) };
+    };
+    expect(await opened({ TOKEN: '%'.repeat(600) })).toEqual({
+      at: `/lab?token=${'%25'.repeat(600)}`,
+      inLink: [false],
+    });
+    expect(await opened({ TOKEN: '%'.repeat(700) })).toEqual({ at: '/lab', inLink: [false] });
+    await path('/lab?token=$(TOKEN)&model=$(NONE)');
+    expect(await opened({})).toEqual({ at: '/lab', inLink: [false, false] });
+    await path('/$(PASSWORD)?token=$(TOKEN)');
+    expect(await opened({ PASSWORD: '/evil.example' })).toEqual({
+      at: expect.stringMatching(/^\/%2Fevil\.example\?token=[0-9a-f]{32}$/),
+      inLink: [true],
+    });
+    await path(old!.path as string);
+  });
+
   it('is the same for a request that is sent again, and is sealed anew when the key is turned over', async () => {
     const input = { machineId: agent.machineId, template: 'serve', launch: { env: { MODEL: 'a' } } };
     const rent = async () =>

@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { follow, visit } from '../access/support/visit.js';
 import { mountsBelow, needsEngine } from '../agent/support/engines.js';
 import { until } from '../agent/support/until.js';
 import { admin, folder } from '../support/process.js';
@@ -40,6 +41,14 @@ describe('the values of secrets', () => {
     });
     renter = await fleet.renter();
     host = await fleet.host();
+    await fleet.template('lab', `${fleet.registry.at}/busybox`, {
+      ports: '8888:Lab',
+      path: '/lab?token=$(LAB_TOKEN)',
+      variables: [
+        { name: 'LAB_TOKEN', description: 'Lets you in', made: true },
+        { name: 'PASSWORD', description: 'Lets you in elsewhere', made: true },
+      ],
+    });
   });
   afterAll(async () => {
     await fleet?.close();
@@ -90,6 +99,11 @@ describe('the values of secrets', () => {
     await renter.act(id, 'start');
     await renter.phase(id, 'RUNNING');
 
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED');
+    const made = await madeTokens();
+    values.push(...made);
+
     await until('spans', async () => receiver.text().includes('/agent/v1/secrets'), 20_000);
     const backup = join(folder(), 'backup');
     expect(await admin(['backup', backup], { DATA_DIR: dataDir })).toMatchObject({ code: 0, stderr: '' });
@@ -111,6 +125,37 @@ describe('the values of secrets', () => {
           expect(bytes.includes(form), `${place} holds a secret`).toBe(false);
     }
   });
+
+  /** Of an instance that runs, as its container has them; they are asked for in every way that may write them somewhere. */
+  async function madeTokens(): Promise<string[]> {
+    const { id } = await renter.deploy(host.machineId, { template: 'lab' });
+    await renter.phase(id, 'RUNNING');
+    // Not by `graphql`: this one answer has them.
+    const query = `{ instanceLinks(id: "${id}") { links { path } tokens { variable value } } }`;
+    const { links, tokens } = (await renter.api.graphql(query)).body.data.instanceLinks;
+    const values: string[] = tokens.map(({ value }: { value: string }) => value);
+    expect(new Set(values).size).toBe(2);
+    const { text } = await fleet.engine.exec(id, 'sh', '-c', 'echo $LAB_TOKEN $PASSWORD');
+    expect(text).toBe(`${values.join(' ')}\n`);
+    const link = 'mutation($id: ID!, $path: String) { webLink(id: $id, path: $path) { url } }';
+    const at = new URL((await renter.api.graphql(link, { id, path: links[0].path })).body.data.webLink.url);
+    const cookie = await follow(fleet.address, at);
+    await visit(fleet.address, at.host, links[0].path, { headers: { cookie } });
+    await visit(fleet.address, at.host, links[0].path);
+    await renter.act(id, 'stop');
+    await renter.phase(id, 'STOPPED');
+    await renter.act(id, 'start');
+    await renter.phase(id, 'RUNNING');
+    await graphql(
+      `{ instance(id: "${id}") { launch { env } ports { url } webUrl runtime { message } } instances { id } }`,
+    );
+    for (const wrong of [
+      `{ instanceLinks(id: "${id}", token: "${values[0]}") { links { path } } }`,
+      `{ instanceLinks(id: "${values[0]}") { links { path } } }`,
+    ])
+      expect((await renter.api.graphql(wrong)).body.errors).toHaveLength(1);
+    return values;
+  }
 
   /** Each error that an answer, a log line or a span may quote its input in. */
   async function refusedInEveryWay() {

@@ -179,6 +179,7 @@ const LaunchFields = graphql(`
       port
       name
     }
+    tcpPorts
     registryLogin
     restart
     onExit

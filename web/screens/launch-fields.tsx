@@ -54,6 +54,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
           />
         </label>
         <Ports rows={form.ports} onChange={(ports) => change({ ports })} />
+        <TcpPorts rows={form.tcpPorts} onChange={(tcpPorts) => change({ tcpPorts })} />
         <div class="two">
           <label class="field">
             <span>When the command ends, start it again</span>
@@ -166,6 +167,29 @@ function Ports({ rows, onChange }: { rows: LaunchForm['ports']; onChange(rows: L
             onInput={({ currentTarget }) => change({ name: currentTarget.value })}
           />
         </>
+      )}
+    </Rows>
+  );
+}
+
+function TcpPorts({ rows, onChange }: { rows: LaunchForm['tcpPorts']; onChange(rows: LaunchForm['tcpPorts']): void }) {
+  return (
+    <Rows
+      legend="TCP ports, which anybody may reach"
+      one="TCP port"
+      rows={rows}
+      empty={{ port: '' }}
+      onChange={onChange}
+    >
+      {({ port }, change, label) => (
+        <input
+          inputMode="numeric"
+          aria-label={`Number ${label}`}
+          placeholder="22"
+          maxLength={5}
+          value={port}
+          onInput={({ currentTarget }) => change({ port: currentTarget.value })}
+        />
       )}
     </Rows>
   );

@@ -34,6 +34,7 @@ export function Launched({ instance, launch }: Props) {
           launch === null || launch.ports.length === 0
             ? null
             : ['Ports', launch.ports.map(({ port, name }) => (name ? `${port} (${visible(name)})` : port)).join(', ')],
+          launch === null || launch.tcpPorts.length === 0 ? null : ['TCP ports', launch.tcpPorts.join(', ')],
           launch?.registryLogin == null ? null : ['Pulled with', launch.registryLogin],
           launch === null || launch.restart === 'ALWAYS'
             ? null

@@ -23,6 +23,7 @@ export interface LaunchForm {
   entrypoint: string;
   command: string;
   ports: readonly { port: string; name: string }[];
+  tcpPorts: readonly { port: string }[];
   registryLogin: string;
   restart: keyof typeof RESTARTS;
   onExit: keyof typeof EXITS;
@@ -35,6 +36,7 @@ export const EMPTY: LaunchForm = {
   entrypoint: '',
   command: '',
   ports: [],
+  tcpPorts: [],
   registryLogin: '',
   restart: 'ALWAYS',
   onExit: 'KEEP',
@@ -45,13 +47,14 @@ export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault:
   const command = splitWords(form.command);
   const entrypoint = splitWords(form.entrypoint);
   if (command === null || entrypoint === null) return { launch: null, fault: 'A quote in the command is not closed.' };
-  const odd = form.ports.find(({ port }) => port !== '' && !/^\d{1,5}$/.test(port));
+  const odd = [...form.ports, ...form.tcpPorts].find(({ port }) => port !== '' && !/^\d{1,5}$/.test(port));
   if (odd !== undefined) return { launch: null, fault: 'A port is a whole number from 1 to 65535.' };
   const twice = form.env.find(({ name }, at) => name !== '' && form.env.findIndex((one) => one.name === name) < at);
   if (twice !== undefined) return { launch: null, fault: `The variable ${visible(twice.name)} is there twice.` };
   const env = form.env.filter(({ name }) => name !== '');
   const secrets = form.secrets.filter(({ secret, name }) => secret !== '' && name !== '');
   const ports = form.ports.filter(({ port }) => port !== '');
+  const tcpPorts = form.tcpPorts.filter(({ port }) => port !== '').map(({ port }) => Number(port));
   const launch: LaunchInput = {
     ...(form.name !== '' && { name: form.name }),
     ...(env.length > 0 && { env: Object.fromEntries(env.map(({ name, value }) => [name, value])) }),
@@ -59,6 +62,7 @@ export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault:
     ...(entrypoint.length > 0 && { entrypoint }),
     ...(command.length > 0 && { command }),
     ...(ports.length > 0 && { ports: ports.map(({ port, name }) => ({ port: Number(port), name: name || null })) }),
+    ...(tcpPorts.length > 0 && { tcpPorts }),
     ...(form.registryLogin !== '' && { registryLogin: form.registryLogin }),
     ...(form.restart !== 'ALWAYS' && { restart: form.restart }),
     ...(form.onExit !== 'KEEP' && { onExit: form.onExit }),
@@ -79,6 +83,7 @@ export function formOf(launch: Launch): LaunchForm {
     entrypoint: joinWords(launch.entrypoint ?? []),
     command: joinWords(launch.command ?? []),
     ports: launch.ports.map(({ port, name }) => ({ port: String(port), name: name ?? '' })),
+    tcpPorts: launch.tcpPorts.map((port) => ({ port: String(port) })),
     registryLogin: launch.registryLogin ?? '',
     restart: launch.restart,
     onExit: launch.onExit,

@@ -4,12 +4,32 @@ import json
 import ssl
 import uuid
 from decimal import Decimal
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Tuple, Union, cast
 from urllib.parse import quote
 
-from .models import Balance, Destroyed, Instance, InstanceList, OfferList, PricingSheet
+from .models import (
+    Balance,
+    Destroyed,
+    Instance,
+    InstanceLinks,
+    InstanceList,
+    OfferList,
+    PricingSheet,
+    SavedTemplate,
+    Template,
+)
 from .run import OnOutput, Run, RunEnded, Terms, checked_folders, checked_out, deploy_input
 from .transport import Transport
+
+_GALLERY = """{ templates { slug title category description image vram_gb: vramGb ports { port name }
+  variables { name description default required secret made } } }"""
+_SAVED = """name description template disk_gb: diskGb link created_at: createdAt
+  launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
+    registry_login: registryLogin restart on_exit: onExit }"""
+_SAVE = "mutation ($input: SavedTemplateInput!) { saveTemplate(input: $input) { %s } }" % _SAVED
+_DELETE = "mutation ($name: String!) { deleteTemplate(name: $name) { %s } }" % _SAVED
+_LINKS = """query ($id: ID!) { instanceLinks(id: $id) {
+  links { name port path url open } tokens { variable value in_link: inLink } } }"""
 
 
 class Client:
@@ -49,6 +69,8 @@ class Client:
         self.balance = BalanceResource(transport)
         #: The account's rentals.
         self.instances = Instances(transport)
+        #: What can be deployed by name, and what the account saved.
+        self.templates = Templates(transport)
 
     def __repr__(self) -> str:
         return f"Client(base_url={self._base_url!r})"
@@ -194,7 +216,7 @@ class Instances(_Resource):
         *,
         name: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
-        secrets: Optional[Sequence[Mapping[str, str]]] = None,
+        secrets: Optional[Sequence[Mapping[str, Optional[str]]]] = None,
         entrypoint: Optional[Sequence[str]] = None,
         command: Optional[Sequence[str]] = None,
         ports: Optional[Sequence[Mapping[str, Any]]] = None,
@@ -262,6 +284,14 @@ class Instances(_Resource):
         """
         return self._transport.request(Instance, "GET", _path(id))
 
+    def links(self, id: str) -> InstanceLinks:
+        """How what runs in it is opened, with the tokens and passwords that were made for it.
+
+        :raises NotFound: the account has no such instance.
+        :raises ActionFailed: it is destroyed.
+        """
+        return cast(InstanceLinks, self._transport.query(InstanceLinks, "instanceLinks", _LINKS, {"id": id}))
+
     def destroy(self, id: str, *, idempotency_key: Optional[str] = None) -> Destroyed:
         """Destroys an instance and erases its disk: billing ends.
 
@@ -288,6 +318,68 @@ class Instances(_Resource):
     def stop(self, id: str, *, idempotency_key: Optional[str] = None) -> Instance:
         """Ends GPU billing this second; the disk is billed until the instance is destroyed. See :meth:`action`."""
         return self.action(id, "stop", idempotency_key=idempotency_key)
+
+
+class Templates(_Resource):
+    """Templates of the catalogue, and launches that the account keeps under names; by GraphQL, since REST has no routes for them."""
+
+    def list(self) -> Tuple[Template, ...]:
+        """What can be deployed by its slug. Needs no key."""
+        return cast(Tuple[Template, ...], self._transport.query(Tuple[Template, ...], "templates", _GALLERY, {}))
+
+    def saved(self) -> Tuple[SavedTemplate, ...]:
+        """What the account saved, by name."""
+        document = "{ myTemplates { %s } }" % _SAVED
+        return cast(
+            Tuple[SavedTemplate, ...], self._transport.query(Tuple[SavedTemplate, ...], "myTemplates", document, {})
+        )
+
+    def save(
+        self,
+        under: str,
+        *,
+        description: Optional[str] = None,
+        template: Optional[str] = None,
+        disk_gb: Optional[int] = None,
+        name: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        secrets: Optional[Sequence[Mapping[str, Optional[str]]]] = None,
+        entrypoint: Optional[Sequence[str]] = None,
+        command: Optional[Sequence[str]] = None,
+        ports: Optional[Sequence[Mapping[str, Any]]] = None,
+        tcp_ports: Optional[Sequence[int]] = None,
+        registry_login: Optional[str] = None,
+        restart: Optional[str] = None,
+        on_exit: Optional[str] = None,
+    ) -> SavedTemplate:
+        """Keeps a launch under a name, instead of the one that was there; the rest is as in :meth:`Instances.deploy`.
+
+        :param under: 1 to 63 of ``a-z0-9-``, no hyphen at an end.
+        :param description: what it is for.
+        :raises InvalidRequest: a value is out of its bounds.
+        :raises ActionFailed: the account has saved 100.
+        """
+        launch = {
+            "name": name,
+            "env": None if env is None else dict(env),
+            "secrets": None if secrets is None else [dict(each) for each in secrets],
+            "entrypoint": None if entrypoint is None else [*entrypoint],
+            "command": None if command is None else [*command],
+            "ports": None if ports is None else [dict(each) for each in ports],
+            "tcpPorts": None if tcp_ports is None else [*tcp_ports],
+            "registryLogin": registry_login,
+            "restart": None if restart is None else restart.upper(),
+            "onExit": None if on_exit is None else on_exit.upper(),
+        }
+        given = {"name": under, "description": description, "template": template, "diskGb": disk_gb, "launch": launch}
+        return cast(SavedTemplate, self._transport.query(SavedTemplate, "saveTemplate", _SAVE, {"input": given}))
+
+    def delete(self, name: str) -> SavedTemplate:
+        """Deletes what was saved under a name; what was deployed from it stays.
+
+        :raises NotFound: nothing is saved under it.
+        """
+        return cast(SavedTemplate, self._transport.query(SavedTemplate, "deleteTemplate", _DELETE, {"name": name}))
 
 
 def _path(id: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Callable, Dict, Generic, Iterator, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterator, Mapping, Optional, Tuple, Type, TypeVar, Union, cast
 from typing import get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -165,6 +165,129 @@ class Balance:
     month_spend: Decimal
 
 
+@dataclass(frozen=True)
+class Port:
+    """A port that a program in the container serves HTTP on."""
+
+    port: int
+    #: for people, such as JupyterLab
+    name: Optional[str]
+
+
+@dataclass(frozen=True)
+class TemplateVariable:
+    name: str
+    description: str
+    #: its value where a launch gives none
+    default: Optional[str]
+    required: bool
+    #: its value is better a secret of the account
+    secret: bool
+    #: the service makes a value where a launch gives none: ``client.instances.links`` shows it
+    made: bool
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template of the catalogue: what deploy takes by its slug."""
+
+    slug: str
+    title: str
+    category: str
+    description: str
+    #: OCI image
+    image: str
+    #: of all GPUs together; None where it does not matter
+    vram_gb: Optional[int]
+    #: the first is the web port
+    ports: Tuple[Port, ...]
+    variables: Tuple[TemplateVariable, ...]
+
+
+@dataclass(frozen=True)
+class LaunchSecret:
+    """A secret of the account that the container gets: as a variable, or as a file below /run/secrets."""
+
+    secret: str
+    variable: Optional[str]
+    file: Optional[str]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What runs, beside template and disk."""
+
+    name: Optional[str]
+    env: Dict[str, str]
+    secrets: Tuple[LaunchSecret, ...]
+    entrypoint: Optional[Tuple[str, ...]]
+    command: Optional[Tuple[str, ...]]
+    ports: Tuple[Port, ...]
+    tcp_ports: Tuple[int, ...]
+    registry_login: Optional[str]
+    #: ALWAYS, ON_FAILURE or NEVER
+    restart: str
+    #: KEEP, STOP or DESTROY
+    on_exit: str
+
+
+@dataclass(frozen=True)
+class SavedTemplate:
+    """A launch that the account keeps under a name."""
+
+    name: str
+    description: str
+    #: slug of a template, or OCI image
+    template: str
+    disk_gb: int
+    launch: Launch
+    #: opens the console's dialog filled in with it, for anybody who has the link; without secrets
+    link: str
+    created_at: datetime
+
+    def arguments(self) -> Dict[str, Any]:
+        """What launches it again: ``client.instances.deploy(machine_id, **saved.arguments())``."""
+        said = cast(Dict[str, Any], dataclasses.asdict(self.launch))
+        said.update(restart=said["restart"].lower(), on_exit=said["on_exit"].lower())
+        given = {name: value for name, value in said.items() if value not in (None, (), {})}
+        return {"template": self.template, "disk_gb": self.disk_gb, **given}
+
+
+@dataclass(frozen=True)
+class InstanceLink:
+    """A named port of an instance, and where it is opened."""
+
+    name: str
+    port: int
+    #: with the token that its page takes from the address
+    path: str
+    #: a private port needs the cookie of a web link
+    url: str
+    #: whether anybody may visit the port
+    open: bool
+
+
+@dataclass(frozen=True)
+class MadeToken:
+    """A token or password that was made for an instance at its deploy."""
+
+    variable: str
+    value: str
+    #: whether a link has it already
+    in_link: bool
+
+    def __repr__(self) -> str:
+        return f"MadeToken(variable={self.variable!r}, in_link={self.in_link!r})"
+
+
+@dataclass(frozen=True)
+class InstanceLinks:
+    """How what runs in an instance is opened. Whoever reads this may open it."""
+
+    links: Tuple[InstanceLink, ...]
+    tokens: Tuple[MadeToken, ...]
+
+
 class Misfit(ValueError):
     """A value that is not what the contract promises; the message says where."""
 
@@ -176,6 +299,10 @@ def decode(kind: Any, value: Any, where: str) -> Any:
         return _decode_object(kind, value, where)
     if get_origin(kind) is Union:
         return None if value is None else decode(get_args(kind)[0], value, where)
+    if get_origin(kind) is dict:
+        if not isinstance(value, Mapping):
+            raise Misfit(f"{where} is not an object")
+        return {name: decode(get_args(kind)[1], one, f"{where}.{name}") for name, one in value.items()}
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
             raise Misfit(f"{where} is not a list")

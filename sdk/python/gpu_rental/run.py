@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -142,8 +143,15 @@ class Run:
         terms: Terms,
         on_output: Optional[OnOutput],
     ) -> "Run":
-        answer = transport.graphql(DEPLOY, {"input": input}, idempotency_key=input["idempotencyKey"])
-        return cls(transport, answer["deployBest"]["id"], terms, on_output)
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(transport.graphql, DEPLOY, {"input": input}, idempotency_key=input["idempotencyKey"])
+            try:
+                return cls(transport, asked.result()["deployBest"]["id"], terms, on_output)
+            except KeyboardInterrupt:
+                # What was rented must be known, so that it can be destroyed.
+                with suppress(GpuRentalError):
+                    cls(transport, asked.result()["deployBest"]["id"], terms, on_output)._destroy()
+                raise
 
     @classmethod
     def find(cls, transport: Transport, id: str, on_output: Optional[OnOutput]) -> "Run":

@@ -97,6 +97,13 @@ class Transport:
         headers = self._headers(False, body, None)
         return self._repeat("POST", target, headers, body, idempotency_key, _read_graphql)
 
+    def query(self, kind: Any, member: str, document: str, variables: Mapping[str, Any]) -> Any:
+        """One member of the data of a GraphQL operation, as `kind`."""
+        try:
+            return decode(kind, self.graphql(document, variables)[member], member)
+        except (Misfit, KeyError) as error:
+            raise UnexpectedAnswer("unexpected_answer", 200, str(error), None, None) from error
+
     def _repeat(
         self,
         method: str,

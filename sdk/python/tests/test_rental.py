@@ -13,9 +13,9 @@ from decimal import Decimal
 from pathlib import Path
 from unittest import mock
 
-from gpu_rental import Client, DeployFailed, NotFound, Offer
+from gpu_rental import ActionFailed, Client, DeployFailed, InvalidRequest, NotFound, Offer, Unauthorized, UnexpectedAnswer
 
-from .support import GATEWAY_URL, control, needs_gateway, renter
+from .support import GATEWAY_URL, Server, answer, control, needs_gateway, renter
 
 
 @needs_gateway
@@ -111,6 +111,67 @@ class ARental(unittest.TestCase):
         with self.assertRaises(NotFound):
             other.instances.destroy(instance.id)
         self.assertEqual(mine.instances.get(instance.id).status, "running")
+
+
+@needs_gateway
+class Templates(unittest.TestCase):
+    def test_are_listed_saved_deployed_again_and_deleted(self) -> None:
+        client = renter().client
+        jupyter = next(each for each in Client(base_url=GATEWAY_URL).templates.list() if each.slug == "jupyter")
+        self.assertEqual((jupyter.title, jupyter.vram_gb, jupyter.ports[0].port), ("JupyterLab", 8, 8888))
+        token = next(variable for variable in jupyter.variables if variable.name == "JUPYTER_TOKEN")
+        self.assertEqual((token.made, token.required, token.default), (True, False, None))
+
+        launch = {
+            "template": "jupyter",
+            "disk_gb": 60,
+            "name": "mine",
+            "env": {"EPOCHS": "a  b"},
+            "secrets": ({"secret": "hf", "variable": "HF_TOKEN", "file": None},),
+            "entrypoint": ("/bin/sh",),
+            "command": ("-c", "exit 3"),
+            "ports": ({"port": 8000, "name": "API"},),
+            "tcp_ports": (22,),
+            "registry_login": "hub",
+            "restart": "never",
+            "on_exit": "stop",
+        }
+        saved = client.templates.save("of-mine", description="to try", **launch)
+        self.assertEqual((saved.name, saved.description, client.templates.saved()), ("of-mine", "to try", (saved,)))
+        self.assertEqual(saved.arguments(), launch)
+        self.assertIn("/launch?template=jupyter", saved.link)
+        self.assertIs(saved.created_at.tzinfo, timezone.utc)
+
+        plain = client.templates.save("of-mine", template="jupyter", env={"EPOCHS": "3"})
+        instance = client.instances.deploy(client.offers.list(limit=1)[0].machine_id, **plain.arguments())
+        self.assertEqual((instance.template, instance.disk_gb), ("jupyter", 50))
+        # Nothing runs on a machine without a host agent.
+        links = client.instances.links(instance.id)
+        self.assertEqual((links.links, links.tokens), ((), ()))
+        with self.assertRaises(NotFound):
+            renter().client.instances.links(instance.id)
+        client.instances.destroy(instance.id)
+        with self.assertRaises(ActionFailed):
+            client.instances.links(instance.id)
+        with self.assertRaisesRegex(InvalidRequest, "name must be"):
+            client.templates.save("No Name")
+        with self.assertRaises(Unauthorized):
+            Client(base_url=GATEWAY_URL).templates.saved()
+        self.assertEqual(client.templates.delete("of-mine"), plain)
+        with self.assertRaises(NotFound):
+            client.templates.delete("of-mine")
+
+    def test_links_have_tokens_that_no_log_shows(self) -> None:
+        link = {"name": "Lab", "port": 8888, "path": "/lab?token=ab", "url": "http://i-1.gpu.localhost/lab", "open": False}
+        token = {"variable": "TOKEN", "value": "hush-hush", "in_link": True}
+        answers = [{"links": [link], "tokens": [token]}, {"links": [{**link, "port": "8888"}], "tokens": []}]
+        with Server(*(answer(200, {"data": {"instanceLinks": one}}) for one in answers)) as server:
+            client = server.client()
+            found = client.instances.links("i-00000001")
+            self.assertEqual((found.links[0].path, found.tokens[0].value), ("/lab?token=ab", "hush-hush"))
+            self.assertNotIn("hush-hush", repr(found.tokens))
+            with self.assertRaisesRegex(UnexpectedAnswer, r"instanceLinks\.links\[0\]\.port is not of the type int"):
+                client.instances.links("i-00000001")
 
 
 @needs_gateway

@@ -49,6 +49,8 @@ export function serveMcp({ settings, version, isReadOnly, maxPerHour, identity }
   };
   const tools = TOOLS.filter(({ annotations }) => !isReadOnly || annotations.readOnlyHint);
   const calls = new Calls();
+  // Each message that waits for a slow reader listens until it has gone: a thousand refusals at once are no leak.
+  process.stdout.setMaxListeners(0);
   serveStdio(
     () => {
       const server = new McpServer({ name: 'gpu-rental', version }, { instructions: INSTRUCTIONS });

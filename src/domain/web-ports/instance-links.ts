@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
-import { namesIn, pathWithValues } from '../rules/template.js';
+import { fields } from '../fields.js';
+import { pathWithValues } from '../rules/template.js';
 import { tokensOf } from '../secrets/made-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
@@ -41,20 +42,21 @@ export async function instanceLinks(deps: Deps, accountId: string, id: string): 
   if (row.container === null) return { links: [], tokens: [] };
   const { path, env } = row.container;
   const tokens = await tokensOf(deps, accountId, id);
-  const opened = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
+  const filled = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
+  // A value of the renter's own may be longer than what a web link takes: then its page asks for it.
+  const opened = fields.webPath.schema.safeParse(filled).success ? filled : pathWithValues(path, {});
   const first = firstPortOf(row.container);
   const links = portsOfInstance(deps.settings, row).flatMap(({ port, name, url, isOpen }) => {
     if (name === null) return [];
     const at = port === first ? opened : '/';
     return [{ name, port, path: at, url: url + at, isOpen }];
   });
-  const linked = links.some(({ port }) => port === first) ? namesIn(path) : [];
   return {
     links,
     tokens: Object.entries(tokens).map(([variable, value]) => ({
       variable,
       value,
-      isInLink: linked.includes(variable),
+      isInLink: links.some((link) => link.path.includes(value)),
     })),
   };
 }

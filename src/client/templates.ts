@@ -1,0 +1,149 @@
+import type { CallOptions, Send } from './send.js';
+import type { DeployRequest } from './types.js';
+
+/** A template of the catalogue: what `deploy` takes by its slug. */
+export interface Template {
+  slug: string;
+  title: string;
+  category: string;
+  description: string;
+  /** OCI image. */
+  image: string;
+  /** Of all GPUs together, in GB; null where it does not matter. */
+  vramGb: number | null;
+  /** The first is the web port. */
+  ports: { port: number; name: string | null }[];
+  variables: TemplateVariable[];
+}
+
+export interface TemplateVariable {
+  name: string;
+  description: string;
+  /** Its value where a launch gives none. */
+  default: string | null;
+  required: boolean;
+  /** Its value is better a secret of the account. */
+  secret: boolean;
+  /** The service makes a value where a launch gives none: `instances.links` shows it. */
+  made: boolean;
+}
+
+/** What runs, beside template and disk, as GraphQL shows it. */
+export interface Launch {
+  name: string | null;
+  env: Record<string, string>;
+  secrets: { secret: string; variable: string | null; file: string | null }[];
+  entrypoint: string[] | null;
+  command: string[] | null;
+  ports: { port: number; name: string | null }[];
+  tcpPorts: number[];
+  registryLogin: string | null;
+  restart: 'ALWAYS' | 'ON_FAILURE' | 'NEVER';
+  onExit: 'KEEP' | 'STOP' | 'DESTROY';
+}
+
+/** A launch that the account keeps under a name. */
+export interface SavedTemplate {
+  name: string;
+  description: string;
+  /** Slug of a template, or OCI image. */
+  template: string;
+  diskGb: number;
+  launch: Launch;
+  /** Opens the console's dialog filled in with it, for anybody who has the link; without secrets. */
+  link: string;
+  createdAt: string;
+}
+
+/** What `deploy` takes, but for the machine and what is of one rental alone. */
+export type LaunchRequest = Pick<
+  DeployRequest,
+  | 'template'
+  | 'disk_gb'
+  | 'name'
+  | 'env'
+  | 'secrets'
+  | 'entrypoint'
+  | 'command'
+  | 'ports'
+  | 'tcp_ports'
+  | 'registry_login'
+  | 'restart'
+  | 'on_exit'
+>;
+
+/** How what runs in an instance is opened. */
+export interface InstanceLinks {
+  /** Its named ports; a private one needs the cookie of a web link with this path. */
+  links: { name: string; port: number; path: string; url: string; open: boolean }[];
+  /** The tokens and passwords that were made for it. */
+  tokens: { variable: string; value: string; inLink: boolean }[];
+}
+
+const GALLERY = `{ templates { slug title category description image vramGb ports { port name }
+  variables { name description default required secret made } } }`;
+const LAUNCH = `launch { name env secrets { secret variable file } entrypoint command ports { port name } tcpPorts
+  registryLogin restart onExit }`;
+const SAVED = `name description template diskGb ${LAUNCH} link createdAt`;
+const SAVE = `mutation ($input: SavedTemplateInput!) { saveTemplate(input: $input) { ${SAVED} } }`;
+const DELETE = 'mutation ($name: String!) { deleteTemplate(name: $name) { name } }';
+const LINKS = `query ($id: ID!) { instanceLinks(id: $id) {
+  links { name port path url open } tokens { variable value inLink } } }`;
+
+/** Members of a deploy that launch again what was saved, or what an instance was launched with. */
+export function requestOf({
+  template,
+  diskGb,
+  launch,
+}: Pick<SavedTemplate, 'template' | 'diskGb'> & { launch: Launch | null }): LaunchRequest {
+  return { template, disk_gb: diskGb, ...(launch !== null && requestOfLaunch(launch)) };
+}
+
+function requestOfLaunch(launch: Launch): LaunchRequest {
+  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, restart, onExit } = launch;
+  return {
+    ...(name !== null && { name }),
+    ...(Object.keys(env).length > 0 && { env }),
+    ...(secrets.length > 0 && { secrets }),
+    ...(entrypoint !== null && { entrypoint }),
+    ...(command !== null && { command }),
+    ...(ports.length > 0 && { ports }),
+    ...(tcpPorts.length > 0 && { tcp_ports: tcpPorts }),
+    ...(registryLogin !== null && { registry_login: registryLogin }),
+    ...(restart !== 'ALWAYS' && { restart: restart === 'NEVER' ? 'never' : 'on_failure' }),
+    ...(onExit !== 'KEEP' && { on_exit: onExit === 'STOP' ? 'stop' : 'destroy' }),
+  };
+}
+
+/** GraphQL's names of the members. */
+export function savedInputOf(name: string, description: string | undefined, request: LaunchRequest): object {
+  const { template, disk_gb, tcp_ports, registry_login, restart, on_exit, ...rest } = request;
+  const launch = {
+    ...rest,
+    tcpPorts: tcp_ports,
+    registryLogin: registry_login,
+    restart: restart?.toUpperCase(),
+    onExit: on_exit?.toUpperCase(),
+  };
+  return { name, description, template, diskGb: disk_gb, launch };
+}
+
+/** What it answers of templates, each a GraphQL operation. */
+export function templatesOf(send: Send) {
+  const ask = async <Data>(query: string, variables: object, options: CallOptions): Promise<Data> => {
+    const call = { method: 'POST', path: '/graphql', isGraphql: true, refuses: true, options } as const;
+    return (await send<{ data: Data }>({ ...call, body: { query, variables } })).data;
+  };
+  return {
+    list: async (options: CallOptions) => (await ask<{ templates: Template[] }>(GALLERY, {}, options)).templates,
+    saved: async (options: CallOptions) =>
+      (await ask<{ myTemplates: SavedTemplate[] }>(`{ myTemplates { ${SAVED} } }`, {}, options)).myTemplates,
+    save: async (input: object, options: CallOptions) =>
+      (await ask<{ saveTemplate: SavedTemplate }>(SAVE, { input }, options)).saveTemplate,
+    delete: async (name: string, options: CallOptions) => {
+      await ask(DELETE, { name }, options);
+    },
+    links: async (id: string, options: CallOptions) =>
+      (await ask<{ instanceLinks: InstanceLinks }>(LINKS, { id }, options)).instanceLinks,
+  };
+}
