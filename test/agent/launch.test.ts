@@ -8,7 +8,6 @@ import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
 import { until } from './support/until.js';
 
-const ID = 'i-00000001';
 const STAYS = ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
 /** Shows the words that it is given, a line each, and stays. */
 const SHOWS = [
@@ -30,6 +29,9 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   let engine: TestEngine;
   let gateway: ScriptedGateway;
   let host: TestHost;
+  /** Each test's own: an agent does not begin a failed start again. */
+  let id = '';
+  let tests = 0;
 
   beforeAll(async () => {
     registry = await startRegistry();
@@ -37,25 +39,34 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     await registry.push('shows', { entrypoint: SHOWS, command: ['own', 'words'] });
     await registry.push('busybox');
     for (const image of ['shows', 'busybox']) await engine.pull(`${registry.at}/${image}:latest`);
-  });
-  afterAll(async () => {
-    await engine.close();
-    await registry.close();
-  });
-  beforeEach(async () => {
+    // One agent for all: its start takes as long as most of these tests.
     gateway = await ScriptedGateway.open();
     host = new TestHost(engine, gateway);
     host.start();
   });
+  afterAll(async () => {
+    await host?.close();
+    await gateway?.close();
+    await engine?.close();
+    await registry?.close();
+  });
+  beforeEach(() => {
+    tests += 1;
+    id = `i-${String(tests).padStart(8, '0')}`;
+    gateway.secrets = { variables: {}, files: {}, registryLogin: null };
+    gateway.secretsAsked = [];
+  });
+  /** Nothing is left of one test when the next begins. */
   afterEach(async () => {
-    await host.close();
-    await gateway.close();
+    gateway.wish([wished(id, 'absent')]);
+    await gateway.phase(id, 'ERASED', 60_000);
+    expect([(await engine.containers()).size, host.disks, mountsBelow(host.dataDir)]).toEqual([0, [], []]);
   });
 
   const running = (rest = {}) =>
-    wished(ID, 'running', { image: `${registry.at}/shows`, env: { LOOP }, memoryMb: 64, ...rest });
+    wished(id, 'running', { image: `${registry.at}/shows`, env: { LOOP }, memoryMb: 64, ...rest });
   const written = async () => {
-    const log = await engine.docker.getContainer(`gpu-${ID}`).logs({ stdout: true, stderr: true });
+    const log = await engine.docker.getContainer(`gpu-${id}`).logs({ stdout: true, stderr: true });
     return [...log.toString().matchAll(/<(.*)>/g)].map(([, word]) => word);
   };
 
@@ -68,11 +79,11 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     ] as const;
     for (const [rest, words] of cases) {
       gateway.wish([running(rest)]);
-      await gateway.phase(ID, 'RUNNING');
+      await gateway.phase(id, 'RUNNING');
       await until('its words', async () => (await written()).length >= words.length, 10_000);
       expect(await written()).toEqual(words);
-      gateway.wish([wished(ID, 'absent')]);
-      await gateway.phase(ID, 'ERASED');
+      gateway.wish([wished(id, 'absent')]);
+      await gateway.phase(id, 'ERASED');
     }
   });
 
@@ -83,24 +94,24 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       registryLogin: null,
     };
     gateway.wish([running({ env: { LOOP, ...HARD }, secrets: true })]);
-    await gateway.phase(ID, 'RUNNING');
-    const seen = async (...command: string[]) => (await engine.exec(ID, ...command)).text;
+    await gateway.phase(id, 'RUNNING');
+    const seen = async (...command: string[]) => (await engine.exec(id, ...command)).text;
     for (const [variable, value] of Object.entries({ ...HARD, TOKEN: 'hush-hush' }))
       expect(await seen('sh', '-c', `echo "<$${variable}>"`)).toBe(`<${value}>\n`);
     expect(await seen('cat', '/run/secrets/key')).toBe('line one\nline two\n');
     expect(await seen('stat', '-c', '%a %u', '/run/secrets/key')).toBe('400 0\n');
-    expect((await engine.exec(ID, 'touch', '/run/secrets/other')).code).not.toBe(0);
+    expect((await engine.exec(id, 'touch', '/run/secrets/other')).code).not.toBe(0);
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('secrets'))).toHaveLength(1);
 
     // The next start is given them anew.
-    gateway.wish([wished(ID, 'stopped')]);
-    await gateway.phase(ID, 'STOPPED');
+    gateway.wish([wished(id, 'stopped')]);
+    await gateway.phase(id, 'STOPPED');
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('secrets'))).toEqual([]);
     gateway.secrets = { ...gateway.secrets, files: { key: 'changed' } };
     gateway.wish([running({ env: { LOOP, ...HARD }, secrets: true, start: 2 })]);
-    await gateway.sees(ID, ({ phase, start }) => phase === 'RUNNING' && start === 2);
+    await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 2);
     expect(await seen('cat', '/run/secrets/key')).toBe('changed');
-    expect(gateway.secretsAsked).toEqual([`${ID} 1`, `${ID} 2`]);
+    expect(gateway.secretsAsked).toEqual([`${id} 1`, `${id} 2`]);
     expect(host.log).not.toContain('hush-hush');
     expect(JSON.stringify(gateway.reports)).not.toContain('hush-hush');
   });
@@ -113,18 +124,18 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     gateway.secrets = { variables: {}, files: { key: 'of the user' }, registryLogin: null };
     for (const start of [1, 2]) {
       gateway.wish([running({ image: `${registry.at}/app`, secrets: true, start })]);
-      await gateway.sees(ID, (seen) => seen.phase === 'RUNNING' && seen.start === start);
-      const seen = await engine.exec(ID, 'sh', '-c', 'id -u; stat -c "%a %u" /run/secrets/key; cat /run/secrets/key');
+      await gateway.sees(id, (seen) => seen.phase === 'RUNNING' && seen.start === start);
+      const seen = await engine.exec(id, 'sh', '-c', 'id -u; stat -c "%a %u" /run/secrets/key; cat /run/secrets/key');
       expect(seen.text).toBe('1234\n400 1234\nof the user');
-      gateway.wish([wished(ID, 'stopped')]);
-      await gateway.phase(ID, 'STOPPED');
+      gateway.wish([wished(id, 'stopped')]);
+      await gateway.phase(id, 'STOPPED');
     }
   });
 
   it('whose secret is gone fails in the words of the gateway, and is the renter’s', async () => {
     gateway.secrets = null;
     gateway.wish([running({ secrets: true })]);
-    const { message, fault } = await gateway.phase(ID, 'FAILED');
+    const { message, fault } = await gateway.phase(id, 'FAILED');
     expect([message, fault]).toEqual(['there is no secret hf', 'image']);
   });
 
@@ -137,15 +148,15 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       registryLogin: { registry: registry.closedAt, ...registry.login },
     };
     gateway.wish([running({ image })]);
-    await gateway.phase(ID, 'FAILED');
+    await gateway.phase(id, 'FAILED');
     const login = gateway.secrets.registryLogin!;
     gateway.secrets = { ...gateway.secrets, registryLogin: { ...login, password: 'another-password' } };
     gateway.wish([running({ image, secrets: true, start: 2 })]);
-    const refused = await gateway.sees(ID, ({ phase, start }) => phase === 'FAILED' && start === 2);
+    const refused = await gateway.sees(id, ({ phase, start }) => phase === 'FAILED' && start === 2);
     expect(refused.message).toBe('the registry refuses the login, or has no such image for it');
     gateway.secrets = { ...gateway.secrets, registryLogin: login };
     gateway.wish([running({ image, secrets: true, start: 3 })]);
-    await gateway.sees(ID, ({ phase, start }) => phase === 'RUNNING' && start === 3);
+    await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 3);
     expect(host.log).not.toContain('another-password');
     expect(host.log).not.toContain(registry.login.password);
   });
@@ -154,38 +165,38 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     const image = `${registry.at}/busybox`;
     const counts = (code: number) => ['/bin/sh', '-c', `echo "<run>"; sleep 0.2; exit ${code}`];
     gateway.wish([running({ image, command: counts(7), restart: 'NEVER' })]);
-    expect(await gateway.phase(ID, 'EXITED')).toMatchObject({ exitCode: 7, restarts: 0, start: 1 });
+    expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, restarts: 0, start: 1 });
     await host.end('SIGKILL');
     host.start();
     await gateway.next();
-    expect(await gateway.phase(ID, 'EXITED')).toMatchObject({ exitCode: 7, start: 1 });
+    expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 7, start: 1 });
     expect(await written()).toEqual(['run']);
 
     // Another start runs it once more, though the container has ended before.
-    gateway.wish([wished(ID, 'stopped')]);
-    await gateway.phase(ID, 'STOPPED');
+    gateway.wish([wished(id, 'stopped')]);
+    await gateway.phase(id, 'STOPPED');
     gateway.wish([running({ image, command: counts(7), restart: 'NEVER', start: 2 })]);
-    expect(await gateway.sees(ID, ({ phase, start }) => phase === 'EXITED' && start === 2)).toMatchObject({
+    expect(await gateway.sees(id, ({ phase, start }) => phase === 'EXITED' && start === 2)).toMatchObject({
       exitCode: 7,
     });
     expect(await written()).toEqual(['run', 'run']);
-    gateway.wish([wished(ID, 'absent')]);
-    await gateway.phase(ID, 'ERASED');
+    gateway.wish([wished(id, 'absent')]);
+    await gateway.phase(id, 'ERASED');
 
     // It ends while no agent is there.
     gateway.wish([running({ image, command: ['/bin/sh', '-c', 'echo "<run>"; sleep 1'], restart: 'ON_FAILURE' })]);
-    await gateway.phase(ID, 'RUNNING');
+    await gateway.phase(id, 'RUNNING');
     await host.end('SIGKILL');
-    await until('its end', async () => !(await engine.containers()).get(ID)!.running, 10_000);
+    await until('its end', async () => !(await engine.containers()).get(id)!.running, 10_000);
     host.start();
     await gateway.next();
-    expect(await gateway.phase(ID, 'EXITED')).toMatchObject({ exitCode: 0 });
+    expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 0 });
     expect(await written()).toEqual(['run']);
   });
 
   it('is started again after a failure where the launch says so', async () => {
     const command = ['/bin/sh', '-c', 'exit 7'];
     gateway.wish([running({ image: `${registry.at}/busybox`, command, restart: 'ON_FAILURE' })]);
-    expect(await gateway.sees(ID, ({ restarts }) => restarts >= 1)).toMatchObject({ exitCode: 7 });
+    expect(await gateway.sees(id, ({ restarts }) => restarts >= 1)).toMatchObject({ exitCode: 7 });
   });
 });
