@@ -112,6 +112,17 @@ describe('what an account saves', () => {
     ]);
   });
 
+  it('is shared by a link that opens however much was saved, and one that is too long is refused in words', async () => {
+    const env = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`A${index}`, '%'.repeat(1_000)]));
+    const { link } = (await save({ name: 'large', launch: { env } })).data.saveTemplate;
+    const visit = (address: string) => fetch(address, { headers: { accept: 'text/html' } });
+    const opened = await visit(service.address + link.slice(new URL(link).origin.length));
+    expect([opened.status, link.length > 6_000]).toEqual([200, true]);
+    expect(await opened.text()).toContain('<html');
+    const refused = await visit(`${service.address}/launch?env.A=${'x'.repeat(17_000)}`);
+    expect([refused.status, await refused.text()]).toEqual([431, expect.stringContaining('may be 16 kB at most')]);
+  });
+
   it.each<[string, object, string]>([
     ['a name', { name: 'Not A Name' }, 'name must be a name of 1 to 63'],
     ['a description', { name: 'a', description: 'x'.repeat(201) }, 'description must be a text of 0 to 200'],
