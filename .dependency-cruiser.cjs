@@ -48,7 +48,7 @@ module.exports = {
     area('accounts', ['billing'], 'who pays, and their keys'),
     area('activity', ['billing'], 'who asked for which change'),
     area('webhooks', ['billing'], 'who is told of events, and sending them'),
-    area('secrets', [], 'values that launches name, and what encrypts them'),
+    area('secrets', ['webhooks'], 'values that launches name, and what encrypts them and the secrets of webhooks'),
     area('instances', ['billing', 'secrets'], 'rentals'),
     area('fleet', ['billing', 'secrets'], 'host agents, what ought to run on their machines, and what is given back'),
     area('inventory', ['billing', 'instances', 'secrets'], 'machines and offers; renting the best offer is a rental'),

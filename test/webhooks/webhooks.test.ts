@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../src/domain/accounts/accounts.js';
+import { type SealingKey, sealingKey } from '../../src/domain/rules/sealing.js';
+import { resealSecrets } from '../../src/domain/secrets/reseal.js';
+import { type SealedRow, secretsOf } from '../../src/domain/webhooks/webhooks.js';
 import { createSender } from '../../src/webhooks/send.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
@@ -204,6 +207,27 @@ describe('webhooks', () => {
       id,
     ]);
     expect(rows[0].sealed).not.toContain(secret.slice(6, 20));
+  });
+
+  it('are signed by the same secret after their key was turned over, and the old key is not needed any more', async () => {
+    const renter = await here.renter('50');
+    const target = await receiver();
+    const { id, secret } = await hook(renter, target.url);
+    const [old, next] = ['ab', 'ef'].map((byte) => sealingKey(byte.repeat(32))) as [SealingKey, SealingKey];
+    const keysOf = (...keys: SealingKey[]) => ({ ...here.deps, sealingKeys: async () => keys });
+    await expect(resealSecrets(keysOf(next))).rejects.toMatchObject({ code: 'action_failed' });
+    expect(await resealSecrets(keysOf(next, old))).toBeGreaterThan(0);
+    expect(await resealSecrets(keysOf(next, old))).toBe(0);
+    const { rows } = await here.deps.db.pool.query<SealedRow>(
+      'select id, account_id as "accountId", sealed, key_id as "keyId" from webhook where id = $1',
+      [id],
+    );
+    expect(await secretsOf(keysOf(next), rows[0]!, here.clock.now())).toEqual([secret]);
+    // The gateways of this test have the old one alone.
+    await resealSecrets(keysOf(old, next));
+    await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
+    await expect.poll(() => target.received.length, PATIENCE).toBe(1);
+    expect(() => target.verify(secret, target.received[0]!)).not.toThrow();
   });
 
   it('tell once what only time makes true, whichever gateways look', async () => {

@@ -7,7 +7,7 @@ import { emit } from '../outbox.js';
 import { randomId } from '../random-id.js';
 import { DomainError } from '../rules/errors.js';
 import { type EventType, OF_ACCOUNT } from '../rules/events.js';
-import { seal, unseal } from '../rules/sealing.js';
+import { type SealingKey, seal, unseal } from '../rules/sealing.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { formatSecret, MAX_WEBHOOKS, OLD_SECRET_SECONDS, SECRET_BYTES } from '../rules/webhook.js';
 
@@ -159,14 +159,37 @@ export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
 
 /** The secrets that sign at this second, newest first. */
 export async function secretsOf(deps: Deps, row: SealedRow, now: Instant): Promise<string[]> {
-  const key = (await deps.sealingKeys()).find(({ id }) => id === row.keyId);
-  if (key === undefined)
-    throw new DomainError(
-      'action_failed',
-      "the webhook's secret can't be opened: the operator's SECRETS_KEY lacks its key",
-    );
+  const key = keyOf(await deps.sealingKeys(), row);
   const secrets = JSON.parse(unseal(key, contextOf(row.accountId, row.id), Buffer.from(row.sealed))) as Secret[];
   return secrets.filter(({ until }) => until === null || until > formatInstant(now)).map(({ secret }) => secret);
+}
+
+/** Seals anew, with the first key, those of which another key sealed the secrets, at most `limit`. Returns their number. */
+export async function resealWebhooks(
+  transaction: Pick<Transaction, 'query'>,
+  keys: readonly SealingKey[],
+  limit: number,
+): Promise<number> {
+  const key = keys[0]!;
+  const { rows } = await transaction.query<SealedRow>(
+    `select id, account_id as "accountId", sealed, key_id as "keyId" from webhook
+     where key_id <> $1 order by id limit $2 for no key update`,
+    [key.id, limit],
+  );
+  for (const row of rows) {
+    const context = contextOf(row.accountId, row.id);
+    const sealed = seal(key, context, unseal(keyOf(keys, row), context, Buffer.from(row.sealed)));
+    await transaction.query('update webhook set sealed = $2, key_id = $3 where id = $1', [row.id, sealed, key.id]);
+  }
+  return rows.length;
+}
+
+/** Refuses with action_failed where it is missing. */
+function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
+  const key = keys.find(({ id }) => id === keyId);
+  if (key !== undefined) return key;
+  const message = "the webhook's secret can't be opened: the operator's SECRETS_KEY lacks its key";
+  throw new DomainError('action_failed', message);
 }
 
 /** Sends an event that says nothing but that it is a test. Refuses with not_found, and with action_failed a paused one. */
