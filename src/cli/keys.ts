@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
 import { askGraphql } from './graphql.js';
+import { amount } from './market.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { type Column, table, text } from './table.js';
@@ -16,11 +17,12 @@ interface ApiKey {
   expiresAt: string | null;
   lastUsedAt: string | null;
   revokedAt: string | null;
+  monthlyLimit: number | null;
 }
 
-const KEY = 'id name lastFour scopes networks createdAt expiresAt lastUsedAt revokedAt';
-const CREATE = `mutation ($name: String, $scopes: [KeyScope!], $expiresAt: String, $networks: [String!]) {
-  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, networks: $networks) { secret apiKey { ${KEY} } } }`;
+const KEY = 'id name lastFour scopes networks createdAt expiresAt lastUsedAt revokedAt monthlyLimit';
+const CREATE = `mutation ($name: String, $scopes: [KeyScope!], $expiresAt: String, $networks: [String!], $monthlyLimit: Float) {
+  createApiKey(name: $name, scopes: $scopes, expiresAt: $expiresAt, networks: $networks, monthlyLimit: $monthlyLimit) { secret apiKey { ${KEY} } } }`;
 const REVOKE = `mutation ($id: ID!) { revokeApiKey(id: $id) { ${KEY} } }`;
 
 const COLUMNS: readonly Column<ApiKey>[] = [
@@ -28,6 +30,9 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   text('NAME', ({ name, lastFour }) => visible(name ?? `…${lastFour}`)),
   text('MAY', ({ scopes }) => scopes?.join(' ').toLowerCase() ?? 'everything'),
   text('FROM', ({ networks }) => networks?.join(' ') ?? 'anywhere', { spare: 2 }),
+  text('LIMIT', ({ monthlyLimit }) => (monthlyLimit === null ? 'none' : `${monthlyLimit.toFixed(2)} USD/month`), {
+    spare: 3,
+  }),
   text('ENDS', ({ expiresAt, revokedAt }) => (revokedAt === null ? (expiresAt ?? 'never') : 'revoked')),
   text('LAST USED', ({ lastUsedAt }) => lastUsedAt ?? 'never', { spare: 1 }),
 ];
@@ -40,6 +45,7 @@ export function addKeyCommands(program: Command): void {
     .option('--scope <scope>', 'read, rent, access, money or keys; may be repeated (default: what yours may)', list, [])
     .option('--expires <time>', 'when it ends: 30d, 12h, or an instant such as 2026-11-23T18:00:00Z')
     .option('--network <network>', 'accept it from there alone, such as 203.0.113.0/24; may be repeated', list, [])
+    .option('--monthly-limit <usd>', 'what may be spent by it in a UTC month', amount)
     .option('--json', 'print JSON')
     .action(create);
   key
@@ -66,14 +72,16 @@ interface CreateOptions extends Output {
   scope: string[];
   expires?: string;
   network: string[];
+  monthlyLimit?: number;
 }
 
 async function create(name: string | undefined, options: CreateOptions, command: Command): Promise<void> {
   const { settings } = openSession(command, { needsKey: true });
-  const { scope, expires, network, json } = options;
+  const { scope, expires, network, monthlyLimit, json } = options;
   const input = {
     name,
     expiresAt: expires,
+    monthlyLimit,
     ...(scope.length > 0 && { scopes: scope.map((each) => each.toUpperCase()) }),
     ...(network.length > 0 && { networks: network }),
   };
@@ -84,8 +92,9 @@ async function create(name: string | undefined, options: CreateOptions, command:
   );
   if (json) return printText(JSON.stringify({ ...createApiKey.apiKey, secret: createApiKey.secret }));
   printLines([createApiKey.secret]);
-  const { id, scopes, expiresAt } = createApiKey.apiKey;
+  const { id, scopes, expiresAt, monthlyLimit: limit } = createApiKey.apiKey;
   remark(`${id} may ${scopes?.join(', ').toLowerCase() ?? 'do everything'}; it ends ${expiresAt ?? 'never'}.`);
+  if (limit !== null) remark(`It may spend ${limit.toFixed(2)} USD in a month.`);
   remark('It is shown this once.');
 }
 

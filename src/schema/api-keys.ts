@@ -118,6 +118,7 @@ builder.mutationFields((t) => ({
       scopes: t.arg({ type: [KeyScope], ...fromField(fields.keyScopes) }),
       expiresAt: t.arg.string(fromField(fields.keyExpiresAt)),
       networks: t.arg.stringList(fromField(fields.keyNetworks)),
+      monthlyLimit: t.arg.float(fromField(fields.monthlyLimit)),
       idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
     },
     resolve: async (_root, input, context) => {

@@ -45,6 +45,57 @@ async function withKeys() {
   return { owner, small: service.withKey(made.secret), id: made.apiKey.id };
 }
 
+describe('a key that is made with a limit', () => {
+  const CREATE = `mutation($monthlyLimit: Float, $idempotencyKey: String) {
+    createApiKey(name: "ci", scopes: [READ, RENT], monthlyLimit: $monthlyLimit, idempotencyKey: $idempotencyKey) {
+      secret apiKey { id scopes monthlyLimit monthSpend limitReachedAt } } }`;
+
+  it('has it from its first second, once, and others of the account are as they were', async () => {
+    const owner = await service.renter('100');
+    const input = { monthlyLimit: 0.447, idempotencyKey: 'limited-key' };
+    const { secret, apiKey } = await ask(owner, CREATE, input);
+    expect(apiKey).toEqual({
+      id: expect.stringMatching(/^key-/),
+      scopes: ['READ', 'RENT'],
+      monthlyLimit: 0.447,
+      monthSpend: 0,
+      limitReachedAt: null,
+    });
+    expect(await ask(owner, CREATE, input)).toMatchObject({
+      secret: null,
+      apiKey: { id: apiKey.id, monthlyLimit: 0.447 },
+    });
+    expect(await ask(owner, CREATE, { ...input, monthlyLimit: 1 })).toMatchObject({
+      extensions: { code: 'idempotency_mismatch' },
+    });
+    const keys = await ask(owner, '{ apiKeys { id monthlyLimit } }');
+    expect(keys.map(({ monthlyLimit }: Any) => monthlyLimit).sort()).toEqual([0.447, null]);
+    const [own, limited] = [await deploy(owner), await deploy(service.withKey(secret))];
+    const begun = now();
+    service.clock.advance(7_200);
+    expect(await shown(owner, limited.id)).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: at(begun + 3_600n) });
+    expect(await shown(owner, own.id)).toMatchObject({ status: 'RUNNING' });
+    const noted = await ask(owner, '{ activity(first: 5) { edges { node { operation targets } } } }');
+    expect(noted.edges).toContainEqual({ node: { operation: 'createApiKey', targets: [apiKey.id] } });
+  });
+
+  it('is not made at all where the account has no room, or the limit is none', async () => {
+    const owner = await service.renter('100');
+    const made = await Promise.all(Array.from({ length: 52 }, () => ask(owner, CREATE, { monthlyLimit: 1 })));
+    expect(made.filter(({ secret }) => secret !== undefined)).toHaveLength(49);
+    const codes = new Set(made.flatMap(({ extensions }) => (extensions === undefined ? [] : [extensions.code])));
+    expect(codes).toEqual(new Set(['action_failed']));
+    const limits = await service.sql('select count(*)::int as count from key_limit where account_id = $1', [
+      owner.accountId,
+    ]);
+    expect(limits).toEqual([{ count: 49 }]);
+    for (const monthlyLimit of [-1, 0.00000001, 1e9])
+      expect(await ask(owner, CREATE, { monthlyLimit })).toMatchObject({
+        extensions: { code: 'invalid_request', field: 'monthlyLimit' },
+      });
+  });
+});
+
 describe('the spend limit of an instance', () => {
   it('is reached at the last second that fits, which is told from the beginning, whoever looks when', async () => {
     const renter = await service.renter('100');

@@ -651,6 +651,7 @@ export const CreateApiKey = graphql(`
     $scopes: [KeyScope!]
     $expiresAt: String
     $networks: [String!]
+    $monthlyLimit: Float
     $idempotencyKey: String
   ) {
     createApiKey(
@@ -658,6 +659,7 @@ export const CreateApiKey = graphql(`
       scopes: $scopes
       expiresAt: $expiresAt
       networks: $networks
+      monthlyLimit: $monthlyLimit
       idempotencyKey: $idempotencyKey
     ) {
       secret

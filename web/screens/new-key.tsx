@@ -42,6 +42,7 @@ export function NewKey({ onTried }: { onTried(): void }) {
         scopes: scopes.length === 0 || scopes.length === SCOPES.length ? null : scopes,
         expiresAt: String(typed.get('expires')) || null,
         networks: networks.length === 0 ? null : networks,
+        monthlyLimit: String(typed.get('limit')) === '' ? null : Number(typed.get('limit')),
       });
       secret.value = createApiKey?.secret ?? null;
       form.reset();
@@ -92,6 +93,10 @@ export function NewKey({ onTried }: { onTried(): void }) {
             <label class="field">
               <span>Only from these networks</span>
               <input name="networks" spellcheck={false} class="mono" placeholder="203.0.113.0/24, 2001:db8::/32" />
+            </label>
+            <label class="field">
+              <span>May spend in a month (UTC), in USD</span>
+              <input name="limit" type="number" min={0} step="any" inputMode="decimal" placeholder="no limit" />
             </label>
           </div>
         </details>

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
-import { checkOptional, fields } from '../fields.js';
+import { checkOptional, fields, limitOf } from '../fields.js';
 import { randomId } from '../random-id.js';
 import { lifetimeSpendAt } from '../rules/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
@@ -15,6 +16,7 @@ import { holds, networkList } from '../rules/networks.js';
 import { requestsPerMinute } from '../rules/rate-tier.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import type { KeyOwner } from './api-key-cache.js';
+import { limitKey } from './key-limit.js';
 
 const KEY_ID_BYTES = 8;
 const MAX_LISTED_KEYS = 200;
@@ -123,6 +125,8 @@ export interface NewApiKey {
   /** As a deadline is written. */
   expiresAt?: string | null | undefined;
   networks?: readonly string[] | null | undefined;
+  /** In USD, in a UTC calendar month. */
+  monthlyLimit?: number | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
 
@@ -150,27 +154,45 @@ export async function createApiKeyOnce(
   const wanted = readPower(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
   // Unchanged for requests without these, because answers to them are stored.
-  const others = Object.values(wanted).some((each) => each !== undefined) ? [wanted] : [];
+  const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
+  const limit = limitOf(monthlyLimit);
+  const asked = { ...wanted, ...(limit !== null && { monthlyLimit }) };
+  const others = Object.values(asked).some((each) => each !== undefined) ? [asked] : [];
   const request = idempotentRequest(accountId, key, 'createApiKey', [name, ...others]);
   const secret = formatApiKey(randomBytes(API_KEY_BYTES));
   const id = randomId('key', KEY_ID_BYTES);
-  const create = () =>
+  const recalled = async (transaction: Transaction): Promise<string | undefined> => {
+    if (request === null) return undefined;
+    return ((await recall(transaction, request, deps.clock.now())) as { id: string } | undefined)?.id;
+  };
+  const make = async (transaction: Transaction, now: Instant): Promise<string> => {
+    const expiresAt = instantAfter('expiresAt', wanted.expiresAt ?? null, now);
+    const power = powerOfNewKey(creator, { ...wanted, expiresAt });
+    if (await isLimited(transaction, creator.keyId ?? null)) throw limitedKey('create keys');
+    await insertKey(transaction, { id, accountId, secret, name, now, ...power });
+    if (request !== null) remember(transaction, request, { id }, now);
+    return id;
+  };
+  const unlimited = () =>
     inTransaction(deps.db.pool, async (transaction) => {
-      const kept = request && ((await recall(transaction, request, deps.clock.now())) as { id: string } | undefined);
-      if (kept) return kept.id;
+      const kept = await recalled(transaction);
+      if (kept !== undefined) return kept;
       const now = deps.clock.now();
-      const expiresAt = instantAfter('expiresAt', wanted.expiresAt ?? null, now);
-      const power = powerOfNewKey(creator, { ...wanted, expiresAt });
-      if (await isLimited(transaction, creator.keyId ?? null)) throw limitedKey('create keys');
-      const isMade = await insertKey(transaction, { id, accountId, secret, name, now, ...power });
-      if (isMade && request !== null) remember(transaction, request, { id }, now);
-      if (isMade) deps.activity?.writeWith(transaction, now, [id]);
-      return isMade ? id : null;
+      await make(transaction, now);
+      deps.activity?.writeWith(transaction, now, [id]);
+      return id;
     });
-  const createdId = await onceFree(create);
-  if (createdId === null) {
-    throw new DomainError('action_failed', `an account holds at most ${MAX_LIVE_API_KEYS} live keys`);
-  }
+  // The limit is there as soon as the key is.
+  const limited = () => {
+    const decide = async (current: Write) => {
+      await make(current.transaction, current.at);
+      await limitKey(current, current.account(accountId)!, id, limit);
+      deps.activity?.add(id);
+      return id;
+    };
+    return write(deps, { accountIds: [accountId] }, decide, recalled);
+  };
+  const createdId = await onceFree(limit === null ? unlimited : limited);
   if (createdId === id) deps.activity?.committed();
   const apiKey = await deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id: createdId } });
   return { apiKey, secret: createdId === id ? secret : null };
@@ -205,8 +227,8 @@ interface KeyRow extends KeyPower {
   now: Instant;
 }
 
-/** False when the account has no room for it: keys that were revoked or have expired take none. */
-async function insertKey(transaction: Transaction, row: KeyRow): Promise<boolean> {
+/** Refuses where the account has no room for it: keys that were revoked or have expired take none. */
+async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
   const { accountId, id, secret, name, now, scopes, expiresAt, networks } = row;
   // The account's row is locked before the count, so two concurrent creations can't both be the fiftieth.
   await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
@@ -229,7 +251,7 @@ async function insertKey(transaction: Transaction, row: KeyRow): Promise<boolean
       networks,
     ],
   );
-  return rowCount === 1;
+  if (rowCount !== 1) throw new DomainError('action_failed', `an account holds at most ${MAX_LIVE_API_KEYS} live keys`);
 }
 
 /**

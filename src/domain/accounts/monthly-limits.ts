@@ -11,6 +11,7 @@ import { limitReachedAt } from '../rules/spend-limit.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 import { type AccountState, accountState } from './accounts.js';
 import { findApiKey, limitedKey } from './api-keys.js';
+import { limitKey } from './key-limit.js';
 
 export type { KeyLimit };
 
@@ -64,32 +65,6 @@ async function checkUnlimited(current: Write, account: Account, keyId: string | 
 /** Within the field's bounds, in micro-USD; null for none. Refuses with invalid_request. */
 function readMonthlyLimit(usd: number | null | undefined): Micro | null {
   return limitOf(checkOptional('monthlyLimit', fields.monthlyLimit, usd));
-}
-
-/**
- * Sets the limit of a key of the account. From now on its spend is kept up to
- * date, beginning with what it spent of this month.
- */
-async function limitKey(current: Write, account: Account, keyId: string, limit: Micro | null): Promise<void> {
-  const limited = await current.limitedOf(account);
-  const known = limited.keys.find(({ id }) => id === keyId);
-  const key = known ?? (await current.limitedKey(account, keyId));
-  if (known === undefined) {
-    limited.keys.push(key);
-    await current.transaction.query(
-      `insert into key_limit (id, account_id, spend_units, burn_rate, settled_at, month_start_spend_units)
-       values ($1, $2, 0, 0, 'epoch', 0) on conflict (id) do nothing`,
-      [keyId, account.id],
-    );
-  }
-  const step = current.step(account);
-  setMonthlyLimit(step, key, limit, runsOf(key, limited.live));
-  step.changes.keys.add(key);
-  const { rows } = await current.transaction.query<{ others: number }>(
-    `select count(*)::int as others from key_limit where account_id = $1 and monthly_limit is not null and id <> $2`,
-    [account.id, keyId],
-  );
-  account.limitedKeys = rows[0]!.others + (limit === null ? 0 : 1);
 }
 
 /** What was spent this month by a key with a limit, and when that was reached this month, or will be. */
