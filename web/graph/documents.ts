@@ -380,6 +380,8 @@ export const OneInstance = graphql(
       ...InstanceFields
       stopAt
       destroyAt
+      spendLimit
+      limitReachedAt
       launch {
         ...LaunchFields
       }
@@ -618,6 +620,9 @@ export const ApiKeys = graphql(`
       scopes
       networks
       expiresAt
+      monthlyLimit
+      monthSpend
+      limitReachedAt
     }
   }
 `);
@@ -768,6 +773,40 @@ export const TestWebhook = graphql(`
 export const Redeliver = graphql(`
   mutation Redeliver($id: ID!, $eventId: ID!) {
     redeliver(id: $id, eventId: $eventId) {
+      id
+    }
+  }
+`);
+
+export const AccountLimit = graphql(`
+  query AccountLimit {
+    account {
+      monthlyLimit
+      monthSpend
+      limitReachedAt
+    }
+  }
+`);
+
+export const SetMonthlyLimit = graphql(`
+  mutation SetMonthlyLimit($monthlyLimit: Float) {
+    setMonthlyLimit(monthlyLimit: $monthlyLimit) {
+      id
+    }
+  }
+`);
+
+export const SetApiKeyLimit = graphql(`
+  mutation SetApiKeyLimit($id: ID!, $monthlyLimit: Float) {
+    setApiKeyLimit(id: $id, monthlyLimit: $monthlyLimit) {
+      id
+    }
+  }
+`);
+
+export const SetSpendLimit = graphql(`
+  mutation SetSpendLimit($id: ID!, $spendLimit: Float) {
+    setSpendLimit(id: $id, spendLimit: $spendLimit) {
       id
     }
   }

@@ -2,7 +2,8 @@ import { useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
-import { OneInstance } from '../graph/documents.js';
+import { OneInstance, SetSpendLimit } from '../graph/documents.js';
+import { send } from '../graph/send.js';
 import { Actions } from '../parts/actions.js';
 import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
@@ -17,6 +18,7 @@ import { useTitle } from '../state/title.js';
 import { Connect } from './connect.js';
 import { Deadlines } from './deadlines.js';
 import { Launched } from './launched.js';
+import { Limit } from './limit.js';
 import { Logs } from './logs.js';
 
 /** One rental: its state as it is, what it costs, and how to reach it. */
@@ -124,7 +126,21 @@ export function InstanceScreen({ id }: { id: string }) {
         <div class="stack">
           <Launched instance={instance} launch={read?.launch ?? null} />
           {read !== null && status !== 'DESTROYED' && (
-            <Deadlines id={id} stopAt={read.stopAt} destroyAt={read.destroyAt} onChanged={again} />
+            <>
+              <Deadlines id={id} stopAt={read.stopAt} destroyAt={read.destroyAt} onChanged={again} />
+              <section class="panel padded stack-tight" aria-labelledby="spend-limit">
+                <h2 id="spend-limit">What it may cost</h2>
+                <Limit
+                  label="May cost in all"
+                  words="spent by it"
+                  limit={read.spendLimit}
+                  used={Number(costNow(instance)) / 1e6}
+                  reachedAt={read.limitReachedAt}
+                  set={(usd) => send(SetSpendLimit, { id, spendLimit: usd })}
+                  onChanged={again}
+                />
+              </section>
+            </>
           )}
           <section class="panel padded stack-tight" aria-labelledby="machine">
             <h2 id="machine">Machine</h2>

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import { micro, usd } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { ApiKeys, RevokeApiKey } from '../graph/documents.js';
+import { ApiKeys, RevokeApiKey, SetApiKeyLimit } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -12,6 +13,7 @@ import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
 import { useTitle } from '../state/title.js';
+import { Limit } from './limit.js';
 import { NewKey } from './new-key.js';
 import { Secrets } from './secrets.js';
 import { SshKeys } from './ssh-keys.js';
@@ -21,9 +23,11 @@ type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 export function Keys() {
   const { data, error, again } = useRead(ApiKeys, {}, accountChanges);
   const revoking = useSignal<Key | null>(null);
+  const limiting = useSignal<string | null>(null);
   useTitle('Keys and secrets');
   const keys = data.value?.apiKeys ?? null;
   const live = keys?.filter(({ revokedAt }) => revokedAt === null) ?? [];
+  const limited = live.find(({ id }) => id === limiting.value);
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   return (
     <div class="stack">
@@ -43,7 +47,10 @@ export function Keys() {
         <NewKey onTried={again} />
         {keys !== null && live.length === 0 && <Empty title="No key is accepted">Create one above.</Empty>}
         {live.length > 0 && (
-          <Table isCards columns={[['Name'], ['Key'], ['May'], ['Ends'], ['Last use'], ['Revoke', 'unseen']]}>
+          <Table
+            isCards
+            columns={[['Name'], ['Key'], ['May'], ['Limit'], ['Ends'], ['Last use'], ['Revoke', 'unseen']]}
+          >
             {live.map((key) => (
               <tr key={key.id}>
                 <th scope="row" class="wide">
@@ -59,6 +66,34 @@ export function Keys() {
                 <td class="wide" data-label="May">
                   {key.scopes === null ? 'everything' : key.scopes.join(', ').toLowerCase()}
                   {key.networks !== null && <div class="small quiet mono">from {key.networks.join(', ')}</div>}
+                </td>
+                <td class="wide" data-label="Limit">
+                  {key.monthlyLimit === null ? (
+                    <span class="quiet">none</span>
+                  ) : (
+                    <>
+                      {usd(micro(key.monthSpend ?? 0), 2)} of {usd(micro(key.monthlyLimit), 2)} USD
+                      <div class="small quiet">
+                        {key.limitReachedAt === null ? (
+                          'this month'
+                        ) : (
+                          <>
+                            reached <Time at={secondsOf(key.limitReachedAt)} />
+                          </>
+                        )}
+                      </div>
+                    </>
+                  )}{' '}
+                  <button
+                    type="button"
+                    class="plain"
+                    aria-label={`Change the limit of ${visible(key.name ?? `the key …${key.lastFour}`)}`}
+                    onClick={() => {
+                      limiting.value = key.id;
+                    }}
+                  >
+                    Change
+                  </button>
                 </td>
                 <td class="wide" data-label="Ends">
                   {key.expiresAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.expiresAt)} />}
@@ -91,6 +126,28 @@ export function Keys() {
       </section>
       <SshKeys />
       <Secrets />
+      {limited !== undefined && (
+        <Dialog
+          title={`Limit of ${visible(limited.name ?? `the key …${limited.lastFour}`)}`}
+          isNarrow
+          onClose={() => {
+            limiting.value = null;
+          }}
+        >
+          <div class="dialog-body stack">
+            <p>What it deployed or started last stops at the second at which the limit is reached.</p>
+            <Limit
+              label="May spend in a UTC month"
+              words="spent by it this month"
+              limit={limited.monthlyLimit}
+              used={limited.monthSpend}
+              reachedAt={limited.limitReachedAt}
+              set={(amount) => send(SetApiKeyLimit, { id: limited.id, monthlyLimit: amount })}
+              onChanged={again}
+            />
+          </div>
+        </Dialog>
+      )}
       {revoking.value !== null && (
         <Revoke
           apiKey={revoking.value}

@@ -6,6 +6,7 @@ import { Time } from '../parts/time.js';
 import { balanceNow, monthSpendNow, settled } from '../state/account.js';
 import { readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
+import { MonthLimit } from './month-limit.js';
 import { Spend } from './spend.js';
 import { Statement } from './statement.js';
 import { TopUps } from './top-ups.js';
@@ -64,6 +65,7 @@ export function Money() {
         </section>
       )}
       <TopUps />
+      <MonthLimit />
       <Spend />
       <Statement />
     </div>

@@ -157,7 +157,7 @@ function One({ webhook: { id, url, events, pausedAt, pauseReason, waiting, attem
               <td class="number wide">
                 <button
                   type="button"
-                  aria-label={`Send ${attempt.eventType} again`}
+                  aria-label={`Send again: ${attempt.eventType}`}
                   onClick={() => void work(() => send(Redeliver, { id, eventId: attempt.eventId }))}
                 >
                   Send again

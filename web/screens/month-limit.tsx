@@ -1,0 +1,30 @@
+import { AccountLimit, SetMonthlyLimit } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { Failure } from '../parts/notice.js';
+import { accountChanges } from '../state/account.js';
+import { useRead } from '../state/read.js';
+import { Limit } from './limit.js';
+
+/** What the account may spend in a month. */
+export function MonthLimit() {
+  const { data, error, again } = useRead(AccountLimit, {}, accountChanges);
+  const account = data.value?.account ?? null;
+  return (
+    <section class="panel padded stack-tight" aria-labelledby="month-limit">
+      <h2 id="month-limit">Limit of a month</h2>
+      <p class="small quiet">Everything that runs stops at the second at which it is reached. Disks stay, and cost.</p>
+      {account !== null && (
+        <Limit
+          label="May spend in a UTC month"
+          words="spent this month"
+          limit={account.monthlyLimit}
+          used={account.monthSpend}
+          reachedAt={account.limitReachedAt}
+          set={(usd) => send(SetMonthlyLimit, { monthlyLimit: usd })}
+          onChanged={again}
+        />
+      )}
+      <Failure error={error.value} />
+    </section>
+  );
+}
