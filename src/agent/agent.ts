@@ -6,6 +6,7 @@ import type { Engine } from './engine/engine.js';
 import { type Gateway, GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS } from './protocol.js';
+import { LoadWatch } from './load-watch.js';
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
@@ -30,6 +31,10 @@ export interface AgentDeps {
   engine: Engine;
   disks: Disks;
   gpus: GpuAccess;
+  /** Of the host, in the order in which they are given. */
+  gpuUuids: readonly string[];
+  /** The GPUs are simulated. */
+  pretended: boolean;
   registries: Registries;
   ownImages: ReadonlySet<string>;
   clock: AgentClock;
@@ -49,6 +54,7 @@ export interface AgentDeps {
 export class Agent {
   readonly #reconciler: Reconciler;
   readonly #tunnels: AgentTunnels;
+  readonly #loads: LoadWatch;
   readonly #session = randomUUID();
   readonly #ending = new AbortController();
   #sequence = 0;
@@ -69,6 +75,11 @@ export class Agent {
       secretsOf: ({ id, start }) => gateway.secrets(id, start),
       changed: (kind) => this.#changed(kind),
     });
+    this.#loads = new LoadWatch({
+      ...deps,
+      watched: () => this.#reconciler.watched,
+      becameBusy: () => this.#changed('phase'),
+    });
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
     this.#tunnels = new AgentTunnels({ engine, log, gateway, seen, machineId: deps.machineId });
     this.#lastContact = Math.min(deps.lastContact.read() ?? deps.clock.now(), deps.clock.now());
@@ -80,7 +91,8 @@ export class Agent {
     this.#checkCutOff();
     // Asks for the desired state first, so that the first report is about it.
     await this.#askOnce(0);
-    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact()]);
+    const loads = this.#loads.run(this.#ending.signal);
+    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), loads]);
   }
 
   /** Leaves the containers as they are. */
@@ -146,17 +158,22 @@ export class Agent {
       const sent = this.deps.clock.now();
       try {
         this.#sequence += 1;
+        const { state } = this.#reconciler;
+        const { instances, told } = this.#loads.withLoad(state.instances);
         const { generation } = await this.deps.gateway.report(
           {
             protocol: AGENT_PROTOCOL,
             session: this.#session,
             sequence: this.#sequence,
-            ...this.#reconciler.state,
+            ...state,
+            instances,
             launches: true,
+            loads: true,
           },
           this.#call.signal,
         );
         faults = 0;
+        told();
         this.#reached();
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {

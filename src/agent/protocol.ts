@@ -85,6 +85,8 @@ const desiredInstance = z.object({
   restart: z.enum(['ON_FAILURE', 'NEVER']).optional(),
   /** It needs secrets, which the agent asks for before each start (`GET /agent/v1/secrets`). */
   secrets: z.boolean().optional(),
+  /** It is to be stopped when it is idle: the agent reports whether it is busy. */
+  watchLoad: z.boolean().optional(),
 });
 export type DesiredInstance = z.infer<typeof desiredInstance>;
 
@@ -137,6 +139,11 @@ const observedInstance = z.object({
   restarts: count,
   /** TCP ports that its image names, ascending; left out while they are not known. */
   imagePorts: z.array(port).max(MAX_PORTS).optional(),
+  /**
+   * Of one with `watchLoad`: whether one of its GPUs was busy in a sample since the last report that arrived. Left out
+   * where that is not known of each sample. Of simulated GPUs: whether a processor was.
+   */
+  busy: z.boolean().optional(),
 });
 export type ObservedInstance = z.infer<typeof observedInstance>;
 
@@ -155,6 +162,8 @@ export const report = z.object({
   engine: z.enum(['ok', 'away']),
   /** It understands `entrypoint`, `restart` and `secrets`; an agent that leaves this out is given no instance with them. */
   launches: z.boolean().optional(),
+  /** It understands `watchLoad`; an agent that leaves this out is given no instance that is to be stopped when idle. */
+  loads: z.boolean().optional(),
 });
 export type Report = z.infer<typeof report>;
 

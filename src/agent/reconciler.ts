@@ -9,6 +9,7 @@ import { Limiter } from './limiter.js';
 import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report, type StartSecrets } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
+import type { WatchedInstance } from './load-watch.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 
@@ -79,6 +80,15 @@ export class Reconciler {
       unknown: unknown.slice(0, MAX_INSTANCES).map(({ id }) => id),
       engine: this.#engineState,
     };
+  }
+
+  /** Those that are to be stopped when they are idle, and whose container is up or has ended for good. */
+  get watched(): WatchedInstance[] {
+    return [...this.#tasks.values()].flatMap(({ id, want, desired, observed }) => {
+      const hasExited = observed.phase === 'EXITED';
+      const isUp = want === 'running' && observed.start === desired?.start && (hasExited || observed.phase === 'RUNNING');
+      return isUp && desired.watchLoad ? [{ id, start: desired.start, gpus: desired.gpus, hasExited }] : [];
+    });
   }
 
   /** Takes a document as the truth, whether it is newer or older than the last. */

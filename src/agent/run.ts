@@ -45,6 +45,8 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
     engine,
     disks: openDisks(settings.dataDir, diskLimit),
     gpus: await openGpuAccess({ gpus, pretended: pretended !== null }, engine, log),
+    gpuUuids: gpus.map(({ uuid }) => uuid),
+    pretended: pretended !== null,
     registries: new Registries(settings.registries),
     ownImages: new Set(ownImages),
     clock: hostClock,

@@ -15,13 +15,26 @@ const QUERY = 'index,uuid,name,memory.total,pcie.link.gen.max,driver_version';
 /** No GPUs when there is no driver. */
 export async function findGpus(): Promise<GpuFindings> {
   for (const program of PROGRAMS) {
-    const csv = await outputOrNull(program, `--query-gpu=${QUERY}`, '--format=csv,noheader,nounits');
+    const csv = await query(program, QUERY);
     if (csv === null) continue;
     const { gpus, driver } = readGpus(csv);
     const cudaMax = readCuda((await outputOrNull(program, '-q')) ?? '');
     return { gpus, driver, cudaMax, nvlink: readNvlink((await outputOrNull(program, 'topo', '-m')) ?? '') };
   }
   return { gpus: [], driver: null, cudaMax: null, nvlink: false };
+}
+
+/** One line of comma-separated values for each GPU, by one process for all of them; null when there is no driver. */
+export async function queryGpus(columns: string): Promise<string | null> {
+  for (const program of PROGRAMS) {
+    const csv = await query(program, columns);
+    if (csv !== null) return csv;
+  }
+  return null;
+}
+
+function query(program: string, columns: string): Promise<string | null> {
+  return outputOrNull(program, `--query-gpu=${columns}`, '--format=csv,noheader,nounits');
 }
 
 /** The lines of `--query-gpu`, in the order of QUERY; what the driver doesn't know is "[N/A]". */

@@ -1,0 +1,52 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+
+/** Of the kernel's figures for programs, on every architecture that the agent runs on. */
+const TICKS_PER_SECOND = 100;
+
+interface Process {
+  parent: number;
+  namespace: string | null;
+  /** Of its own, and of its children that ended and that it waited for. */
+  ticks: number;
+}
+
+/**
+ * Seconds of processors used so far by the container whose first process is `pid`: of everything in its namespace of
+ * processes, and what that began. Null when it has ended, or /proc can't be read. Control groups would say it too, but
+ * not each host has the one that counts.
+ */
+export async function cpuSecondsOf(pid: number): Promise<number | null> {
+  const processes = await readProcesses();
+  const first = processes.get(pid);
+  if (first === undefined || first.namespace === null) return null;
+  const isInside = (each: Process | undefined, depth = 0): boolean => {
+    if (each === undefined || depth > processes.size) return false;
+    return each.namespace === first.namespace || isInside(processes.get(each.parent), depth + 1);
+  };
+  let ticks = 0;
+  for (const each of processes.values()) if (isInside(each)) ticks += each.ticks;
+  return ticks / TICKS_PER_SECOND;
+}
+
+async function readProcesses(): Promise<Map<number, Process>> {
+  const found = new Map<number, Process>();
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  for (const pid of pids) {
+    // One that has ended meanwhile is left out.
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    const read = readStat(stat);
+    if (read === null) continue;
+    const namespace = await readlink(`/proc/${pid}/ns/pid`).catch(() => null);
+    found.set(Number(pid), { ...read, namespace });
+  }
+  return found;
+}
+
+/** The name, which may hold anything, ends with the last bracket. */
+export function readStat(stat: string): Pick<Process, 'parent' | 'ticks'> | null {
+  const rest = stat.slice(stat.lastIndexOf(')') + 1).trim();
+  const fields = rest.split(/\s+/);
+  const [parent, ...ticks] = [1, 11, 12, 13, 14].map((place) => Number(fields[place] ?? Number.NaN));
+  if ([parent, ...ticks].some((value) => !Number.isSafeInteger(value) || value! < 0)) return null;
+  return { parent: parent!, ticks: ticks.reduce((sum, each) => sum + each, 0) };
+}
