@@ -101,6 +101,7 @@ const launch = (): Partial<DeployRequest> => ({
   stop_at: '8h',
   destroy_at: '9h',
   spend_limit: 5,
+  stop_when_idle: 30,
 });
 
 let gateway: TestGateway;

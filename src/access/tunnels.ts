@@ -141,7 +141,10 @@ export class Tunnels {
     const openedAt = performance.now();
     try {
       const tunnel = await this.#dial(entry, signal);
+      // Who only reads what an instance wrote does not use it.
+      const end = target.kind === 'logs' ? () => {} : this.#deps.fleet.connections.begin(instanceId);
       tunnel.once('close', () => {
+        end();
         this.#open.delete(entry);
         const seconds = Math.round(performance.now() - openedAt) / 1_000;
         const { bytesIn, bytesOut } = tunnel;

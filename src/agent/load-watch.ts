@@ -2,7 +2,7 @@ import type { AgentClock } from './clock.js';
 import { cpuSecondsOf } from './cpu-time.js';
 import type { Engine } from './engine/engine.js';
 import { type GpuLoad, readGpuLoads } from './gpus/load.js';
-import type { Hardware, ObservedInstance } from './protocol.js';
+import type { ObservedInstance } from './protocol.js';
 
 export const SAMPLE_EVERY_MS = 10_000;
 /** Of a GPU; where GPUs are simulated, of one processor. */

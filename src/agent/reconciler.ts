@@ -6,10 +6,10 @@ import type { GpuAccess } from './gpus/gpu-access.js';
 import { HostTrial } from './host-trial.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
+import type { WatchedInstance } from './load-watch.js';
 import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report, type StartSecrets } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
-import type { WatchedInstance } from './load-watch.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 
@@ -86,7 +86,8 @@ export class Reconciler {
   get watched(): WatchedInstance[] {
     return [...this.#tasks.values()].flatMap(({ id, want, desired, observed }) => {
       const hasExited = observed.phase === 'EXITED';
-      const isUp = want === 'running' && observed.start === desired?.start && (hasExited || observed.phase === 'RUNNING');
+      const isUp =
+        want === 'running' && observed.start === desired?.start && (hasExited || observed.phase === 'RUNNING');
       return isUp && desired.watchLoad ? [{ id, start: desired.start, gpus: desired.gpus, hasExited }] : [];
     });
   }

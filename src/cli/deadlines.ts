@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { DeployRequest } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
@@ -12,6 +12,7 @@ export interface DeadlineOptions {
   stopAt?: string;
   destroyAt?: string;
   spendLimit?: number;
+  stopWhenIdle?: number;
 }
 
 interface Deadlines {
@@ -20,6 +21,7 @@ interface Deadlines {
   destroyAt: string | null;
 }
 
+const IDLE_TIME = '5m to 24h, such as 30m';
 const WHEN = 'from now (90m, 8h, 2d12h) or an instant (2026-11-23T18:00:00Z)';
 const READ = 'query ($id: ID!) { instance(id: $id) { id stopAt destroyAt } }';
 /** A variable that is left out leaves its deadline as it is. */
@@ -31,15 +33,17 @@ export function withDeadlines(command: Command): Command {
   return command
     .option('--stop-at <when>', `stop it by itself: ${WHEN}`)
     .option('--destroy-at <when>', 'destroy it by itself, with its disk')
-    .option('--spend-limit <usd>', 'stop it once it has cost so much in all', amount);
+    .option('--spend-limit <usd>', 'stop it once it has cost so much in all', amount)
+    .option('--stop-when-idle <time>', `stop it when nothing happens on it for ${IDLE_TIME}`, idleMinutes);
 }
 
 /** The members of the request that the options ask for. */
-export function deadlinesOf({ stopAt, destroyAt, spendLimit }: DeadlineOptions): Partial<DeployRequest> {
+export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: DeadlineOptions): Partial<DeployRequest> {
   return {
     ...(stopAt !== undefined && { stop_at: stopAt }),
     ...(destroyAt !== undefined && { destroy_at: destroyAt }),
     ...(spendLimit !== undefined && { spend_limit: spendLimit }),
+    ...(stopWhenIdle !== undefined && { stop_when_idle: stopWhenIdle }),
   };
 }
 
@@ -69,6 +73,52 @@ export function addDeadlineCommand(program: Command): void {
         `${deadlines.id} ${whenOf('is destroyed', deadlines.destroyAt)}`,
       ]);
     });
+}
+
+/** Minutes of a time such as 30m, 2h or 1h30m. */
+function idleMinutes(text: string): number {
+  const [, hours = '0', minutes = '0'] = /^(?=\d)(?:(\d{1,4})h)?(?:(\d{1,5})m)?$/.exec(text) ?? [];
+  const total = Number(hours) * 60 + Number(minutes);
+  if (total === 0) throw new InvalidArgumentError(`must be ${IDLE_TIME}.`);
+  return total;
+}
+
+interface Idle {
+  id: string;
+  stopWhenIdle: number | null;
+}
+
+const READ_IDLE = 'query ($id: ID!) { subject: instance(id: $id) { id stopWhenIdle } }';
+const SET_IDLE =
+  'mutation ($id: ID!, $minutes: Int) { subject: setStopWhenIdle(id: $id, stopWhenIdle: $minutes) { id stopWhenIdle } }';
+
+export function addIdleCommand(program: Command): void {
+  program
+    .command('idle <id> [time]')
+    .description(
+      `after how much time without anything happening an instance stops; with a time (${IDLE_TIME}, or none), set it`,
+    )
+    .addHelpText('after', '\nBusy is a GPU above 5 %, or somebody connected by SSH, a web port or a TCP port.')
+    .option('--json', "print the service's answer as it is")
+    .action(async (id: string, time: string | undefined, { json }: Output, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const change = time === undefined ? {} : { minutes: time === 'none' ? null : givenMinutes(time) };
+      const document = time === undefined ? READ_IDLE : SET_IDLE;
+      const { subject } = await askGraphql<{ subject: Idle | null }>(settings, document, { id, ...change });
+      if (!subject) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
+      if (json) return printText(JSON.stringify(subject));
+      const { stopWhenIdle } = subject;
+      const says = stopWhenIdle === null ? 'does not stop when it is idle' : `stops after ${stopWhenIdle} idle minutes`;
+      printLines([`${subject.id} ${says}`]);
+    });
+}
+
+function givenMinutes(time: string): number {
+  try {
+    return idleMinutes(time);
+  } catch {
+    throw new Failure(EXIT.usage, `${visible(time)} is neither ${IDLE_TIME}, nor none`);
+  }
 }
 
 function whenOf(what: string, at: string | null): string {

@@ -9,7 +9,7 @@ import { visible } from '../visible.js';
 import { addAccountCommands } from './account.js';
 import { addActivityCommand } from './activity.js';
 import { addCompletionCommand } from './completion.js';
-import { addDeadlineCommand } from './deadlines.js';
+import { addDeadlineCommand, addIdleCommand } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
 import { addKeyCommands } from './keys.js';
 import { addLimitCommand } from './limits.js';
@@ -56,6 +56,7 @@ function createProgram(): Command {
   addMarketCommands(program);
   addRentalCommands(program);
   addDeadlineCommand(program);
+  addIdleCommand(program);
   addLimitCommand(program);
   addRunCommands(program);
   addSecretCommands(program);

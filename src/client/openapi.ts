@@ -198,6 +198,8 @@ export interface components {
             destroy_at?: string | null;
             /** @description What the instance may cost in all, in USD: GPU and disk, a minimum after preempting another, an early exit. It stops at the second at which that is reached; its disk stays and is billed. */
             spend_limit?: number | null;
+            /** @description Minutes after which the instance stops by itself when no GPU of it was busy above 5 % and nobody was connected; its disk stays and is billed. Needs a machine whose host agent says how busy GPUs are. A convenience: what the agent says is not proof, a spend limit is what holds. */
+            stop_when_idle?: number | null;
         };
         /** @description One rental of a machine. */
         DestroyedInstance: {

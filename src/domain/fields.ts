@@ -3,6 +3,7 @@ import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './rules/deadline.
 import { DomainError, type ErrorCode } from './rules/errors.js';
 import { EVENT_TYPES, type EventType } from './rules/events.js';
 import { GPU_TIERS } from './rules/gpu-tier.js';
+import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from './rules/idle.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './rules/launch.js';
 import { INSTANCE_STATUSES } from './rules/lifecycle.js';
 import { microNotAbove, microOfUsd } from './rules/money.js';
@@ -86,6 +87,7 @@ export const fields = {
       'COMMAND_ENDED',
       'DEADLINE',
       'SPEND_LIMIT',
+      'IDLE',
     ],
     'stop reasons',
     'Why they stopped, any of which matches; empty for all, running ones too.',
@@ -204,6 +206,11 @@ export const fields = {
   destroyAt: deadline('When the instance is destroyed by itself, with its disk. It is billed up to that second.'),
   spendLimit: limit(
     'What the instance may cost in all, in USD: GPU and disk, a minimum after preempting another, an early exit. It stops at the second at which that is reached; its disk stays and is billed.',
+  ),
+  stopWhenIdle: wholeNumber(
+    MIN_IDLE_MINUTES,
+    MAX_IDLE_MINUTES,
+    'Minutes after which the instance stops by itself when no GPU of it was busy above 5 % and nobody was connected; its disk stays and is billed. Needs a machine whose host agent says how busy GPUs are. A convenience: what the agent says is not proof, a spend limit is what holds.',
   ),
   monthlyLimit: limit(
     'What may be spent in a UTC calendar month, in USD. What runs under the limit stops when it is reached.',

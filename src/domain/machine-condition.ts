@@ -11,3 +11,6 @@ export const HAS_AGENT = 'exists (select from machine_heartbeat where machine_id
 
 /** Whether the host agent of `machine` is of a version before launches; false without an agent. */
 export const HAS_OLD_AGENT = 'exists (select from machine_host where machine_id = machine.id and not launches)';
+
+/** Whether the host agent of `machine` says how busy instances are; false without an agent. */
+export const WATCHES_LOAD = 'exists (select from machine_host where machine_id = machine.id and loads)';

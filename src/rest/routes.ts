@@ -85,6 +85,7 @@ const ENDS: readonly Input[] = [
   { in: 'body', name: 'stop_at', variable: 'stopAt' },
   { in: 'body', name: 'destroy_at', variable: 'destroyAt' },
   { in: 'body', name: 'spend_limit', variable: 'spendLimit' },
+  { in: 'body', name: 'stop_when_idle', variable: 'stopWhenIdle' },
 ];
 
 /** The whole of `/v1` (contract section 4). */
@@ -167,9 +168,9 @@ export const routes: readonly Route[] = [
     document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String,
       $name: String, $env: Variables, $secrets: [LaunchSecretInput!], $entrypoint: [String!], $command: [String!],
       $ports: [LaunchPortInput!], $tcpPorts: [Int!], $registryLogin: String, $restart: RestartPolicy, $onExit: ExitAction,
-      $stopAt: String, $destroyAt: String, $spendLimit: Float) {
+      $stopAt: String, $destroyAt: String, $spendLimit: Float, $stopWhenIdle: Int) {
       result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey,
-        stopAt: $stopAt, destroyAt: $destroyAt, spendLimit: $spendLimit,
+        stopAt: $stopAt, destroyAt: $destroyAt, spendLimit: $spendLimit, stopWhenIdle: $stopWhenIdle,
         launch: { name: $name, env: $env, secrets: $secrets, entrypoint: $entrypoint, command: $command, ports: $ports, tcpPorts: $tcpPorts,
           registryLogin: $registryLogin, restart: $restart, onExit: $onExit } }) {
         ${INSTANCE} } }`,

@@ -20,6 +20,7 @@ import {
 } from '../domain/instances/instances.js';
 import { launchOf } from '../domain/instances/launch.js';
 import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
+import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import { type Instant, secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
@@ -67,6 +68,7 @@ const StopReason = builder.enumType('StopReason', {
     SPEND_LIMIT: {
       description: 'Its spend limit, or the monthly limit of its API key or of the account, was reached.',
     },
+    IDLE: { description: 'No GPU of it was busy and nobody was connected for its stopWhenIdle minutes.' },
     COMMAND_ENDED: { description: 'Its command ended, and its launch says to stop or destroy it then.' },
   },
 });
@@ -191,6 +193,10 @@ export const InstanceType = builder.prismaObject('Instance', {
         'The second at which its spend limit was reached, or will be at its present rates: it stops then, its disk is billed on. Null when never.',
       resolve: (instance) => limitReachedAtOf(instance),
     }),
+    stopWhenIdle: t.exposeInt('stopWhenIdle', {
+      nullable: true,
+      description: 'Minutes without a busy GPU and without connections after which it stops; null: it does not.',
+    }),
     stoppedAt: t.expose('stoppedAt', {
       type: 'DateTime',
       nullable: true,
@@ -296,6 +302,7 @@ const DeployInput = builder.inputType('DeployInput', {
     stopAt: t.string(fromField(fields.stopAt)),
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
+    stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
     maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
@@ -405,6 +412,19 @@ builder.mutationFields((t) => ({
       spendLimit: t.arg.float(fromField(fields.spendLimit)),
     },
     resolve: (_root, { id, spendLimit }, context) => changeSpendLimit(context.deps, accountOf(context), id, spendLimit),
+  }),
+  setStopWhenIdle: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description:
+      'Sets after how many idle minutes an instance stops; null or left out takes that away. They are counted from the change.',
+    args: {
+      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      stopWhenIdle: t.arg.int(fromField(fields.stopWhenIdle)),
+    },
+    resolve: (_root, { id, stopWhenIdle }, context) =>
+      changeStopWhenIdle(context.deps, accountOf(context), id, stopWhenIdle),
   }),
 }));
 

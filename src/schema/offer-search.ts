@@ -70,6 +70,7 @@ const DeployBestInput = builder.inputType('DeployBestInput', {
     stopAt: t.string(fromField(fields.stopAt)),
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
+    stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
 });

@@ -27,6 +27,7 @@ const QuoteInput = builder.inputType('QuoteInput', {
     stopAt: t.string(fromField(fields.stopAt)),
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
+    stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
   }),
 });
 

@@ -115,6 +115,8 @@ describe('a gateway that misbehaves', () => {
         opened,
         log,
       ),
+      gpuUuids: [],
+      pretended: true,
       registries: new Registries(engine.registries),
       ownImages: new Set(),
       clock,

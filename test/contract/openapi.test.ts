@@ -162,7 +162,17 @@ describe('the document', () => {
     expect([type, required, Object.keys(properties)]).toEqual([
       'object',
       ['machine_id'],
-      ['machine_id', 'template', 'disk_gb', 'type', ...LAUNCH, 'stop_at', 'destroy_at', 'spend_limit'],
+      [
+        'machine_id',
+        'template',
+        'disk_gb',
+        'type',
+        ...LAUNCH,
+        'stop_at',
+        'destroy_at',
+        'spend_limit',
+        'stop_when_idle',
+      ],
     ]);
     expect(properties.machine_id).toMatchObject({ type: 'string', minLength: 1, maxLength: 64 });
     const optional = (name: string) => {

@@ -192,6 +192,7 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   stop_at: '8h',
   destroy_at: null,
   spend_limit: null,
+  stop_when_idle: 30,
 };
 
 const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: 'binary' }), fc.string());

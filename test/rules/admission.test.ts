@@ -28,6 +28,7 @@ type InstanceOn = {
 const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): MachineForAdmission<InstanceOn> => ({
   ...{ id: 'm-1', gpu: 'h100', numGpus: 2, diskGb: 500, state: 'LISTED', ratePerGpu: 2n * USD, liveInstances: [] },
   hasOldAgent: false,
+  watchesLoad: false,
   ...changes,
 });
 const yielding: On = {

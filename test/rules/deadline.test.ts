@@ -126,6 +126,7 @@ const TERMS = {
   diskGb: 50,
   mode: 'ON_DEMAND',
   spendLimit: null,
+  stopWhenIdle: null,
   keyId: null,
   gpuRate: 100n,
   diskRate: 10n,

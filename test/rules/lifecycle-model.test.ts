@@ -74,6 +74,7 @@ class World {
       stopAt: null,
       destroyAt: null,
       spendLimit: null,
+      stopWhenIdle: null,
       keyId: null,
       mode,
       takeover: { soldUntil, preempts },

@@ -46,6 +46,7 @@ function rented(mode: 'ON_DEMAND' | 'RESERVED' = 'ON_DEMAND') {
     stopAt: null,
     destroyAt: null,
     spendLimit: null,
+    stopWhenIdle: null,
     keyId: 'k-1',
     ...rates,
   };

@@ -95,7 +95,7 @@ class World {
       const machine = { id: 'm-1', gpu: 'a', numGpus: 1, region: 'x' };
       const ends = { stopAt: stopIn === null ? null : now + stopIn, destroyAt: null };
       const terms = { template: 'pytorch', diskGb: 50, mode, spendLimit: limit, keyId, takeover, machine, ...ends };
-      deploy(step, { id, ...terms, ...rates });
+      deploy(step, { id, stopWhenIdle: null, ...terms, ...rates });
       this.sets.push({ of: id, limit, at: now, from: now });
     } else if (what === 'account') this.#limit(account, 'account', runsOf(account, this.instances), { step, limit });
     else if (what === 'key') {

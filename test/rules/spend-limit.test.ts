@@ -25,7 +25,7 @@ class Rented {
     const terms = { template: 'pytorch', diskGb: 50, mode: 'ON_DEMAND', stopAt: null, destroyAt: null } as const;
     const takeover = { soldUntil: null, preempts };
     this.instance = deploy(this.at(DECEMBER), {
-      ...{ id: 'i-00000001', machine, takeover, spendLimit, keyId: null },
+      ...{ id: 'i-00000001', machine, takeover, spendLimit, stopWhenIdle: null, keyId: null },
       ...terms,
       ...rates,
     });

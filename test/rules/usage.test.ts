@@ -27,6 +27,7 @@ function instance(changes: Partial<Instance> = {}): Instance {
       destroyAt: null,
       spendLimit: null,
       limitReachedAt: null,
+      stopWhenIdle: null,
       keyId: null,
       runKeyId: null,
     },

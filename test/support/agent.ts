@@ -91,6 +91,7 @@ export class TestAgent {
       unknown: [],
       engine: 'ok',
       launches: true,
+      loads: true,
       ...changes,
     };
   }

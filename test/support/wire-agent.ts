@@ -49,6 +49,7 @@ export class WireAgent {
       unknown: [],
       engine: 'ok',
       launches: this.launches,
+      loads: this.launches,
     };
     const init = { method: 'POST', headers: this.headers(), body: JSON.stringify(body) };
     const answer = await fetch(`${this.address}/agent/v1/report`, init);

@@ -228,6 +228,14 @@ export const SetDeadlines = graphql(`
   }
 `);
 
+export const SetStopWhenIdle = graphql(`
+  mutation SetStopWhenIdle($id: ID!, $minutes: Int) {
+    setStopWhenIdle(id: $id, stopWhenIdle: $minutes) {
+      id
+    }
+  }
+`);
+
 export const InstanceLinks = graphql(`
   query InstanceLinks($id: ID!) {
     instanceLinks(id: $id) {
@@ -382,6 +390,7 @@ export const OneInstance = graphql(
       destroyAt
       spendLimit
       limitReachedAt
+      stopWhenIdle
       launch {
         ...LaunchFields
       }

@@ -12,6 +12,7 @@ const REASONS: Record<NonNullable<Instance['stopReason']>, string> = {
   COMMAND_ENDED: 'its command ended',
   DEADLINE: 'its deadline was over',
   SPEND_LIMIT: 'a spend limit was reached',
+  IDLE: 'nothing happened on it',
 };
 
 const PHASES: Record<NonNullable<Instance['runtime']>['phase'], string> = {

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { secondsOf } from '../figures/time.js';
-import { SetDeadlines } from '../graph/documents.js';
+import { SetDeadlines, SetStopWhenIdle } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
@@ -35,17 +35,53 @@ export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType
   );
 }
 
+/** From an empty field or a whole number of minutes. */
+export function idleMinutes(text: string): number | null {
+  return /^\d{1,5}$/.test(text) ? Number(text) : null;
+}
+
+/** After how many idle minutes an instance stops, as it is typed. */
+export function IdleField({ value, onType }: { value: string; onType(text: string): void }) {
+  return (
+    <label class="field">
+      <span>Stop it when nothing has happened on it for (minutes)</span>
+      <input
+        type="number"
+        name="stopWhenIdle"
+        min="5"
+        max="1440"
+        placeholder="5 to 1440"
+        value={value}
+        onInput={({ currentTarget }) => onType(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
 interface Props {
   id: string;
   stopAt: string | null;
   destroyAt: string | null;
+  /** Minutes. */
+  stopWhenIdle: number | null;
   onChanged(): void;
 }
 
 /** When an instance ends by itself: shown, changed and taken away. */
-export function Deadlines({ id, stopAt, destroyAt, onChanged }: Props) {
+export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Props) {
   const texts = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
+  const idle = useSignal('');
   const error = useSignal<unknown>(null);
+  const setIdle = async (minutes: number | null) => {
+    try {
+      await send(SetStopWhenIdle, { id, minutes });
+      idle.value = '';
+      error.value = null;
+      onChanged();
+    } catch (fault) {
+      error.value = fault;
+    }
+  };
   const set = async (changes: { stopAt?: string | null; destroyAt?: string | null }) => {
     try {
       await send(SetDeadlines, { id, ...changes });
@@ -60,6 +96,8 @@ export function Deadlines({ id, stopAt, destroyAt, onChanged }: Props) {
     event.preventDefault();
     const given = Object.entries(texts.value).filter(([, text]) => text !== '');
     if (given.length > 0) void set(Object.fromEntries(given));
+    const minutes = idleMinutes(idle.value);
+    if (minutes !== null) void setIdle(minutes);
   };
   const shown = (what: string, at: string | null, name: 'stopAt' | 'destroyAt') =>
     at !== null && (
@@ -77,12 +115,28 @@ export function Deadlines({ id, stopAt, destroyAt, onChanged }: Props) {
       <h2 id="deadlines">When it ends by itself</h2>
       {shown('It stops', stopAt, 'stopAt')}
       {shown('It is destroyed, with its disk,', destroyAt, 'destroyAt')}
-      {stopAt === null && destroyAt === null && <p class="quiet">Never, while its credit lasts.</p>}
+      {stopWhenIdle !== null && (
+        <p class="row between">
+          <span>It stops after {stopWhenIdle} minutes in which no GPU is busy and nobody is connected</span>
+          <button type="button" class="plain" onClick={() => void setIdle(null)}>
+            Do not stop it then
+          </button>
+        </p>
+      )}
+      {stopAt === null && destroyAt === null && stopWhenIdle === null && (
+        <p class="quiet">Never, while its credit lasts.</p>
+      )}
       <form class="stack-tight" onSubmit={submit}>
         <DeadlineFields
           value={texts.value}
           onType={(value) => {
             texts.value = value;
+          }}
+        />
+        <IdleField
+          value={idle.value}
+          onType={(text) => {
+            idle.value = text;
           }}
         />
         <div>

@@ -21,7 +21,7 @@ import { MODES, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { session } from '../state/session.js';
 import { wordsFor } from '../state/words.js';
-import { DeadlineFields } from './deadlines.js';
+import { DeadlineFields, IdleField, idleMinutes } from './deadlines.js';
 import { Gallery } from './gallery.js';
 import { LaunchFields, LinkNotice } from './launch-fields.js';
 import { SaveAs } from './save-as.js';
@@ -64,8 +64,17 @@ export function DeployDialog() {
 
   const { launch, fault } = launchOf(draft.value);
   const ends = useSignal({ stopAt: '', destroyAt: '' });
+  const idle = useSignal('');
+  const stopWhenIdle = idleMinutes(idle.value);
   const deadlines = Object.fromEntries(Object.entries(ends.value).filter(([, text]) => text !== ''));
-  const terms = { template, diskGb, mode: mode.value, ...(launch !== null && { launch }), ...deadlines };
+  const terms = {
+    template,
+    diskGb,
+    mode: mode.value,
+    ...(launch !== null && { launch }),
+    ...deadlines,
+    ...(stopWhenIdle !== null && { stopWhenIdle }),
+  };
   const input: Input = isBest ? { ...terms, filter: filter.value } : { ...terms, machineId: asked };
   const isAsked = fault === null && diskGb > 0 && template !== '' && (!isBest || isFilterKnown.value);
   const quote = useQuote(isAsked ? input : null);
@@ -164,6 +173,12 @@ export function DeployDialog() {
             value={ends.value}
             onType={(value) => {
               ends.value = value;
+            }}
+          />
+          <IdleField
+            value={idle.value}
+            onType={(text) => {
+              idle.value = text;
             }}
           />
           {fault !== null && <p class="notice warn">{fault}</p>}

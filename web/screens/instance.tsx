@@ -127,7 +127,13 @@ export function InstanceScreen({ id }: { id: string }) {
           <Launched instance={instance} launch={read?.launch ?? null} />
           {read !== null && status !== 'DESTROYED' && (
             <>
-              <Deadlines id={id} stopAt={read.stopAt} destroyAt={read.destroyAt} onChanged={again} />
+              <Deadlines
+                id={id}
+                stopAt={read.stopAt}
+                destroyAt={read.destroyAt}
+                stopWhenIdle={read.stopWhenIdle}
+                onChanged={again}
+              />
               <section class="panel padded stack-tight" aria-labelledby="spend-limit">
                 <h2 id="spend-limit">What it may cost</h2>
                 <Limit

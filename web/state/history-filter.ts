@@ -25,6 +25,7 @@ export const STOP_REASONS: Record<NonNullable<Instance['stopReason']>, string> =
   COMMAND_ENDED: 'command ended',
   DEADLINE: 'deadline over',
   SPEND_LIMIT: 'spend limit reached',
+  IDLE: 'idle',
 };
 
 const MODES = { ON_DEMAND: true, INTERRUPTIBLE: true, RESERVED: true } as const;

@@ -227,6 +227,7 @@ class Instances(_Resource):
         stop_at: Optional[str] = None,
         destroy_at: Optional[str] = None,
         spend_limit: Optional[float] = None,
+        stop_when_idle: Optional[int] = None,
         idempotency_key: Optional[str] = None,
     ) -> Instance:
         """Rents a machine; its hourly rate is locked for the life of the instance.
@@ -248,6 +249,7 @@ class Instances(_Resource):
         :param stop_at: when it stops by itself: from now, such as ``8h``, or an instant.
         :param destroy_at: when it is destroyed by itself, in the same way.
         :param spend_limit: USD that it may cost in all; it stops when that is reached.
+        :param stop_when_idle: minutes, 5 to 1440, without a busy GPU and without connections after which it stops.
         :raises DeployFailed: balance too small, machine taken or unknown, disk too large, secret unknown.
         :raises MissingMachine: `machine_id` is empty.
         :raises InvalidRequest: a value is out of its bounds.
@@ -271,6 +273,7 @@ class Instances(_Resource):
             "stop_at": stop_at,
             "destroy_at": destroy_at,
             "spend_limit": spend_limit,
+            "stop_when_idle": stop_when_idle,
         }
         given = {name: value for name, value in fields.items() if value is not None}
         return self._transport.request(

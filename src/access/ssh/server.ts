@@ -217,7 +217,9 @@ export class SshServer {
       const of = { instance: instanceId, account: opener.accountId, key: opener.sshKeyId };
       log.info(of, 'a connection by SSH');
       const began = performance.now();
+      const end = deps.fleet.connections.begin(instanceId);
       socket.once('close', () => {
+        end();
         log.info({ ...of, seconds: Math.round(performance.now() - began) / 1_000 }, 'a connection by SSH ended');
       });
     });

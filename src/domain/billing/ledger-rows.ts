@@ -1,5 +1,5 @@
 import type { PreparedStatement } from '../../database/transaction.js';
-import { HAS_OLD_AGENT, MACHINE_CONDITION } from '../machine-condition.js';
+import { HAS_OLD_AGENT, MACHINE_CONDITION, WATCHES_LOAD } from '../machine-condition.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import type { Account, Instance, LedgerEntry, RowChanges, UsageInterval } from '../rules/lifecycle.js';
 import type { Rate } from '../rules/money.js';
@@ -39,6 +39,7 @@ const INSTANCE_UPDATES = [
   'destroyAt',
   'spendLimit',
   'limitReachedAt',
+  'stopWhenIdle',
   'runKeyId',
   'stopReason',
   'gpuSeconds',
@@ -109,6 +110,8 @@ export interface MachineUnderLock {
   hasHost: boolean;
   /** The agent is of a version before launches. */
   hasOldAgent: boolean;
+  /** The agent says how busy instances are. */
+  watchesLoad: boolean;
   /** Published now, per GPU-hour on demand; null when the model has no price. */
   ratePerGpu: Rate | null;
   /** The undestroyed instances on it, of any account. */
@@ -151,7 +154,7 @@ export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
   text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
            exists (select from machine_host where machine_id = machine.id) as "hasHost",
-           ${HAS_OLD_AGENT} as "hasOldAgent"
+           ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad"
          from machine where id = $1 for no key update`,
 };
 /** Instances need no lock of their own: only a holder of their account's lock changes them. */

@@ -46,6 +46,8 @@ interface ContainerRow extends KnownContainer {
   ports: number[];
   diskGb: number;
   launch: Launch | null;
+  /** It is to stop when it is idle. */
+  stopsWhenIdle: boolean;
   /** Tokens were made for it. */
   hasTokens: boolean;
 }
@@ -277,6 +279,7 @@ function documentOf({ containers, vcpus, ramGb, numGpus, launches }: HostRow): D
       diskGb,
       launch,
       hasTokens,
+      stopsWhenIdle,
       ranSeconds,
     } = container;
     const isHeldBack = status === 'RUNNING' && phase === 'stopped';
@@ -300,6 +303,7 @@ function documentOf({ containers, vcpus, ramGb, numGpus, launches }: HostRow): D
         stopSeconds: Math.min(Number(stopGraceSeconds(BigInt(ranSeconds ?? 0))), MAX_STOP_SECONDS),
       }),
       ...launchMembers(launch ?? {}, hasTokens),
+      ...(phase === 'running' && stopsWhenIdle && { watchLoad: true }),
     });
   }
   return told;
@@ -330,9 +334,10 @@ const HOSTS_SQL = `
         'command', case when status = 'RUNNING' then command end, 'env', case when status = 'RUNNING' then env end,
         'launch', case when status = 'RUNNING' then launch end, 'hasTokens', status = 'RUNNING' and exists (
           select from made_token where made_token.instance_id = container.instance_id),
-        'ports', ports, 'diskGb', disk_gb, 'ranSeconds', ran_seconds) order by status, instance_id)
+        'ports', ports, 'diskGb', disk_gb, 'ranSeconds', ran_seconds,
+        'stopsWhenIdle', stop_when_idle is not null) order by status, instance_id)
       from (
-        select container.*, status, gpu_intervals, disk_gb, launch,
+        select container.*, status, gpu_intervals, disk_gb, stop_when_idle, launch,
           exists (select from template where template.image = container.image) as from_template, (
           select extract(epoch from used.ended_at - greatest(told.running_at, used.started_at))::int
           from container_start told join usage_interval used

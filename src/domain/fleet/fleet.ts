@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.js';
 import type { Clock } from '../rules/time.js';
+import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
 import { HeardReports } from './heard-reports.js';
 import { Heartbeats } from './heartbeats.js';
@@ -18,6 +19,8 @@ export class Fleet {
   readonly tunnelRequests: TunnelRequests;
   readonly heartbeats: Heartbeats;
   readonly heard: HeardReports;
+  /** Who is connected to instances through this process. */
+  readonly connections: Connections;
   readonly writing = new Slots({ atOnce: WRITTEN_AT_ONCE, maxWaiting: MAX_UNWRITTEN });
   /** `onFault` receives faults of background work. */
   constructor(
@@ -30,6 +33,7 @@ export class Fleet {
     this.tunnelRequests = new TunnelRequests(db.notices, (machineId) => this.desired.wake(machineId));
     this.heartbeats = new Heartbeats(db, onFault);
     this.heard = new HeardReports(db.notices);
+    this.connections = new Connections(db, clock, onFault);
   }
 
   /** Answers the waiting agents, which then ask another gateway. */
@@ -37,8 +41,8 @@ export class Fleet {
     this.desired.close();
   }
 
-  /** Writes the heartbeats heard so far. */
-  close(): Promise<void> {
-    return this.heartbeats.flush();
+  /** Writes the heartbeats heard, and the connections seen, so far. */
+  async close(): Promise<void> {
+    await Promise.all([this.heartbeats.flush(), this.connections.close()]);
   }
 }

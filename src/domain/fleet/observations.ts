@@ -40,6 +40,10 @@ interface SeenContainer {
   /** Whether this start was seen running, or failed, before. */
   runningStart: number | null;
   failedStart: number | null;
+  /** Whether it is watched for idleness, and since when each report says that the start is not busy. */
+  isWatched: boolean;
+  quietStart: number | null;
+  quietSince: Instant | null;
 }
 
 /** A container as reported, in the columns of its row. */
@@ -125,6 +129,8 @@ async function observe(
   const haveEnded = changes.some(({ phase }) => phase === 'EXITED');
   const running = report.instances.filter((entry) => runsNow(known.get(entry.id)!, entry));
   const failed = report.instances.filter((entry) => failsNow(known.get(entry.id)!, entry));
+  const loads = [...known.values()].filter(({ isWatched }) => isWatched);
+  const quiet = loads.flatMap((container) => quietOf(container, observed.get(container.instanceId), at));
   const reopened = report.unknown.filter(
     (id) => known.get(id)?.status === 'DESTROYED' && known.get(id)!.erasedAt !== null,
   );
@@ -136,10 +142,12 @@ async function observe(
     report.engine,
     report.unknown,
     String(report.launches === true),
+    String(report.loads === true),
   ];
   transaction.later({ name: 'note-report', text: NOTE_REPORT, values: place });
   if (changes.length > 0)
     transaction.later({ name: 'note-containers', text: NOTE_CONTAINERS, values: [JSON.stringify(changes)] });
+  if (quiet.length > 0) transaction.later({ name: 'note-loads', text: NOTE_LOADS, values: [JSON.stringify(quiet)] });
   if (running.length + failed.length > 0) {
     const starts = [running, failed].flatMap((list) => [
       list.map(({ id }) => id),
@@ -183,6 +191,19 @@ function runsNow({ runningStart }: SeenContainer, { phase, start, restarts }: Ob
 /** A start that was not known to have failed. */
 function failsNow({ failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
   return start > 0 && phase === 'FAILED' && failedStart !== start;
+}
+
+/** What changes of since when it is not busy. Of what is not known of a start it is taken that it is. */
+function quietOf(
+  { instanceId, status, gpuIntervals, quietStart, quietSince }: SeenContainer,
+  entry: ObservedInstance | undefined,
+  at: Instant,
+): { instance_id: string; start: number; quiet_since: string | null }[] {
+  const isUp = entry?.phase === 'RUNNING' || entry?.phase === 'EXITED';
+  const isQuiet = status === 'RUNNING' && isUp && entry.start === gpuIntervals && entry.busy === false;
+  const wasQuiet = quietSince !== null && quietStart === gpuIntervals;
+  if (isQuiet === wasQuiet) return [];
+  return [{ instance_id: instanceId, start: gpuIntervals, quiet_since: isQuiet ? formatInstant(at) : null }];
 }
 
 function stepOf(
@@ -274,16 +295,17 @@ const LOCK_HOST = `
 /** All that may still be there, and what the report names. */
 const CONTAINERS = `
   select instance_id as "instanceId", account_id as "accountId", status, gpu_intervals as "gpuIntervals",
-    told_start as "toldStart", phase, start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
+    told_start as "toldStart", phase, container.start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
     exit_code as "exitCode", restarts, erased_at as "erasedAt", image_ports as "imagePorts",
     (select max(ordinal) from container_start s where s.instance_id = instance.id and running_at is not null) as "runningStart",
-    (select max(ordinal) from container_start s where s.instance_id = instance.id and failed_at is not null) as "failedStart"
-  from container join instance on instance.id = instance_id
+    (select max(ordinal) from container_start s where s.instance_id = instance.id and failed_at is not null) as "failedStart",
+    idle_watch.instance_id is not null as "isWatched", idle_watch.start as "quietStart", quiet_since as "quietSince"
+  from container join instance on instance.id = instance_id left join idle_watch using (instance_id)
   where container.machine_id = $1 and (erased_at is null or instance_id = any($2::text[]))`;
 
 const NOTE_REPORT = `
   update machine_host set session = $2, sequence = $3::bigint, past_sessions = $4::text[], engine = $5, "unknown" = $6::text[],
-    launches = $7::boolean
+    launches = $7::boolean, loads = $8::boolean
   where machine_id = $1`;
 
 const NOTE_CONTAINERS = `
@@ -291,6 +313,11 @@ const NOTE_CONTAINERS = `
     total_bytes = step.total_bytes, message = step.message, exit_code = step.exit_code, restarts = step.restarts,
     erased_at = step.erased_at, image_ports = step.image_ports
   from jsonb_populate_recordset(null::container, $1::jsonb) step where container.instance_id = step.instance_id`;
+
+const NOTE_LOADS = `
+  update idle_watch set start = seen.start, quiet_since = seen.quiet_since
+  from jsonb_to_recordset($1::jsonb) as seen (instance_id text, start int, quiet_since timestamptz)
+  where idle_watch.instance_id = seen.instance_id`;
 
 /**
  * Nothing changes of a start that is settled, but that one which still goes on may fail: what it gave back was earned.

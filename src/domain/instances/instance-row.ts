@@ -79,6 +79,7 @@ const NEW_FIELDS = {
   destroyAt: null,
   spendLimit: null,
   limitReachedAt: null,
+  stopWhenIdle: null,
   keyId: null,
   runKeyId: null,
 } satisfies Partial<Record<keyof Instance, unknown>>;

@@ -29,6 +29,7 @@ import { type DeadlineTexts, deadlinesOf } from '../rules/deadline.js';
 import { checkEarlyExit } from '../rules/early-exit.js';
 import { DomainError } from '../rules/errors.js';
 import { claim } from '../rules/free-machine.js';
+import { checkIdleWatch } from '../rules/idle.js';
 import { MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
 import { checkAgent, type Launch } from '../rules/launch.js';
 import * as lifecycle from '../rules/lifecycle.js';
@@ -60,6 +61,7 @@ import { beginContainer, beginContainerStart } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { checkLaunchOfStart, type LaunchInput, noteLaunch, readLaunch } from './launch.js';
+import { watchIdle } from './stop-when-idle.js';
 import { noteTcpPorts, takeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, makeTokensOf, type TemplateInUse, templateInUse } from './template-terms.js';
 
@@ -78,6 +80,8 @@ export interface TermsInput extends DeadlinesInput {
   launch?: LaunchInput | null;
   /** USD that the instance may cost in all. */
   spendLimit?: number | null;
+  /** Idle minutes after which it stops. */
+  stopWhenIdle?: number | null;
   idempotencyKey?: string | null;
 }
 
@@ -97,6 +101,8 @@ interface RentalTerms {
   deadlines?: DeadlineTexts | undefined;
   /** Left out: no limit. */
   spendLimit?: Micro | undefined;
+  /** Left out: never because of that. */
+  stopWhenIdle?: number | undefined;
   /** The API key that asks for it; null for the operator. */
   keyId: string | null;
   /** The highest acceptable rate of the whole machine in the mode. */
@@ -198,10 +204,11 @@ async function deployMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = { ...checkDeploy(input), keyId };
-  const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit } = wanted;
+  const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle } = wanted;
   const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
   // Unchanged for requests without these, because answers to them are stored.
-  const others = [maxRate ?? undefined, launch, deadlines, limit].filter((each) => each !== undefined);
+  const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
+  const others = [maxRate ?? undefined, launch, deadlines, limit, idle].filter((each) => each !== undefined);
   const what = [machineId, template, diskGb, mode, ...others];
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   const inUse = await templateInUse(deps, template, launch);
@@ -222,11 +229,12 @@ export async function rent(
 ): Promise<Instance> {
   const { template, diskGb, mode, launch, deadlines = NO_DEADLINES, maxRate, isPicked = false, keyId } = wanted;
   const { inUse } = wanted;
-  const spendLimit = wanted.spendLimit ?? null;
+  const { spendLimit = null, stopWhenIdle = null } = wanted;
   const { diskRatePerGb, coverSeconds } = deps.settings;
   const ends = deadlinesOf(deadlines, mode, current.at);
   checkTemplate(inUse, launch);
   checkAgent(machine, launch ?? {}, 'deploy_failed');
+  checkIdleWatch(machine, stopWhenIdle);
   const claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
   // A new price was published since the machine was picked.
   if (isPicked && maxRate !== null && claimed.gpuRate > maxRate) throw new StaleReadError();
@@ -238,12 +246,13 @@ export async function rent(
   const { preempted, ...rates } = claimed;
   const takeover = takeOver(current, machine, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
-  const terms = { id, machine, takeover, template, diskGb, mode, spendLimit, keyId, ...ends, ...rates };
+  const terms = { id, machine, takeover, template, diskGb, mode, spendLimit, stopWhenIdle, keyId, ...ends, ...rates };
   const instance = lifecycle.deploy(current.step(account), terms);
   if (launch !== undefined) noteLaunch(current, instance, launch);
   if (launch !== undefined) noteTcpPorts(current, instance, launch, tcpPorts);
   makeTokensOf(current, machine, instance, inUse, launch);
   if (machine.hasHost) beginContainer(current, instance, launch);
+  if (stopWhenIdle !== null) watchIdle(current, instance);
   return instance;
 }
 
@@ -402,6 +411,7 @@ export function checkTerms(input: TermsInput) {
     launch: readLaunch(input.launch, mode),
     deadlines: readDeadlines(input),
     spendLimit: limitOf(checkOptional('spendLimit', fields.spendLimit, input.spendLimit)) ?? undefined,
+    stopWhenIdle: checkOptional('stopWhenIdle', fields.stopWhenIdle, input.stopWhenIdle),
     idempotencyKey: checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey),
   };
 }

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
 import { INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
-import { HAS_OLD_AGENT, MACHINE_CONDITION } from '../machine-condition.js';
+import { HAS_OLD_AGENT, MACHINE_CONDITION, WATCHES_LOAD } from '../machine-condition.js';
 import type { MachineForAdmission } from '../rules/admission.js';
 import type { Instance } from '../rules/lifecycle.js';
 
@@ -11,7 +11,7 @@ const MAX_BATCH = 200;
 const MACHINES = {
   name: 'machines-by-id',
   text: `select id, gpu, num_gpus as "numGpus", disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
-           ${HAS_OLD_AGENT} as "hasOldAgent",
+           ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad",
            (select on_demand_rate from gpu_price where gpu = machine.gpu order by snapshot_date desc limit 1) as "ratePerGpu"
          from machine where id = any($1::text[])`,
 };

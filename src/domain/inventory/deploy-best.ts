@@ -14,7 +14,7 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT } from '../machine-condition.js';
+import { HAS_OLD_AGENT, WATCHES_LOAD } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { needsAgent } from '../rules/launch.js';
@@ -67,10 +67,18 @@ async function deployBestMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = checkDeployBest(input);
-  const { idempotencyKey, maxRate, spendLimit, ...rest } = wanted;
-  const limits = { maxRate: `${maxRate}`, ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }) };
+  const { idempotencyKey, maxRate, spendLimit, stopWhenIdle, ...rest } = wanted;
+  const limits = {
+    maxRate: `${maxRate}`,
+    ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }),
+    ...(stopWhenIdle !== undefined && { stopWhenIdle }),
+  };
   const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, ...limits }]);
-  const best = { ...bestOffer(wanted), needsAgent: needsAgent(wanted.launch ?? {}) };
+  const best = {
+    ...bestOffer(wanted),
+    needsAgent: needsAgent(wanted.launch ?? {}),
+    needsLoad: stopWhenIdle !== undefined,
+  };
   const inUse = await templateInUse(deps, wanted.template, wanted.launch);
   let waitFor: string | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
@@ -120,6 +128,8 @@ class OffersChanged extends Error {}
 interface Search extends BestOffer {
   /** It can't run on a host agent of a version before launches. */
   needsAgent: boolean;
+  /** Its host agent has to say how busy instances are. */
+  needsLoad: boolean;
 }
 
 /** Picks the best machine: the offers in memory say which to try, locked rows decide. */
@@ -165,17 +175,17 @@ async function firstCandidate<T>(
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order, needsAgent }: Search,
+  { criteria, order, needsAgent, needsLoad }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await transaction.query<MachineRow & PricedModel & { hasOldAgent: boolean }>({
+  const { rows } = await transaction.query<MachineRow & PricedModel & { hasOldAgent: boolean; watchesLoad: boolean }>({
     name: 'best-machines',
     text: PRICED_MACHINES_SQL,
     values: [machineIds],
   });
-  const offers = rows.flatMap(({ tier, vramGb, onDemandRate, hasOldAgent, ...row }) => {
+  const offers = rows.flatMap(({ tier, vramGb, onDemandRate, hasOldAgent, watchesLoad, ...row }) => {
     const machine = offeredMachine(row);
-    return machine === null || (needsAgent && hasOldAgent)
+    return machine === null || (needsAgent && hasOldAgent) || (needsLoad && !watchesLoad)
       ? []
       : [{ ...machine, ...traitsOf(machine, { tier, vramGb, onDemandRate }) }];
   });
@@ -206,7 +216,10 @@ export function nothingFits({
   maxRate,
   diskGb,
   mode,
-}: Omit<CheckedDeployBest, 'template' | 'launch' | 'deadlines' | 'spendLimit' | 'idempotencyKey'>): string {
+}: Omit<
+  CheckedDeployBest,
+  'template' | 'launch' | 'deadlines' | 'spendLimit' | 'stopWhenIdle' | 'idempotencyKey'
+>): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
   const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
     .filter(([name, value]) => value !== null && (value !== false || name !== 'includePreemptible'))
@@ -223,7 +236,7 @@ function brief(value: unknown): string {
 /** The machines as the tables stand, with their prices. */
 const PRICED_MACHINES_SQL = `
   select ${MACHINE_COLUMNS}, tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate",
-    ${HAS_OLD_AGENT} as "hasOldAgent"
+    ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad"
   from (${MACHINES}) machine join (${CURRENT_PRICES}) price using (gpu)
     join (select slug as gpu, tier, vram_gb from gpu_model) model using (gpu)
   where id = any($1)`;

@@ -15,6 +15,7 @@ import { burnAfter, coverNeeded } from '../rules/cover.js';
 import { deadlinesOf } from '../rules/deadline.js';
 import { diskLeftGb, usedDiskGb } from '../rules/disk.js';
 import { DomainError, type Refused, refusalOf, refusedBy } from '../rules/errors.js';
+import { checkIdleWatch } from '../rules/idle.js';
 import { checkAgent } from '../rules/launch.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 import { type Micro, type Rate, shownCost, unitsOfUsage } from '../rules/money.js';
@@ -114,7 +115,7 @@ async function quoteOfMachine(
     const machine = await machineForPreview(deps, machineId);
     if (machine === null) continue;
     const quoted = quoteOf(deps, account, machine, wanted);
-    if (quoted.isFree) return quoted;
+    if (quoted.isFree && (machine.watchesLoad || wanted.stopWhenIdle === undefined)) return quoted;
   }
   throw new DomainError('deploy_failed', nothingFits(wanted));
 }
@@ -134,13 +135,14 @@ function quoteOf(
   deps: Deps,
   account: Readonly<Account> | null,
   machine: MachineAsRead,
-  { template, diskGb, mode, maxRate, launch = {}, keyId, spendLimit }: Terms,
+  { template, diskGb, mode, maxRate, launch = {}, keyId, spendLimit, stopWhenIdle }: Terms,
 ): Quote & { isFree: boolean } {
   const { diskRatePerGb, coverSeconds } = deps.settings;
   const asOf = latest(deps.clock.now(), account?.settledAt ?? 0n);
   let claimed: Claim<Readonly<Instance>> | null = null;
   const refusal = refusedBy(() => {
     checkAgent(machine, launch, 'deploy_failed');
+    checkIdleWatch(machine, stopWhenIdle);
     claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
     checkMaxRate(machine.id, claimed.gpuRate, maxRate);
     if (account === null) return;

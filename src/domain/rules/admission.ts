@@ -25,6 +25,8 @@ export interface MachineForAdmission<T extends InstanceOnMachine> {
   liveInstances: readonly T[];
   /** Its host agent is of a version before launches. */
   hasOldAgent: boolean;
+  /** Its host agent says how busy instances are. */
+  watchesLoad: boolean;
 }
 
 /** What a rental would lock, and the instance that would have to stop for it. */

@@ -26,7 +26,8 @@ export type StopReason =
   | 'START_FAILED'
   | 'COMMAND_ENDED'
   | 'DEADLINE'
-  | 'SPEND_LIMIT';
+  | 'SPEND_LIMIT'
+  | 'IDLE';
 export type LedgerKind =
   | 'CREDIT'
   | 'ADJUSTMENT'
@@ -97,6 +98,8 @@ export interface Instance {
   spendLimit: Micro | null;
   /** When that was reached; null again once the limit is changed. */
   limitReachedAt: Instant | null;
+  /** Minutes without load and connections after which it stops; null: it does not. */
+  stopWhenIdle: number | null;
   /** The API keys that deployed it, and that began its last run; null for the operator. */
   keyId: string | null;
   runKeyId: string | null;
@@ -225,7 +228,7 @@ export type Deadlines = Pick<Instance, 'stopAt' | 'destroyAt'>;
 export interface NewInstance
   extends LockedRates,
     Deadlines,
-    Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'keyId'> {
+    Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'stopWhenIdle' | 'keyId'> {
   id: string;
   machine: Pick<Instance, 'gpu' | 'numGpus' | 'region'> & { id: string };
   takeover: Takeover;
@@ -256,6 +259,7 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     destroyAt: terms.destroyAt,
     spendLimit: terms.spendLimit,
     limitReachedAt: null,
+    stopWhenIdle: terms.stopWhenIdle,
     keyId: terms.keyId,
     runKeyId: terms.keyId,
     stopReason: null,
@@ -287,6 +291,12 @@ export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt
   instance.destroyAt = destroyAt;
   step.changes.updated.add(instance);
   noteEnds(step, instance);
+}
+
+/** Unlike a deadline it changes no second that can be computed: whether an instance is idle is observed. */
+export function setStopWhenIdle({ changes }: Step, instance: Instance, minutes: number | null): void {
+  instance.stopWhenIdle = minutes;
+  changes.updated.add(instance);
 }
 
 /** An instance ends by itself at its deadlines and its limit. */

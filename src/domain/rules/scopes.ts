@@ -66,6 +66,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.saveTemplate': 'rent',
   'Mutation.deleteTemplate': 'rent',
   'Mutation.setSpendLimit': 'rent',
+  'Mutation.setStopWhenIdle': 'rent',
 
   // Programs print tokens and passwords.
   'Query.instanceLogs': 'access',

@@ -1,0 +1,70 @@
+import type { Database } from '../../database/database.js';
+import { every, type Sweep } from '../billing/sweep.js';
+import { type Clock, formatInstant } from '../rules/time.js';
+
+/** How often it is written that somebody is still connected. */
+const WRITE_EVERY_MS = 60_000;
+
+/**
+ * Who is connected to instances through this process: tunnels and logins by SSH, but no logs. Of the instances that are to
+ * stop when they are idle it is written when they were last in use: at once when they were not in the minute before, and once a
+ * minute from then on, so that whichever gateway decides sees it. A gateway that dies cuts its connections off; what it
+ * had not written is a minute at most.
+ */
+export class Connections {
+  readonly #db: Database;
+  readonly #clock: Clock;
+  readonly #onFault: (error: unknown) => void;
+  readonly #open = new Map<string, number>();
+  /** In use since the last turn of a minute; bounded by the connections of a minute, of which each had a tunnel. */
+  #used = new Set<string>();
+  readonly #minutes: Sweep;
+
+  constructor(db: Database, clock: Clock, onFault: (error: unknown) => void) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#onFault = onFault;
+    this.#minutes = every(WRITE_EVERY_MS, () => this.write(), onFault);
+  }
+
+  /** Somebody is connected to the instance until the function that is returned is called. */
+  begin(instanceId: string): () => void {
+    this.#open.set(instanceId, (this.#open.get(instanceId) ?? 0) + 1);
+    if (!this.#used.has(instanceId)) {
+      this.#used.add(instanceId);
+      void this.#write([instanceId]).catch(this.#onFault);
+    }
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const left = this.#open.get(instanceId)! - 1;
+      if (left > 0) this.#open.set(instanceId, left);
+      else this.#open.delete(instanceId);
+    };
+  }
+
+  /** Writes what was in use since the last time. What can't be written is written with the next. */
+  async write(): Promise<void> {
+    const used = [...this.#used];
+    await this.#write(used);
+    this.#used = new Set(this.#open.keys());
+  }
+
+  async close(): Promise<void> {
+    await this.#minutes.stop();
+    await this.write();
+  }
+
+  async #write(instanceIds: readonly string[]): Promise<void> {
+    if (instanceIds.length === 0) return;
+    const values = [instanceIds, formatInstant(this.#clock.now())];
+    await this.#db.pool.query({ name: 'instances-in-use', text: IN_USE_SQL, values });
+  }
+}
+
+const IN_USE_SQL = `
+  with used as (
+    select instance_id from idle_watch where instance_id = any($1::text[]) order by instance_id for no key update
+  )
+  update idle_watch set active_at = greatest(active_at, $2::timestamptz) from used where idle_watch.instance_id = used.instance_id`;

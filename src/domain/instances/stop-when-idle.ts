@@ -1,0 +1,56 @@
+import { type Write, write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { checkOptional, fields } from '../fields.js';
+import { DomainError } from '../rules/errors.js';
+import { checkIdleWatch } from '../rules/idle.js';
+import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../rules/lifecycle.js';
+import { formatInstant } from '../rules/time.js';
+import { readWith } from './as-of.js';
+import { type InstanceRow, toRow } from './instance-row.js';
+import { notFound, renter } from './instances.js';
+
+/**
+ * Sets after how many idle minutes an instance stops; null takes that away. The time is counted from the change. Refuses
+ * with invalid_request, not_found, and with action_failed for a destroyed one.
+ */
+export async function changeStopWhenIdle(
+  deps: Deps,
+  accountId: string,
+  id: string,
+  wanted: number | null | undefined,
+): Promise<InstanceRow> {
+  const minutes = checkOptional('stopWhenIdle', fields.stopWhenIdle, wanted) ?? null;
+  if (!INSTANCE_ID.test(id)) throw notFound();
+  return write(deps, { accountIds: [accountId], instanceId: id }, async (current) => {
+    const account = renter(current, accountId);
+    const instance = current.instance(id);
+    if (instance === undefined) throw notFound();
+    if (instance.status === 'DESTROYED')
+      throw new DomainError('action_failed', 'a destroyed instance is never stopped because it is idle');
+    if (minutes !== null) await checkMachine(current, instance, minutes);
+    setStopWhenIdle(current.step(account), instance, minutes);
+    if (minutes !== null) watchIdle(current, instance);
+    return readWith(account, toRow(instance));
+  });
+}
+
+/** An agent's version only grows: it is read without a lock. */
+async function checkMachine({ transaction }: Write, { id, machineId }: Instance, minutes: number): Promise<void> {
+  const { rows } = await transaction.query(WATCHED_SQL, [id]);
+  checkIdleWatch({ id: machineId, watchesLoad: rows.length > 0 }, minutes);
+}
+
+/** Begins to note what is known of an instance that is to stop when it is idle. */
+export function watchIdle(current: Pick<Write, 'transaction' | 'flush' | 'at'>, { id }: Instance): void {
+  // The row refers to the instance.
+  current.flush();
+  current.transaction.later({ name: 'watch-idle', text: WATCH_SQL, values: [id, formatInstant(current.at)] });
+}
+
+/** It has a container, and an agent that watches it. */
+const WATCHED_SQL = `
+  select from container join machine_host using (machine_id) where instance_id = $1 and loads and revoked_at is null`;
+
+const WATCH_SQL = `
+  insert into idle_watch (instance_id, asked_at) values ($1, $2::timestamptz)
+  on conflict (instance_id) do update set asked_at = excluded.asked_at`;

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { decideIdle, type IdleWatch } from '../../src/domain/rules/idle.js';
+
+const NOW = 1_000_000n;
+const MINUTE = 60n;
+
+/** Idle for as long as the fields say, and heard from just now. */
+function watch(changes: Partial<IdleWatch> = {}): IdleWatch {
+  const nothing = { activeAt: null, backAt: null, warnedOf: null, warnedAt: null };
+  return { minutes: 30, askedAt: NOW - 7_200n, quietSince: NOW - 7_200n, heardAt: NOW, ...nothing, ...changes };
+}
+
+const does = (changes: Partial<IdleWatch>) => decideIdle(watch(changes), NOW)?.does ?? null;
+
+describe('an instance that stops when it is idle', () => {
+  it('is warned of two minutes before its time, and not sooner', () => {
+    expect(does({ quietSince: NOW - 28n * MINUTE + 1n })).toBe('wait');
+    expect(decideIdle(watch({ quietSince: NOW - 28n * MINUTE }), NOW)).toEqual({
+      does: 'warn',
+      since: NOW - 28n * MINUTE,
+      stopsAt: NOW + 120n,
+    });
+  });
+
+  it('stops when its time is over, and two minutes after the warning at the soonest', () => {
+    const since = NOW - 30n * MINUTE;
+    const warned = (at: bigint) => ({ quietSince: since, warnedOf: since, warnedAt: at });
+    expect(does(warned(NOW - 120n))).toBe('stop');
+    expect(does(warned(NOW - 119n))).toBe('wait');
+    expect(does({ ...warned(NOW - 300n), minutes: 31 })).toBe('wait');
+    // Nobody looked when the warning was due: it comes late, and so does the stop.
+    expect(decideIdle(watch(), NOW)).toMatchObject({ does: 'warn', stopsAt: NOW + 120n });
+  });
+
+  it('is counted anew from whatever happened last: load, a connection, the change of the setting, an outage', () => {
+    const late = NOW - 60n;
+    for (const name of ['quietSince', 'activeAt', 'askedAt', 'backAt'] as const) {
+      const since = NOW - 7_200n;
+      const before = { warnedOf: since, warnedAt: NOW - 500n };
+      expect(does({ ...before }), name).toBe('stop');
+      expect(decideIdle(watch({ ...before, [name]: late }), NOW), name).toMatchObject({ does: 'wait', since: late });
+    }
+  });
+
+  it('is warned of again when something happened after the warning', () => {
+    const since = NOW - 28n * MINUTE;
+    expect(does({ quietSince: since, warnedOf: since - 1n, warnedAt: NOW - 2_000n })).toBe('warn');
+  });
+
+  it('is never idle while nobody knows: busy or unknown, a machine that was not heard for 30 s', () => {
+    expect(does({ quietSince: null })).toBe(null);
+    expect(does({ heardAt: null })).toBe(null);
+    expect(does({ heardAt: NOW - 31n })).toBe(null);
+    expect(does({ heardAt: NOW - 30n })).toBe('warn');
+  });
+});
