@@ -1,5 +1,4 @@
 import type { Database } from '../../database/database.js';
-import { every, type Sweep } from '../billing/sweep.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
 /** How often it is written that somebody is still connected. */
@@ -18,13 +17,14 @@ export class Connections {
   readonly #open = new Map<string, number>();
   /** In use since the last turn of a minute; bounded by the connections of a minute, of which each had a tunnel. */
   #used = new Set<string>();
-  readonly #minutes: Sweep;
+  readonly #timer: NodeJS.Timeout;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(db: Database, clock: Clock, onFault: (error: unknown) => void) {
     this.#db = db;
     this.#clock = clock;
     this.#onFault = onFault;
-    this.#minutes = every(WRITE_EVERY_MS, () => this.write(), onFault);
+    this.#timer = setInterval(() => void this.write().catch(onFault), WRITE_EVERY_MS).unref();
   }
 
   /** Somebody is connected to the instance until the function that is returned is called. */
@@ -45,15 +45,26 @@ export class Connections {
   }
 
   /** Writes what was in use since the last time. What can't be written is written with the next. */
-  async write(): Promise<void> {
-    const used = [...this.#used];
-    await this.#write(used);
-    this.#used = new Set(this.#open.keys());
+  write(): Promise<void> {
+    this.#writing = this.#writing.catch(() => {}).then(() => this.#writeUsed());
+    return this.#writing;
   }
 
-  async close(): Promise<void> {
-    await this.#minutes.stop();
-    await this.write();
+  close(): Promise<void> {
+    clearInterval(this.#timer);
+    return this.write();
+  }
+
+  async #writeUsed(): Promise<void> {
+    const used = this.#used;
+    // What comes into use from now on is written by itself.
+    this.#used = new Set(this.#open.keys());
+    try {
+      await this.#write([...used]);
+    } catch (error) {
+      for (const id of used) this.#used.add(id);
+      throw error;
+    }
   }
 
   async #write(instanceIds: readonly string[]): Promise<void> {

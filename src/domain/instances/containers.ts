@@ -1,6 +1,7 @@
 import type { Write } from '../billing/ledger.js';
 import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
+import { formatInstant } from '../rules/time.js';
 
 /** Has the machine's agent run a container for a new instance, made from its template as it is now. */
 export function beginContainer(current: Write, instance: Instance, launch: Launch = {}): void {
@@ -29,6 +30,13 @@ export function beginContainer(current: Write, instance: Instance, launch: Launc
 /** Notes another start of an instance; one that ran before its machine had an agent has no container. */
 export function beginContainerStart({ transaction }: Pick<Write, 'transaction'>, { id, gpuIntervals }: Instance): void {
   transaction.later({ name: 'begin-container-start', text: BEGIN_START, values: [id, gpuIntervals] });
+}
+
+/** Begins to note what is known of an instance that is to stop when it is idle. */
+export function watchIdle(current: Pick<Write, 'transaction' | 'flush' | 'at'>, { id }: Instance): void {
+  // The row refers to the instance.
+  current.flush();
+  current.transaction.later({ name: 'watch-idle', text: WATCH_SQL, values: [id, formatInstant(current.at)] });
 }
 
 /** A container of the instance's account, of any of its instances, is not known to have ended on its machine. */
@@ -71,3 +79,7 @@ const BEGIN_START = `
   select id, $2::int, exists (select from template where slug = instance.template and template.image = container.image)
     and ${IS_AS_TEMPLATE_SAYS}, ${OWN_IS_THERE}
   from instance join container on instance_id = id where id = $1`;
+
+const WATCH_SQL = `
+  insert into idle_watch (instance_id, asked_at) values ($1, $2::timestamptz)
+  on conflict (instance_id) do update set asked_at = excluded.asked_at`;

@@ -57,11 +57,10 @@ import { type Instant, latest } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { readWith } from './as-of.js';
-import { beginContainer, beginContainerStart } from './containers.js';
+import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { checkLaunchOfStart, type LaunchInput, noteLaunch, readLaunch } from './launch.js';
-import { watchIdle } from './stop-when-idle.js';
 import { noteTcpPorts, takeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, makeTokensOf, type TemplateInUse, templateInUse } from './template-terms.js';
 

@@ -4,8 +4,8 @@ import { checkOptional, fields } from '../fields.js';
 import { DomainError } from '../rules/errors.js';
 import { checkIdleWatch } from '../rules/idle.js';
 import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
 import { readWith } from './as-of.js';
+import { watchIdle } from './containers.js';
 import { type InstanceRow, toRow } from './instance-row.js';
 import { notFound, renter } from './instances.js';
 
@@ -40,17 +40,6 @@ async function checkMachine({ transaction }: Write, { id, machineId }: Instance,
   checkIdleWatch({ id: machineId, watchesLoad: rows.length > 0 }, minutes);
 }
 
-/** Begins to note what is known of an instance that is to stop when it is idle. */
-export function watchIdle(current: Pick<Write, 'transaction' | 'flush' | 'at'>, { id }: Instance): void {
-  // The row refers to the instance.
-  current.flush();
-  current.transaction.later({ name: 'watch-idle', text: WATCH_SQL, values: [id, formatInstant(current.at)] });
-}
-
 /** It has a container, and an agent that watches it. */
 const WATCHED_SQL = `
   select from container join machine_host using (machine_id) where instance_id = $1 and loads and revoked_at is null`;
-
-const WATCH_SQL = `
-  insert into idle_watch (instance_id, asked_at) values ($1, $2::timestamptz)
-  on conflict (instance_id) do update set asked_at = excluded.asked_at`;
