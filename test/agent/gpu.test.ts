@@ -57,6 +57,23 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
+  it('says of simulated GPUs whether a processor is busy, and of an instance that nobody asks about nothing', async () => {
+    const host = new TestHost(engine, gateway, { gpus: 1, diskLimit: 'none' });
+    host.start();
+    const burnsUntilTold = ['/bin/sh', '-c', 'until test -e /tmp/enough; do :; done; while :; do sleep 1; done'];
+    const wish = { image: `${registry.at}/busybox`, command: burnsUntilTold, gpus: 1 };
+    gateway.wish([wished(ID, 'running', { ...wish, watchLoad: true })]);
+    expect((await gateway.phase(ID, 'RUNNING')).busy).toBeUndefined();
+    // The second sample after ten seconds is the first that can be compared.
+    await gateway.sees(ID, ({ busy }) => busy === true, 60_000);
+    await engine.exec(ID, 'touch', '/tmp/enough');
+    await gateway.sees(ID, ({ busy }) => busy === false, 60_000);
+    gateway.wish([wished(ID, 'running', wish)]);
+    await gateway.sees(ID, ({ busy }) => busy === undefined, 60_000);
+    expect(gateway.refused).toEqual([]);
+    await host.close();
+  });
+
   it('shows real GPUs inside', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
     await registry.push('glibc', { glibc: true });
     const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });

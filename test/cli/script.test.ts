@@ -67,6 +67,23 @@ describe('a deadline', () => {
   });
 });
 
+describe('stopping when idle', () => {
+  it('is shown, set by a time and taken away; where no agent sees the load it is refused', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const machine = await service.machine();
+    const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("stop_when_idle can't be had")]);
+    expect((await gpu(['deploy', machine, '--stop-when-idle', 'soon'], own)).code).toBe(2);
+    const { stdout } = await gpu(['deploy', machine, '--quiet'], own);
+    const id = stdout.trim();
+    expect((await gpu(['idle', id], own)).stdout).toBe(`${id} does not stop when it is idle\n`);
+    expect((await gpu(['idle', id, '30m'], own)).code).toBe(1);
+    expect((await gpu(['idle', id, 'often'], own)).code).toBe(2);
+    const cleared = await gpu(['idle', id, 'none', '--json'], own);
+    expect(JSON.parse(cleared.stdout)).toEqual({ id, stopWhenIdle: null });
+  });
+});
+
 describe('a saved template', () => {
   it('is saved from options or an instance, listed first, deployed, shared and deleted', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };

@@ -98,6 +98,7 @@ describe('a deploy', () => {
       stopAt: null,
       destroyAt: null,
       spendLimit: null,
+      stopWhenIdle: null,
       limitReachedAt: null,
       keyId: 'k-1',
       runKeyId: 'k-1',
