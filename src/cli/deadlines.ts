@@ -95,10 +95,11 @@ const SET_IDLE =
 export function addIdleCommand(program: Command): void {
   program
     .command('idle <id> [time]')
-    .description(
-      `after how much time without anything happening an instance stops; with a time (${IDLE_TIME}, or none), set it`,
+    .description('after which time without anything happening an instance stops; with a time or `none`, set it')
+    .addHelpText(
+      'after',
+      `\nThe time is ${IDLE_TIME}. A GPU busy above 5 % happens, and so does a connection by SSH, to a web port or a TCP port.`,
     )
-    .addHelpText('after', '\nBusy is a GPU above 5 %, or somebody connected by SSH, a web port or a TCP port.')
     .option('--json', "print the service's answer as it is")
     .action(async (id: string, time: string | undefined, { json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });

