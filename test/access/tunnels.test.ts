@@ -80,6 +80,24 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
     await fleet?.close();
   });
 
+  // First: an end is noted up to a minute later.
+  it('is use of an instance that stops when it is idle, and following its log is none', async () => {
+    const set = 'mutation ($id: ID!) { setStopWhenIdle(id: $id, stopWhenIdle: 1440) { id } }';
+    expect((await renter.api.graphql(set, { id: instanceId })).body.errors).toBeUndefined();
+    const activeAt = async () => {
+      const text = 'select active_at as "activeAt" from idle_watch where instance_id = $1';
+      const { rows } = await other.deps.db.pool.query<{ activeAt: bigint | null }>(text, [instanceId]);
+      return rows[0]!.activeAt;
+    };
+    const log = await open({ kind: 'logs', tail: 1, since: null, follow: true });
+    await other.deps.fleet.connections.write();
+    expect(await activeAt()).toBe(null);
+    const tunnel = await open(shell('cat'));
+    await until('the use is written', activeAt, 20_000);
+    log.destroy();
+    tunnel.destroy();
+  });
+
   it('runs a command: output, standard error, exit code, input to its end', async () => {
     expect(await outputOf('cat; echo words >&2; exit 7', 'input')).toEqual({
       stdout: 'input',

@@ -145,6 +145,7 @@ describe('stopWhenIdle', () => {
     expect(restarted.status).toBe(200);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING', stopReason: null, stopWhenIdle: 5 });
     // What was said of the start before is nothing of this one.
+    await host.report(undefined);
     await host.pass(400, false);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
   });
