@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { PullFault } from '../../src/agent/engine/engine.js';
 import { readImageName } from '../../src/agent/engine/image-name.js';
@@ -62,6 +63,11 @@ describe('an address', () => {
     expect(isInside(address)).toBe(true);
   });
 
+  it('of this host is inside, whichever it is', () => {
+    const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    expect(own.filter(({ address }) => !isInside(address))).toEqual([]);
+  });
+
   it.each(['1.1.1.1', '172.15.255.255', '172.32.0.1', '192.167.255.255', '223.255.255.255', '2606:4700::1111'])(
     '%s is public',
     (address) => {
@@ -76,12 +82,14 @@ describe('a registry', () => {
     'inside.example': ['10.0.0.5'],
     'both.example': ['140.82.112.33', '169.254.169.254'],
   };
-  const registries = new Registries(['Registry.internal:5000', '127.0.0.1:5000'], async (host) => {
+  const resolve = async (host: string) => {
     const found = names[host];
-    if (found === undefined) throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' });
+    const code = host === 'later.example' ? 'EAI_AGAIN' : 'ENOTFOUND';
+    if (found === undefined) throw Object.assign(new Error(`getaddrinfo ${code} ${host}`), { code });
     return found;
-  });
-  const check = (image: string) => registries.check(readImageName(image)!);
+  };
+  const check = (image: string) =>
+    new Registries(['Registry.internal:5000', '127.0.0.1:5000'], resolve).check(readImageName(image)!);
 
   it.each(['nginx', 'ghcr.io/a/b', 'ghcr.io:8443/a', 'registry.INTERNAL:5000/a', '127.0.0.1:5000/a', '1.1.1.1/a'])(
     'may be pulled from: %s',
@@ -106,8 +114,24 @@ describe('a registry', () => {
     expect(fault).toBeInstanceOf(PullFault);
     expect(fault).toMatchObject({
       message: `images are not pulled from ${registry}: its address is not public`,
+      words: expect.stringMatching(
+        new RegExp(`^${registry.replaceAll('.', '\\.')} is at [0-9.:]+; GPU_AGENT_REGISTRIES`),
+      ),
       final: true,
     });
+  });
+
+  it('is looked up without its port, and Docker Hub not at all', async () => {
+    const asked: string[] = [];
+    const registries = new Registries([], async (host) => {
+      asked.push(host);
+      return ['1.1.1.1'];
+    });
+    for (const image of ['nginx', 'a1:80.example/b', 'ghcr.io:8443/a']) {
+      const name = readImageName(image);
+      if (name !== null) await registries.check(name);
+    }
+    expect(asked).toEqual(['ghcr.io']);
   });
 
   it('of no address is refused, and the resolver’s words stay here', async () => {
@@ -117,6 +141,8 @@ describe('a registry', () => {
       words: 'getaddrinfo ENOTFOUND nowhere.example',
       unreachable: true,
     });
+    // The resolver itself has no answer: the registry may be there.
+    await expect(check('later.example/a')).rejects.toMatchObject({ unreachable: false });
   });
 
   it('by a number is the address that the resolver makes of it', async () => {
@@ -147,5 +173,12 @@ describe('the reason of a failed pull', () => {
     ['received unexpected HTTP status: 500 {"secret":"hush"}', 'the image could not be pulled', false, false],
   ])('%s', (words, message, final, unreachable) => {
     expect(pullFault(words, false)).toMatchObject({ message, words, final, unreachable, kind: 'refused' });
+  });
+
+  it('is the login where there is one and the registry denies', () => {
+    const words = "pull access denied for a, repository does not exist or may require 'docker login'";
+    expect(pullFault(words, true).message).not.toBe(pullFault(words, false).message);
+    const other = 'manifest for a/b:c not found: manifest unknown';
+    expect(pullFault(other, true).message).toBe(pullFault(other, false).message);
   });
 });
