@@ -40,8 +40,8 @@ module.exports = {
     ),
     only(
       'webhooks-know-rules',
-      '^src/webhooks/',
-      '^src/webhooks/|^src/domain/(rules/|webhooks/receiver)',
+      '^src/(webhooks|mail)/',
+      '^src/(webhooks|mail)/|^src/domain/(rules/|webhooks/receiver)',
       'an adapter is the port that the domain asks for, in the words of the rules',
     ),
     area('billing', [], 'the ledger and what reads it'),

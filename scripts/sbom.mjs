@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 
 /** Permissive ones: they ask for no more than to be named. */
-const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense']);
+const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0', 'Unlicense']);
 /** Dependencies of the build whose code is in the console's files (dist/console). */
 const BUILT_IN = new Set(['preact', '@preact/signals', '@preact/signals-core', 'gql.tada', '@0no-co/graphql.web']);
 

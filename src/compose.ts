@@ -10,6 +10,7 @@ import { type BackgroundWork, startBackgroundWork } from './compose/background.j
 import { DatabaseUnusable, type OpenDatabase, openConfiguredDatabase, within } from './compose/database.js';
 import {
   type OpenSsh,
+  openMail,
   openMetrics,
   openPayments,
   openRedis,
@@ -92,7 +93,7 @@ export async function openGateway(
   const opened: Opened = [];
   try {
     const base = await openBase(config, clock, log, opened);
-    const { deps, tunnels, onFault } = openUseCases(base);
+    const { deps, tunnels, onFault } = await openUseCases(base);
     const isTrusted = trustProxies(config.trustProxy);
     const openTunnel = (wanted: TunnelRequest) => tunnels.open(wanted);
     const webPorts = new WebFront({ deps, streamsUrl: config.streamsUrl, openTunnel, isTrusted, onFault });
@@ -182,7 +183,7 @@ async function openBase(config: Config, clock: Clock, log: Logger, opened: Opene
 }
 
 /** What every use case needs, and the tunnels into instances, through which it reads their logs. */
-function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base) {
+async function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base) {
   const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
   const publicUrl = config.publicUrl ?? address;
   const settings = { ...domainSettings(config), publicUrl, ssh: ssh?.address ?? null };
@@ -192,6 +193,7 @@ function openUseCases({ config, clock, log, database, traces, metrics, address, 
     openLogs: (wanted, signal) => openLogs(wanted, signal),
     sealingKeys: sealingKeysOf(config),
     sendWebhook: createSender({ allowed: config.webhookNetworks }),
+    sendMail: await openMail(config, log),
     onFault,
   });
   const tunnels = new Tunnels({ deps, log, tunnelsUrl: config.streamsUrl });

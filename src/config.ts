@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isAddress } from './domain/market/market-source.js';
 import { isSchedule } from './domain/market/schedule.js';
+import { isMailAddress } from './domain/rules/mail.js';
 import { parseUsd } from './domain/rules/money.js';
 import { readConfirmations } from './domain/rules/top-up-assets.js';
 
@@ -14,6 +15,7 @@ interface Setting {
     | 'Callers'
     | 'Log and limits'
     | 'Metrics and traces'
+    | 'Mail'
     | 'Billing'
     | 'Market'
     | 'Payments';
@@ -167,6 +169,27 @@ export const SETTINGS = {
     default: 'none',
     about:
       'Networks that webhooks may be sent to although they are not public; any renter can then send requests there.',
+  },
+  SMTP_URL: {
+    group: 'Mail',
+    name: 'smtpUrl',
+    takes: address(['smtp:', 'smtps:'], 'smtp://user:password@mail.example.com:587'),
+    unset: 'there are no mails',
+    about: 'Mail server that sends notices to renters, with user and password in percent-encoding.',
+  },
+  SMTP_TLS: {
+    group: 'Mail',
+    name: 'smtpTls',
+    takes: oneOf(['required', 'offered'], 'required or offered'),
+    default: 'required',
+    about: 'Whether smtp:// needs STARTTLS: required, or offered, which sends in clear to a server without it.',
+  },
+  MAIL_FROM: {
+    group: 'Mail',
+    name: 'mailFrom',
+    takes: text('an address such as notices@example.com, or GPU rental <notices@example.com>', readSender),
+    unset: 'needed with SMTP_URL',
+    about: 'What mails come from.',
   },
   SIGNUP: {
     group: 'Callers',
@@ -418,6 +441,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const named = Object.entries<Setting>(SETTINGS).map(([variable, row]) => [row.name, parsed.data[variable] ?? null]);
   const config: Config = Object.fromEntries(named);
   checkPayments(config);
+  if (config.smtpUrl !== null && config.mailFrom === null) throw new ConfigError('MAIL_FROM must be set with SMTP_URL');
   return { ...config, seed: config.seed ?? (config.databaseUrl === null ? 'demo' : 'catalogue') };
 }
 
@@ -484,6 +508,12 @@ function address(protocols: string[], example: string, tidy = (given: string) =>
   return text(`an address such as ${example}`, (given) =>
     URL.canParse(given) && protocols.includes(new URL(given).protocol) ? tidy(given) : undefined,
   );
+}
+
+function readSender(given: string): string | undefined {
+  const [, name = '', address = ''] = /^(?:([\w .-]{1,60}) )?<?([^<>\s]+)>?$/.exec(given) ?? [];
+  if (!isMailAddress(address)) return undefined;
+  return name === '' ? address : `${name} <${address}>`;
 }
 
 function readSwitch(given: string): boolean | undefined {

@@ -13,6 +13,7 @@ import { addDeadlineCommand, addIdleCommand } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
 import { addKeyCommands } from './keys.js';
 import { addLimitCommand } from './limits.js';
+import { addMailCommands } from './mail.js';
 import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
 import { addRentalCommands } from './rentals.js';
@@ -64,6 +65,7 @@ function createProgram(): Command {
   addActivityCommand(program);
   addTemplateCommands(program);
   addWebhookCommands(program);
+  addMailCommands(program);
   addSshCommands(program);
   addWebCommands(program);
   addTopUpCommands(program);

@@ -7,6 +7,7 @@ import type { Database } from '../database/database.js';
 import type { Settings } from '../domain/deps.js';
 import type { Clock } from '../domain/rules/time.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
+import type { SendMail } from '../domain/webhooks/receiver.js';
 import { CALLBACK_PATH } from '../http/payments/callback-path.js';
 import { withLog } from '../log-payments.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -42,6 +43,17 @@ export async function openTraces(config: Config, log: Logger): Promise<Traces | 
     else log.warn({ reason }, 'traces can not be sent and are dropped');
   };
   return openTraces({ url, headers: tracesHeaders ?? {}, service, sampler, ratio, onDelivery });
+}
+
+export async function openMail(config: Config, log: Logger): Promise<SendMail | null> {
+  const { smtpUrl: url, smtpTls: tls, mailFrom: from } = config;
+  if (url === null || from === null) return null;
+  const { createMailSender } = await import('../mail/send.js');
+  const onDelivery = (reason: string | null) => {
+    if (reason === null) log.info('mails are sent again');
+    else log.warn({ reason }, 'mails can not be sent and are tried again');
+  };
+  return createMailSender({ url, tls, from, onDelivery });
 }
 
 export interface OpenSsh {

@@ -17,7 +17,7 @@ import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { Visits } from './web-ports/visits.js';
-import type { SendWebhook } from './webhooks/receiver.js';
+import type { SendMail, SendWebhook } from './webhooks/receiver.js';
 
 /**
  * What the operator decides, in the units of the rules. The table in src/config.ts adds to it each of its rows that is
@@ -63,6 +63,8 @@ export type Deps = Readonly<{
   events: DomainEvents;
   /** Sends an event to a webhook. */
   sendWebhook: SendWebhook;
+  /** Null where there is no mail. */
+  sendMail: SendMail | null;
   /** What changes are noted in that are refused, or have no transaction of their own. */
   activityLog: ActivityLog;
   /** The change that an account asks for; null for whatever nobody asked for. */
@@ -73,7 +75,7 @@ export type Deps = Readonly<{
 
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps
-  extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'sendWebhook'>> {
+  extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'sendWebhook' | 'sendMail'>> {
   /** Receives faults of background work. */
   onFault?: (error: unknown) => void;
 }
@@ -88,6 +90,7 @@ export function createDeps(
     events = NO_EVENTS,
     sealingKeys = noSealingKeys,
     sendWebhook = sendsNothing,
+    sendMail = null,
     onFault = () => {},
   }: GatewayDeps = {},
 ): Deps {
@@ -110,6 +113,7 @@ export function createDeps(
     events,
     sealingKeys,
     sendWebhook,
+    sendMail,
     activityLog: new ActivityLog(db.pool),
     activity: null,
     clock,

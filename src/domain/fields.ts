@@ -6,6 +6,7 @@ import { GPU_TIERS } from './rules/gpu-tier.js';
 import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from './rules/idle.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './rules/launch.js';
 import { INSTANCE_STATUSES } from './rules/lifecycle.js';
+import { isMailAddress } from './rules/mail.js';
 import { microNotAbove, microOfUsd } from './rules/money.js';
 import { parseNetwork } from './rules/networks.js';
 import { SCOPES } from './rules/scopes.js';
@@ -284,6 +285,11 @@ export const fields = {
     schema: z.string().max(2_000).refine(isWebhookUrl),
     must: 'an address with http or https of at most 2000 characters, without user and fragment',
     description: 'Where events are sent to. Use https: the body is signed, not encrypted.',
+  },
+  mailAddress: {
+    schema: z.string().max(254).refine(isMailAddress),
+    must: 'one mail address such as you@example.com, in ASCII',
+    description: 'Where mails are sent to: one address in ASCII. A domain of another alphabet is written as xn--.',
   },
   webhookEvents: {
     schema: z

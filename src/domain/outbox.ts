@@ -34,7 +34,8 @@ const EMIT = `
     select given.*, webhook.id as webhook_id
     from jsonb_to_recordset($1::jsonb) as given (place int, id text, account_id text, type text, subject text, at timestamptz,
         data jsonb, once text)
-      join webhook on webhook.account_id = given.account_id and paused_at is null and (events is null or given.type = any(events))
+      join webhook on webhook.account_id = given.account_id and paused_at is null
+        and (not is_mail or confirmed_at is not null) and (events is null or given.type = any(events))
   ), made as (
     insert into event (id, account_id, type, subject, at, data, once, xid)
     select distinct on (place) id, account_id, type, subject, at, data, once, pg_current_xact_id()::text::bigint

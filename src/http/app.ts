@@ -21,6 +21,7 @@ import { createGraphql } from './graphql/graphql.js';
 import { GRAPHQL_PATH, isGraphql } from './graphql/read-request.js';
 import { createReadiness, type HealthOptions, liveness } from './health.js';
 import type { KeyUses } from './key-uses.js';
+import { createMailPages } from './mail/pages.js';
 import { inheritFromExpress, type Messages } from './messages.js';
 import { createOpenApi } from './openapi.js';
 import { createPaymentCallback } from './payments/callback.js';
@@ -141,6 +142,7 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));
     app.all(CALLBACK_PATH, refuseOtherMethods('POST, OPTIONS'));
   }
+  if (deps.sendMail !== null) app.use(createMailPages(deps));
   if (parts.browsers !== null) app.use(parts.browsers.router);
   const elsewhere: Elsewhere = ({ headers: { host = '' } }) =>
     isForeignHost(host, publicUrl) ? (request, response) => options.webPorts.serve(request, response) : null;

@@ -23,6 +23,7 @@ import './statements.js';
 import './top-ups.js';
 import './web-ports.js';
 import './webhooks.js';
+import './mail.js';
 import './instance-logs.js';
 
 export function buildSchema(): GraphQLSchema {

@@ -13,7 +13,7 @@ import {
   turnSecret,
   type Webhook,
 } from '../domain/webhooks/webhooks.js';
-import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
 const MAX_SHOWN = 100;
@@ -45,6 +45,16 @@ builder.prismaObject('WebhookAttempt', {
   }),
 });
 
+/** Of whatever events are sent to. */
+export const ATTEMPTS = {
+  description: `The last attempts, newest first; ${MAX_SHOWN} at most.`,
+  args: builder.args((t) => ({ first: t.int(fromField({ ...fields.page, default: 20 })) })),
+  query: ({ first }: { first?: number | null }) => ({
+    orderBy: [{ at: 'desc' as const }, { sequence: 'desc' as const }, { number: 'desc' as const }],
+    take: Math.min(Math.max(first ?? 20, 1), MAX_SHOWN),
+  }),
+};
+
 const WebhookType = builder.prismaObject('Webhook', {
   description: 'An address that events of the account are sent to.',
   fields: (t) => ({
@@ -52,7 +62,6 @@ const WebhookType = builder.prismaObject('Webhook', {
     url: t.exposeString('url', { description: 'Where events are sent to.' }),
     events: t.stringList({
       nullable: true,
-      select: { events: true },
       description: 'Types of events that it gets; null: all.',
       resolve: ({ events }) => (events.length === 0 ? null : events),
     }),
@@ -67,14 +76,7 @@ const WebhookType = builder.prismaObject('Webhook', {
       where: { isPending: true },
       description: 'Events that wait to be taken.',
     }),
-    attempts: t.relation('attempts', {
-      description: `The last attempts, newest first; ${MAX_SHOWN} at most.`,
-      args: { first: t.arg.int(fromField({ ...fields.page, default: 20 })) },
-      query: ({ first }) => ({
-        orderBy: [{ at: 'desc' }, { sequence: 'desc' }, { number: 'desc' }],
-        take: Math.min(Math.max(first ?? 20, 1), MAX_SHOWN),
-      }),
-    }),
+    attempts: t.relation('attempts', ATTEMPTS),
   }),
 });
 
@@ -92,7 +94,7 @@ const types = (given: readonly string[] | null | undefined) => given as EventTyp
 builder.queryFields((t) => ({
   webhooks: t.prismaField({
     type: [WebhookType],
-    ...NEEDS_KEY,
+    extensions: { ...NEEDS_KEY.extensions, ...atMost(MAX_WEBHOOKS).extensions },
     nullable: true,
     description: 'Where events of the account are sent to, oldest first. Needs an API key.',
     resolve: (query, _root, _args, context) => listWebhooks(context.deps, accountOf(context), query),

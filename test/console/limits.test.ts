@@ -8,8 +8,9 @@ import { openChromium } from '../support/chromium.js';
 import { testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';
 import { createRenter, type Renter } from '../support/gateway.js';
-import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
+import { cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
+import { linkIn, startMailServer } from '../webhooks/mail-server.js';
 import { startReceiver } from '../webhooks/receiver.js';
 import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
 
@@ -19,6 +20,7 @@ const PICTURES = process.env.PICTURES;
 
 describe('limits and notices in Chromium', needs('chromium'), () => {
   let browser: Browser;
+  let env: Env;
   let gateway: GatewayProcess;
   let db: Database;
   let deps: Deps;
@@ -28,12 +30,13 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     const databaseUrl = await createTestDatabase();
     db = openDatabase(databaseUrl);
     deps = createDeps(db, systemClock, testSettings());
-    gateway = await startProcess({
+    env = {
       DATABASE_URL: databaseUrl,
       RATE_LIMIT_PER_MINUTE: '0',
       SECRETS_KEY: 'ab'.repeat(32),
       WEBHOOK_NETWORKS: '127.0.0.1',
-    });
+    };
+    gateway = await startProcess(env);
     browser = await openChromium();
     pages = new Pages(browser, gateway.address);
   });
@@ -128,6 +131,45 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     const keys = await ask(owner, '{ apiKeys { name monthlyLimit } }');
     expect(keys).toContainEqual({ name: 'ci', monthlyLimit: 4 });
     expect(complaints).toEqual([]);
+  });
+
+  it('ask a mail address for confirmation, and forget it', async () => {
+    const mails = await startMailServer();
+    const sender = await startProcess({
+      ...env,
+      SMTP_URL: mails.url,
+      SMTP_TLS: 'offered',
+      MAIL_FROM: 'notices@example.com',
+    });
+    try {
+      const owner = await createRenter(deps, sender.address, '1');
+      const there = new Pages(browser, sender.address);
+      const { page, complaints } = await there.visit('/webhooks', await there.context(owner));
+      const mail = page.getByRole('region', { name: 'Mail' });
+      await mail.getByLabel('Your mail address').fill('owner@example.com');
+      await mail.getByRole('button', { name: 'Send me a link to confirm it' }).click();
+      await mail.getByText(/was sent a link\. Open it until/).waitFor();
+      await expect.poll(() => mails.received.length, PATIENCE).toBe(1);
+      await look(page, 'mail-asked');
+      // The page that the link leads to needs no sign-in.
+      const asked = await (await there.context(null)).newPage();
+      await asked.goto(linkIn(mails.received[0]!));
+      await look(asked, 'mail-confirm');
+      await asked.getByRole('button', { name: 'Yes, send them' }).click();
+      await asked.getByText('Your address is confirmed').waitFor();
+      await page.reload();
+      await mail.getByText(/gets all events; 0 waiting/).waitFor();
+      await mail.getByRole('button', { name: 'Send a test mail' }).click();
+      await expect.poll(() => mails.subjects().at(-1), PATIENCE).toBe('This is a test mail');
+      await look(page, 'mail');
+      await mail.getByRole('button', { name: 'Delete the address' }).click();
+      await mail.getByLabel('Your mail address').waitFor();
+      expect(complaints).toEqual([]);
+      await there.close();
+    } finally {
+      await sender.end();
+      await mails.close();
+    }
   });
 
   it('tell a webhook, show what became of it, and say in the activity who made it', async () => {

@@ -12,6 +12,9 @@ const DEFAULTS: Config = {
   databaseUrl: null,
   secretsKeys: null,
   webhookNetworks: [],
+  smtpUrl: null,
+  smtpTls: 'required',
+  mailFrom: null,
   redisUrl: null,
   serviceDomain: 'gpu.localhost',
   publicUrl: null,
@@ -201,6 +204,33 @@ const VARIABLES: Record<string, Variable> = {
     ],
     refuses: ['off', '10.0.0.0/33', 'localhost', '10.0.0.0/8,'],
     message: 'must be none, or networks such as 10.1.0.0/16,127.0.0.1',
+  },
+  SMTP_URL: {
+    takes: [
+      ['smtp://user:pass%40word@mail.example:587', { smtpUrl: 'smtp://user:pass%40word@mail.example:587' }],
+      ['smtps://127.0.0.1', { smtpUrl: 'smtps://127.0.0.1' }],
+    ],
+    refuses: ['mail.example', 'http://mail.example', 'mail.example:25'],
+    beside: [{ MAIL_FROM: 'a@example.com' }, { mailFrom: 'a@example.com' }],
+    message: 'must be an address such as smtp://user:password@mail.example.com:587',
+  },
+  SMTP_TLS: {
+    takes: [['offered', { smtpTls: 'offered' }]],
+    refuses: ['off', 'Required'],
+    message: 'must be required or offered',
+  },
+  MAIL_FROM: {
+    takes: [
+      ['notices@example.com', { mailFrom: 'notices@example.com' }],
+      ['GPU rental <notices@example.com>', { mailFrom: 'GPU rental <notices@example.com>' }],
+    ],
+    refuses: [
+      'notices',
+      'a@example.com, b@example.com',
+      'A <a@example.com>\nBcc: b@example.com',
+      'A <b> <a@example.com>',
+    ],
+    message: 'must be an address such as notices@example.com, or GPU rental <notices@example.com>',
   },
   SIGNUP: {
     takes: [
@@ -469,6 +499,7 @@ describe('.env.example', () => {
     const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
     expect(unset.sort()).toEqual([
       'DATABASE_URL',
+      'MAIL_FROM',
       'MARKET_SOURCE',
       'METRICS_PORT',
       'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -483,6 +514,7 @@ describe('.env.example', () => {
       'REDIS_URL',
       'SECRETS_KEY',
       'SEED',
+      'SMTP_URL',
       'STREAMS_URL',
       'TCP_PORTS',
     ]);

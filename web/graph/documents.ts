@@ -820,3 +820,39 @@ export const SetSpendLimit = graphql(`
     }
   }
 `);
+
+export const MailAddress = graphql(`
+  query MailAddress {
+    mailAddress {
+      address
+      events
+      confirmedAt
+      confirmBy
+      pausedAt
+      pauseReason
+      waiting
+    }
+  }
+`);
+
+export const SetMailAddress = graphql(`
+  mutation SetMailAddress($address: String!) {
+    setMailAddress(address: $address) {
+      address
+    }
+  }
+`);
+
+export const DeleteMailAddress = graphql(`
+  mutation DeleteMailAddress {
+    deleteMailAddress
+  }
+`);
+
+export const TestMailAddress = graphql(`
+  mutation TestMailAddress {
+    testMailAddress {
+      address
+    }
+  }
+`);

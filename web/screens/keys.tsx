@@ -33,8 +33,8 @@ export function Keys() {
     <div class="stack">
       <h1 tabIndex={-1}>Keys and secrets</h1>
       <p>
-        <a href="/activity">Activity</a>: what each key asked for. <a href="/webhooks">Webhooks</a>: who is told of what
-        happens.
+        <a href="/activity">Activity</a>: what each key asked for. <a href="/webhooks">Notices</a>: who is told of what
+        happens, by webhook or mail.
       </p>
       <Failure error={error.value} />
       <section class="panel" aria-labelledby="api-keys">

@@ -18,6 +18,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
+import { Mail } from './mail.js';
 
 type Webhook = NonNullable<ResultOf<typeof WebhooksDocument>['webhooks']>[number];
 
@@ -30,7 +31,7 @@ export function Webhooks() {
   const secret = useSignal<string | null>(null);
   const fault = useSignal<unknown>(null);
   const isBusy = useSignal(false);
-  useTitle('Webhooks');
+  useTitle('Notices');
   const work = async (asked: () => Promise<unknown>): Promise<boolean> => {
     if (isBusy.value) return false;
     isBusy.value = true;
@@ -58,8 +59,13 @@ export function Webhooks() {
   const webhooks = data.value?.webhooks ?? null;
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>Webhooks</h1>
-      <section class="panel" aria-label="New webhook">
+      <h1 tabIndex={-1}>Notices</h1>
+      <Mail />
+      <section class="panel" aria-labelledby="webhooks">
+        <div class="panel-head">
+          <h2 id="webhooks">Webhooks</h2>
+          <p class="small quiet">Programs of yours that are told.</p>
+        </div>
         <form class="padded row" onSubmit={create}>
           <label class="field">
             <span>Address that events are sent to, signed by Standard Webhooks</span>

@@ -26,6 +26,8 @@ export const EVENT_TYPES = {
   'key.new_network': 'an API key was used from a network for the first time; not told of its first',
   'webhook.paused': 'deliveries to another webhook of the account are paused',
   'webhook.test': 'somebody asked for it',
+  'mail.paused': 'mail to the address of the account is paused',
+  'mail.test': 'somebody asked for it',
 } as const;
 
 export type EventType = keyof typeof EVENT_TYPES;

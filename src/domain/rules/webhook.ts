@@ -74,6 +74,8 @@ export function signedHeaders(
 export interface Attempt {
   status: number | null;
   error: string | null;
+  /** Whatever is sent there is refused for ever. */
+  isFinal?: boolean;
 }
 
 export function isTaken({ status }: Attempt): boolean {
@@ -81,9 +83,14 @@ export function isTaken({ status }: Attempt): boolean {
 }
 
 /** When a failed delivery is sent again; null for never: then its webhook is paused. */
-export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, { status }: Attempt): Instant | null {
+export function nextAttemptAt(
+  attempts: number,
+  firstAt: Instant,
+  now: Instant,
+  { status, isFinal }: Attempt,
+): Instant | null {
   const next = now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!;
-  return status === GONE || next > firstAt + TRY_SECONDS ? null : next;
+  return isFinal === true || status === GONE || next > firstAt + TRY_SECONDS ? null : next;
 }
 
 /** How long a receiver that failed so many rounds in a row is left alone. */

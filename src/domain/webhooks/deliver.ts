@@ -1,8 +1,10 @@
 import { inTransaction } from '../../database/transaction.js';
 import { every, type Sweep } from '../billing/sweep.js';
 import type { Deps } from '../deps.js';
+import { CONFIRM_SECONDS, CONFIRMATION, mailOfEvent, mailOfQuestion, QUESTIONS_KEPT_SECONDS } from '../rules/mail.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { type Attempt, isTaken, MAX_QUEUE, nextAttemptAt, restOf, signedHeaders } from '../rules/webhook.js';
+import { addressOf, linkTo } from './mail-address.js';
 import { noticeWhatEnds } from './notices.js';
 import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
 
@@ -14,9 +16,11 @@ const MAX_AT_ONCE = 32;
 const MAX_OF_ACCOUNT = 2;
 /** Events that are under way to one webhook, each of another subject. */
 const MAX_OF_WEBHOOK = 4;
-/** Whoever sends to a webhook does it alone for so long: longer than its attempts can last. */
-const LEASE_SECONDS = 30n;
-/** Rounds of one lease: each lasts 5 s at most. */
+/** Mails that a gateway sends at once: all by one server, which may be slow. */
+const MAX_MAILS_AT_ONCE = 4;
+/** Whoever sends to a webhook or address does it alone for so long: longer than its attempts can last. */
+const LEASE_SECONDS = 60n;
+/** Rounds of one lease: each lasts 5 s at most, and 20 s of mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
 /** Events are kept for so long. */
@@ -25,6 +29,7 @@ const DROPPED_AT_ONCE = 1_000;
 
 interface Target extends SealedRow {
   url: string;
+  isMail: boolean;
   failures: number;
 }
 
@@ -33,16 +38,17 @@ interface Delivery {
   id: string;
   type: string;
   at: Instant;
-  data: unknown;
+  data: Record<string, unknown>;
   attempts: number;
   firstAt: Instant | null;
 }
 
 /** Sends what waits, in the background, beside every other gateway. */
 export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
-  const under = new Map<string, Promise<void>>();
-  const look = async () => {
-    for (const target of await claim(deps, MAX_AT_ONCE - under.size)) {
+  const webhooks = new Map<string, Promise<void>>();
+  const mails = new Map<string, Promise<void>>();
+  const look = async (under: Map<string, Promise<void>>, most: number, isMail: boolean) => {
+    for (const target of await claim(deps, most - under.size, isMail)) {
       const work = sendTo(deps, target)
         .catch(onFault)
         .finally(() => under.delete(target.id));
@@ -50,26 +56,27 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
     }
   };
   const sweeps = [
-    every(LOOK_EVERY_MS, look, onFault),
+    every(LOOK_EVERY_MS, () => look(webhooks, MAX_AT_ONCE, false), onFault),
+    ...(deps.sendMail === null ? [] : [every(LOOK_EVERY_MS, () => look(mails, MAX_MAILS_AT_ONCE, true), onFault)]),
     every(NOTICE_EVERY_MS, () => noticeWhatEnds(deps), onFault),
     every(CLEAR_EVERY_MS, () => clear(deps), onFault),
   ];
   return {
     stop: async () => {
       await Promise.all(sweeps.map(({ stop }) => stop()));
-      await Promise.all(under.values());
+      await Promise.all([...webhooks.values(), ...mails.values()]);
     },
   };
 }
 
-/** Takes webhooks for which something is due, for this gateway alone until the lease ends. */
-async function claim({ db, clock }: Deps, room: number): Promise<Target[]> {
+/** Takes webhooks, or mail addresses, for which something is due, for this gateway alone until the lease ends. */
+async function claim({ db, clock }: Deps, room: number, isMail: boolean): Promise<Target[]> {
   if (room <= 0) return [];
   const now = clock.now();
   const { rows } = await db.pool.query<Target>({
     name: 'claim-webhooks',
     text: CLAIM,
-    values: [formatInstant(now), formatInstant(now + LEASE_SECONDS), room],
+    values: [formatInstant(now), formatInstant(now + LEASE_SECONDS), room, isMail],
   });
   return rows;
 }
@@ -104,12 +111,37 @@ async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery
 }
 
 async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: readonly string[]): Promise<boolean> {
-  const { id, type, at, data } = delivery;
-  const body = JSON.stringify({ type, timestamp: formatInstant(at), data });
   const begunMs = performance.now();
-  const outcome = await deps.sendWebhook(target.url, signedHeaders({ id, at: deps.clock.now(), body }, secrets), body);
+  const outcome = await (target.isMail ? mail : post)(deps, target, delivery, secrets);
   await record(deps, target, delivery, outcome, Math.round(performance.now() - begunMs));
   return isTaken(outcome);
+}
+
+function post(
+  deps: Deps,
+  { url }: Target,
+  { id, type, at, data }: Delivery,
+  secrets: readonly string[],
+): Promise<Attempt> {
+  const body = JSON.stringify({ type, timestamp: formatInstant(at), data });
+  return deps.sendWebhook(url, signedHeaders({ id, at: deps.clock.now(), body }, secrets), body);
+}
+
+async function mail(
+  deps: Deps,
+  target: Target,
+  { id, type, at, data }: Delivery,
+  [secret]: readonly string[],
+): Promise<Attempt> {
+  const { publicUrl } = deps.settings;
+  const to = addressOf(target);
+  if (type !== CONFIRMATION) {
+    const endUrl = linkTo(publicUrl, 'end', target.id, secret!);
+    return deps.sendMail!(mailOfEvent({ id, type, at, data }, to, publicUrl, endUrl));
+  }
+  if (deps.clock.now() >= at + CONFIRM_SECONDS)
+    return { status: null, error: 'its link is no longer valid', isFinal: true };
+  return deps.sendMail!(mailOfQuestion(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret!)));
 }
 
 async function record(deps: Deps, target: Target, delivery: Delivery, outcome: Attempt, tookMs: number): Promise<void> {
@@ -136,21 +168,29 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
     await transaction.query(
       `insert into webhook_attempt (webhook_id, sequence, number, at, status, error, took_ms)
        select $1, $2, coalesce(max(number), 0) + 1, $3::timestamptz, $4, $5, $6
-       from webhook_attempt where webhook_id = $1 and sequence = $2`,
+       from webhook_attempt where webhook_id = $1 and sequence = $2
+       having exists (select from webhook where id = $1)`,
       [target.id, delivery.sequence.toString(), at, outcome.status, outcome.error, tookMs],
     );
     if (nextAt !== null || isTaken(outcome)) return;
-    const reason = outcome.status === 410 ? 'its receiver answered 410 Gone' : 'an event was not taken for three days';
+    // A question that was never answered pauses nothing.
+    if (delivery.type === CONFIRMATION && outcome.status === null) return;
+    const reason = reasonOf(target, outcome);
     await pause(transaction, target.id, at, reason);
     transaction.later(pausedEvent(target, now, reason));
   });
 }
 
+function reasonOf({ isMail }: Target, { status, error, isFinal }: Attempt): string {
+  if (isMail && isFinal === true) return `its mail server refuses it: ${error}`;
+  return status === 410 ? 'its receiver answered 410 Gone' : 'an event was not taken for three days';
+}
+
 /** Pauses webhooks for which too much waits, and drops what is old. */
 async function clear(deps: Deps): Promise<void> {
   const now = deps.clock.now();
-  const { rows } = await deps.db.pool.query<{ id: string; accountId: string }>(
-    `select webhook.id, account_id as "accountId" from webhook where paused_at is null
+  const { rows } = await deps.db.pool.query<{ id: string; accountId: string; isMail: boolean }>(
+    `select webhook.id, account_id as "accountId", is_mail as "isMail" from webhook where paused_at is null
        and (select count(*) from (select from webhook_delivery where webhook_id = webhook.id and is_pending limit $1) waiting) >= $1`,
     [MAX_QUEUE],
   );
@@ -161,6 +201,9 @@ async function clear(deps: Deps): Promise<void> {
       transaction.later(pausedEvent(webhook, now, reason));
     });
   }
+  await deps.db.pool.query('delete from mail_question where at < $1::timestamptz', [
+    formatInstant(now - QUESTIONS_KEPT_SECONDS),
+  ]);
   for (;;) {
     const { rowCount } = await deps.db.pool.query(
       `delete from event where sequence in (
@@ -177,12 +220,12 @@ const CLAIM = `
     select id from webhook where id in (
       select id from (
         select id, wait_until, row_number() over (partition by account_id order by wait_until nulls first, id) as place
-        from webhook where paused_at is null and coalesce(wait_until <= $1::timestamptz, true)
+        from webhook where is_mail = $4 and paused_at is null and coalesce(wait_until <= $1::timestamptz, true)
           and coalesce(leased_until <= $1::timestamptz, true)
           and exists (select from webhook_delivery where webhook_id = webhook.id and is_pending and next_at <= $1::timestamptz)
       ) due where place <= ${MAX_OF_ACCOUNT} order by wait_until nulls first limit $3)
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
-  returning id, account_id as "accountId", url, sealed, key_id as "keyId", failures`;
+  returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 
 /**
  * Leaves out what a transaction that is still open could yet come before: its events have lower numbers. A backup that is restored

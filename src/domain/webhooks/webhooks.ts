@@ -36,14 +36,19 @@ export function listWebhooks(
   query: Pick<Prisma.WebhookFindManyArgs, 'include' | 'select'> = {},
 ): Promise<Webhook[]> {
   const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
-  return deps.db.prisma.webhook.findMany({ ...query, where: { accountId }, orderBy, take: MAX_WEBHOOKS });
+  return deps.db.prisma.webhook.findMany({
+    ...query,
+    where: { accountId, isMail: false },
+    orderBy,
+    take: MAX_WEBHOOKS,
+  });
 }
 
 /**
  * Waits for the writes of the account that began before the webhook was there, and so tell it nothing: whoever reads after the answer
  * sees what they did.
  */
-async function untilTold(deps: Deps, accountId: string): Promise<void> {
+export async function untilTold(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
     transaction.query('select from account where id = $1 for no key update', [accountId]),
   );
@@ -58,9 +63,7 @@ export async function createWebhook(
   const url = check('url', fields.webhookUrl, input.url);
   const events = checkOptional('events', fields.webhookEvents, input.events) ?? null;
   const id = randomId('wh', ID_BYTES);
-  const secret = formatSecret(randomBytes(SECRET_BYTES));
-  const [key] = await deps.sealingKeys();
-  const sealed = seal(key!, contextOf(accountId, id), JSON.stringify([{ secret, until: null }]));
+  const { secret, sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
     // The account's row is locked before the count, so two at once can't both be the tenth.
@@ -68,8 +71,8 @@ export async function createWebhook(
     const { rowCount } = await transaction.query(
       `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
        select $2, $1, $3, $4::text[], $5::timestamptz, $6, $7
-       where (select count(*) from webhook where account_id = $1) < $8`,
-      [accountId, id, url, events, formatInstant(now), sealed, key!.id, MAX_WEBHOOKS],
+       where (select count(*) from webhook where account_id = $1 and not is_mail) < $8`,
+      [accountId, id, url, events, formatInstant(now), sealed, keyId, MAX_WEBHOOKS],
     );
     if (rowCount !== 1) throw new DomainError('action_failed', `an account holds at most ${MAX_WEBHOOKS} webhooks`);
     deps.activity?.writeWith(transaction, now, [id]);
@@ -155,6 +158,18 @@ export async function turnSecret(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
+/** A secret, and how it is kept. Refuses with action_failed where this service keeps none. */
+export async function newSecret(
+  deps: Deps,
+  accountId: string,
+  id: string,
+): Promise<{ secret: string; sealed: Buffer; keyId: string }> {
+  const secret = formatSecret(randomBytes(SECRET_BYTES));
+  const [key] = await deps.sealingKeys();
+  const kept: Secret[] = [{ secret, until: null }];
+  return { secret, sealed: seal(key!, contextOf(accountId, id), JSON.stringify(kept)), keyId: key!.id };
+}
+
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
 
 /** The secrets that sign at this second, newest first. */
@@ -198,19 +213,29 @@ export async function testWebhook(deps: Deps, accountId: string, id: string): Pr
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    const { rows } = await transaction.query<{ sequence: bigint }>(
-      `insert into event (id, account_id, type, subject, at, data, xid)
-       values ($1, $2, 'webhook.test', $3, $4::timestamptz, $5, pg_current_xact_id()::text::bigint) returning sequence`,
-      [randomId('evt', 12), accountId, OF_ACCOUNT, formatInstant(now), JSON.stringify({ webhook: id })],
-    );
-    await transaction.query(
-      'insert into webhook_delivery (webhook_id, sequence, subject, next_at) values ($1, $2, $3, $4::timestamptz)',
-      [id, rows[0]!.sequence, OF_ACCOUNT, formatInstant(now)],
-    );
+    await tellAlone(transaction, { accountId, id, type: 'webhook.test', data: { webhook: id } }, now);
     deps.activity?.writeWith(transaction, now);
   });
   deps.activity?.committed();
   return webhook;
+}
+
+/** Tells this one of something, whatever it asks for, and no other. */
+export async function tellAlone(
+  transaction: Pick<Transaction, 'query'>,
+  { accountId, id, type, data }: { accountId: string; id: string; type: string; data: object },
+  now: Instant,
+): Promise<void> {
+  const at = formatInstant(now);
+  const { rows } = await transaction.query<{ sequence: bigint }>(
+    `insert into event (id, account_id, type, subject, at, data, xid)
+     values ($1, $2, $3, $4, $5::timestamptz, $6, pg_current_xact_id()::text::bigint) returning sequence`,
+    [randomId('evt', 12), accountId, type, OF_ACCOUNT, at, JSON.stringify(data)],
+  );
+  await transaction.query(
+    'insert into webhook_delivery (webhook_id, sequence, subject, next_at) values ($1, $2, $3, $4::timestamptz)',
+    [id, rows[0]!.sequence, OF_ACCOUNT, at],
+  );
 }
 
 /** Sends an event again, whatever became of it. Refuses with not_found, and with action_failed where the webhook is paused. */
@@ -252,10 +277,15 @@ export async function balanceNotice(deps: Deps, accountId: string): Promise<bigi
   return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
 }
 
-/** Tells the account's other webhooks that this one is paused. */
-export function pausedEvent(webhook: { id: string; accountId: string }, at: Instant, reason: string) {
-  const { id, accountId } = webhook;
-  return emit([{ accountId, type: 'webhook.paused', subject: OF_ACCOUNT, at, data: { webhook: id, reason } }]);
+/** Tells whoever else is told of the account that this one is paused. */
+export function pausedEvent(
+  { id, accountId, isMail }: { id: string; accountId: string; isMail: boolean },
+  at: Instant,
+  reason: string,
+) {
+  const told = { accountId, subject: OF_ACCOUNT, at };
+  if (isMail) return emit([{ ...told, type: 'mail.paused', data: { reason } }]);
+  return emit([{ ...told, type: 'webhook.paused', data: { webhook: id, reason } }]);
 }
 
 async function ownWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {

@@ -1,0 +1,213 @@
+import type { Prisma, Webhook } from '../../database/generated/client/client.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { check, checkOptional, fields } from '../fields.js';
+import { randomId } from '../random-id.js';
+import { wideNetworkOf } from '../rules/client-network.js';
+import { DomainError } from '../rules/errors.js';
+import type { EventType } from '../rules/events.js';
+import {
+  type Asked,
+  CONFIRM_SECONDS,
+  CONFIRMATION,
+  isLinkToken,
+  type LinkPurpose,
+  linkToken,
+  MAX_QUESTIONS,
+  mailboxOf,
+  QUESTIONS_KEPT_SECONDS,
+} from '../rules/mail.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { newSecret, pause, pausedEvent, type SealedRow, secretsOf, tellAlone, untilTold } from './webhooks.js';
+
+/*
+ * A mail address is told of events as a webhook is: its row, its deliveries and its attempts are those of one. It is asked first, by a
+ * mail with a link, whether it wants to be.
+ */
+
+const ID_BYTES = 8;
+const ID = /^ma-[0-9a-f]{16}$/;
+const SCHEME = 'mailto:';
+
+export type MailAddress = Webhook;
+
+/** Who asks, and from where. */
+interface Asker {
+  accountId: string;
+  address: string;
+}
+
+/** Null when the account has none. */
+export function findMailAddress(
+  deps: Deps,
+  accountId: string,
+  query: Pick<Prisma.WebhookFindFirstArgs, 'include' | 'select'> = {},
+): Promise<MailAddress | null> {
+  return deps.db.prisma.webhook.findFirst({ ...query, where: { accountId, isMail: true } });
+}
+
+export function addressOf({ url }: { url: string }): string {
+  return url.slice(SCHEME.length);
+}
+
+export function linkTo(publicUrl: string, purpose: LinkPurpose, id: string, secret: string): string {
+  return `${publicUrl}/mail/${purpose}?id=${id}&token=${linkToken(secret, purpose, id)}`;
+}
+
+/**
+ * Sends notices to an address once it is confirmed, in place of the one before; one that is confirmed already keeps being so, and is
+ * sent to again where it was paused. Refuses with invalid_request, with action_failed where there is no mail, and with rate_limited
+ * what would ask strangers too often.
+ */
+export async function setMailAddress(
+  deps: Deps,
+  { accountId, address: client }: Asker,
+  input: { address: string; events?: readonly EventType[] | null | undefined },
+): Promise<MailAddress> {
+  const address = check('address', fields.mailAddress, input.address);
+  const events = checkOptional('events', fields.webhookEvents, input.events) ?? null;
+  if (deps.sendMail === null) throw new DomainError('action_failed', 'this service sends no mail');
+  const id = randomId('ma', ID_BYTES);
+  const { sealed, keyId } = await newSecret(deps, accountId, id);
+  const now = deps.clock.now();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('select from account where id = $1 for no key update', [accountId]);
+    const url = SCHEME + address;
+    const { rowCount: kept } = await transaction.query(
+      `update webhook set events = $3::text[], paused_at = null, pause_reason = null, failures = 0, wait_until = null
+       where account_id = $1 and is_mail and url = $2 and confirmed_at is not null`,
+      [accountId, url, events],
+    );
+    if (kept === 0) {
+      await noteQuestion(transaction, { accountId, mailbox: mailboxOf(address), network: wideNetworkOf(client) }, now);
+      await transaction.query('delete from webhook where account_id = $1 and is_mail', [accountId]);
+      await transaction.query(
+        `insert into webhook (id, account_id, url, is_mail, events, created_at, confirm_by, sealed, key_id)
+         values ($1, $2, $3, true, $4::text[], $5::timestamptz, $6::timestamptz, $7, $8)`,
+        [id, accountId, url, events, formatInstant(now), formatInstant(now + CONFIRM_SECONDS), sealed, keyId],
+      );
+      await tellAlone(transaction, { accountId, id, type: CONFIRMATION, data: {} }, now);
+    }
+    deps.activity?.writeWith(transaction, now);
+  });
+  deps.activity?.committed();
+  return (await findMailAddress(deps, accountId))!;
+}
+
+/** Refuses with rate_limited when it would be one too many. */
+async function noteQuestion(
+  transaction: Pick<Transaction, 'query'>,
+  { accountId, mailbox, network }: { accountId: string; mailbox: Buffer; network: string },
+  now: Instant,
+): Promise<void> {
+  // One after the other, whichever account or gateway asks: what is counted stays true.
+  await transaction.query(`select pg_advisory_xact_lock(hashtext('mail questions'))`);
+  const { rows } = await transaction.query<{ asked: Asked; inDay: number; inMonth: number }>(
+    `select asked, count(*) filter (where at > $4::timestamptz)::int as "inDay", count(*)::int as "inMonth"
+     from mail_question cross join lateral (values
+       ('account', account_id = $1), ('mailbox', mailbox = $2), ('network', network = $3)) as counted (asked, is_same)
+     where is_same and at > $5::timestamptz group by asked`,
+    [accountId, mailbox, network, formatInstant(now - SECONDS_PER_DAY), formatInstant(now - QUESTIONS_KEPT_SECONDS)],
+  );
+  const full = rows.find(({ asked, inDay, inMonth }) => {
+    const { day, month } = MAX_QUESTIONS[asked];
+    return inDay >= day || inMonth >= month;
+  });
+  if (full !== undefined)
+    throw new DomainError('rate_limited', `too many confirmations were asked for by this ${full.asked}: try tomorrow`, {
+      retryAfterSeconds: Number(SECONDS_PER_DAY),
+    });
+  await transaction.query(
+    'insert into mail_question (account_id, mailbox, network, at) values ($1, $2, $3, $4::timestamptz)',
+    [accountId, mailbox, network, formatInstant(now)],
+  );
+}
+
+/** Nothing more is sent there. Refuses with not_found. */
+export async function deleteMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
+  const known = await ownAddress(deps, accountId);
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('delete from webhook where id = $1', [known.id]);
+    deps.activity?.writeWith(transaction, deps.clock.now());
+  });
+  deps.activity?.committed();
+  return known;
+}
+
+/** Sends a mail that says that it is a test. Refuses with not_found, and with action_failed where no mail is sent. */
+export async function testMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
+  const known = await ownAddress(deps, accountId);
+  if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
+  if (known.pausedAt !== null) throw new DomainError('action_failed', 'mail to the address is paused');
+  const now = deps.clock.now();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const { rowCount } = await transaction.query(
+      `select from webhook_delivery join event using (sequence)
+       where webhook_id = $1 and type = 'mail.test' and at > $2::timestamptz`,
+      [known.id, formatInstant(now - MINUTE)],
+    );
+    if (rowCount !== 0)
+      throw new DomainError('rate_limited', 'a test was sent within the last minute', { retryAfterSeconds: 60 });
+    await tellAlone(transaction, { accountId, id: known.id, type: 'mail.test', data: {} }, now);
+    deps.activity?.writeWith(transaction, now);
+  });
+  deps.activity?.committed();
+  return known;
+}
+const MINUTE = 60n;
+
+/** What became of a link. `unknown`: nobody was sent it, or it was replaced. */
+export type LinkOutcome = 'done' | 'late' | 'unknown';
+
+/** Once in its day; confirmed already, nothing changes. */
+export async function confirmByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
+  const row = await ofLink(deps, 'confirm', id, token);
+  if (row === null) return 'unknown';
+  if (row.confirmedAt !== null) return 'done';
+  const now = formatInstant(deps.clock.now());
+  const { rowCount } = await deps.db.pool.query(
+    'update webhook set confirmed_at = $2::timestamptz where id = $1 and confirmed_at is null and confirm_by > $2::timestamptz',
+    [id, now],
+  );
+  if (rowCount === 0) return 'late';
+  await untilTold(deps, row.accountId);
+  return 'done';
+}
+
+/** Nothing more is sent to the address until its account sets it again, and it is confirmed again. */
+export async function endByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
+  const row = await ofLink(deps, 'end', id, token);
+  if (row === null) return 'unknown';
+  const now = deps.clock.now();
+  await inTransaction(deps.db.pool, async (transaction) => {
+    const reason = 'ended by a link in a mail';
+    const { rowCount } = await transaction.query(
+      'update webhook set confirmed_at = null, confirm_by = null where id = $1 and confirmed_at is not null',
+      [id],
+    );
+    if (rowCount === 0) return;
+    await pause(transaction, id, formatInstant(now), reason);
+    transaction.later(pausedEvent(row, now, reason));
+  });
+  return 'done';
+}
+
+/** Whether a link is one that was sent, without doing what it does. */
+export async function isLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<boolean> {
+  return (await ofLink(deps, purpose, id, token)) !== null;
+}
+
+type LinkRow = SealedRow & Pick<Webhook, 'isMail' | 'confirmedAt'>;
+
+async function ofLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<LinkRow | null> {
+  const row = ID.test(id) ? await deps.db.prisma.webhook.findUnique({ where: { id } }) : null;
+  if (row === null) return null;
+  const [secret] = await secretsOf(deps, row, deps.clock.now());
+  return secret !== undefined && isLinkToken(token, secret, purpose, id) ? row : null;
+}
+
+async function ownAddress(deps: Deps, accountId: string): Promise<MailAddress> {
+  const found = await findMailAddress(deps, accountId);
+  if (found === null) throw new DomainError('not_found', 'the account has no mail address');
+  return found;
+}

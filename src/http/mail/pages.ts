@@ -1,0 +1,84 @@
+import express, { type Request, type Response, type Router } from 'express';
+import type { Deps } from '../../domain/deps.js';
+import type { LinkPurpose } from '../../domain/rules/mail.js';
+import { confirmByLink, endByLink, isLink, type LinkOutcome } from '../../domain/webhooks/mail-address.js';
+import { named, refuseOtherMethods } from '../routing.js';
+
+/** Takes nothing from anywhere and runs nothing; its form goes to where it came from, and the link to nobody. */
+const HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'X-Robots-Tag': 'noindex',
+};
+
+interface Words {
+  asks: string;
+  button: string;
+  done: string;
+}
+
+const WORDS: Readonly<Record<LinkPurpose, Words>> = {
+  confirm: {
+    asks: 'Shall notices of the account be sent to your mail address?',
+    button: 'Yes, send them',
+    done: 'Your address is confirmed. Notices are sent to it from now on.',
+  },
+  end: {
+    asks: 'Shall no more notices be sent to your mail address?',
+    button: 'End the mails',
+    done: 'No more notices are sent to your address.',
+  },
+};
+const LATE = 'This link was valid for a day. Set the address again to get another.';
+const UNKNOWN = 'This link is not valid, or is not valid any more.';
+const STATUS: Readonly<Record<LinkOutcome, number>> = { done: 200, late: 410, unknown: 404 };
+
+/**
+ * Where the links of mails lead. A GET only asks: programs that look into mails open every link. A POST does it, at once, with whatever
+ * body, as programs for mail send it (RFC 8058).
+ */
+export function createMailPages(deps: Deps): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  const paths = [
+    ['confirm', confirmByLink],
+    ['end', endByLink],
+  ] as const;
+  for (const [purpose, act] of paths) {
+    const { asks, button, done } = WORDS[purpose];
+    const path = `/mail/${purpose}`;
+    router.all(path, named(path));
+    router.get(path, async (request, response) => {
+      const [id, token] = linkOf(request);
+      const isKnown = await isLink(deps, purpose, id, token);
+      send(response, isKnown ? 200 : 404, isKnown ? `<p>${asks}</p>${form(button)}` : `<p>${UNKNOWN}</p>`);
+    });
+    router.post(path, async (request, response) => {
+      const outcome = await act(deps, ...linkOf(request));
+      const words = { done, late: LATE, unknown: UNKNOWN }[outcome];
+      send(response, STATUS[outcome], `<p role="status">${words}</p>`);
+    });
+    router.all(path, refuseOtherMethods('GET, HEAD, POST, OPTIONS'));
+  }
+  return router;
+}
+
+function linkOf({ query: { id, token } }: Request): [id: string, token: string] {
+  return [typeof id === 'string' ? id : '', typeof token === 'string' ? token : ''];
+}
+
+/** Without an action it is sent to the page's own address, with its query. */
+function form(button: string): string {
+  return `<form method="post"><button>${button}</button></form>`;
+}
+
+function send(response: Response, status: number, body: string): void {
+  response.writeHead(status, HEADERS).end(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Notices by mail</title>
+<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}button{font:inherit;padding:.5rem 1rem}</style>
+</head><body><main><h1>Notices by mail</h1>${body}</main></body></html>`);
+}

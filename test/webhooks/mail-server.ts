@@ -1,0 +1,81 @@
+import type { AddressInfo } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+
+export interface ReceivedMail {
+  from: string;
+  to: string[];
+  isSecure: boolean;
+  user: string | undefined;
+  raw: string;
+  /** Headers by lower-case name, unfolded. */
+  headers: Record<string, string>;
+  text: string;
+}
+
+/** A real mail server; `options` are those of smtp-server, and `answer` refuses what it throws for. */
+export async function startMailServer(
+  options: SMTPServerOptions = {},
+  answer: (mail: ReceivedMail) => unknown = () => {},
+) {
+  const received: ReceivedMail[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onAuth: ({ username }, _session, done) => done(null, { user: username! }),
+    onData(stream, session, done) {
+      const parts: Buffer[] = [];
+      stream.on('data', (part) => parts.push(part));
+      stream.on('end', async () => {
+        const { mailFrom, rcptTo } = session.envelope;
+        const mail: ReceivedMail = {
+          from: mailFrom === false ? '' : mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          isSecure: session.secure,
+          user: session.user,
+          ...read(Buffer.concat(parts).toString('utf8')),
+        };
+        try {
+          await answer(mail);
+          received.push(mail);
+          done();
+        } catch (error) {
+          done(error as Error);
+        }
+      });
+    },
+    ...options,
+  });
+  server.on('error', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    received,
+    port,
+    url: `smtp://127.0.0.1:${port}`,
+    subjects: () => received.map(({ headers }) => headers.subject),
+    close: () => new Promise<void>((resolve) => server.close(resolve)),
+  };
+}
+
+/** An error that the server answers by its number. */
+export function refusal(responseCode: number, message = 'no'): Error {
+  return Object.assign(new Error(message), { responseCode });
+}
+
+/** The link to /mail/… in a mail's text. */
+export function linkIn({ text }: ReceivedMail): string {
+  return /https?:\S+\/mail\/\S+/.exec(text)![0];
+}
+
+function read(raw: string): Pick<ReceivedMail, 'raw' | 'headers' | 'text'> {
+  const [head = '', ...body] = raw.split('\r\n\r\n');
+  const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+  );
+  const bytes = body
+    .join('\r\n\r\n')
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return { raw, headers, text: Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\r\n', '\n') };
+}
