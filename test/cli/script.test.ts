@@ -110,7 +110,7 @@ describe('a saved template', () => {
     const { GPU_API_KEY: _, ...nobody } = env;
     expect((await gpu(['template', 'list'], nobody)).stdout).toMatch(/^TEMPLATE .*\npytorch /);
     expect((await gpu(['template', 'link', 'mine'], own)).stdout).toBe(
-      `${service.deps.settings.publicUrl}/launch?template=vllm&vram=8&deploy-disk=60&env.MODEL=a%2Fb&secret=HF_TOKEN&command=serve&command=x+y&port=8000%3AAPI\n`,
+      `${service.deps.settings.publicUrl}/launch?template=vllm&vram=8&deploy-disk=60&secret=HF_TOKEN&command=serve&command=x+y&port=8000%3AAPI&env.MODEL=a%2Fb\n`,
     );
     const machine = await service.machine();
     const lacking = await gpu(['deploy', machine, '--saved', 'mine'], own);
