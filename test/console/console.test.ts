@@ -724,7 +724,7 @@ describe('the console in Chromium', needs('chromium'), () => {
         expect(await page.content()).not.toContain(secret);
         await page
           .getByRole('row', { name: /this session/ })
-          .getByRole('button')
+          .getByRole('button', { name: /^Revoke/ })
           .click();
         await page.getByText('you are signed out with it').waitFor();
         await page.getByRole('button', { name: 'Revoke', exact: true }).click();

@@ -32,7 +32,7 @@ describe('mails', () => {
     });
     expect(new Set(subjects).size).toBe(subjects.length);
     expect(subjects).toContain('Instance i-1 stopped: balance exhausted');
-    expect(subjects).toContain('Instance i-1 stops in ten minutes: deadline');
+    expect(subjects).toContain('Instance i-1 stops in ten minutes: its deadline');
   });
 
   it('go to one plain mailbox', () => {

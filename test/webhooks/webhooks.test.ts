@@ -53,6 +53,11 @@ async function shown(renter: Renter) {
   return body.data.webhooks;
 }
 
+/** Time that passes before an answer is noted ends the lease of its sender, and it is sent again. */
+async function allSent(renter: Renter) {
+  await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(0);
+}
+
 describe('webhooks', () => {
   it('tell of an instance in order, signed, and of credit, whoever asks for which', async () => {
     const renter = await here.renter('50');
@@ -252,14 +257,56 @@ describe('webhooks', () => {
       seconds_before: 3_600,
       does: 'stop',
     });
+    await allSent(renter);
     advance(3_000);
     await expect.poll(() => target.types().length, PATIENCE).toBe(3);
     expect(target.received[2]!.data.seconds_before).toBe(600);
+    await allSent(renter);
     advance(601);
     await expect.poll(() => target.types().at(-1), PATIENCE).toBe('instance.stopped');
     expect(target.received.at(-1)!.data.reason).toBe('deadline');
     expect(target.types()).toHaveLength(4);
     setClocks(new Date().toISOString());
+  });
+
+  it('tell of the limit that stops an instance first: its own, its key’s or the account’s', async () => {
+    // In the middle of a month, whenever this runs.
+    setClocks(`${new Date().toISOString().slice(0, 8)}15T12:00:00Z`);
+    const renter = await here.renter('500');
+    const target = await receiver();
+    await hook(renter, target.url, ['instance.ending', 'instance.stopped']);
+    const rent = async (rest: object = {}) =>
+      (await renter.rest('POST', '/instances', { machine_id: await here.machine(), disk_gb: 1, ...rest })).body;
+    const one = await rent();
+    const hourly: number = one.price_hr;
+    // Two hours and some for the first alone.
+    const own = await rent({ spend_limit: Math.ceil(hourly * 2.5 * 100) / 100 });
+    const { rows } = await here.deps.db.pool.query('select id from api_key where account_id = $1', [renter.accountId]);
+    // A key with a limit sets none.
+    const owner = here.withKey(
+      (await renter.graphql('mutation { createApiKey { secret } }')).body.data.createApiKey.secret,
+    );
+    const setKey = 'mutation ($id: ID!, $usd: Float) { setApiKeyLimit(id: $id, monthlyLimit: $usd) { id } }';
+    const { body } = await renter.graphql(setKey, { id: rows[0].id, usd: Math.ceil(hourly * 8 * 100) / 100 });
+    expect(body.errors).toBeUndefined();
+    const endings = () =>
+      target.received
+        .filter(({ type }) => type === 'instance.ending')
+        .map(({ data }) => [data.instance, data.cause, data.limit_of, data.seconds_before]);
+    // 1.6 hours in: its own limit is less than an hour away, the key's 2.4.
+    advance(5_760);
+    await expect.poll(endings, PATIENCE).toEqual([[own.id, 'limit', 'instance', 3_600]]);
+    // The account's comes before all others, in a quarter of an hour.
+    const setMonthly = 'mutation ($usd: Float) { setMonthlyLimit(monthlyLimit: $usd) { id } }';
+    const set = await owner.graphql(setMonthly, { usd: Math.ceil(hourly * 2 * 1.85 * 100) / 100 });
+    expect(set.body).toEqual({ data: { setMonthlyLimit: { id: renter.accountId } } });
+    await expect.poll(() => endings().length, PATIENCE).toBe(3);
+    expect(endings().slice(1).sort()).toEqual([own.id, one.id].sort().map((id) => [id, 'limit', 'account', 3_600]));
+    expect(target.received.at(-1)!.data).toMatchObject({ does: 'stop', limit: expect.stringMatching(/^\d+\.\d{6}$/) });
+    await allSent(renter);
+    advance(3_600);
+    await expect.poll(() => target.types().filter((type) => type === 'instance.stopped').length, PATIENCE).toBe(2);
+    expect(target.received.at(-1)!.data.reason).toBe('spend_limit');
   });
 });
 

@@ -141,6 +141,13 @@ type Words = Readonly<Record<string, string>>;
 const lead = (said: Words) => (said.seconds_before === '600' ? 'in ten minutes' : 'in an hour');
 const stopped = (said: Words) => (said.reason === undefined ? '' : `: ${said.reason.replaceAll('_', ' ')}`);
 
+const LIMITS: Readonly<Record<string, string>> = {
+  instance: 'its spend limit',
+  key: 'the monthly limit of its API key',
+  account: 'the monthly limit of the account',
+};
+const why = ({ cause, limit_of }: Words) => LIMITS[limit_of ?? ''] ?? `its ${cause}`;
+
 /** One sentence for each type of event, without its full stop: it is the subject, too. */
 const SENTENCES: Readonly<Record<EventType, (said: Words) => string>> = {
   'instance.running': (said) => `Instance ${said.instance} is running`,
@@ -149,7 +156,7 @@ const SENTENCES: Readonly<Record<EventType, (said: Words) => string>> = {
   'instance.preempted': (said) => `Instance ${said.instance} had to leave for another rental and stopped`,
   'instance.destroyed': (said) => `Instance ${said.instance} was destroyed${stopped(said)}`,
   'instance.ending': (said) =>
-    `Instance ${said.instance} ${said.does === 'destroy' ? 'is destroyed' : 'stops'} ${lead(said)}: ${said.cause}`,
+    `Instance ${said.instance} ${said.does === 'destroy' ? 'is destroyed' : 'stops'} ${lead(said)}: ${why(said)}`,
   'instance.idle_soon': (said) => `Instance ${said.instance} stops in two minutes: nothing happens on it`,
   'balance.ending': (said) => `Your credit runs out ${lead(said)}`,
   'balance.low': (said) => `Your balance is low: ${said.balance} USD`,

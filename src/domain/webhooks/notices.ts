@@ -1,10 +1,12 @@
-import { ACCOUNT_COLUMNS } from '../billing/ledger-rows.js';
+import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
 import { emit } from '../outbox.js';
 import { balanceAt } from '../rules/accrual.js';
 import { type NewEvent, OF_ACCOUNT, usdOf } from '../rules/events.js';
-import type { Account } from '../rules/lifecycle.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import type { Account, Instance } from '../rules/lifecycle.js';
+import type { Micro } from '../rules/money.js';
+import { instanceLimitAt } from '../rules/spend-limit.js';
+import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../rules/time.js';
 import { LONGEST_LEAD, leadAt } from '../rules/webhook.js';
 
 /** Rows that one look reads; those that were told of are read again, and tell nothing. */
@@ -17,13 +19,21 @@ interface Ending {
   does: 'stop' | 'destroy';
 }
 
+/** A running instance with the monthly limits that it runs under. */
+interface Limited extends Instance {
+  keyLimit: Micro | null;
+  keyLimitAt: Instant | null;
+  accountLimit: Micro | null;
+  accountLimitAt: Instant | null;
+}
+
 /**
  * Tells what only time makes true: that an instance or the credit is about to end, and that the balance is low. The second is derived
  * from deadlines, rates and ledger, and each is told once by `once`, whichever gateways look.
  */
 export async function noticeWhatEnds(deps: Deps): Promise<void> {
   const now = deps.clock.now();
-  const events = [...(await deadlines(deps, now)), ...(await balances(deps, now))];
+  const events = [...(await deadlines(deps, now)), ...(await limits(deps, now)), ...(await balances(deps, now))];
   if (events.length === 0) return;
   const { text, values } = emit(events);
   await deps.db.pool.query(text, [...values]);
@@ -37,27 +47,59 @@ async function deadlines({ db }: Deps, now: Instant): Promise<NewEvent[]> {
   });
   return rows.flatMap(({ accountId, id, endsAt, does }) => {
     const lead = leadAt(endsAt, now);
-    return lead === null ? [] : [endingOf(accountId, id, 'deadline', endsAt, lead, { does })];
+    if (lead === null) return [];
+    const once = `deadline/${formatInstant(endsAt)}`;
+    return [endingOf({ accountId, id }, endsAt, lead, { cause: 'deadline', does }, once)];
   });
 }
 
-/** That an instance ends by itself; `limits` tell of theirs by it too. One for each end, cause and time before. */
-export function endingOf(
-  accountId: string,
-  instanceId: string,
-  cause: 'deadline' | 'limit',
+async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
+  const { rows } = await db.pool.query<Limited>({
+    name: 'limits-ahead',
+    text: LIMITS_AHEAD,
+    values: [formatInstant(now + LONGEST_LEAD), MAX_ROWS],
+  });
+  return rows.flatMap((instance) => {
+    const first = firstLimitOf(instance);
+    const lead = first === null ? null : leadAt(first.at, now);
+    if (first === null || lead === null) return [];
+    const { of, usd, at } = first;
+    // A monthly one comes nearer and goes back with all that runs under it: it is told once in a month.
+    const once = of === 'instance' ? formatInstant(at) : `${usd}/${formatInstant(monthStartOf(at))}`;
+    const data = { cause: 'limit', does: 'stop', limit_of: of, limit: usdOf(usd) };
+    return [endingOf(instance, at, lead, data, `limit/${of}/${once}`)];
+  });
+}
+
+/** The limit under which it stops first. */
+function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant } | null {
+  const { spendLimit, keyLimit, keyLimitAt, accountLimit, accountLimitAt } = instance;
+  const known = [
+    { of: 'instance', usd: spendLimit, at: instanceLimitAt(instance) },
+    { of: 'key', usd: keyLimit, at: keyLimitAt },
+    { of: 'account', usd: accountLimit, at: accountLimitAt },
+  ].flatMap(({ of, usd, at }) => (usd === null || at === null ? [] : [{ of, usd, at }]));
+  return known.reduce<(typeof known)[0] | null>(
+    (first, each) => (first !== null && first.at <= each.at ? first : each),
+    null,
+  );
+}
+
+/** That an instance ends by itself. One for each `once` and time before. */
+function endingOf(
+  { accountId, id }: Pick<Instance, 'accountId' | 'id'>,
   endsAt: Instant,
   lead: bigint,
   data: object,
+  once: string,
 ): NewEvent {
-  const ends = formatInstant(endsAt);
   return {
     accountId,
     type: 'instance.ending',
-    subject: instanceId,
+    subject: id,
     at: endsAt - lead,
-    data: { instance: instanceId, cause, ends_at: ends, seconds_before: Number(lead), ...data },
-    once: `ending/${instanceId}/${cause}/${ends}/${lead}`,
+    data: { instance: id, ends_at: formatInstant(endsAt), seconds_before: Number(lead), ...data },
+    once: `ending/${id}/${once}/${lead}`,
   };
 }
 
@@ -96,12 +138,25 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
   ];
 }
 
+/** Accounts of which something ends until then by a deadline or limit, and that want to be told. */
+const accountsUntil = (instant: string) => `
+  select account.id from account where deadline_at <= ${instant}::timestamptz
+    and exists (select from webhook where webhook.account_id = account.id and paused_at is null)`;
+
+const LIMITS_AHEAD = `
+  select ${INSTANCE_COLUMNS},
+    (select monthly_limit from key_limit where key_limit.id = run_key_id) as "keyLimit",
+    (select limit_at from key_limit where key_limit.id = run_key_id) as "keyLimitAt",
+    (select monthly_limit from account where account.id = instance.account_id) as "accountLimit",
+    (select limit_at from account where account.id = instance.account_id) as "accountLimitAt"
+  from instance where status = 'RUNNING' and account_id in (${accountsUntil('$1')})
+  limit $2`;
+
 const DEADLINES_AHEAD = `
   select account_id as "accountId", instance.id, ends_at as "endsAt", does
   from instance cross join lateral (values ('stop', case when status = 'RUNNING' then stop_at end), ('destroy', destroy_at)) as ending (does, ends_at)
   where status <> 'DESTROYED' and ends_at > $1::timestamptz and ends_at <= $2::timestamptz
-    and account_id in (select account.id from account where deadline_at <= $2::timestamptz
-      and exists (select from webhook where webhook.account_id = account.id and paused_at is null))
+    and account_id in (${accountsUntil('$2')})
   limit $3`;
 
 const BALANCES_AHEAD = `
