@@ -27,7 +27,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
   });
 
   async function ask(page: Page, usd: string): Promise<Locator> {
-    await page.getByLabel('USD').fill(usd);
+    await page.getByLabel('USD', { exact: true }).fill(usd);
     await page.getByRole('button', { name: 'Get an address' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('img', { name: 'QR code of the payment' }).waitFor();
@@ -81,7 +81,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
   it('is asked for once, however often the button is pressed, and says what is too little', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page }) => {
-      await page.getByLabel('USD').fill('20');
+      await page.getByLabel('USD', { exact: true }).fill('20');
       await page.getByRole('button', { name: 'Get an address' }).evaluate((button: HTMLButtonElement) => {
         for (let press = 0; press < 5; press += 1) button.click();
       });
@@ -89,7 +89,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
       const { body } = await owner.graphql('{ topUps { id usd } }');
       expect(body.data.topUps.map(({ usd }: { usd: number }) => usd)).toEqual([20]);
       await page.keyboard.press('Escape');
-      const least = Number(await page.getByLabel('USD').getAttribute('min'));
+      const least = Number(await page.getByLabel('USD', { exact: true }).getAttribute('min'));
       const asset = (await owner.graphql('{ topUpAssets { minimum } }')).body.data.topUpAssets[0];
       expect(least).toBe(asset.minimum);
     });
@@ -109,7 +109,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
         const { body } = await owner.graphql('{ topUps { usd } }');
         return body.data.topUps.map(({ usd }: { usd: number }) => usd);
       };
-      await page.getByLabel('USD').fill('20');
+      await page.getByLabel('USD', { exact: true }).fill('20');
       await page.getByRole('button', { name: 'Get an address' }).click();
       await page.getByText('The service does not answer').waitFor();
       // What came of it is listed without another press.
