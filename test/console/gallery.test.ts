@@ -152,7 +152,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
         await page.getByText(/^It stops /).waitFor();
         await renter.destroy(idOf(page));
         await page.goto(`${pages.address}/?gpu=rtx-4090&deploy=${host.machineId}`);
-        await dialog.getByRole('radio', { name: /^mine/ }).check();
+        await dialog.getByRole('radio', { name: /^mine/ }).click();
         await expect.poll(() => dialog.locator('[name="env.MODEL"]').inputValue()).toBe('a/b');
         await dialog.getByRole('button', { name: 'Delete mine' }).click();
         await expect.poll(() => dialog.getByRole('radio', { name: /^mine/ }).count()).toBe(0);

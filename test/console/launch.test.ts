@@ -180,7 +180,7 @@ describe('launching from the console', needs('chromium'), () => {
       await dialog.getByRole('button', { name: 'Save it' }).click();
       await dialog.getByText('Saved as database').waitFor();
       await page.goto(`${pages.address}/?gpu=rtx-3080&deploy=best`);
-      await dialog.getByRole('radio', { name: /^database/ }).check();
+      await dialog.getByRole('radio', { name: /^database/ }).click();
       await expect.poll(() => dialog.getByLabel('Number of TCP port 1').inputValue()).toBe('5432');
       await deployButton(page).click();
       await page.getByRole('button', { name: 'Deploy this again' }).click();

@@ -192,7 +192,8 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   stop_at: '8h',
   destroy_at: null,
   spend_limit: null,
-  stop_when_idle: 30,
+  // No machine here has an agent that could see it.
+  stop_when_idle: null,
 };
 
 const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: 'binary' }), fc.string());
