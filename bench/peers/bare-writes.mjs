@@ -28,8 +28,8 @@ process.once('message', async ({ databaseUrl, rentals }) => {
 async function openWorker(databaseUrl, { accountId, machineId }) {
   const client = new pg.Client({ connectionString: databaseUrl, options: '-c TimeZone=UTC' });
   await client.connect();
-  const { rows } = await client.query(PRICE, [machineId]);
-  return { client, accountId, machineId, rate: Number(rows[0].rate) };
+  const { rows } = await client.query(PRICE_AND_KEY, [machineId, accountId]);
+  return { client, accountId, machineId, rate: Number(rows[0].rate), keyId: rows[0].key_id };
 }
 
 /** The number of completed pairs; the last may end a little late. */
@@ -56,7 +56,7 @@ async function deploy(worker) {
   }
 }
 
-async function begin({ client, accountId, machineId, rate }, id) {
+async function begin({ client, accountId, machineId, rate, keyId }, id) {
   await client.query('begin');
   const account = (await client.query({ name: 'lock-account', text: LOCK_ACCOUNT, values: [accountId] })).rows[0];
   const machine = (await client.query({ name: 'lock-machine', text: LOCK_MACHINE, values: [machineId] })).rows[0];
@@ -72,6 +72,7 @@ async function begin({ client, accountId, machineId, rate }, id) {
     DISK_GB,
     rate,
     DISK_RATE,
+    keyId,
   ];
   await client.query({ name: 'deploy', text: DEPLOY, values });
   await client.query('commit');
@@ -119,8 +120,8 @@ function instant(seconds) {
   return new Date(seconds * 1_000).toISOString();
 }
 
-const PRICE = `
-  select on_demand_rate * num_gpus as rate from machine join gpu_price on gpu_price.gpu = machine.gpu
+const PRICE_AND_KEY = `
+  select on_demand_rate * num_gpus as rate, (select min(id) from api_key where account_id = $2) as key_id from machine join gpu_price on gpu_price.gpu = machine.gpu
   where machine.id = $1 and snapshot_date = (select max(date) from market_snapshot)`;
 
 const TOTALS = `credit_units, spend_units, month_start_spend_units, burn_rate, settled_at, live_instances, deployed_instances`;
@@ -137,11 +138,11 @@ const UPDATE_ACCOUNT = `
 const DEPLOY = `
   with account_totals as (${UPDATE_ACCOUNT}), begun as (
     insert into instance (id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode,
-      gpu_rate, disk_rate, on_demand_rate, created_at, running_since)
-    values ($9, $1, $7, $10, 'RUNNING', $11, $12, $13, 'pytorch', $14, 'ON_DEMAND', $15, $16, $15, $2, $2)
+      gpu_rate, disk_rate, on_demand_rate, created_at, running_since, key_id, run_key_id)
+    values ($9, $1, $7, $10, 'RUNNING', $11, $12, $13, 'pytorch', $14, 'ON_DEMAND', $15, $16, $15, $2, $2, $17, $17)
   )
-  insert into usage_interval (instance_id, resource, ordinal, rate, started_at)
-  values ($9, 'GPU', 1, $15, $2), ($9, 'DISK', 1, $16, $2)`;
+  insert into usage_interval (instance_id, resource, ordinal, rate, started_at, key_id)
+  values ($9, 'GPU', 1, $15, $2, $17), ($9, 'DISK', 1, $16, $2, $17)`;
 
 const DESTROY = `
   with account_totals as (${UPDATE_ACCOUNT}), ended as (
