@@ -126,6 +126,13 @@ describe('gpu mcp', () => {
       tcpPorts: [],
     });
     await assistant.call('destroy_instance', { id });
+    const limited = await assistant.call('quote', { machineId, spendLimit: 5 });
+    const { instance } = await assistant.call('deploy', { quote: limited.quote, maxPricePerHour: CAP });
+    expect(instance).toMatchObject({ spendLimit: 5, stopWhenIdle: null });
+    await assistant.call('destroy_instance', { id: instance.id });
+    expect((await assistant.call('quote', { machineId, stopWhenIdle: 30 })).summary).toMatch(
+      /stopWhenIdle|can't be rented/,
+    );
     const { offers } = await assistant.call('search_offers', { hasAgent: true });
     expect(offers).toEqual([]);
     const wanted = { command: 'true', maxPricePerHour: CAP };

@@ -6,7 +6,7 @@ import { isAbove, refuseAbove, refuseBeyondLimit, shown } from './price-cap.js';
 import { ID, IDEMPOTENCY_KEY, READS, Refused, type Service, type Tool, tool, USD_PER_HOUR } from './tool.js';
 
 const INSTANCE = `id name status gpu numGpus region mode priceHr diskPriceHr diskGb template hostname webUrl createdAt stoppedAt
-  stopReason reservedUntil earlyExitCost usage { total } ports { port url open } tcpPorts { port host publicPort } stopAt destroyAt
+  stopReason reservedUntil earlyExitCost usage { total } ports { port url open } tcpPorts { port host publicPort } stopAt destroyAt spendLimit stopWhenIdle
   runtime { phase message exitCode restarts reachable lastSeenAt } canStart { allowed minimumGpuSeconds refusal { code message } }`;
 const DEPLOY = `mutation ($input: DeployInput!) { deploy(input: $input) { ${INSTANCE} balance { balance burnPerHour exhaustsAt } } }`;
 const ACTION = `mutation ($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {
@@ -154,9 +154,10 @@ async function deploy(service: Service, { quote, maxPricePerHour }: { quote: str
   if (quoted === null) {
     throw new Refused('unknown_quote', 'no such quote, or it is older than an hour: ask quote for a new one');
   }
-  const { machineId, template, diskGb, mode, launch, stopAt, destroyAt, priceHr, totalPriceHr } = quoted;
+  const { machineId, template, diskGb, mode, launch, priceHr, totalPriceHr } = quoted;
+  const { stopAt, destroyAt, spendLimit, stopWhenIdle } = quoted;
   refuseAbove(maxPricePerHour, totalPriceHr, 'rented');
-  const what = { machineId, template, diskGb, mode, launch, stopAt, destroyAt };
+  const what = { machineId, template, diskGb, mode, launch, stopAt, destroyAt, spendLimit, stopWhenIdle };
   const input = { ...what, idempotencyKey: quote, maxPricePerHour: priceHr };
   return service.inTurn(async () => {
     await refuseBeyondLimit(service, totalPriceHr, quote);

@@ -143,10 +143,21 @@ export const marketTools: readonly Tool[] = [
       launch: LAUNCH,
       stopAt: WHEN.describe('When it stops by itself; its disk is kept and paid.'),
       destroyAt: WHEN.describe('When it is destroyed by itself, with its disk. Set it for work that has an end.'),
+      spendLimit: z
+        .number()
+        .optional()
+        .describe('What it may cost in all, in USD: it stops before it costs more; its disk is kept and paid.'),
+      stopWhenIdle: z
+        .number()
+        .int()
+        .optional()
+        .describe('Minutes without load and connections after which it stops; on machines with a host agent alone.'),
     },
     annotations: READS,
-    run: async ({ settings, quotes }, { machineId, diskGb, mode, template, launch, stopAt, destroyAt, ...filter }) => {
-      const what = { machineId, diskGb, mode, template, launch, stopAt, destroyAt };
+    run: async ({ settings, quotes }, { machineId, diskGb, mode, template, ...rest }) => {
+      const { launch, stopAt, destroyAt, spendLimit, stopWhenIdle, ...filter } = rest;
+      const ends = { stopAt, destroyAt, spendLimit, stopWhenIdle };
+      const what = { machineId, diskGb, mode, template, launch, ...ends };
       const input = { ...what, ...(Object.values(filter).some((value) => value !== undefined) && { filter }) };
       const { quote } = await askGraphql<QuoteAnswer>(settings, QUOTE, { input });
       const { priceHr, diskPriceHr, totalPriceHr } = quote;
@@ -154,7 +165,7 @@ export const marketTools: readonly Tool[] = [
       const but = quote.refusal === null ? '' : ` It can't be rented now: ${quote.refusal.message}.`;
       return {
         summary: `${quote.machineId} costs ${price}.${but}`,
-        quote: quotes.keep({ ...quote, launch, stopAt, destroyAt }),
+        quote: quotes.keep({ ...quote, launch, ...ends }),
         ...quote,
       };
     },

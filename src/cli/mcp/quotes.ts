@@ -11,6 +11,10 @@ export interface Quoted {
   /** When it ends by itself, from the deploy on where it is a time from now. */
   stopAt: string | undefined;
   destroyAt: string | undefined;
+  /** What it may cost in all, in USD. */
+  spendLimit: number | undefined;
+  /** In minutes. */
+  stopWhenIdle: number | undefined;
   /** The whole machine, in USD per hour. */
   priceHr: number;
   /** Machine and disk. */
