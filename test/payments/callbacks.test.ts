@@ -3,6 +3,7 @@ import { audit } from '../../src/domain/billing/audit.js';
 import { listAside } from '../../src/domain/top-ups/callbacks.js';
 import { reconcile } from '../../src/domain/top-ups/reconcile.js';
 import type { Renter } from '../support/gateway.js';
+import { startReceiver } from '../webhooks/receiver.js';
 import { signature } from './support/shkeeper.js';
 import { KEY, openShop, read, type Shop, topUp } from './support/shop.js';
 
@@ -10,7 +11,8 @@ let shop: Shop;
 let renter: Renter;
 
 beforeAll(async () => {
-  shop = await openShop({ gateways: 2 });
+  const config = { webhookNetworks: ['127.0.0.0/8'], secretsKeys: ['ab'.repeat(32)] };
+  shop = await openShop({ gateways: 2, config });
   renter = await shop.gateway.renter('0');
 });
 afterAll(() => shop.close());
@@ -44,6 +46,10 @@ async function lines(): Promise<number> {
 
 describe('a callback', () => {
   test('200 times at once over two gateways is one credit, and every answer is 202', async () => {
+    const target = await startReceiver();
+    const hook = await renter.graphql('mutation ($url: String!) { createWebhook(url: $url) { webhook { id } } }', {
+      url: target.url,
+    });
     const { made, told } = await paid();
     const before = await lines();
     const body = JSON.stringify(told);
@@ -58,6 +64,13 @@ describe('a callback', () => {
       { note: `${made.amount} LTC (Litecoin) at 80 USD`, reference: expect.stringContaining(`top-up ${made.id}/LTC/`) },
     ]);
     expect((await audit(shop.gateway.deps)).findings).toEqual([]);
+    // Told once, too, and of the credit.
+    const types = () => target.types().sort();
+    await expect.poll(types, { timeout: 30_000 }).toEqual(['balance.credited', 'topup.credited']);
+    const [event] = target.received.filter(({ type }) => type === 'topup.credited');
+    expect(event!.data).toMatchObject({ top_up: made.id, asset: 'LTC', usd: '50.000000' });
+    await renter.graphql('mutation ($id: ID!) { deleteWebhook(id: $id) { id } }', hook.body.data.createWebhook.webhook);
+    await target.close();
   });
 
   test('credits the transaction it is about alone: others that it lists may need more confirmations', async () => {

@@ -269,6 +269,31 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   });
 
+  it('tell of a network that a key was not used from before, and not of its first', async () => {
+    const renter = await here.renter('50');
+    const target = await receiver();
+    await hook(renter, target.url, ['key.new_network']);
+    /** What a gateway saw it writes down when it ends, at the latest. */
+    const useFrom = async (...addresses: string[]) => {
+      const behind = await startService({ databaseUrl: here.databaseUrl, trustProxy: 1 });
+      behind.clock.set(new Date().toISOString());
+      const used = behind.withKey(renter.key);
+      for (const address of addresses) await used.rest('GET', '/balance', undefined, { 'x-forwarded-for': address });
+      await behind.close();
+    };
+    await useFrom('203.0.113.9');
+    await useFrom('203.0.113.200', '198.51.100.7', '198.51.100.8');
+    const networks = () => target.received.map(({ data }) => data.network);
+    await expect.poll(networks, PATIENCE).toContain('198.51.100.0/24');
+    const seen = (network: string) => networks().filter((each) => each === network).length;
+    // The gateway that the webhook was made by may have written its own network down first.
+    expect([seen('198.51.100.0/24'), seen('203.0.113.0/24') <= 1]).toEqual([1, true]);
+    expect(target.received.find(({ data }) => data.network === '198.51.100.0/24')!.data).toMatchObject({
+      address: expect.stringMatching(/^198\.51\.100\.[78]$/),
+      key: expect.stringMatching(/^key-[0-9a-f]{16}$/),
+    });
+  });
+
   it('tell of the limit that stops an instance first: its own, its key’s or the account’s', async () => {
     // In the middle of a month, whenever this runs.
     setClocks(`${new Date().toISOString().slice(0, 8)}15T12:00:00Z`);
