@@ -284,6 +284,8 @@ describe('offers, credits and the naive model agree to the unit', () => {
       ...[start, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), stop, leap(1)],
       ...[start, leap(29), stop, start, leap(29), stop, start, leap(20_000), stop, leap(2), beat],
     ]));
+  test('over a host that is heard again in the second in which a rental of its silence ended', () =>
+    play([leap(600.001), beat, rent, leap(618), destroy, beat, leap(600), beat]));
   test('over a start that waits for its own last container, or for its erasing', () =>
     play([
       ...[rent, leap(2), beat, leap(20), stop, leap(0.5), start, leap(9), beat, leap(1), beat, leap(5), beat, leap(20)],

@@ -112,9 +112,11 @@ export class NaiveService {
           const given = [...silences, ...this.#slow(rental, run, now), ...(templates.get(run) ?? [])];
           units += rental.gpuRate * secondsOf(given) + rental.diskRate * secondsOf(silences);
         }
-        const owed = units - (this.#given.get(rental) ?? 0n);
-        this.#given.set(rental, units);
-        return [rental, owed];
+        const given = this.#given.get(rental) ?? 0n;
+        // Its host was heard again within the rental's last second, which was given back when the rental ended.
+        const known = given - units === rental.gpuRate + rental.diskRate ? given : units;
+        this.#given.set(rental, known);
+        return [rental, known - given];
       }),
     );
   }
