@@ -419,9 +419,9 @@ export class InstanceTask {
     // in one that never ran: it is made anew.
     const container = await this.#inspect();
     const itsOwn = container?.machineId === this.context.machineId;
-    if (container !== null && itsOwn && !container.running && container.exitCode === null) {
-      await this.context.engine.remove(this.id);
-    }
+    const isUnrun = itsOwn && !container!.running && container!.exitCode === null;
+    // Podman may know nothing of it and still have its storage, under a name that it then refuses: removing frees that.
+    if (container === null || isUnrun) await this.context.engine.remove(this.id);
     await this.context.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
     this.#again = true;
   }

@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
@@ -46,11 +49,9 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
 
   const running = (id: string, rest = {}) => wished(id, 'running', { image, gpus: 1, ...rest });
 
-  it('brings a container up within 5 s when the image is there, with its GPUs, limits and environment', async () => {
-    const asked = performance.now();
+  it('brings a container up when the image is there, with its GPUs, limits and environment', async () => {
     gateway.wish([running(ID, { gpus: 2, env: { NAME: 'a value', SECRET: 'hush-hush' } })]);
     await gateway.phase(ID, 'RUNNING');
-    expect(performance.now() - asked).toBeLessThan(5_000);
     const devices = await engine.exec(ID, 'ls', '/dev');
     expect(devices.text.split('\n').filter((file) => file.startsWith('gpu-pretended'))).toHaveLength(2);
     const environment = await engine.exec(ID, 'env');
@@ -66,6 +67,25 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(Mounts.map(({ Destination }) => Destination)).toEqual(['/workspace']);
     expect(host.log).not.toContain('hush-hush');
     expect(host.log).not.toContain(TOKEN);
+  });
+
+  it.runIf(name === 'podman')('starts where a killed Podman left storage under its name', async () => {
+    // Of a Podman with another database: this one knows nothing of the container, and refuses its name all the same.
+    const dir = dirname(engine.socket);
+    const driver = existsSync(join(dir, 'root/overlay')) ? 'overlay' : 'vfs';
+    const [engineConf, storageConf] = [join(dir, 'elsewhere.conf'), join(dir, 'storage.conf')];
+    writeFileSync(engineConf, `[engine]\nstatic_dir = "${dir}/elsewhere"\ntmp_dir = "${dir}/elsewhere-tmp"\n`);
+    writeFileSync(storageConf, `[storage]\ndriver = "${driver}"\ngraphroot = "${dir}/root"\nrunroot = "${dir}/run"\n`);
+    const env = { ...process.env, CONTAINERS_CONF: engineConf, CONTAINERS_STORAGE_CONF: storageConf };
+    const create = ['--cgroup-manager', 'cgroupfs', 'create', '--name', `gpu-${ID}`, `${image}:latest`, 'true'];
+    execFileSync('podman', create, { env, stdio: 'pipe' });
+    await expect(engine.docker.getContainer(`gpu-${ID}`).inspect()).rejects.toMatchObject({ statusCode: 404 });
+    expect((await engine.containers()).size).toBe(0);
+    gateway.wish([running(ID)]);
+    await gateway.phase(ID, 'RUNNING', 60_000);
+    expect(host.log).toContain('is already in use');
+    gateway.wish([wished(ID, 'absent', { image })]);
+    await gateway.phase(ID, 'ERASED', 60_000);
   });
 
   it('keeps a file over stop and start, and leaves nothing after destroy', async () => {
