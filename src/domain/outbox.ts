@@ -5,6 +5,9 @@ import { formatInstant } from './rules/time.js';
 
 const EVENT_ID_BYTES = 12;
 
+/** SQL for whether anybody is told of the events of an `account`. */
+export const IS_TOLD = 'exists (select from webhook where webhook.account_id = account.id and paused_at is null)';
+
 /**
  * The statement that puts events into the outbox. Run it in the transaction that makes them true:
  *

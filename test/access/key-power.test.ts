@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import { addSshKey, findSshAccess } from '../../src/domain/accounts/ssh-keys.js';
@@ -8,6 +7,7 @@ import { FULL_POWER, type KeyPower } from '../../src/domain/rules/key-power.js';
 import { parseSshKey } from '../../src/domain/rules/ssh-key.js';
 import { formatInstant } from '../../src/domain/rules/time.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
+import { newSshKey } from '../support/ssh-key.js';
 
 let domain: TestDomain;
 
@@ -15,13 +15,6 @@ beforeAll(async () => {
   domain = await openTestDomain();
 });
 afterAll(() => domain.close());
-
-/** The line of a .pub file. */
-function newSshKey(): string {
-  const raw = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
-  const parts = [Buffer.from('ssh-ed25519'), raw].flatMap((part) => [Buffer.from([0, 0, 0, part.length]), part]);
-  return `ssh-ed25519 ${Buffer.concat(parts).toString('base64')}`;
-}
 
 it('SSH keys that a key with an end or with networks adds let in while that key is accepted, and from where it is', async () => {
   const accountId = await domain.account();

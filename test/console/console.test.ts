@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +13,7 @@ import { testSettings } from '../support/clock.js';
 import { createTestDatabase } from '../support/database.js';
 import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, type GatewayProcess, query, startProcess } from '../support/process.js';
+import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 import { beyondWindow, Pages, SOON_MS, seriousIn, type Visit } from './support/pages.js';
@@ -130,13 +130,6 @@ async function newestSheet(): Promise<{ date: string; price: string; listings: n
 async function cheapest(model: string): Promise<string> {
   const { body } = await (await renter('0')).rest('GET', `/offers?gpu=${model}&limit=1`);
   return body.data[0].machine_id;
-}
-
-/** The line of a .pub file. */
-function newSshKey(comment: string): string {
-  const raw = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
-  const parts = [Buffer.from('ssh-ed25519'), raw].flatMap((part) => [Buffer.from([0, 0, 0, part.length]), part]);
-  return `ssh-ed25519 ${Buffer.concat(parts).toString('base64')} ${comment}`;
 }
 
 /** What moves, or would, though its owner wants none of that. */

@@ -1,5 +1,6 @@
 import type { PreparedStatement } from '../../database/transaction.js';
 import { HAS_OLD_AGENT, MACHINE_CONDITION, WATCHES_LOAD } from '../machine-condition.js';
+import { IS_TOLD } from '../outbox.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import type { Account, Instance, LedgerEntry, RowChanges, UsageInterval } from '../rules/lifecycle.js';
 import type { Rate } from '../rules/money.js';
@@ -123,13 +124,13 @@ export interface MachineUnderLock {
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
 /** Whether anybody is told of its events: for most accounts none has to be written. */
-const IS_TOLD = 'exists (select from webhook where webhook.account_id = account.id and paused_at is null) as "isTold"';
+const IS_TOLD_COLUMN = `${IS_TOLD} as "isTold"`;
 export interface LockedAccount extends Account {
   isTold: boolean;
 }
 export const LOCK_ACCOUNTS: NamedStatement = {
   name: 'lock-accounts',
-  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD} from account
+  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account
          where id = any($1::text[] || array(select account_id from instance where machine_id = $2 and status = 'RUNNING'))
          order by id for no key update`,
 };
@@ -148,7 +149,7 @@ export const RECOMPUTE_TOTALS: NamedStatement = {
 };
 export const TRY_ACCOUNT: NamedStatement = {
   name: 'try-account',
-  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD} from account where id = $1 for no key update skip locked`,
+  text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account where id = $1 for no key update skip locked`,
 };
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',

@@ -81,8 +81,7 @@ export async function linkOf(
   deps: Deps,
   saved: Pick<SavedTemplate, 'template' | 'diskGb' | 'launch'>,
 ): Promise<string> {
-  const { templates } = await deps.inventory.catalogue();
-  const found = templates.find(({ slug }) => slug === saved.template);
+  const found = await deps.inventory.template(saved.template);
   const known = found && { vramGb: found.vramGb, variables: found.variables as unknown as TemplateVariable[] };
-  return launchLink(deps.settings.publicUrl, { ...saved, launch: saved.launch as Launch }, known ?? null);
+  return launchLink(deps.settings.publicUrl, { ...saved, launch: saved.launch as Launch }, known);
 }

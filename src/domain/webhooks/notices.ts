@@ -1,6 +1,6 @@
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
+import { emit, IS_TOLD } from '../outbox.js';
 import { balanceAt } from '../rules/accrual.js';
 import { type NewEvent, OF_ACCOUNT, usdOf } from '../rules/events.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
@@ -141,7 +141,7 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
 /** Accounts of which something ends until then by a deadline or limit, and that want to be told. */
 const accountsUntil = (instant: string) => `
   select account.id from account where deadline_at <= ${instant}::timestamptz
-    and exists (select from webhook where webhook.account_id = account.id and paused_at is null)`;
+    and ${IS_TOLD}`;
 
 const LIMITS_AHEAD = `
   select ${INSTANCE_COLUMNS},
@@ -162,6 +162,6 @@ const DEADLINES_AHEAD = `
 const BALANCES_AHEAD = `
   select ${ACCOUNT_COLUMNS}, below_micro as "belowMicro" from account
     left join balance_notice on balance_notice.account_id = account.id
-  where exists (select from webhook where webhook.account_id = account.id and paused_at is null)
+  where ${IS_TOLD}
     and (below_micro is not null or (due_at > $1::timestamptz and due_at <= $2::timestamptz and exhausted_at is null))
   limit $3`;
