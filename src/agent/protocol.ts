@@ -5,7 +5,9 @@ import { z } from 'zod';
  * all that the two programs share. Unknown members are ignored on both sides, so that either may be newer.
  */
 
-export const AGENT_PROTOCOL = 1;
+/** Of 1: agents that run instances on the whole host alone. They are served until they are updated. */
+export const AGENT_PROTOCOL = 2;
+const protocol = z.union([z.literal(1), z.literal(AGENT_PROTOCOL)]);
 /** How often an agent reports when nothing changes. */
 export const HEARTBEAT_SECONDS = 10;
 /** How long a request for desired state waits for news, at most. */
@@ -45,8 +47,17 @@ const hardware = z.object({
   cudaMax: text.nullable(),
   gpus: z
     .array(
-      z.object({ index: z.number().int().min(0), uuid: text, name: text, vramMb: bytes, pcieGen: count.nullable() }),
+      z.object({
+        index: z.number().int().min(0),
+        uuid: text,
+        name: text,
+        vramMb: bytes,
+        pcieGen: count.nullable(),
+        /** Its processors: disjoint from those of the others, and of its NUMA node where that is known. */
+        cpus: z.array(z.number().int().min(0).max(4_095)).max(4_096).optional(),
+      }),
     )
+    /** Of one model side by side, and near ones beside each other, by NVLink and NUMA node. */
     .max(MAX_GPUS),
   nvlink: z.boolean(),
   /** True for Simulated GPUs, to try the service without real ones. */
@@ -54,7 +65,7 @@ const hardware = z.object({
 });
 export type Hardware = z.infer<typeof hardware>;
 
-export const joinRequest = z.object({ protocol: z.literal(AGENT_PROTOCOL), code: text, hardware });
+export const joinRequest = z.object({ protocol, code: text, hardware });
 export type JoinRequest = z.infer<typeof joinRequest>;
 
 export const joinAnswer = z.object({ machineId: z.string(), token: z.string(), gpu: z.string() });
@@ -72,6 +83,10 @@ const desiredInstance = z.object({
   command: z.array(z.string()).nullable(),
   env: z.record(z.string(), z.string()),
   gpus: count,
+  /** Exactly these; left out: the first `gpus` of the host. */
+  gpuUuids: z.array(text).max(MAX_GPUS).optional(),
+  /** The processors that it may use; left out: all. */
+  cpus: z.array(z.number().int().min(0).max(4_095)).max(4_096).optional(),
   vcpus: z.number().int().min(1),
   memoryMb: z.number().int().min(1),
   diskGb: z.number().int().min(1),
@@ -98,7 +113,7 @@ const wantedTunnel = z.object({
 });
 export type WantedTunnel = z.infer<typeof wantedTunnel>;
 
-/** Everything that ought to be on a machine; a greater generation is newer. */
+/** Everything that ought to be on a host; a greater generation is newer. */
 export const desiredState = z.object({
   generation: z.number().int().min(0),
   instances: z.array(desiredInstance).max(MAX_INSTANCES),
@@ -149,7 +164,7 @@ export type ObservedInstance = z.infer<typeof observedInstance>;
 
 /** A heartbeat, and what is on the machine. */
 export const report = z.object({
-  protocol: z.literal(AGENT_PROTOCOL),
+  protocol,
   /** Different each time the agent starts. */
   session: z.string().min(1).max(64),
   /** Counts the reports of a session: one that comes late is older than what is known. */
@@ -160,6 +175,8 @@ export const report = z.object({
   /** Labelled containers that no document names: stopped and kept until the operator decides. */
   unknown: z.array(instanceId).max(MAX_INSTANCES),
   engine: z.enum(['ok', 'away']),
+  /** UUIDs of the GPUs that it finds, of protocol 2. What runs goes on without one that is missing. */
+  gpus: z.array(text).max(MAX_GPUS).optional(),
   /** It understands `entrypoint`, `restart` and `secrets`; an agent that leaves this out is given no instance with them. */
   launches: z.boolean().optional(),
   /** It understands `watchLoad`; an agent that leaves this out is given no instance that is to be stopped when idle. */

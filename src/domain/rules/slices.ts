@@ -1,0 +1,106 @@
+/**
+ * A host's GPUs are sold in blocks: aligned ones of 1, 2, 4 and 8 by their places on the host, and the whole. Each block
+ * is a machine with an id of its own. GPUs of one model stand side by side, near ones beside each other, so that a block
+ * is of one model and well connected. design.md section 12.
+ */
+
+/** GPUs of one host at most. */
+export const MAX_HOST_GPUS = 8;
+/** Stands for the whole among the sizes. */
+export const WHOLE = 0;
+const BLOCK_SIZES = [1, 2, 4, 8];
+/** All sizes: what an operator who says nothing sells. */
+export const ALL_SIZES: readonly number[] = [...BLOCK_SIZES, WHOLE];
+export const WHOLE_ONLY: readonly number[] = [WHOLE];
+
+/** A host as its blocks depend on it. */
+export interface SlicedHost {
+  id: string;
+  /** Slugs of the GPUs' models, by place. */
+  models: readonly string[];
+  /** Of ALL_SIZES. */
+  sizes: readonly number[];
+  /** Places of GPUs that are not there: no block with one is sold. */
+  missing?: readonly number[];
+}
+
+/** GPUs [first, first + count) of a host. */
+export interface Block {
+  first: number;
+  count: number;
+}
+
+/** A block that is sold as a machine. */
+export interface SoldBlock extends Block {
+  machineId: string;
+  gpu: string;
+}
+
+/** The blocks that are sold, smaller ones first, each once: 15 of eight GPUs of one model at most. */
+export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldBlock[] {
+  const runs = runsOf(models);
+  const blocks: SoldBlock[] = [];
+  const add = (run: Block, first: number, count: number) => {
+    const block = { first, count };
+    if (missing.some((place) => overlaps(block, { first: place, count: 1 }))) return;
+    blocks.push({ machineId: machineIdOf(id, models.length, block), gpu: models[run.first]!, ...block });
+  };
+  for (const size of BLOCK_SIZES.filter((each) => sizes.includes(each))) {
+    for (const run of runs)
+      for (let first = run.first; first + size <= run.first + run.count; first += size) add(run, first, size);
+  }
+  if (!sizes.includes(WHOLE)) return blocks;
+  for (const run of runs)
+    if (!(BLOCK_SIZES.includes(run.count) && sizes.includes(run.count))) add(run, run.first, run.count);
+  return blocks;
+}
+
+/** Neighbours of one model. */
+function runsOf(models: readonly string[]): Block[] {
+  const runs: Block[] = [];
+  models.forEach((model, place) => {
+    const last = runs.at(-1);
+    if (last !== undefined && models[last.first] === model) last.count += 1;
+    else runs.push({ first: place, count: 1 });
+  });
+  return runs;
+}
+
+/** The whole host has the host's own id; others name their GPUs by place: `m-1.g0`, `m-1.g4-7`. */
+export function machineIdOf(hostId: string, hostGpus: number, { first, count }: Block): string {
+  if (count === hostGpus) return hostId;
+  return `${hostId}.g${first}${count === 1 ? '' : `-${first + count - 1}`}`;
+}
+
+export function overlaps(one: Block, other: Block): boolean {
+  return one.first < other.first + other.count && other.first < one.first + one.count;
+}
+
+/** What a block has of something that the whole host has `amount` of, by its share of the GPUs; 1 at least. */
+export function shareOf(amount: number, { count }: Pick<Block, 'count'>, hostGpus: number): number {
+  return count === hostGpus ? amount : Math.max(Math.floor((amount * count) / hostGpus), amount > 0 ? 1 : 0);
+}
+
+/**
+ * The size of the block that a rental of this one breaks: of the largest aligned block, or the whole run of its model, in
+ * which it lies and where nothing runs. What is small already is broken first, so that large blocks stay whole.
+ */
+export function brokenBlock(
+  { models, missing = [] }: Pick<SlicedHost, 'models' | 'missing'>,
+  block: Block,
+  running: readonly Block[],
+): number {
+  const run = runsOf(models).find((each) => overlaps(each, block))!;
+  const taken = [...running, ...missing.map((first) => ({ first, count: 1 }))].filter((each) => !overlaps(each, block));
+  const around = [run, ...[8, 4, 2].flatMap((size) => alignedAround(run, block, size))];
+  return Math.max(
+    block.count,
+    ...around.filter((each) => !taken.some((other) => overlaps(each, other))).map(({ count }) => count),
+  );
+}
+
+function alignedAround(run: Block, block: Block, size: number): Block[] {
+  const first = run.first + Math.floor((block.first - run.first) / size) * size;
+  const isWithin = first + size <= run.first + run.count && first + size >= block.first + block.count;
+  return size > block.count && isWithin ? [{ first, count: size }] : [];
+}
