@@ -55,6 +55,8 @@ const INSTANCE_FIELDS = [
   'accountId',
   'sequence',
   'machineId',
+  'hostId',
+  'firstGpu',
   'gpu',
   'numGpus',
   'region',
@@ -102,6 +104,8 @@ export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 /** A locked machine, with the instances on it. */
 export interface MachineUnderLock {
   id: string;
+  hostId: string;
+  firstGpu: number;
   gpu: string;
   numGpus: number;
   region: string;
@@ -153,7 +157,7 @@ export const TRY_ACCOUNT: NamedStatement = {
 };
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
-  text: `select id, gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
+  text: `select id, host_id as "hostId", first_gpu as "firstGpu", gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
            exists (select from machine_host where machine_id = machine.id) as "hasHost",
            ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad"
          from machine where id = $1 for no key update`,
@@ -355,5 +359,7 @@ function columnOf(field: string): string {
 }
 
 function columns(fields: readonly string[]): string {
-  return fields.map((field) => `${columnOf(field)} as "${field}"`).join(', ');
+  // Instances of versions before slices have no host of their own.
+  const read = (field: string) => (field === 'hostId' ? 'coalesce(host_id, machine_id)' : columnOf(field));
+  return fields.map((field) => `${read(field)} as "${field}"`).join(', ');
 }

@@ -27,6 +27,7 @@ export function toRow(instance: Instance): InstanceRow {
 export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,
+    hostId: row.hostId ?? row.machineId,
     createdAt: instantOf(row.createdAt),
     runningSince: instant(row.runningSince),
     stoppedAt: instant(row.stoppedAt),
@@ -65,7 +66,8 @@ export function toJson(instance: Instance): Record<string, unknown> {
 }
 
 export function fromJson(json: unknown): Instance {
-  const entries = Object.entries({ ...NEW_FIELDS, ...(json as Record<string, unknown>) });
+  const { machineId } = json as { machineId: string };
+  const entries = Object.entries({ ...NEW_FIELDS, hostId: machineId, ...(json as Record<string, unknown>) });
   return Object.fromEntries(
     entries.map(([name, value]) => [name, BIGINT_FIELDS.has(name) && value !== null ? BigInt(String(value)) : value]),
   ) as unknown as Instance;
@@ -73,6 +75,7 @@ export function fromJson(json: unknown): Instance {
 
 /** Fields that answers stored by an earlier version lack. */
 const NEW_FIELDS = {
+  firstGpu: 0,
   minimumUntil: null,
   minimumUnits: '0',
   stopAt: null,

@@ -75,6 +75,9 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
+  /** The host of the machine, and the place of the first of its GPUs there. */
+  hostId: string;
+  firstGpu: number;
   status: InstanceStatus;
   gpu: string;
   numGpus: number;
@@ -230,7 +233,7 @@ export interface NewInstance
     Deadlines,
     Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'stopWhenIdle' | 'keyId'> {
   id: string;
-  machine: Pick<Instance, 'gpu' | 'numGpus' | 'region'> & { id: string };
+  machine: Pick<Instance, 'hostId' | 'firstGpu' | 'gpu' | 'numGpus' | 'region'> & { id: string };
   takeover: Takeover;
 }
 
@@ -241,6 +244,8 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     accountId: step.account.id,
     sequence: step.account.deployedInstances + 1,
     machineId: machine.id,
+    hostId: machine.hostId,
+    firstGpu: machine.firstGpu,
     status: 'RUNNING',
     gpu: machine.gpu,
     numGpus: machine.numGpus,
