@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { enrol, forgetContainers, revokeHost } from '../domain/fleet/enrolment.js';
+import { readSizes } from '../domain/rules/host-gpus.js';
 import { formatInstant } from '../domain/rules/time.js';
 import { type Output, printJson } from './output.js';
 import type { Run } from './run.js';
@@ -10,6 +11,7 @@ interface EnrolOptions extends Output {
   region?: string;
   online?: boolean;
   demo?: boolean;
+  slices?: string;
 }
 
 /** Commands about the agents of machines. */
@@ -22,10 +24,14 @@ export function addHostCommands(machine: Command, run: Run): void {
     .option('--gpu <slug>', 'the model that its GPUs must be; names those that the catalogue can not tell')
     .option('--count <number>', 'how many GPUs it must have, 1 to 8')
     .option('--region <code>', 'where it stands; not needed for a known machine or where there is one region')
+    .option(
+      '--slices <sizes>',
+      'how its GPUs are sold: all, whole, or sizes such as 1,2; as before, or all, without it',
+    )
     .option('--online', 'offer it as soon as it joins; else `machine online` does')
     .option('--demo', 'accept simulated GPUs')
     .option('--json', 'print JSON')
-    .action((id: string | undefined, { json, gpu, count, region, online, demo }: EnrolOptions) =>
+    .action((id: string | undefined, { json, gpu, count, region, online, demo, slices }: EnrolOptions) =>
       run(async (deps) => {
         const { machineId, code, expiresAt } = await enrol(deps, {
           machineId: id ?? null,
@@ -34,6 +40,7 @@ export function addHostCommands(machine: Command, run: Run): void {
           region: region ?? null,
           online: online ?? false,
           demo: demo ?? false,
+          slices: slices === undefined ? null : readSizes(slices),
         });
         const until = formatInstant(expiresAt);
         if (json) printJson({ machine_id: machineId, code, expires_at: until });

@@ -14,3 +14,30 @@ export const HAS_OLD_AGENT = 'exists (select from machine_host where machine_id 
 
 /** Whether the host agent of `machine` says how busy instances are; false without an agent. */
 export const WATCHES_LOAD = 'exists (select from machine_host where machine_id = machine.id and loads)';
+
+/** SQL for a `machine` with its `host`, the host's agent and its heartbeat; these are null for one without an agent. */
+export const MACHINE_ON_HOST = `
+  machine join machine host on host.id = machine.host_id
+    left join machine_host agent on agent.machine_id = host.id
+    left join machine_heartbeat heartbeat on heartbeat.machine_id = host.id`;
+
+/** Columns of MACHINE_ON_HOST that the rules decide by. A machine of which a GPU is missing is as good as drained. */
+export const MACHINE_FOR_ADMISSION = `
+  machine.id, host.id as "hostId", machine.first_gpu as "firstGpu", machine.gpu, machine.num_gpus as "numGpus", host.region,
+  machine.disk_gb as "diskGb", host.disk_gb as "hostDiskGb", machine.sold as "isSold",
+  case when host.state <> 'LISTED' then host.state::text
+    when not heartbeat.reachable then 'UNREACHABLE'
+    when agent.missing <> '{}' and agent.missing && array(
+      select generate_series(machine.first_gpu, machine.first_gpu + machine.num_gpus - 1)) then 'DRAINED'
+    else 'LISTED' end as state,
+  coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "watchesLoad"`;
+
+/** SQL: two machines of one host, or an instance and a machine there, have a GPU in common. */
+export function overlapping(one: string, other: string): string {
+  return `(${one}.first_gpu < ${other}.first_gpu + ${other}.num_gpus and ${other}.first_gpu < ${one}.first_gpu + ${one}.num_gpus)`;
+}
+
+/** SQL for an `instance` that is on the host of a machine whose id `is`. */
+export function onHostOf(is: string): string {
+  return `machine_id in (select id from machine where host_id in (select host_id from machine where id ${is}))`;
+}

@@ -1,5 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { overlapping } from '../machine-condition.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 
@@ -89,7 +90,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
     'GPU intervals follow each other without gap in number or overlap in time, at the locked rate',
     `select account_id, instance_id || '/gpu/' || ordinal as subject, 'does not follow the interval before it, or its rate' as detail
      from (
-       select usage_interval.*, account_id, gpu_rate, created_at, machine_id,
+       select usage_interval.*, account_id, gpu_rate, created_at, coalesce(host_id, machine_id) as host_id, first_gpu, num_gpus,
          row_number() over each as position, lag(ended_at) over each as before, lag(ordinal) over each is null as is_first
        from usage_interval join instance on instance.id = instance_id where resource = 'GPU'
        window each as (partition by instance_id order by ordinal)
@@ -98,7 +99,8 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        -- Later than its creation only where the second it was made in was sold to the machine's last renter.
        or (is_first and started_at <> created_at and (started_at < created_at or not exists (
          select from instance other join usage_interval sold on sold.instance_id = other.id
-         where other.machine_id = numbered.machine_id and other.id <> numbered.instance_id and sold.resource = 'GPU'
+         where coalesce(other.host_id, other.machine_id) = numbered.host_id and ${overlapping('other', 'numbered')}
+           and other.id <> numbered.instance_id and sold.resource = 'GPU'
            and sold.ended_at = numbered.started_at)))`,
   ],
   [
@@ -144,12 +146,18 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      from account where limited_keys <> (select count(*) from key_limit where account_id = account.id and monthly_limit is not null)`,
   ],
   [
-    'no second of a machine is sold twice',
-    `select account_id, instance_id || '/gpu/' || ordinal as subject, 'begins before ' || sold_until || ', when machine ' || machine_id || ' is free' as detail
+    'no second of a GPU is sold twice',
+    `select distinct account_id, instance_id || '/gpu/' || ordinal as subject,
+       'begins before ' || sold_until || ', when GPU ' || gpu || ' of host ' || host_id || ' is free' as detail
      from (
-       select usage_interval.*, account_id, machine_id, max(coalesce(ended_at, 'infinity')) over (
-         partition by machine_id order by started_at, ended_at rows between unbounded preceding and 1 preceding) as sold_until
-       from usage_interval join instance on instance.id = instance_id
+       select usage_interval.*, account_id, placed.host_id, gpu, max(coalesce(ended_at, 'infinity')) over (
+         partition by placed.host_id, gpu order by started_at, ended_at rows between unbounded preceding and 1 preceding) as sold_until
+       from (
+         select id, account_id, coalesce(host_id, machine_id) as host_id, first_gpu, num_gpus from instance
+       ) placed left join (select distinct host_id from machine where id <> host_id) sliced on sliced.host_id = placed.host_id
+         -- Of a host that is rented whole, one GPU stands for all.
+         cross join generate_series(first_gpu, case when sliced.host_id is null then first_gpu else first_gpu + num_gpus - 1 end) as gpu
+         join usage_interval on instance_id = placed.id
        where resource = 'GPU' and ended_at is distinct from started_at
      ) sold where sold_until > started_at`,
   ],
@@ -173,7 +181,8 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        or used.minimum_until <> started_at + interval '${PREEMPTION_MINIMUM_SECONDS} seconds'
        or not exists (
          select from instance other join usage_interval before on before.instance_id = other.id
-         where other.machine_id = instance.machine_id and other.mode = 'INTERRUPTIBLE' and before.resource = 'GPU'
+         where coalesce(other.host_id, other.machine_id) = coalesce(instance.host_id, instance.machine_id)
+           and ${overlapping('other', 'instance')} and other.mode = 'INTERRUPTIBLE' and before.resource = 'GPU'
            and before.ended_at = used.started_at))`,
   ],
   [
@@ -282,15 +291,26 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where exhausted_at is not null and instance.status = 'RUNNING'`,
   ],
   [
-    'undestroyed disks fit their machine',
-    `select '' as account_id, machine.id as subject, sum(instance.disk_gb) || ' GB on ' || machine.disk_gb || ' GB' as detail
-     from machine join instance on machine_id = machine.id where status <> 'DESTROYED'
-     group by machine.id having sum(instance.disk_gb) > machine.disk_gb`,
+    'undestroyed disks fit their host',
+    `select '' as account_id, host.id as subject, sum(instance.disk_gb) || ' GB on ' || host.disk_gb || ' GB' as detail
+     from machine host join machine on machine.host_id = host.id join instance on machine_id = machine.id where status <> 'DESTROYED'
+     group by host.id having sum(instance.disk_gb) > host.disk_gb`,
   ],
   [
-    'a machine runs one instance at a time',
-    `select min(account_id) as account_id, machine_id as subject, count(*) || ' instances run on it' as detail
-     from instance where status = 'RUNNING' group by machine_id having count(*) > 1`,
+    'a GPU has one running instance at a time',
+    `select min(account_id) as account_id, host_id as subject, count(*) || ' instances run on GPU ' || gpu as detail
+     from (select account_id, coalesce(host_id, machine_id) as host_id, generate_series(first_gpu, first_gpu + num_gpus - 1) as gpu
+       from instance where status = 'RUNNING') running
+     group by host_id, gpu having count(*) > 1`,
+  ],
+  [
+    'what is noted of sold GPUs is what runs',
+    `select '' as account_id, coalesce(sold_gpu.instance_id, instance.id) as subject, 'its GPUs and what is noted of them differ' as detail
+     from sold_gpu full join (
+       select id, coalesce(host_id, machine_id) as host_id, generate_series(first_gpu, first_gpu + num_gpus - 1) as gpu
+       from instance where status = 'RUNNING'
+     ) instance on instance.id = instance_id and instance.host_id = sold_gpu.host_id and instance.gpu = sold_gpu.gpu
+     where instance.id is null or instance_id is null`,
   ],
   [
     'checkpoints are what ledger and usage add up to before them',

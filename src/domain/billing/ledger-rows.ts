@@ -1,9 +1,8 @@
 import type { PreparedStatement } from '../../database/transaction.js';
-import { HAS_OLD_AGENT, MACHINE_CONDITION, WATCHES_LOAD } from '../machine-condition.js';
+import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf, overlapping } from '../machine-condition.js';
 import { IS_TOLD } from '../outbox.js';
-import type { MachineCondition } from '../rules/free-machine.js';
+import type { MachineForAdmission } from '../rules/admission.js';
 import type { Account, Instance, LedgerEntry, RowChanges, UsageInterval } from '../rules/lifecycle.js';
-import type { Rate } from '../rules/money.js';
 import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { DUE_AT, keySpend, recomputed } from './recompute.js';
@@ -101,27 +100,15 @@ const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
 export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 
-/** A locked machine, with the instances on it. */
-export interface MachineUnderLock {
-  id: string;
+/** A machine under the lock of its host, with the instances there. */
+export interface MachineUnderLock extends MachineForAdmission<Instance> {
   hostId: string;
-  firstGpu: number;
-  gpu: string;
-  numGpus: number;
   region: string;
-  diskGb: number;
-  state: MachineCondition;
   /** A host agent runs its instances. */
   hasHost: boolean;
-  /** The agent is of a version before launches. */
-  hasOldAgent: boolean;
-  /** The agent says how busy instances are. */
-  watchesLoad: boolean;
-  /** Published now, per GPU-hour on demand; null when the model has no price. */
-  ratePerGpu: Rate | null;
-  /** The undestroyed instances on it, of any account. */
+  /** The undestroyed instances on its host, of any account. */
   liveInstances: Instance[];
-  /** The end of the last GPU second sold on it to instances that have stopped; null when none was. */
+  /** The end of the last GPU second sold of its GPUs to instances that have stopped; null when none was. */
   soldUntil: Instant | null;
 }
 
@@ -135,7 +122,9 @@ export interface LockedAccount extends Account {
 export const LOCK_ACCOUNTS: NamedStatement = {
   name: 'lock-accounts',
   text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account
-         where id = any($1::text[] || array(select account_id from instance where machine_id = $2 and status = 'RUNNING'))
+         where id = any($1::text[] || array(
+           select account_id from machine wanted join machine other using (host_id) join instance on machine_id = other.id
+           where wanted.id = $2 and status = 'RUNNING' and ${overlapping('wanted', 'other')}))
          order by id for no key update`,
 };
 /** It starts without credit: only ledger entries move money. */
@@ -155,15 +144,14 @@ export const TRY_ACCOUNT: NamedStatement = {
   name: 'try-account',
   text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account where id = $1 for no key update skip locked`,
 };
+/** A machine of which the whole host is locked: machines of one host overlap. */
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
-  text: `select id, host_id as "hostId", first_gpu as "firstGpu", gpu, num_gpus as "numGpus", region, disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
-           exists (select from machine_host where machine_id = machine.id) as "hasHost",
-           ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad"
-         from machine where id = $1 for no key update`,
+  text: `select ${MACHINE_FOR_ADMISSION}, agent.machine_id is not null as "hasHost"
+         from ${MACHINE_ON_HOST} where machine.id = $1 for no key update of host`,
 };
 /** Instances need no lock of their own: only a holder of their account's lock changes them. */
-const LIVE_INSTANCES_ON_MACHINE = instancesWhere('live-on-machine', `machine_id = $1 and status <> 'DESTROYED'`);
+const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
 /** The keys of an account whose limits count something now or may yet. */
@@ -185,23 +173,25 @@ export const RECOMPUTE_KEY: NamedStatement = {
 };
 
 /**
- * The rate of the model of machine `$1` in the newest snapshot, per GPU-hour on demand, and until when the machine is
+ * The rate of the model of machine `$1` in the newest snapshot, per GPU-hour on demand, and until when its GPUs are
  * sold: whatever ran there and stopped has committed, because its account or the machine was locked.
  */
 const PRICE_AND_SALES: NamedStatement = {
   name: 'price-and-sales',
   text: `select (select on_demand_rate from gpu_price where gpu = (select gpu from machine where id = $1)
            order by snapshot_date desc limit 1) as "ratePerGpu",
-         (select max(stopped_at) from instance where machine_id = $1) as "soldUntil"`,
+         (select max(last.stopped_at) from machine wanted join machine other using (host_id), lateral (
+             select max(stopped_at) as stopped_at from instance where machine_id = other.id
+           ) last where wanted.id = $1 and ${overlapping('wanted', 'other')}) as "soldUntil"`,
 };
 
 function instancesWhere(name: string, condition: string): NamedStatement {
   return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };
 }
 
-/** Lock a machine, then read what a decision on it needs. */
+/** Lock a machine's host, then read what a decision on the machine needs. */
 export function machineStatements(machineId: string): PreparedStatement[] {
-  return [LOCK_MACHINE, LIVE_INSTANCES_ON_MACHINE, PRICE_AND_SALES].map((statement) => ({
+  return [LOCK_MACHINE, LIVE_INSTANCES_ON_HOST, PRICE_AND_SALES].map((statement) => ({
     ...statement,
     values: [machineId],
   }));

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import { emit } from '../outbox.js';
 import { DomainError } from '../rules/errors.js';
 import { eventsOf, type NewEvent } from '../rules/events.js';
-import { runningOf } from '../rules/free-machine.js';
+import { runningOn } from '../rules/free-machine.js';
 import {
   type Account,
   hasMonthlyLimits,
@@ -37,7 +37,7 @@ import {
 
 /**
  * The one place that writes the tables account, instance, usage_interval and ledger_entry: every write goes through
- * `write`, with the statements of ledger-rows.ts. A write locks the accounts concerned (by id), then the machine, then
+ * `write`, with the statements of ledger-rows.ts. A write locks the accounts concerned (by id), then the machine's host, then
  * reads the time, settles what is due, decides by the rules, and commits everything it changed at once. Whoever locks
  * in another order may deadlock. A test refuses statements on these tables anywhere else.
  */
@@ -59,7 +59,7 @@ export interface Scope {
   accountIds: readonly string[];
   /** The account of `accountIds` that is yet to be created. */
   newAccount?: NewAccount;
-  /** The machine to decide on; the account of the instance running on it is locked and settled too. */
+  /** The machine to decide on; the accounts of what runs on its GPUs are locked and settled too. */
   machineId?: string;
   /** Picks the machine, instead of `machineId`. */
   picker?: MachinePicker;
@@ -69,10 +69,10 @@ export interface Scope {
 
 /**
  * Picks the machine of a write that names none. It skips what other transactions have locked and never waits, so it may
- * lock the holder's account after the renter's, whatever their ids.
+ * lock the holders' accounts after the renter's, whatever their ids.
  */
 export interface MachinePicker {
-  /** A machine to wait for before picking; it and its holder are locked in the order of all writes. */
+  /** A machine to wait for before picking; it and its holders are locked in the order of all writes. */
   waitFor: string | null;
   /** Locks the best machine that fits and is not locked, leaving out those that one of `busyAccounts` holds. */
   lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Candidate | undefined>;
@@ -82,8 +82,8 @@ export interface MachinePicker {
 
 export interface Candidate {
   machineId: string;
-  /** The account whose instance runs on it, and would have to yield. */
-  holderId: string | null;
+  /** The accounts whose instances run on its GPUs, and would have to yield. */
+  holderIds: readonly string[];
 }
 
 /** A write in progress: the locked rows, settled to `at`, the second it happens in. */
@@ -150,8 +150,8 @@ function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRow
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
   db.notices.publish([
-    ...Array.from(written.instances, ({ id, accountId, machineId }) => {
-      return { table: 'instance' as const, id, account: accountId, machine: machineId };
+    ...Array.from(written.instances, ({ id, accountId, hostId }) => {
+      return { table: 'instance' as const, id, account: accountId, machine: hostId };
     }),
     ...Array.from(written.accounts, ({ id }) => ({ table: 'account' as const, id })),
   ]);
@@ -242,8 +242,9 @@ class WriteRows implements Write {
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
     // Another account rented it before the machine was locked; that account has to be locked first.
-    if (!this.#isHolderLocked(liveInstances)) throw new StaleReadError();
-    if (row !== undefined) this.machine = { ...row, liveInstances: this.#known(liveInstances) };
+    if (row === undefined) return;
+    if (!this.#areHoldersLocked(row, liveInstances)) throw new StaleReadError();
+    this.machine = { ...row, liveInstances: this.#known(liveInstances) };
   }
 
   /** Leaves `machine` undefined when nothing fits, or all that fits is locked by others. */
@@ -255,23 +256,32 @@ class WriteRows implements Write {
       await this.transaction.query('savepoint candidate');
       const candidate = await picker.lockBest(this.transaction, busyAccounts);
       if (candidate === undefined) return;
-      const outcome = await this.#accept(picker, candidate);
-      if (outcome === 'busy') busyAccounts.push(candidate.holderId!);
-      if (outcome !== 'accepted') await this.transaction.query('rollback to savepoint candidate');
+      const rejected = await this.#accept(picker, candidate);
+      if (rejected !== null) {
+        busyAccounts.push(...rejected.busyAccounts);
+        await this.transaction.query('rollback to savepoint candidate');
+      }
     }
   }
 
-  /** `busy`: its holder's account is locked by another transaction. `stale`: it changed before it was locked. */
-  async #accept(picker: MachinePicker, { machineId, holderId }: Candidate): Promise<'accepted' | 'stale' | 'busy'> {
-    const isOurs = holderId === null || this.#accounts.has(holderId);
-    const holder = isOurs ? undefined : await this.#tryAccount(holderId);
-    if (!isOurs && holder === undefined) return 'busy';
+  /** Null once it is accepted; rejected when an account of a holder is locked by another transaction, or it changed before it was locked. */
+  async #accept(
+    picker: MachinePicker,
+    { machineId, holderIds }: Candidate,
+  ): Promise<{ busyAccounts: string[] } | null> {
+    const holders: LockedAccount[] = [];
+    for (const id of new Set(holderIds)) {
+      if (this.#accounts.has(id)) continue;
+      const holder = await this.#tryAccount(id);
+      if (holder === undefined) return { busyAccounts: [id] };
+      holders.push(holder);
+    }
     const { row, liveInstances } = machineRows(await this.transaction.run(...machineStatements(machineId)));
-    const isHolderLocked = this.#isHolderLocked(liveInstances, holder);
-    if (row === undefined || !isHolderLocked || !(await picker.stillFits(this.transaction, machineId))) return 'stale';
-    if (holder !== undefined) this.#accounts.set(holder.id, holder);
+    const areLocked = row !== undefined && this.#areHoldersLocked(row, liveInstances, holders);
+    if (!areLocked || !(await picker.stillFits(this.transaction, machineId))) return { busyAccounts: [] };
+    for (const holder of holders) this.#accounts.set(holder.id, holder);
     this.machine = { ...row, liveInstances: this.#known(liveInstances) };
-    return 'accepted';
+    return null;
   }
 
   async #tryAccount(id: string): Promise<LockedAccount | undefined> {
@@ -279,9 +289,14 @@ class WriteRows implements Write {
     return rows![0] as LockedAccount | undefined;
   }
 
-  #isHolderLocked(liveInstances: readonly Instance[], alsoLocked?: Account): boolean {
-    const holder = runningOf(liveInstances);
-    return holder === null || holder.accountId === alsoLocked?.id || this.#accounts.has(holder.accountId);
+  #areHoldersLocked(
+    machine: Pick<Instance, 'firstGpu' | 'numGpus'>,
+    liveInstances: readonly Instance[],
+    alsoLocked: readonly Account[] = [],
+  ): boolean {
+    const isLocked = ({ accountId }: Instance) =>
+      this.#accounts.has(accountId) || alsoLocked.some(({ id }) => id === accountId);
+    return runningOn(machine, liveInstances).every(isLocked);
   }
 
   async liveInstancesOf(account: Account): Promise<Instance[]> {

@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
 import { StaleReadError } from '../../database/transaction.js';
 import { type DesiredPhase, desiredPhases, type KnownContainer } from '../rules/fleet.js';
+import type { HostGpu } from '../rules/host-gpus.js';
 import { type Launch, needsAgent, secretsOf } from '../rules/launch.js';
 import { stopGraceSeconds } from '../rules/start-credit.js';
 import { withValues } from '../rules/template.js';
@@ -27,9 +28,11 @@ interface HostRow {
   machineId: string;
   generation: bigint;
   document: DesiredInstance[];
-  vcpus: number;
-  ramGb: number;
+  /** By place; empty for a host that joined an earlier version. */
+  gpus: HostGpu[];
   numGpus: number;
+  /** Of its agent. */
+  protocol: number;
   /** Its agent understands launches. */
   launches: boolean;
   containers: ContainerRow[];
@@ -44,6 +47,8 @@ interface ContainerRow extends KnownContainer {
   command: string[] | null;
   env: Record<string, string> | null;
   ports: number[];
+  vcpus: number;
+  ramGb: number;
   diskGb: number;
   launch: Launch | null;
   /** It is to stop when it is idle. */
@@ -260,11 +265,13 @@ class Waiter {
   }
 }
 
-function documentOf({ containers, vcpus, ramGb, numGpus, launches }: HostRow): DesiredInstance[] {
+function documentOf(host: HostRow): DesiredInstance[] {
+  const { containers, launches } = host;
   const told: DesiredInstance[] = [];
   for (const [container, allowed] of desiredPhases(containers)) {
     if (told.length === MAX_INSTANCES) break;
-    const phase = allowed === 'running' && !launches && wouldLackLaunch(container) ? 'stopped' : allowed;
+    const isLacking = (!launches && wouldLackLaunch(container)) || wouldHaveOthers(host, container);
+    const phase = allowed === 'running' && isLacking ? 'stopped' : allowed;
     if (phase === 'stopped' && container.toldStart === 0) continue;
     const {
       instanceId,
@@ -276,6 +283,9 @@ function documentOf({ containers, vcpus, ramGb, numGpus, launches }: HostRow): D
       command,
       env,
       ports,
+      vcpus,
+      ramGb,
+      numGpus,
       diskGb,
       launch,
       hasTokens,
@@ -295,6 +305,7 @@ function documentOf({ containers, vcpus, ramGb, numGpus, launches }: HostRow): D
       command: command !== null && isTemplates ? withValues(command, variables) : command,
       env: variables,
       gpus: numGpus,
+      ...gpuMembers(host, container),
       vcpus,
       memoryMb: ramGb * MB_PER_GB,
       diskGb,
@@ -307,6 +318,21 @@ function documentOf({ containers, vcpus, ramGb, numGpus, launches }: HostRow): D
     });
   }
   return told;
+}
+
+/** An agent of protocol 1 gives each instance the first GPUs of the host. */
+function wouldHaveOthers({ protocol, numGpus: hostGpus }: HostRow, { numGpus }: ContainerRow): boolean {
+  return protocol === 1 && numGpus < hostGpus;
+}
+
+/** Which GPUs of the host, and the processors near them, where an agent that understands it has named them. */
+function gpuMembers({ protocol, gpus }: HostRow, { firstGpu, numGpus }: ContainerRow): Partial<DesiredInstance> {
+  if (protocol === 1 || gpus.length === 0) return {};
+  const own = gpus.slice(firstGpu, firstGpu + numGpus);
+  const cpus = own.flatMap((gpu) => gpu.cpus ?? []);
+  // All of them are all processors: nothing has to be said.
+  const isBound = numGpus < gpus.length && own.every((gpu) => gpu.cpus !== undefined && gpu.cpus.length > 0);
+  return { gpuUuids: own.map(({ uuid }) => uuid), ...(isBound && { cpus }) };
 }
 
 /** An agent that does not understand launches would start the container without what the launch asks for. */
@@ -327,9 +353,10 @@ function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInsta
 
 /** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
 const HOSTS_SQL = `
-  select host.machine_id as "machineId", host.generation, host.document, machine.vcpus, machine.ram_gb as "ramGb",
+  select host.machine_id as "machineId", host.generation, host.document, host.gpus, host.protocol,
     machine.num_gpus as "numGpus", launches, coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
+        'firstGpu', first_gpu, 'numGpus', num_gpus, 'vcpus', vcpus, 'ramGb', ram_gb,
         'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'fromTemplate', from_template,
         'command', case when status = 'RUNNING' then command end, 'env', case when status = 'RUNNING' then env end,
         'launch', case when status = 'RUNNING' then launch end, 'hasTokens', status = 'RUNNING' and exists (
@@ -337,7 +364,8 @@ const HOSTS_SQL = `
         'ports', ports, 'diskGb', disk_gb, 'ranSeconds', ran_seconds,
         'stopsWhenIdle', stop_when_idle is not null) order by status, instance_id)
       from (
-        select container.*, status, gpu_intervals, disk_gb, stop_when_idle, launch,
+        select container.*, status, gpu_intervals, instance.disk_gb, stop_when_idle, launch, instance.first_gpu,
+          instance.num_gpus, block.vcpus, block.ram_gb,
           exists (select from template where template.image = container.image) as from_template, (
           select extract(epoch from used.ended_at - greatest(told.running_at, used.started_at))::int
           from container_start told join usage_interval used
@@ -345,6 +373,7 @@ const HOSTS_SQL = `
           where told.instance_id = container.instance_id and told.ordinal = told_start and told.running_at is not null
         ) as ran_seconds
         from container join instance on instance.id = container.instance_id
+          join machine block on block.id = instance.machine_id
           left join instance_launch on instance_launch.instance_id = instance.id
         where container.machine_id = host.machine_id and erased_at is null
         order by status, container.instance_id limit ${READ_CONTAINERS}

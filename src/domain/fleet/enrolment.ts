@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import type { Hardware, JoinAnswer } from '../../agent/protocol.js';
+import type { Hardware, JoinAnswer, JoinRequest } from '../../agent/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { onHostOf } from '../machine-condition.js';
 import { DomainError } from '../rules/errors.js';
 import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
+import { type HostGpu, type HostLayout, layoutOf } from '../rules/host-gpus.js';
 import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from '../rules/host-token.js';
+import { ALL_SIZES, MAX_HOST_GPUS } from '../rules/slices.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { markRevoked } from './heartbeats.js';
+import { lockHost, writeBlocks } from './hosts.js';
 
 /** Seconds that a join code can be used in. */
 const CODE_LIFE_SECONDS = 3_600n;
-const MACHINE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** Room is left for what names a block of the host: `.g0-3`. */
+const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,57}$/;
 const MACHINE_ID_BYTES = 4;
-const MAX_GPUS = 8;
 const MAX_CPU_LENGTH = 200;
 const CUDA_VERSION = /^\d{1,2}\.\d{1,2}$/;
 /** The reliability of a machine without a history. */
@@ -31,6 +35,8 @@ export interface EnrolInput {
   online: boolean;
   /** Simulated GPUs are accepted. */
   demo: boolean;
+  /** Sizes of the blocks that its GPUs are sold in; left out: as before, or all. */
+  slices?: readonly number[] | null;
 }
 
 export interface JoinCode {
@@ -41,11 +47,14 @@ export interface JoinCode {
 
 interface MachineRow {
   id: string;
+  hostId: string;
   state: string;
   region: string;
   gpu: string;
   numGpus: number;
   hasHost: boolean;
+  /** As they are sold in; null without an agent. */
+  slices: number[] | null;
   undestroyed: bigint;
   usedDiskGb: bigint;
 }
@@ -55,6 +64,7 @@ interface EnrolmentRow {
   gpu: string | null;
   numGpus: number | null;
   region: string | null;
+  slices: number[];
   online: boolean;
   demo: boolean;
   expiresAt: Instant;
@@ -66,8 +76,8 @@ interface EnrolmentRow {
  */
 export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
   const machineId = input.machineId ?? `m-${randomBytes(MACHINE_ID_BYTES).toString('hex')}`;
-  if (!MACHINE_ID.test(machineId))
-    throw invalid('a machine id must be 1 to 64 letters, digits, dots, hyphens or underscores');
+  if (!HOST_ID.test(machineId))
+    throw invalid('the id of a machine with an agent must be 1 to 58 letters, digits, dots, hyphens or underscores');
   const code = JOIN_CODE_PREFIX + randomBytes(SECRET_BYTES).toString('hex');
   const now = deps.clock.now();
   const expiresAt = now + CODE_LIFE_SECONDS;
@@ -75,14 +85,14 @@ export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
     const machine = await lockMachine(transaction, machineId);
     if (machine !== null) checkMachine(machine);
     const { numGpus = null } = input;
-    if (numGpus !== null && !(Number.isInteger(numGpus) && numGpus >= 1 && numGpus <= MAX_GPUS))
-      throw invalid(`--count must be a whole number from 1 to ${MAX_GPUS}`);
+    if (numGpus !== null && !(Number.isInteger(numGpus) && numGpus >= 1 && numGpus <= MAX_HOST_GPUS))
+      throw invalid(`--count must be a whole number from 1 to ${MAX_HOST_GPUS}`);
     if (input.gpu !== null) await checkKnown(transaction, 'gpu_model', 'slug', input.gpu, '--gpu');
     const region = input.region ?? machine?.region ?? (await defaultRegion(transaction, input.demo));
     await checkKnown(transaction, 'region', 'code', region, '--region');
     await transaction.query(
-      `insert into machine_enrolment (code_hash, machine_id, gpu, num_gpus, region, online, demo, created_at, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      `insert into machine_enrolment (code_hash, machine_id, gpu, num_gpus, region, online, demo, created_at, expires_at, slices)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
       [
         hashJoinCode(code),
         machineId,
@@ -93,13 +103,15 @@ export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
         input.demo,
         formatInstant(now),
         formatInstant(expiresAt),
+        [...(input.slices ?? machine?.slices ?? ALL_SIZES)],
       ],
     );
   });
   return { machineId, code, expiresAt };
 }
 
-function checkMachine({ id, state, hasHost, undestroyed }: MachineRow): void {
+function checkMachine({ id, hostId, state, hasHost, undestroyed }: MachineRow): void {
+  if (hostId !== id) throw failed(`machine ${id} is GPUs of host ${hostId}: its agent joins for the host`);
   if (state === 'RETIRED') throw failed(`machine ${id} is retired`);
   // Instances rented without an agent have no container to start.
   if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} holds an undestroyed instance that no agent runs`);
@@ -128,26 +140,40 @@ async function checkKnown(
  * code that is wrong, used or too old, and with invalid_request hardware that can't be offered; the code is then still
  * good.
  */
-export async function join(deps: Deps, code: string, hardware: Hardware): Promise<JoinAnswer> {
+export async function join(deps: Deps, { code, hardware, protocol }: JoinRequest): Promise<JoinAnswer> {
   const hash = hashJoinCode(code);
   if (hash === null) throw unknownCode();
   const secret = HOST_TOKEN_PREFIX + randomBytes(SECRET_BYTES).toString('hex');
   const now = deps.clock.now();
   const answer = await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<EnrolmentRow>(
-      `select machine_id as "machineId", gpu, num_gpus as "numGpus", region, online, demo, expires_at as "expiresAt", used_at as "usedAt"
+      `select machine_id as "machineId", gpu, num_gpus as "numGpus", region, slices, online, demo, expires_at as "expiresAt", used_at as "usedAt"
        from machine_enrolment where code_hash = $1 for update`,
       [hash],
     );
     const enrolment = rows[0];
     if (enrolment === undefined || enrolment.usedAt !== null || now >= enrolment.expiresAt) throw unknownCode();
-    const gpu = await gpuOf(transaction, enrolment, hardware);
+    const found = await gpusOf(transaction, enrolment, hardware);
     const machine = await lockMachine(transaction, enrolment.machineId);
-    if (machine !== null) checkSame(machine, gpu, hardware);
+    const id = enrolment.machineId;
+    const isRented = machine !== null && machine.undestroyed > 0n;
+    if (machine !== null) checkSame(machine, hardware);
+    const before = isRented ? ((await lockHost(transaction, id))?.gpus ?? null) : null;
+    const layout = layoutOf(id, found, before);
+    checkProtocol(protocol, layout);
     await checkPretended(transaction, enrolment, hardware);
-    await writeMachine(transaction, enrolment, gpu, hardware, now);
-    const values = [enrolment.machineId, hashHostToken(secret), formatInstant(now), JSON.stringify(hardware)];
-    await transaction.query(WRITE_HOST, values);
+    const gpu = layout.gpus[0]!.model;
+    await writeMachine(transaction, enrolment, layout, { ...hardware, gpus: inOrder(hardware, layout) }, now);
+    const values = [
+      id,
+      hashHostToken(secret),
+      formatInstant(now),
+      JSON.stringify(hardware),
+      protocol,
+      enrolment.slices,
+    ];
+    await transaction.query(WRITE_HOST, [...values, JSON.stringify(layout.gpus), layout.missing]);
+    await writeBlocks(transaction, { ...layout, id, sizes: enrolment.slices, protocol });
     await takeGpus(transaction, enrolment.machineId, hardware);
     await transaction.query('insert into machine_heartbeat (machine_id) values ($1) on conflict do nothing', [
       enrolment.machineId,
@@ -162,24 +188,44 @@ export async function join(deps: Deps, code: string, hardware: Hardware): Promis
   return answer;
 }
 
-async function gpuOf(transaction: Transaction, enrolment: EnrolmentRow, { gpus }: Hardware): Promise<string> {
-  const { machineId, gpu, numGpus } = enrolment;
-  const [first] = gpus;
-  if (first === undefined) throw invalid('no GPU was found; the driver must be installed and nvidia-smi must list it');
-  if (gpus.length > MAX_GPUS) throw invalid(`a machine has 1 to ${MAX_GPUS} GPUs; ${gpus.length} were found`);
-  const isEqual = gpus.every(({ name, vramMb }) => name === first.name && vramMb === first.vramMb);
-  if (!isEqual) throw invalid('the GPUs of a machine must be of one model; several were found');
+/** The GPUs as found, with their models. */
+async function gpusOf(transaction: Transaction, enrolment: EnrolmentRow, { gpus }: Hardware): Promise<HostGpu[]> {
+  const { machineId, numGpus } = enrolment;
   if (numGpus !== null && gpus.length !== numGpus)
     throw invalid(`machine ${machineId} is expected to have ${numGpus} GPUs; ${gpus.length} were found`);
   const { rows } = await transaction.query<NamedModel>('select slug, name, vram_gb as "vramGb" from gpu_model');
-  const found = modelOfGpu(rows, first.name, first.vramMb)?.slug ?? null;
+  return gpus.map(({ uuid, name, vramMb, cpus }) => ({
+    uuid: uuid.trim(),
+    model: modelOf(rows, enrolment, { name, vramMb }),
+    ...(cpus !== undefined && { cpus }),
+  }));
+}
+
+function modelOf(
+  models: readonly NamedModel[],
+  { machineId, gpu }: EnrolmentRow,
+  { name, vramMb }: { name: string; vramMb: number },
+): string {
+  const found = modelOfGpu(models, name, vramMb)?.slug ?? null;
   if (gpu !== null && found !== null && found !== gpu)
-    throw invalid(`machine ${machineId} is expected to have ${gpu}; found was ${found} ("${first.name}")`);
+    throw invalid(`machine ${machineId} is expected to have ${gpu}; found was ${found} ("${name}")`);
   const model = gpu ?? found;
   if (model !== null) return model;
   throw invalid(
-    `the catalogue has no one model for "${first.name}" with ${first.vramMb} MB; enrol again with: admin machine enroll ${machineId} --gpu SLUG`,
+    `the catalogue has no one model for "${name}" with ${vramMb} MB; enrol again with: admin machine enroll ${machineId} --gpu SLUG`,
   );
+}
+
+function checkProtocol(protocol: number, { gpus, missing }: HostLayout): void {
+  const isOne = gpus.every(({ model }) => model === gpus[0]!.model);
+  if (protocol === 1 && !isOne) throw invalid('a host with GPUs of several models needs a newer agent; update it');
+  if (protocol === 1 && missing.length > 0) throw invalid(`${missing.length} GPUs that are rented were not found`);
+}
+
+/** The GPUs that are there, by place. */
+function inOrder({ gpus }: Hardware, layout: HostLayout): Hardware['gpus'] {
+  const places = new Map(layout.gpus.map(({ uuid }, place) => [uuid, place]));
+  return [...gpus].sort((one, other) => places.get(one.uuid.trim())! - places.get(other.uuid.trim())!);
 }
 
 /** A GPU is in one machine: two that join with the same one at once wait for each other here, and the second is refused. */
@@ -198,14 +244,8 @@ async function takeGpus(transaction: Transaction, machineId: string, { gpus, pre
     throw invalid(`GPU ${foreign} is in another machine; retire that one, or let its host join again without the GPU`);
 }
 
-/** What is rented of it must still be there. */
-function checkSame(machine: MachineRow, gpu: string, { gpus, diskGb }: Hardware): void {
+function checkSame(machine: MachineRow, { diskGb }: Hardware): void {
   checkMachine(machine);
-  if (machine.undestroyed === 0n) return;
-  if (machine.gpu !== gpu || machine.numGpus !== gpus.length)
-    throw invalid(
-      `machine ${machine.id} has instances on ${machine.numGpus} x ${machine.gpu}; found were ${gpus.length} x ${gpu}`,
-    );
   if (machine.usedDiskGb > BigInt(diskGb))
     throw invalid(
       `machine ${machine.id} has instances with ${machine.usedDiskGb} GB of disks; found were ${diskGb} GB`,
@@ -226,7 +266,7 @@ async function checkPretended(
 async function writeMachine(
   transaction: Transaction,
   { machineId, region, online }: EnrolmentRow,
-  gpu: string,
+  { gpus: places }: HostLayout,
   { gpus, cpu, vcpus, ramGb, diskGb, cudaMax, nvlink, pretended }: Hardware,
   now: Instant,
 ): Promise<void> {
@@ -234,7 +274,20 @@ async function writeMachine(
   const cuda = cudaMax !== null && CUDA_VERSION.test(cudaMax) ? cudaMax : '';
   const name = cpu.slice(0, MAX_CPU_LENGTH) || 'unknown';
   await transaction.query(WRITE_MACHINE, [
-    ...[machineId, gpu, gpus.length, region, name, vcpus, ramGb, diskGb, pcie, nvlink, cuda, NEW_RELIABILITY],
+    ...[
+      machineId,
+      places[0]!.model,
+      places.length,
+      region,
+      name,
+      vcpus,
+      ramGb,
+      diskGb,
+      pcie,
+      nvlink,
+      cuda,
+      NEW_RELIABILITY,
+    ],
     ...[online ? 'LISTED' : 'OFFLINE', pretended, formatInstant(now), online],
   ]);
 }
@@ -285,9 +338,11 @@ export async function forgetContainers(deps: Deps, machineId: string): Promise<n
 
 async function lockMachine(transaction: Transaction, id: string): Promise<MachineRow | null> {
   const { rows } = await transaction.query<MachineRow>(
-    `select id, state, region, gpu, num_gpus as "numGpus", exists (select from machine_host where machine_id = id) as "hasHost",
-       (select count(*) from instance where machine_id = machine.id and status <> 'DESTROYED') as undestroyed,
-       (select coalesce(sum(disk_gb), 0) from instance where machine_id = machine.id and status <> 'DESTROYED') as "usedDiskGb"
+    `select id, host_id as "hostId", state, region, gpu, num_gpus as "numGpus",
+       exists (select from machine_host where machine_id = id) as "hasHost",
+       (select slices from machine_host where machine_id = id) as slices,
+       (select count(*) from instance where ${onHostOf('= $1')} and status <> 'DESTROYED') as undestroyed,
+       (select coalesce(sum(disk_gb), 0) from instance where ${onHostOf('= $1')} and status <> 'DESTROYED') as "usedDiskGb"
      from machine where id = $1 for no key update`,
     [id],
   );
@@ -306,9 +361,11 @@ const WRITE_MACHINE = `
 
 /** The new agent gets the document again, because it may be on a new system. */
 const WRITE_HOST = `
-  insert into machine_host (machine_id, token_hash, joined_at, hardware) values ($1, $2, $3, $4)
+  insert into machine_host (machine_id, token_hash, joined_at, hardware, protocol, slices, gpus, missing)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
   on conflict (machine_id) do update set token_hash = excluded.token_hash, joined_at = excluded.joined_at,
-    revoked_at = null, hardware = excluded.hardware`;
+    revoked_at = null, hardware = excluded.hardware, protocol = excluded.protocol, slices = excluded.slices,
+    gpus = excluded.gpus, missing = excluded.missing`;
 
 /** What a retired machine had may be in another. */
 const RELEASE_GPUS = `

@@ -65,9 +65,9 @@ function warn(current: Write, { id, accountId, stopWhenIdle }: Instance, { since
 const WATCHES = `
   select instance.id, account_id as "accountId", stop_when_idle as minutes, asked_at as "askedAt", quiet_since as "quietSince",
     active_at as "activeAt", seen_at as "heardAt", warned_of as "warnedOf", warned_at as "warnedAt",
-    (select max(ended_at) from machine_outage where machine_outage.machine_id = instance.machine_id) as "backAt"
+    (select max(ended_at) from machine_outage where machine_outage.machine_id = machine_heartbeat.machine_id) as "backAt"
   from idle_watch join instance on instance.id = instance_id
-    join machine_heartbeat on machine_heartbeat.machine_id = instance.machine_id
+    join machine_heartbeat on machine_heartbeat.machine_id = coalesce(instance.host_id, instance.machine_id)
   where status = 'RUNNING' and stop_when_idle is not null and quiet_since is not null and start = gpu_intervals and reachable`;
 const WATCHES_SQL = `${WATCHES} order by instance.id limit $1`;
 /** A report that is being written is waited for. */

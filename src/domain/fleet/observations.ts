@@ -6,9 +6,11 @@ import { emit } from '../outbox.js';
 import { DomainError } from '../rules/errors.js';
 import type { NewEvent } from '../rules/events.js';
 import { type ContainerPhase, isLate } from '../rules/fleet.js';
+import { missingOf } from '../rules/host-gpus.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { endInstances } from './ended-commands.js';
+import { noteGpus } from './hosts.js';
 import { settleStarts } from './start-credits.js';
 
 /** Past runs of an agent whose reports are known to be late. */
@@ -20,6 +22,10 @@ interface HostRow {
   pastSessions: string[];
   generation: bigint;
   document: DesiredInstance[];
+  protocol: number;
+  /** By place. */
+  gpus: { uuid: string }[];
+  missing: number[];
 }
 
 interface SeenContainer {
@@ -82,6 +88,7 @@ export async function takeReport(deps: Deps, machineId: string, report: Report):
       return { table: 'container' as const, id: instanceId, account: accountId, machine: machineId };
     }),
   );
+  if (seen.hasOtherGpus) await noteGpus(deps, machineId, report);
   heard.note(machineId, report);
   // What fails now is stopped at once; what can't be is by the watch.
   for (const accountId of seen.toSettle) await settleStarts(deps, accountId).catch(onFault);
@@ -95,7 +102,7 @@ async function observe(
   machineId: string,
   report: Report,
   at: Instant,
-): Promise<{ steps: SeenContainer[]; toSettle: Set<string>; haveEnded: boolean } | null> {
+): Promise<{ steps: SeenContainer[]; toSettle: Set<string>; haveEnded: boolean; hasOtherGpus: boolean } | null> {
   if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
   const [hosts, containers] = await transaction.run(
     { name: 'lock-host', text: LOCK_HOST, values: [machineId] },
@@ -159,7 +166,13 @@ async function observe(
       transaction.later(emit(running.map(({ id }) => runningEvent(known.get(id)!, machineId, at))));
   }
   if (reopened.length > 0) transaction.later({ name: 'reopen-containers', text: REOPEN, values: [reopened] });
-  return { steps: [...steps, ...reopened.map((id) => known.get(id)!)], toSettle, haveEnded };
+  const hasOtherGpus = isOtherHost(host, report);
+  return { steps: [...steps, ...reopened.map((id) => known.get(id)!)], toSettle, haveEnded, hasOtherGpus };
+}
+
+function isOtherHost(host: HostRow, { protocol, gpus }: Report): boolean {
+  if (protocol !== host.protocol) return true;
+  return gpus !== undefined && missingOf(host.gpus, gpus).join() !== host.missing.join();
 }
 
 function runningEvent({ accountId, instanceId }: SeenContainer, machine: string, at: Instant): NewEvent {
@@ -289,7 +302,8 @@ function refusal(message: string): DomainError {
 }
 
 const LOCK_HOST = `
-  select session, sequence, past_sessions as "pastSessions", generation, document from machine_host
+  select session, sequence, past_sessions as "pastSessions", generation, document, protocol, missing,
+    case when gpus = '[]' then hardware -> 'gpus' else gpus end as gpus from machine_host
   where machine_id = $1 and revoked_at is null for update`;
 
 /** All that may still be there, and what the report names. */

@@ -77,7 +77,7 @@ const REACH_SQL = `
     coalesce(container.start = gpu_intervals, false) as "isOfLastStart", coalesce(reachable, false) as reachable
   from instance join account on account.id = account_id
     left join container on container.instance_id = instance.id
-    left join machine_heartbeat heartbeat on heartbeat.machine_id = instance.machine_id
+    left join machine_heartbeat heartbeat on heartbeat.machine_id = container.machine_id
   where instance.id = $1 and account_id = $2 and suspended_at is null
     and ($3::text is null or exists
       (select 1 from api_key where api_key.id = $3 and api_key.account_id = $2 and revoked_at is null

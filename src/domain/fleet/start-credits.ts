@@ -1,5 +1,6 @@
 import { type Write, write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
+import { overlapping } from '../machine-condition.js';
 import { type Account, stop } from '../rules/lifecycle.js';
 import type { Rate } from '../rules/money.js';
 import {
@@ -101,7 +102,8 @@ const INTERVAL_OF_START = `
 
 const OWN_ERASED_AT = `(
   select max(other.erased_at) from container other join instance mine on mine.id = other.instance_id
-  where other.machine_id = instance.machine_id and mine.account_id = instance.account_id and mine.id <> instance.id
+  where other.machine_id = coalesce(instance.host_id, instance.machine_id) and ${overlapping('mine', 'instance')}
+    and mine.account_id = instance.account_id and mine.id <> instance.id
     and mine.destroyed_at <= used.started_at + interval '1 second'
     and other.erased_at > used.started_at and other.erased_at <= s.running_at)`;
 

@@ -32,7 +32,7 @@ export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | n
   const machine = (await machineForPreview(deps, instance.machineId))!;
   const asOf = latest(deps.clock.now(), account.settledAt);
   const { coverSeconds } = deps.settings;
-  let preempted: Instance | null = null;
+  let preempted: readonly Instance[] = [];
   const lacking = await refusalOf(checkLaunchOfStart(deps.db.pool, machine, instance));
   const refusal = refusedBy(() => {
     preempted = claim(machine, instance.mode, 'action_failed');
@@ -42,8 +42,8 @@ export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | n
   });
   return {
     refusal,
-    preempts: preempted !== null,
-    minimumGpuSeconds: preempted === null ? 0n : PREEMPTION_MINIMUM_SECONDS,
+    preempts: preempted.length > 0,
+    minimumGpuSeconds: preempted.length === 0 ? 0n : PREEMPTION_MINIMUM_SECONDS,
     coverNeeded: shownCost(coverNeeded(account, { addedRate: instance.gpuRate, preempted, coverSeconds })),
     asOf,
   };

@@ -1,4 +1,5 @@
 import type { Write } from '../billing/ledger.js';
+import { overlapping } from '../machine-condition.js';
 import type { Launch } from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
@@ -7,7 +8,7 @@ import { formatInstant } from '../rules/time.js';
 export function beginContainer(current: Write, instance: Instance, launch: Launch = {}): void {
   // The container refers to the instance.
   current.flush();
-  const { id, machineId, template } = instance;
+  const { id, hostId, template } = instance;
   const { env = {}, ports = [], entrypoint, command } = launch;
   // With an entrypoint of one's own, a command that belongs to another is left out.
   const hasCommand = command !== undefined || entrypoint !== undefined;
@@ -16,7 +17,7 @@ export function beginContainer(current: Write, instance: Instance, launch: Launc
     text: BEGIN_CONTAINER,
     values: [
       id,
-      machineId,
+      hostId,
       template,
       JSON.stringify(env),
       String(hasCommand),
@@ -39,10 +40,11 @@ export function watchIdle(current: Pick<Write, 'transaction' | 'flush' | 'at'>, 
   current.transaction.later({ name: 'watch-idle', text: WATCH_SQL, values: [id, formatInstant(current.at)] });
 }
 
-/** A container of the instance's account, of any of its instances, is not known to have ended on its machine. */
+/** A container of the instance's account, of any of its instances, is not known to have ended on its GPUs. */
 const OWN_IS_THERE = `exists (
   select from container other join instance mine on mine.id = other.instance_id
-  where other.machine_id = instance.machine_id and mine.account_id = instance.account_id and other.erased_at is null
+  where other.machine_id = coalesce(instance.host_id, instance.machine_id) and ${overlapping('mine', 'instance')}
+    and mine.account_id = instance.account_id and other.erased_at is null
     and other.told_start > 0
     and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED', 'EXITED')))`;
 

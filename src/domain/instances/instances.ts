@@ -261,7 +261,7 @@ export function checkSpendLimits(
   at: Instant,
   terms: Pick<Claim<InstanceOnMachine>, 'gpuRate' | 'diskRate' | 'preempted'> & Pick<Instance, 'keyId' | 'spendLimit'>,
 ): void {
-  const minimumUntil = minimumUntilOf(at, terms.preempted !== null);
+  const minimumUntil = minimumUntilOf(at, terms.preempted.length > 0);
   checkInstanceRoom(newLimited({ ...terms, minimumUntil }, at), at, 'deploy_failed');
   checkLimits(account, at, { ...terms, addedRate: terms.gpuRate + terms.diskRate }, 'deploy_failed');
 }
@@ -371,7 +371,7 @@ export function checkStartLimits(
   { keyId, preempted }: Pick<AddedSpend, 'keyId' | 'preempted'>,
 ): void {
   const at = latest(now, instance.stoppedAt ?? now);
-  const minimumUntil = minimumUntilOf(at, preempted !== null);
+  const minimumUntil = minimumUntilOf(at, preempted.length > 0);
   checkInstanceRoom({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
   const { gpuRate } = instance;
   checkLimits(account, now, { keyId, gpuRate, addedRate: gpuRate, preempted }, 'action_failed');
@@ -425,13 +425,13 @@ export function renter(current: Write, accountId: string): Account {
 }
 
 /**
- * Stops the holder in the same second. Written before the next instance: the database allows one running per machine.
+ * Stops what is in the way in the same second. Written before the next instance: the database allows one running per GPU.
  */
-function takeOver(current: Write, { soldUntil }: MachineUnderLock, holder: Instance | null): Takeover {
-  if (holder === null) return { soldUntil, preempts: false };
-  stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
-  current.flush();
-  return { soldUntil: latest(holder.stoppedAt!, soldUntil ?? 0n), preempts: true };
+function takeOver(current: Write, { soldUntil }: MachineUnderLock, preempted: readonly Instance[]): Takeover {
+  for (const holder of preempted) stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
+  if (preempted.length > 0) current.flush();
+  const stops = preempted.map(({ stoppedAt }) => stoppedAt!);
+  return { soldUntil: stops.length === 0 ? soldUntil : latest(soldUntil ?? 0n, ...stops), preempts: stops.length > 0 };
 }
 
 export async function writeOnce(

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
 import { INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
-import { HAS_OLD_AGENT, MACHINE_CONDITION, WATCHES_LOAD } from '../machine-condition.js';
+import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf } from '../machine-condition.js';
 import type { MachineForAdmission } from '../rules/admission.js';
 import type { Instance } from '../rules/lifecycle.js';
 
@@ -10,18 +10,17 @@ const MAX_BATCH = 200;
 
 const MACHINES = {
   name: 'machines-by-id',
-  text: `select id, gpu, num_gpus as "numGpus", disk_gb as "diskGb", ${MACHINE_CONDITION} as state,
-           ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad",
+  text: `select ${MACHINE_FOR_ADMISSION},
            (select on_demand_rate from gpu_price where gpu = machine.gpu order by snapshot_date desc limit 1) as "ratePerGpu"
-         from machine where id = any($1::text[])`,
+         from ${MACHINE_ON_HOST} where machine.id = any($1::text[])`,
 };
 const LIVE_INSTANCES = {
-  name: 'live-on-machines',
-  text: `select ${INSTANCE_COLUMNS} from instance where machine_id = any($1::text[]) and status <> 'DESTROYED'
+  name: 'live-on-hosts',
+  text: `select ${INSTANCE_COLUMNS} from instance where ${onHostOf('= any($1::text[])')} and status <> 'DESTROYED'
          order by machine_id, sequence, id`,
 };
 
-export type MachineAsRead = Readonly<MachineForAdmission<Readonly<Instance>>>;
+export type MachineAsRead = Readonly<MachineForAdmission<Readonly<Instance>> & Pick<Instance, 'hostId'>>;
 
 /**
  * Reads machines to preview what the rules would decide; the decision itself reads them again, under lock. All loads of
@@ -36,9 +35,9 @@ export class MachineLoader {
         pool.query<Omit<MachineAsRead, 'liveInstances'>>({ ...MACHINES, values: [ids] }),
         pool.query<Instance>({ ...LIVE_INSTANCES, values: [ids] }),
       ]);
-      const onMachine = new Map<string, Instance[]>(ids.map((id) => [id, []]));
-      for (const instance of instances.rows) onMachine.get(instance.machineId)!.push(instance);
-      const byId = new Map(machines.rows.map((row) => [row.id, { ...row, liveInstances: onMachine.get(row.id)! }]));
+      const onHost = new Map<string, Instance[]>(machines.rows.map(({ hostId }) => [hostId, []]));
+      for (const instance of instances.rows) onHost.get(instance.hostId)?.push(instance);
+      const byId = new Map(machines.rows.map((row) => [row.id, { ...row, liveInstances: onHost.get(row.hostId)! }]));
       return ids.map((id) => byId.get(id) ?? null);
     };
     this.#machines = new DataLoader(read, {
@@ -48,7 +47,7 @@ export class MachineLoader {
     });
   }
 
-  /** The machine as stored, with the undestroyed instances on it; null when there is none. */
+  /** The machine as stored, with the undestroyed instances on its host; null when there is none. */
   machine(id: string): Promise<MachineAsRead | null> {
     return this.#machines.load(id);
   }

@@ -4,9 +4,9 @@ import type { Machine, MachineHeartbeat } from '../../database/generated/client/
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
+import { onHostOf } from '../machine-condition.js';
 import { usedDiskGb } from '../rules/disk.js';
 import { DomainError } from '../rules/errors.js';
-import { runningOf } from '../rules/free-machine.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { type MachineChange, type MachineState, stateAfter } from '../rules/machine-state.js';
 import { formatInstant } from '../rules/time.js';
@@ -223,19 +223,21 @@ export async function findMachine(deps: Deps, id: string): Promise<MachineView> 
  */
 export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
   await inTransaction(deps.db.pool, async (transaction) => {
-    const { rows } = await transaction.query<{ state: MachineState }>(
-      'select state from machine where id = $1 for no key update',
+    const { rows } = await transaction.query<{ state: MachineState; hostId: string }>(
+      'select state, host_id as "hostId" from machine where id = $1 for no key update',
       [id],
     );
     const machine = rows[0];
     if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
+    if (machine.hostId !== id)
+      throw new DomainError('action_failed', `machine ${id} is GPUs of host ${machine.hostId}: name the host`);
     // After the lock: a deploy that locked the machine first has committed by now.
     const { rowCount } = await transaction.query(
-      `select from instance where machine_id = $1 and status <> 'DESTROYED' limit 1`,
+      `select from instance where ${onHostOf('= $1')} and status <> 'DESTROYED' limit 1`,
       [id],
     );
     const state = stateAfter(change, { id, state: machine.state, isInUse: rowCount !== 0 });
-    await transaction.query('update machine set state = $2 where id = $1', [id, state]);
+    await transaction.query('update machine set state = $2 where host_id = $1', [id, state]);
   });
   return findMachine(deps, id);
 }
@@ -258,7 +260,7 @@ function viewOf({
 }): MachineView {
   return {
     ...machine,
-    runs: runningOf(instances)?.id ?? null,
+    runs: instances.find(({ status }) => status === 'RUNNING')?.id ?? null,
     usedDiskGb: usedDiskGb(instances),
     reachable: heartbeat?.reachable ?? null,
     lastSeenAt: heartbeat?.seenAt ?? null,

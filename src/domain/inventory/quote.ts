@@ -13,7 +13,7 @@ import { admitAccount, admitMachine, type Claim, checkMaxRate, ratesOf } from '.
 import { bestOffer } from '../rules/best-offer.js';
 import { burnAfter, coverNeeded } from '../rules/cover.js';
 import { deadlinesOf } from '../rules/deadline.js';
-import { diskLeftGb, usedDiskGb } from '../rules/disk.js';
+import { freeDiskGb } from '../rules/disk.js';
 import { DomainError, type Refused, refusalOf, refusedBy } from '../rules/errors.js';
 import { checkIdleWatch } from '../rules/idle.js';
 import { checkAgent } from '../rules/launch.js';
@@ -47,6 +47,8 @@ export interface Quote {
   diskRate: Rate;
   onDemandRate: Rate;
   preempts: boolean;
+  /** Instances that would have to leave. */
+  preemptedInstances: number;
   /** Seconds of GPU that it is billed for at least. */
   minimumGpuSeconds: bigint;
   minimumCost: Micro;
@@ -151,8 +153,8 @@ function quoteOf(
   });
   const { gpuRate, diskRate, onDemandRate } = ratesOf(machine, { mode, diskGb }, diskRatePerGb);
   // Assigned in the check above.
-  const preempted = (claimed as Claim<Readonly<Instance>> | null)?.preempted ?? null;
-  const minimumGpuSeconds = preempted === null ? 0n : PREEMPTION_MINIMUM_SECONDS;
+  const preempted = (claimed as Claim<Readonly<Instance>> | null)?.preempted ?? [];
+  const minimumGpuSeconds = preempted.length === 0 ? 0n : PREEMPTION_MINIMUM_SECONDS;
   const added = { addedRate: gpuRate + diskRate, preempted, coverSeconds };
   return {
     isFree: claimed !== null,
@@ -160,11 +162,12 @@ function quoteOf(
     template,
     diskGb,
     mode,
-    freeDiskGb: diskLeftGb(machine.diskGb, usedDiskGb(machine.liveInstances)),
+    freeDiskGb: freeDiskGb(machine),
     gpuRate,
     diskRate,
     onDemandRate,
-    preempts: preempted !== null,
+    preempts: preempted.length > 0,
+    preemptedInstances: preempted.length,
     minimumGpuSeconds,
     minimumCost: shownCost(unitsOfUsage(gpuRate, minimumGpuSeconds)),
     coverNeeded: shownCost(unitsOfUsage(gpuRate + diskRate, coverSeconds)),

@@ -1,5 +1,5 @@
 import { checkCover } from './cover.js';
-import { checkDisk } from './disk.js';
+import { checkDisk, type MachineDisk } from './disk.js';
 import { DomainError, type ErrorCode } from './errors.js';
 import { claim, type MachineCondition } from './free-machine.js';
 import { checkInstanceLimit } from './instance-limit.js';
@@ -11,15 +11,19 @@ import { checkMonthlyRoom } from './spend-limit.js';
 import type { Instant } from './time.js';
 
 /** The fields of an instance on a machine that the rules read. */
-export type InstanceOnMachine = Pick<Instance, 'status' | 'mode' | 'diskGb' | 'accountId' | 'gpuRate' | 'runKeyId'>;
+export type InstanceOnMachine = Pick<
+  Instance,
+  'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'accountId' | 'gpuRate' | 'runKeyId'
+>;
 
-/** A machine to decide on, with the undestroyed instances on it. */
-export interface MachineForAdmission<T extends InstanceOnMachine> {
-  id: string;
+/** A machine to decide on, with the undestroyed instances on its host. */
+export interface MachineForAdmission<T extends InstanceOnMachine> extends MachineDisk {
   gpu: string;
+  firstGpu: number;
   numGpus: number;
-  diskGb: number;
   state: MachineCondition;
+  /** The operator sells these GPUs as one machine. */
+  isSold: boolean;
   /** Published now, per GPU-hour on demand; null when the model has no price. */
   ratePerGpu: Rate | null;
   liveInstances: readonly T[];
@@ -29,9 +33,9 @@ export interface MachineForAdmission<T extends InstanceOnMachine> {
   watchesLoad: boolean;
 }
 
-/** What a rental would lock, and the instance that would have to stop for it. */
+/** What a rental would lock, and the instances that would have to stop for it. */
 export interface Claim<T extends InstanceOnMachine> extends LockedRates {
-  preempted: T | null;
+  preempted: readonly T[];
 }
 
 /** What a rental of the machine locks. Refuses with deploy_failed when nobody can have it on these terms now. */
@@ -40,7 +44,7 @@ export function admitMachine<T extends InstanceOnMachine>(
   { mode, diskGb }: { mode: PricingMode; diskGb: number },
   diskRatePerGb: Rate,
 ): Claim<T> {
-  const preempted = claim(machine, mode, 'deploy_failed');
+  const preempted = claim(machine.isSold ? machine : { ...machine, state: 'DRAINED' }, mode, 'deploy_failed');
   checkDisk(machine, diskGb);
   return { ...ratesOf(machine, { mode, diskGb }, diskRatePerGb), preempted };
 }
@@ -73,7 +77,7 @@ export interface AddedSpend {
   gpuRate: Rate;
   /** GPU and, of a deploy, disk. */
   addedRate: Rate;
-  preempted: Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'> | null;
+  preempted: readonly Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'>[];
 }
 
 /**
@@ -83,15 +87,19 @@ export interface AddedSpend {
 export function checkLimits(account: Account, at: Instant, added: AddedSpend, code: ErrorCode): void {
   const { keys, live } = account.limited ?? { keys: [], live: [] };
   const { keyId, gpuRate, addedRate, preempted } = added;
-  const minimumUntil = minimumUntilOf(at, preempted !== null);
-  const own = preempted?.accountId === account.id ? preempted : null;
+  const minimumUntil = minimumUntilOf(at, preempted.length > 0);
+  const own = preempted.filter(({ accountId }) => accountId === account.id);
   for (const key of keys.filter(({ id }) => id === keyId)) {
-    const yieldedRate = own?.runKeyId === key.id ? own.gpuRate : 0n;
+    const yieldedRate = sumOfRates(own.filter(({ runKeyId }) => runKeyId === key.id));
     const run = { gpuRate, minimumUntil, addedRate, yieldedRate };
     checkMonthlyRoom("the API key's", key, runsOf(key, live), at, run, code);
   }
-  const run = { gpuRate, minimumUntil, addedRate, yieldedRate: own?.gpuRate ?? 0n };
+  const run = { gpuRate, minimumUntil, addedRate, yieldedRate: sumOfRates(own) };
   checkMonthlyRoom("the account's", account, runsOf(account, live), at, run, code);
+}
+
+function sumOfRates(instances: readonly Pick<Instance, 'gpuRate'>[]): Rate {
+  return instances.reduce((sum, { gpuRate }) => sum + gpuRate, 0n);
 }
 
 /** Refuses with deploy_failed a price above what the caller accepts; null accepts any. */

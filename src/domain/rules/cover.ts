@@ -6,8 +6,8 @@ import { type Instant, SECONDS_PER_HOUR } from './time.js';
 
 export interface AddedRates {
   addedRate: Rate;
-  /** The instance that has to stop for it. */
-  preempted: { accountId: string; gpuRate: Rate } | null;
+  /** The instances that have to stop for it. */
+  preempted: readonly { accountId: string; gpuRate: Rate }[];
   coverSeconds: bigint;
 }
 
@@ -18,16 +18,17 @@ export function coverNeeded(account: Pick<Accrual, 'burnRate'> & { id: string },
 
 /** Whoever sends another instance away must at least be able to pay its minimum. */
 function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {
-  const isMinimum = preempted !== null && coverSeconds < PREEMPTION_MINIMUM_SECONDS;
+  const isMinimum = preempted.length > 0 && coverSeconds < PREEMPTION_MINIMUM_SECONDS;
   return isMinimum ? PREEMPTION_MINIMUM_SECONDS : coverSeconds;
 }
 
-/** The sum of the rates of now and `addedRate`, less the rate of an instance of its own that yields. */
+/** The sum of the rates of now and `addedRate`, less the rates of instances of its own that yield. */
 export function burnAfter(
   { id, burnRate }: { id: string; burnRate: Rate },
   { addedRate, preempted }: Pick<AddedRates, 'addedRate' | 'preempted'>,
 ): Rate {
-  return burnRate + addedRate - (preempted?.accountId === id ? preempted.gpuRate : 0n);
+  const yielding = preempted.filter(({ accountId }) => accountId === id);
+  return yielding.reduce((sum, { gpuRate }) => sum - gpuRate, burnRate + addedRate);
 }
 
 /**

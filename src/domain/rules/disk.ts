@@ -3,19 +3,32 @@ import type { Instance } from './lifecycle.js';
 
 type Disk = Pick<Instance, 'status' | 'diskGb'>;
 
-/** GB of a machine's disk that its instances use: each keeps its disk until it is destroyed. */
+/** GB of a host's disk that its instances use: each keeps its disk until it is destroyed. */
 export function usedDiskGb(instances: readonly Disk[]): number {
   return instances.reduce((sum, { status, diskGb }) => (status === 'DESTROYED' ? sum : sum + diskGb), 0);
 }
 
-/** GB left for a new disk; 0 when a machine's disk became smaller than what is used of it. */
+/** GB left of a host's disk; 0 when that became smaller than what is used of it. */
 export function diskLeftGb(machineGb: number, usedGb: number): number {
   return Math.max(machineGb - usedGb, 0);
 }
 
+/** A machine's disk: its share of the host's. `liveInstances` are those on the host. */
+export interface MachineDisk {
+  id: string;
+  diskGb: number;
+  hostDiskGb: number;
+  liveInstances: readonly Disk[];
+}
+
+/** GB for a new disk on a machine: its share of its host's disk, or what the host has left where that is less. */
+export function freeDiskGb({ diskGb, hostDiskGb, liveInstances }: Omit<MachineDisk, 'id'>): number {
+  return Math.min(diskGb, diskLeftGb(hostDiskGb, usedDiskGb(liveInstances)));
+}
+
 /** Refuses, with deploy_failed, a new disk that is larger than what the machine has left. */
-export function checkDisk(machine: { id: string; diskGb: number; liveInstances: readonly Disk[] }, diskGb: number) {
-  const left = diskLeftGb(machine.diskGb, usedDiskGb(machine.liveInstances));
+export function checkDisk(machine: MachineDisk, diskGb: number) {
+  const left = freeDiskGb(machine);
   if (diskGb <= left) return;
   throw new DomainError(
     'deploy_failed',

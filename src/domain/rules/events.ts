@@ -11,6 +11,8 @@ export const EVENT_TYPES = {
   'instance.preempted': 'it had to leave for an on-demand or reserved rental, and stopped',
   'instance.destroyed': 'it was destroyed, and its disk erased',
   'instance.ending': 'it ends by itself in an hour, or in ten minutes; `cause` says why',
+  'instance.gpu_missing':
+    'its host no longer finds a GPU of it; it is not paid for until it is back, and can be destroyed',
   'instance.idle_soon': 'it stops in two minutes, because nothing happens on it',
   'balance.ending': 'credit runs out in an hour, or in ten minutes, at the present burn',
   'balance.low': 'the balance fell to the threshold of the account',

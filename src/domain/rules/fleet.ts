@@ -1,4 +1,5 @@
 import type { InstanceStatus } from './lifecycle.js';
+import { overlaps } from './slices.js';
 import { type Instant, latest } from './time.js';
 
 /** Seconds without a heartbeat after which a machine counts as unreachable. */
@@ -27,14 +28,17 @@ export interface KnownContainer {
   start: number;
   /** The newest start that the agent may have received; 0 for none: then nothing of it is on the machine. */
   toldStart: number;
+  /** The GPUs that it has. */
+  firstGpu: number;
+  numGpus: number;
 }
 
 /** The desired phase of a container. Omits containers the agent never received. */
 export type DesiredPhase = 'running' | 'stopped' | 'absent';
 
 /**
- * What ought to be of each container of a machine. The one that is to run is held back while any container, its own of
- * the start before included, is not known to have ended: a machine never runs two, whatever was lost on the way, and how
+ * What ought to be of each container of a host. One that is to run is held back while any container on its GPUs, its own
+ * of the start before included, is not known to have ended: a GPU never has two, whatever was lost on the way, and how
  * long a start waited for its own account is known.
  */
 export function desiredPhases<C extends KnownContainer>(containers: readonly C[]): Map<C, DesiredPhase> {
@@ -49,12 +53,16 @@ export function desiredPhases<C extends KnownContainer>(containers: readonly C[]
 function desiredPhase(container: KnownContainer, all: readonly KnownContainer[]): DesiredPhase | null {
   const { status, toldStart, gpuIntervals } = container;
   if (status === 'RUNNING') {
-    const mayRun = toldStart === gpuIntervals || all.every(isAtRest);
+    const mayRun = toldStart === gpuIntervals || all.filter((other) => sharesGpu(container, other)).every(isAtRest);
     if (mayRun) return 'running';
     return toldStart === 0 ? null : 'stopped';
   }
   if (toldStart === 0) return null;
   return status === 'STOPPED' ? 'stopped' : 'absent';
+}
+
+function sharesGpu(one: KnownContainer, other: KnownContainer): boolean {
+  return overlaps({ first: one.firstGpu, count: one.numGpus }, { first: other.firstGpu, count: other.numGpus });
 }
 
 /** Known not to run: never sent to the agent, or seen ended after its last start. */

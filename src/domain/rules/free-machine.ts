@@ -2,6 +2,7 @@ import { DomainError, type ErrorCode } from './errors.js';
 import type { Instance } from './lifecycle.js';
 import type { MachineState } from './machine-state.js';
 import type { PricingMode } from './price-rule.js';
+import { type Block, overlaps } from './slices.js';
 
 /** The operator's state of a machine, or UNREACHABLE when its host agent sends no heartbeats. */
 export type MachineCondition = MachineState | 'UNREACHABLE';
@@ -9,7 +10,7 @@ export type MachineCondition = MachineState | 'UNREACHABLE';
 /** Whether a machine can be rented: at once, after an interruptible instance has yielded, or not at all. */
 export type Availability = 'FREE' | 'PREEMPTIBLE' | 'TAKEN' | 'NOT_LISTED';
 
-/** `runningMode` is the mode of the instance that runs on the machine; null: none runs. Stopped ones hold only disk. */
+/** `runningMode` is the mode of what runs on the machine's GPUs; null: nothing runs. Stopped ones hold only disk. */
 export function availabilityOf(state: MachineCondition, runningMode: PricingMode | null): Availability {
   if (state !== 'LISTED') return 'NOT_LISTED';
   if (runningMode === null) return 'FREE';
@@ -21,26 +22,38 @@ export function isFreeFor(mode: PricingMode, availability: Availability): boolea
   return availability === 'FREE' || (availability === 'PREEMPTIBLE' && mode !== 'INTERRUPTIBLE');
 }
 
-/** Of a machine's instances the one that runs: at most one does. */
-export function runningOf<T extends Pick<Instance, 'status'>>(instances: readonly T[]): T | null {
-  return instances.find(({ status }) => status === 'RUNNING') ?? null;
+/** The block of a host's GPUs that a machine is, or an instance has. */
+type OnGpus = Pick<Instance, 'firstGpu' | 'numGpus'>;
+
+/** Of a host's instances those that run on GPUs of the machine: more than one where it overlaps smaller machines. */
+export function runningOn<T extends OnGpus & Pick<Instance, 'status'>>(machine: OnGpus, instances: readonly T[]): T[] {
+  return instances.filter((instance) => instance.status === 'RUNNING' && overlaps(blockOf(machine), blockOf(instance)));
+}
+
+function blockOf({ firstGpu, numGpus }: OnGpus): Block {
+  return { first: firstGpu, count: numGpus };
 }
 
 /**
- * Decides whether a rental in the mode may take the machine. Returns the instance that must stop first, or null.
- * Refuses with `code` when the machine is not listed or taken.
+ * Decides whether a rental in the mode may take the machine. Returns the instances that must stop first. Refuses with
+ * `code` when the machine is not listed or taken.
  */
-export function claim<T extends Pick<Instance, 'status' | 'mode'>>(
-  machine: { id: string; state: MachineCondition; liveInstances: readonly T[] },
+export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
+  machine: OnGpus & { id: string; state: MachineCondition; liveInstances: readonly T[] },
   mode: PricingMode,
   code: ErrorCode,
-): T | null {
-  const running = runningOf(machine.liveInstances);
-  const availability = availabilityOf(machine.state, running?.mode ?? null);
+): T[] {
+  const running = runningOn(machine, machine.liveInstances);
+  const availability = availabilityOf(machine.state, modeInTheWay(running));
   if (isFreeFor(mode, availability)) return running;
   throw new DomainError(code, `machine ${machine.id} is ${unavailableBecause(machine.state, availability)}`, {
     reason: availability === 'NOT_LISTED' ? 'not_listed' : 'taken',
   });
+}
+
+/** The mode that decides: one instance that does not yield is enough. Null: none runs. */
+function modeInTheWay(running: readonly Pick<Instance, 'mode'>[]): PricingMode | null {
+  return (running.find(({ mode }) => mode !== 'INTERRUPTIBLE') ?? running[0])?.mode ?? null;
 }
 
 function unavailableBecause(state: MachineCondition, availability: Availability): string {

@@ -180,7 +180,7 @@ export interface Step extends Second {
 export interface Takeover {
   /** The end of the last second that was sold of the machine; null when none was. */
   soldUntil: Instant | null;
-  /** An interruptible instance had to leave. */
+  /** Interruptible instances had to leave. */
   preempts: boolean;
 }
 

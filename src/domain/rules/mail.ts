@@ -157,6 +157,7 @@ const SENTENCES: Readonly<Record<EventType, (said: Words) => string>> = {
   'instance.destroyed': (said) => `Instance ${said.instance} was destroyed${stopped(said)}`,
   'instance.ending': (said) =>
     `Instance ${said.instance} ${said.does === 'destroy' ? 'is destroyed' : 'stops'} ${lead(said)}: ${why(said)}`,
+  'instance.gpu_missing': (said) => `A GPU of instance ${said.instance} is gone from its host`,
   'instance.idle_soon': (said) => `Instance ${said.instance} stops in two minutes: nothing happens on it`,
   'balance.ending': (said) => `Your credit runs out ${lead(said)}`,
   'balance.low': (said) => `Your balance is low: ${said.balance} USD`,
