@@ -97,7 +97,7 @@ function machines(count) {
     happen: (url) =>
       rowsOf(
         url,
-        `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('id', 'stall-' || n))).*
+        `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', 'stall-' || n))).*
          from machine, generate_series(1, $1::int) n where id = (select min(id) from machine where state = 'LISTED')`,
         [count],
       ),

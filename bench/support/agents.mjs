@@ -132,7 +132,7 @@ export class Agents {
       };
     });
     const body = JSON.stringify({
-      ...{ protocol: 1, session: 'bench', sequence: agent.sequence, generation, instances: observed },
+      ...{ protocol: 2, session: 'bench', sequence: agent.sequence, generation, instances: observed },
       ...{ unknown: [], engine: 'ok' },
     });
     const headers = { Authorization: `Bearer ${tokenOf(n)}`, Connection: 'close' };

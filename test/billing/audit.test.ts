@@ -41,7 +41,7 @@ const CHARGED = 'every closed interval is charged once';
 const GPU_ORDER = 'GPU intervals follow each other';
 const AGREE = 'instances agree with their intervals';
 const EARLY_EXIT = 'early exits are charged';
-const SOLD_ONCE = 'no second of a machine is sold twice';
+const SOLD_ONCE = 'no second of a GPU is sold twice';
 const DEADLINE = 'no deadline is missed';
 const LIMIT = 'no spend limit is missed';
 const KEY_SPEND = 'what keys with a limit spent';
@@ -187,11 +187,13 @@ describe('finds', () => {
       `update machine set disk_gb = 10 where id = (select machine_id from instance where status = 'RUNNING' limit 1)`,
     ],
     [
-      'two that run on one machine',
-      'a machine runs one instance',
-      `drop index instance_running_on_machine;
-       update instance set machine_id = (select min(machine_id) from instance where status = 'RUNNING') where status = 'RUNNING'`,
+      'two that run on one GPU',
+      'a GPU has one running instance',
+      `drop index instance_running_on_machine; update instance set host_id = 'm', machine_id = (
+         select min(machine_id) from instance where status = 'RUNNING') where status = 'RUNNING'`,
     ],
+    ['a GPU noted for nobody', 'what is noted of sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
+    ['a GPU that is not noted', 'what is noted of sold GPUs', 'delete from sold_gpu'],
     [
       "another's charge",
       'a charge belongs to',

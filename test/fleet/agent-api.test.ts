@@ -230,7 +230,7 @@ describe('bad input', () => {
     ['half a surrogate pair', `{"session":"\\ud800"}`, 400],
     ['nothing', '', 400],
     ['a list', [], 422],
-    ['another protocol', { ...good, protocol: 2 }, 422],
+    ['another protocol', { ...good, protocol: 3 }, 422],
     ['no session', { ...good, session: '' }, 422],
     ['a long session', { ...good, session: 'x'.repeat(65) }, 422],
     ['sequence zero', { ...good, sequence: 0 }, 422],

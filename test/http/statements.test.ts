@@ -45,7 +45,7 @@ async function renterWithMachines(count: number): Promise<{ renter: Renter; mach
   const renter = await service.renter('1000');
   const first = await service.machine({ gpu: 'p4', region: 'sa-br-sao' });
   const rows = await service.sql(
-    `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('id', id || '-' || n))).*
+    `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', id || '-' || n))).*
      from machine, generate_series(1, $2) as n where id = $1 returning id`,
     [first, count],
   );

@@ -324,7 +324,7 @@ class World {
       if (step.many) {
         batches += 1;
         await sql(
-          `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('id', 'm-many-' || $2::int || '-' || n))).*
+          `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', 'm-many-' || $2::int || '-' || n))).*
            from machine, generate_series(1, 60) as n where id = $1`,
           [at(0), batches],
         );
@@ -421,7 +421,7 @@ test('a sheet without prices is empty, and nothing is offered, until it is taken
 test('more machines than are read at once are all there', async () => {
   const [{ sql }] = gateways;
   await sql(
-    `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('id', 'n-' || n))).*
+    `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', 'n-' || n))).*
      from machine, generate_series(1, 6000) as n where id = (select min(id) from machine where gpu = 'l4' and state = 'LISTED')`,
   );
   await bothCaughtUp();

@@ -27,7 +27,7 @@ afterEach(async () => {
 async function addMachines(prefix: string, count: number): Promise<void> {
   const like = await service.machine({ gpu: GPU });
   await service.sql(
-    `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('id', $2::text || '-' || n))).*
+    `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', $2::text || '-' || n))).*
      from machine, generate_series(1, $3::int) as n where id = $1`,
     [like, prefix, count],
   );

@@ -83,7 +83,7 @@ export class TestAgent {
     this.sequence += 1;
     const { session, sequence, generation } = this;
     return {
-      protocol: 1,
+      protocol: 2,
       session,
       sequence,
       generation,

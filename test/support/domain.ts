@@ -31,7 +31,7 @@ export async function openTestDomain(settings: Partial<Settings> = {}, start?: s
     machine: async (gpu = 'rtx-4090', changes = {}) => {
       const like = await db.prisma.machine.findFirstOrThrow({ where: { gpu }, orderBy: { id: 'asc' } });
       const id = `m-${randomBytes(4).toString('hex')}`;
-      await db.prisma.machine.create({ data: { ...like, numGpus: 1, diskGb: 1_000, ...changes, id } });
+      await db.prisma.machine.create({ data: { ...like, hostId: '', numGpus: 1, diskGb: 1_000, ...changes, id } });
       return id;
     },
   };

@@ -21,7 +21,7 @@ export class WireAgent {
   }
 
   static async join(address: string, code: string, found: Partial<Hardware> = {}): Promise<WireAgent> {
-    const body = { protocol: 1, code, hardware: hardware(found) };
+    const body = { protocol: 2, code, hardware: hardware(found) };
     const answer = await fetch(`${address}/agent/v1/join`, { method: 'POST', body: JSON.stringify(body) });
     if (answer.status !== 201) throw new Error(`join: ${answer.status} ${await answer.text()}`);
     const { machineId, token } = (await answer.json()) as { machineId: string; token: string };
@@ -41,7 +41,7 @@ export class WireAgent {
   async report(instances: ObservedInstance[] = []): Promise<void> {
     this.#sequence += 1;
     const body = {
-      protocol: 1,
+      protocol: 2,
       session: this.#session,
       sequence: this.#sequence,
       generation: this.#generation,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Hardware, JoinAnswer, JoinRequest } from '../../agent/protocol.js';
+import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { onHostOf } from '../machine-condition.js';
@@ -140,7 +140,12 @@ async function checkKnown(
  * code that is wrong, used or too old, and with invalid_request hardware that can't be offered; the code is then still
  * good.
  */
-export async function join(deps: Deps, { code, hardware, protocol }: JoinRequest): Promise<JoinAnswer> {
+export async function join(
+  deps: Deps,
+  code: string,
+  hardware: Hardware,
+  protocol: number = AGENT_PROTOCOL,
+): Promise<JoinAnswer> {
   const hash = hashJoinCode(code);
   if (hash === null) throw unknownCode();
   const secret = HOST_TOKEN_PREFIX + randomBytes(SECRET_BYTES).toString('hex');

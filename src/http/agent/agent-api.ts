@@ -60,12 +60,12 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
   let joining = 0;
 
   const takeHost = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const asked = checked(joinRequest, await readBody(request, MAX_JOIN_BYTES));
+    const { code, hardware, protocol } = checked(joinRequest, await readBody(request, MAX_JOIN_BYTES));
     if (joining >= MAX_JOINING) throw busy('many agents join at once');
     joining += 1;
     try {
-      const answer = await join(deps, asked);
-      const { hostname, engine, pretended } = asked.hardware;
+      const answer = await join(deps, code, hardware, protocol);
+      const { hostname, engine, pretended } = hardware;
       log.info({ machine: answer.machineId, gpu: answer.gpu, hostname, engine, pretended }, 'a host joined');
       send(response, 201, answer);
     } finally {
