@@ -1,68 +1,85 @@
 import type { Command } from 'commander';
-import { enrol, forgetContainers, revokeHost } from '../domain/fleet/enrolment.js';
-import { readSizes } from '../domain/rules/host-gpus.js';
-import { formatInstant } from '../domain/rules/time.js';
-import { type Output, printJson } from './output.js';
+import { type HostView, listHosts, sellSlices } from '../domain/fleet/hosts.js';
+import { formatSizes, readSizes } from '../domain/rules/host-gpus.js';
+import { type Column, type Output, print, printJson, time } from './output.js';
 import type { Run } from './run.js';
 
-interface EnrolOptions extends Output {
-  gpu?: string;
-  count?: string;
-  region?: string;
-  online?: boolean;
-  demo?: boolean;
-  slices?: string;
+const COLUMNS: readonly Column<HostView>[] = [
+  ['ID', ({ id }) => id],
+  ['GPUS', ({ gpus }) => modelsOf(gpus)],
+  ['FREE', ({ freeGpus }) => String(freeGpus)],
+  ['MISSING', ({ missing }) => (missing.length === 0 ? '-' : missing.join(','))],
+  ['SOLD AS', ({ sizes, protocol }) => (protocol === 1 ? 'whole (old agent)' : formatSizes(sizes))],
+  ['STATE', ({ state, reachable }) => (reachable ? state.toLowerCase() : `${state.toLowerCase()}, unreachable`)],
+  ['DISK GB', ({ diskGb }) => String(diskGb)],
+  ['USED GB', ({ usedDiskGb }) => String(usedDiskGb)],
+];
+
+const BLOCK_COLUMNS: readonly Column<HostView['blocks'][number]>[] = [
+  ['MACHINE', ({ id }) => id],
+  ['GPUS', ({ numGpus, gpu }) => `${numGpus} x ${gpu}`],
+  ['FIRST', ({ firstGpu }) => String(firstGpu)],
+  ['SOLD', ({ sold }) => (sold ? 'yes' : '-')],
+  ['RUNS', ({ runs }) => runs ?? '-'],
+];
+
+/** Commands about hosts: computers with an agent, whose GPUs are sold as one machine or as several. */
+export function addHostCommands(program: Command, run: Run): void {
+  const host = program.command('host').description('computers with an agent, and the machines that they are sold as');
+  host
+    .command('list')
+    .description('hosts by id')
+    .option('--json', 'print JSON')
+    .action((options: Output) => run(async (deps) => show(await listHosts(deps), options)));
+  host
+    .command('show <id>')
+    .description('one host, and its machines')
+    .option('--json', 'print JSON')
+    .action((id: string, options: Output) => run(async (deps) => showOne((await listHosts(deps, id))[0]!, options)));
+  host
+    .command('slices <id> <sizes>')
+    .description('sell its GPUs from now on as: all, whole, or sizes such as 1,2; what is rented goes on')
+    .option('--json', 'print JSON')
+    .action((id: string, sizes: string, options: Output) =>
+      run(async (deps) => {
+        await sellSlices(deps, id, readSizes(sizes));
+        showOne((await listHosts(deps, id))[0]!, options);
+      }),
+    );
 }
 
-/** Commands about the agents of machines. */
-export function addHostCommands(machine: Command, run: Run): void {
-  machine
-    .command('enroll [id]')
-    .description(
-      'print a code that lets the agent of a machine join, once and within the hour; a new machine without id',
-    )
-    .option('--gpu <slug>', 'the model that its GPUs must be; names those that the catalogue can not tell')
-    .option('--count <number>', 'how many GPUs it must have, 1 to 8')
-    .option('--region <code>', 'where it stands; not needed for a known machine or where there is one region')
-    .option(
-      '--slices <sizes>',
-      'how its GPUs are sold: all, whole, or sizes such as 1,2; as before, or all, without it',
-    )
-    .option('--online', 'offer it as soon as it joins; else `machine online` does')
-    .option('--demo', 'accept simulated GPUs')
-    .option('--json', 'print JSON')
-    .action((id: string | undefined, { json, gpu, count, region, online, demo, slices }: EnrolOptions) =>
-      run(async (deps) => {
-        const { machineId, code, expiresAt } = await enrol(deps, {
-          machineId: id ?? null,
-          gpu: gpu ?? null,
-          numGpus: count === undefined ? null : Number(count),
-          region: region ?? null,
-          online: online ?? false,
-          demo: demo ?? false,
-          slices: slices === undefined ? null : readSizes(slices),
-        });
-        const until = formatInstant(expiresAt);
-        if (json) printJson({ machine_id: machineId, code, expires_at: until });
-        else process.stdout.write(`${code}\nlets the agent of machine ${machineId} join, once, until ${until}\n`);
-      }),
-    );
-  machine
-    .command('revoke <id>')
-    .description('refuse the token of its agent from now on; `enroll` lets one join again')
-    .action((id: string) =>
-      run(async (deps) => {
-        await revokeHost(deps, id);
-        process.stdout.write(`the agent of machine ${id} is refused\n`);
-      }),
-    );
-  machine
-    .command('forget <id>')
-    .description('say that nothing is left of what ran on a machine that is away, so that something new may start')
-    .action((id: string) =>
-      run(async (deps) => {
-        const containers = await forgetContainers(deps, id);
-        process.stdout.write(`${containers} containers of machine ${id} are forgotten\n`);
-      }),
-    );
+function show(hosts: readonly HostView[], { json }: Output): void {
+  if (json) printJson(hosts.map(asJson));
+  else print(hosts, COLUMNS);
+}
+
+function showOne(host: HostView, { json }: Output): void {
+  if (json) {
+    printJson(asJson(host));
+    return;
+  }
+  print([host], COLUMNS);
+  process.stdout.write('\n');
+  print(host.blocks, BLOCK_COLUMNS);
+}
+
+function modelsOf(gpus: HostView['gpus']): string {
+  const models = [...new Set(gpus.map(({ model }) => model))];
+  return models.map((model) => `${gpus.filter((gpu) => gpu.model === model).length} x ${model}`).join(', ');
+}
+
+function asJson({ id, gpus, sizes, protocol, missing, joinedAt, blocks, ...host }: HostView): object {
+  return {
+    id,
+    state: host.state.toLowerCase(),
+    reachable: host.reachable,
+    joined_at: time(joinedAt),
+    protocol,
+    slices: formatSizes(sizes),
+    gpus: gpus.map(({ uuid, model }, place) => ({ place, uuid, model, missing: missing.includes(place) })),
+    free_gpus: host.freeGpus,
+    disk_gb: host.diskGb,
+    used_disk_gb: host.usedDiskGb,
+    machines: blocks.map(({ firstGpu, numGpus, ...block }) => ({ ...block, first_gpu: firstGpu, num_gpus: numGpus })),
+  };
 }

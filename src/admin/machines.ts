@@ -9,8 +9,8 @@ import {
   type MachineState,
   type MachineView,
 } from '../domain/inventory/machines.js';
+import { addAgentCommands } from './agents.js';
 import { recordsOf } from './files.js';
-import { addHostCommands } from './hosts.js';
 import { type Column, type Output, print, printImport, printJson, timeOrNull, withProgress } from './output.js';
 import type { Run } from './run.js';
 
@@ -72,7 +72,7 @@ export function addMachineCommands(program: Command, run: Run): void {
     .description('one machine')
     .option('--json', 'print JSON')
     .action((id: string, options: Output) => run(async (deps) => show([await findMachine(deps, id)], options)));
-  addHostCommands(machine, run);
+  addAgentCommands(machine, run);
   for (const [change, description] of CHANGES) {
     machine
       .command(`${change} <id>`)

@@ -12,6 +12,7 @@ import { addAuditCommand } from './audit.js';
 import { addBackupCommands } from './backup.js';
 import { addCatalogueCommands } from './catalogue.js';
 import { addExportCommand } from './export.js';
+import { addHostCommands } from './hosts.js';
 import { addInstanceCommands } from './instances.js';
 import { addMachineCommands } from './machines.js';
 import { addMarketCommands } from './market.js';
@@ -45,6 +46,7 @@ export function createProgram(run: Run): Command {
   addMarketCommands(program, run);
   addCatalogueCommands(program, run);
   addMachineCommands(program, run);
+  addHostCommands(program, run);
   addStatementCommand(program, run);
   addTopUpCommands(program, run);
   addSecretCommands(program, run);

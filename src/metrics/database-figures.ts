@@ -189,7 +189,7 @@ const FIGURES_SQL = `
       select gpu, mode, count(*) as instances, sum(num_gpus) as gpus from instance where status = 'RUNNING' group by gpu, mode
     ) counted),
     'machines', (select coalesce(json_agg(counted), '[]') from (
-      select state, count(*) as machines from machine group by state) counted),
+      select state, count(*) as machines from machine where host_id = id group by state) counted),
     'agents', (select json_build_object('reachable', count(*) filter (where reachable),
         'away', count(*) filter (where reachable is not true))
       from machine_host left join machine_heartbeat using (machine_id) where revoked_at is null),

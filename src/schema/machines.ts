@@ -1,10 +1,23 @@
+import type { MachineAsRead } from '../domain/instances/machine-loader.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
+import { freeGpusOf } from '../domain/rules/free-machine.js';
 import { builder } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 
+const HostType = builder.objectRef<MachineAsRead>('Host').implement({
+  description:
+    'A computer of the operator. Its GPUs are rented as one machine, or as machines of one, two, four or eight GPUs that share it: each GPU by one renter at a time.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Host id; that of the machine which is the whole of it, where there is one.' }),
+    numGpus: t.exposeInt('numGpus', { description: 'GPUs in the host.' }),
+    freeGpus: t.int({ description: 'GPUs on which nothing runs.', resolve: freeGpusOf }),
+  }),
+});
+
 // No relation leads from a machine to its instances: it would show one account the instances of others.
 builder.prismaObject('Machine', {
-  description: 'A physical host. It is only rented as a whole.',
+  description:
+    'What is rented: GPUs of one host, with their share of its processors, memory and disk. It is only rented as a whole.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Machine id.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
@@ -23,6 +36,11 @@ builder.prismaObject('Machine', {
     reliability: t.exposeFloat('reliability', { description: 'Share of time the machine was up, 0 to 1.' }),
     demo: t.exposeBoolean('demo', {
       description: 'True for a generated machine of the demonstration inventory, which does not exist.',
+    }),
+    host: t.field({
+      type: HostType,
+      description: 'The computer that it is, or is a part of.',
+      resolve: async ({ hostId }, _args, { deps }) => (await deps.machineLoader.machine(hostId))!,
     }),
     gpuModel: t.field({
       type: GpuModelType,

@@ -107,6 +107,10 @@ const QuoteType = builder.objectRef<Quote>('Quote').implement({
     preempts: t.exposeBoolean('preempts', {
       description: 'Whether it would stop an interruptible instance that runs on the machine.',
     }),
+    preemptedInstances: t.exposeInt('preemptedInstances', {
+      description:
+        'How many interruptible instances it would stop: several where a machine of many GPUs is rented by parts.',
+    }),
     minimumGpuSeconds: t.int({
       description: 'Seconds of GPU that it is billed for at least: 60 where it preempts, else 0.',
       resolve: ({ minimumGpuSeconds }) => Number(minimumGpuSeconds),

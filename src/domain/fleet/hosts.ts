@@ -1,12 +1,14 @@
 import type { Report } from '../../agent/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { onHostOf } from '../machine-condition.js';
 import { emit } from '../outbox.js';
 import { DomainError } from '../rules/errors.js';
 import type { NewEvent } from '../rules/events.js';
 import { type HostGpu, type HostLayout, missingOf } from '../rules/host-gpus.js';
+import type { MachineState } from '../rules/machine-state.js';
 import { ALL_SIZES, type Block, blocksOf, shareOf, WHOLE_ONLY } from '../rules/slices.js';
-import { formatInstant } from '../rules/time.js';
+import { formatInstant, type Instant } from '../rules/time.js';
 
 /** What decides which blocks of a host are sold. */
 export interface HostBlocks extends HostLayout {
@@ -15,6 +17,26 @@ export interface HostBlocks extends HostLayout {
   sizes: readonly number[];
   /** Of its agent. */
   protocol: number;
+}
+
+/** A host with an agent, for the operator. */
+export interface HostView extends HostBlocks {
+  state: MachineState;
+  reachable: boolean;
+  joinedAt: Instant;
+  /** GPUs on which nothing runs. */
+  freeGpus: number;
+  diskGb: number;
+  usedDiskGb: number;
+  /** Its blocks, sold or with something on them, and the instance that runs on each. */
+  blocks: readonly { id: string; firstGpu: number; numGpus: number; gpu: string; sold: boolean; runs: string | null }[];
+}
+
+/** Hosts with an agent by id, at most 10,000; with an id, that one. */
+export async function listHosts({ db }: Deps, id: string | null = null): Promise<HostView[]> {
+  const { rows } = await db.pool.query<HostView & Pick<HostRow, 'gpu' | 'joined'>>(HOSTS_SQL, [id]);
+  if (id !== null && rows.length === 0) throw new DomainError('not_found', `machine ${id} has no agent`);
+  return rows.map(({ gpu, joined, ...host }) => ({ ...host, gpus: gpusOf(host.gpus, gpu, joined) }));
 }
 
 interface WholeHost {
@@ -121,7 +143,12 @@ export async function lockHost(transaction: Transaction, id: string): Promise<Ho
   const row = rows[0];
   if (row === undefined) return null;
   const { gpu, joined, ...host } = row;
-  return { ...host, gpus: host.gpus.length > 0 ? host.gpus : joined.map(({ uuid }) => ({ uuid, model: gpu })) };
+  return { ...host, gpus: gpusOf(host.gpus, gpu, joined) };
+}
+
+/** One that joined a version before slices has the GPUs that it joined with. */
+function gpusOf(gpus: readonly HostGpu[], gpu: string, joined: HostRow['joined']): readonly HostGpu[] {
+  return gpus.length > 0 ? gpus : joined.map(({ uuid }) => ({ uuid, model: gpu }));
 }
 
 interface HostRow extends HostBlocks {
@@ -134,6 +161,19 @@ interface HostRow extends HostBlocks {
 const LOCK_SQL = `
   select machine.id, machine.gpu, slices as sizes, protocol, missing, gpus, hardware -> 'gpus' as joined
   from machine join machine_host on machine_id = machine.id where machine.id = $1 for no key update of machine`;
+
+const HOSTS_SQL = `
+  select machine.id, machine.gpu, machine.state, machine.disk_gb as "diskGb", slices as sizes, protocol, missing, gpus,
+    hardware -> 'gpus' as joined, joined_at as "joinedAt", coalesce(heartbeat.reachable, false) as reachable,
+    machine.num_gpus - (select count(*)::int from sold_gpu where host_id = machine.id) as "freeGpus",
+    (select coalesce(sum(instance.disk_gb), 0)::int from instance where status <> 'DESTROYED' and ${onHostOf('= agent.machine_id')})
+      as "usedDiskGb",
+    (select json_agg(json_build_object('id', block.id, 'firstGpu', block.first_gpu, 'numGpus', block.num_gpus, 'gpu', block.gpu,
+        'sold', block.sold, 'runs', (select id from instance where machine_id = block.id and status = 'RUNNING'))
+        order by block.num_gpus, block.first_gpu)
+      from machine block where block.host_id = machine.id) as blocks
+  from machine_host agent join machine on machine.id = agent.machine_id left join machine_heartbeat heartbeat using (machine_id)
+  where $1::text is null or machine.id = $1 order by machine.id limit 10000`;
 
 const HOST_SQL = `
   select vcpus, ram_gb as "ramGb", disk_gb as "diskGb", net_down_mbps as down, net_up_mbps as up, ports, nvlink

@@ -25,6 +25,17 @@ export function isFreeFor(mode: PricingMode, availability: Availability): boolea
 /** The block of a host's GPUs that a machine is, or an instance has. */
 type OnGpus = Pick<Instance, 'firstGpu' | 'numGpus'>;
 
+/** GPUs of a whole host on which nothing runs. */
+export function freeGpusOf({
+  numGpus,
+  liveInstances,
+}: {
+  numGpus: number;
+  liveInstances: readonly Pick<Instance, 'status' | 'numGpus'>[];
+}): number {
+  return liveInstances.reduce((free, each) => (each.status === 'RUNNING' ? free - each.numGpus : free), numGpus);
+}
+
 /** Of a host's instances those that run on GPUs of the machine: more than one where it overlaps smaller machines. */
 export function runningOn<T extends OnGpus & Pick<Instance, 'status'>>(machine: OnGpus, instances: readonly T[]): T[] {
   return instances.filter((instance) => instance.status === 'RUNNING' && overlaps(blockOf(machine), blockOf(instance)));
