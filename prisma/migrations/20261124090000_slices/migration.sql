@@ -30,13 +30,13 @@ CREATE TABLE "sold_gpu" (
     CONSTRAINT "sold_gpu_pkey" PRIMARY KEY ("host_id", "gpu")
 );
 CREATE INDEX "sold_gpu_instance_id_idx" ON "sold_gpu"("instance_id");
-INSERT INTO "sold_gpu" SELECT "machine_id", "gpu", "instance"."id" FROM "instance", generate_series(0, "num_gpus" - 1) AS "gpu"
+INSERT INTO "sold_gpu" SELECT "machine_id", "place", "instance"."id" FROM "instance", generate_series(0, "num_gpus" - 1) AS "place"
   WHERE "status" = 'RUNNING';
 CREATE FUNCTION "sell_gpus"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.status = 'RUNNING' THEN
-    INSERT INTO sold_gpu SELECT host_id, gpu, NEW.id
-      FROM machine, generate_series(first_gpu, first_gpu + NEW.num_gpus - 1) AS gpu WHERE machine.id = NEW.machine_id;
+    INSERT INTO sold_gpu SELECT host_id, place, NEW.id
+      FROM machine, generate_series(first_gpu, first_gpu + NEW.num_gpus - 1) AS place WHERE machine.id = NEW.machine_id;
   ELSE
     DELETE FROM sold_gpu WHERE instance_id = NEW.id;
   END IF;
