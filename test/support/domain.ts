@@ -16,9 +16,14 @@ export interface TestDomain extends Deps {
   machine(gpu?: string, changes?: { numGpus?: number; diskGb?: number }): Promise<string>;
 }
 
-export async function openTestDomain(settings: Partial<Settings> = {}, start?: string): Promise<TestDomain> {
-  const db = openDatabase(await createTestDatabase());
-  const clock = new TestClock(start);
+/** `shared`: a database and a clock that another has too. */
+export async function openTestDomain(
+  settings: Partial<Settings> = {},
+  start?: string,
+  shared?: { url: string; clock: TestClock },
+): Promise<TestDomain> {
+  const db = openDatabase(shared?.url ?? (await createTestDatabase()));
+  const clock = shared?.clock ?? new TestClock(start);
   const deps = createDeps(db, clock, testSettings(settings));
   return {
     ...deps,
