@@ -242,7 +242,7 @@ const PRICED_MACHINES_SQL = `
   where id = any($1)`;
 
 const LOCK_BEST_SQL = `
-  select machine.id as "machineId", holder.account_id as "holderId"
+  select machine.id as "machineId", case when holder.account_id is null then '{}'::text[] else array[holder.account_id] end as "holderIds"
   from unnest($1::text[]) with ordinality as candidate (id, place) join machine on machine.id = candidate.id
     left join instance holder on holder.machine_id = machine.id and holder.status = 'RUNNING'
   where coalesce(holder.account_id <> all($2::text[]), true)
