@@ -92,18 +92,19 @@ const KEYS = `
     ${NOW} - interval '90 days' from generate_series($1::int, $2) n`;
 
 const STORE_MACHINES = `
-  insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
+  insert into machine (id, host_id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, created_at)
-  select 'm-store-' || $3::int || '-' || n, gpu, 1, region, cpu, vcpus, ram_gb, $2, net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max,
+  select 'm-store-' || $3::int || '-' || n, 'm-store-' || $3::int || '-' || n, gpu, 1, region, cpu, vcpus, ram_gb, $2, net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max,
     reliability, 'DRAINED', created_at
   from generate_series(0, $1::int - 1) n, (select * from machine where num_gpus = 1 order by id limit 1) as like_this
   on conflict do nothing`;
 
 const MACHINES = `
   with numbered as (select machine.*, row_number() over (order by id) - 1 as place from machine where state = 'LISTED')
-  insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
+  insert into machine (id, host_id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, demo, created_at)
-  select 'm-' || lpad(to_hex(n * ${SCATTER} % 4294967296), 8, '0'), gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb,
+  select 'm-' || lpad(to_hex(n * ${SCATTER} % 4294967296), 8, '0'), 'm-' || lpad(to_hex(n * ${SCATTER} % 4294967296), 8, '0'), gpu,
+    num_gpus, region, cpu, vcpus, ram_gb, disk_gb,
     net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at
   from generate_series(1, $1::bigint) n join numbered on place = n % (select count(*) from numbered)
   on conflict do nothing`;

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { OfferIndex, type OfferRange } from '../../src/domain/inventory/offer-index.js';
 import { checkFilter, type OfferSort, pageOf, positionOf } from '../../src/domain/inventory/offer-search.js';
+import { bestOffer } from '../../src/domain/rules/best-offer.js';
 import type { OfferedMachine, PricedModel } from '../../src/domain/rules/offer.js';
 import { criteriaOf } from '../../src/domain/rules/offer-filter.js';
 import { BY_PRICE, type OfferPosition } from '../../src/domain/rules/offer-order.js';
+import { type NaiveHost, type NaiveMachine, naiveMachines, offeredHost, type Running } from './naive-host.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 200);
 
@@ -24,14 +26,16 @@ const OTHER_MODELS: Models = new Map([
 const GPUS = ['a', 'b', 'c', 'unpriced'];
 const REGIONS = ['x', 'y'];
 
-const PLAIN: OfferedMachine = {
-  machineId: 'm-0',
-  gpu: 'a',
+const PLAIN: NaiveHost = {
+  hostId: 'm-0',
+  models: ['a'],
+  sizes: [0],
+  missing: [],
+  running: [],
   region: 'x',
-  numGpus: 1,
   reliability: 0.99,
-  preemptible: false,
   diskGb: 100,
+  diskLeftGb: 100,
   vcpus: 32,
   ramGb: 128,
   nvlink: false,
@@ -44,7 +48,8 @@ const PLAIN: OfferedMachine = {
   hasAgent: true,
 };
 
-const machine: fc.Arbitrary<OfferedMachine> = fc
+/** A host of up to two GPUs that is rented whole. */
+const wholeHost: fc.Arbitrary<NaiveHost> = fc
   .record({
     number: fc.nat({ max: 60 }),
     gpu: fc.constantFrom(...GPUS),
@@ -59,16 +64,67 @@ const machine: fc.Arbitrary<OfferedMachine> = fc
     nvlink: fc.constantFrom(false, false, true),
     hasAgent: fc.constantFrom(true, true, false),
   })
-  .map(({ number, ...given }) => ({
-    // Also ids that are the beginning of others.
+  .map(({ number, gpu, numGpus, preemptible, diskGb, ...given }) => ({
     ...PLAIN,
-    machineId: `m-${number.toString(4)}`,
     ...given,
+    hostId: idOf(number),
+    models: Array.from({ length: numGpus }, () => gpu),
+    running: preemptible ? [{ first: 0, count: numGpus, yields: true }] : [],
+    diskGb,
+    diskLeftGb: diskGb,
   }));
 
+/** A host of up to eight GPUs of one model or two that is rented by the GPU, with something on it. */
+const slicedHost: fc.Arbitrary<NaiveHost> = fc
+  .record({
+    number: fc.nat({ max: 60 }),
+    models: fc.tuple(
+      fc.constantFrom(...GPUS),
+      fc.constantFrom(...GPUS),
+      fc.constantFrom(8, 8, 4, 3, 6),
+      fc.constantFrom(8, 8, 0, 3, 4),
+    ),
+    sizes: fc.oneof(fc.constant([0, 1, 2, 4, 8]), fc.subarray([0, 1, 2, 4, 8], { minLength: 1 })),
+    missing: fc.constantFrom([], [], [], [1], [2, 5]),
+    instances: fc.array(
+      fc.record({ at: fc.nat({ max: 7 }), size: fc.constantFrom(1, 1, 2, 4), yields: fc.boolean() }),
+      { maxLength: 4 },
+    ),
+    region: fc.constantFrom(...REGIONS),
+    reliability: fc.constantFrom(0.9, 0.95, 0.99),
+    diskGb: fc.constantFrom(800, 400, 390, 150),
+    usedGb: fc.constantFrom(0, 0, 50, 345),
+    vcpus: fc.constantFrom(64, 65, 256, 500),
+    ramGb: fc.constantFrom(512, 1_023, 2_048),
+    nvlink: fc.boolean(),
+    hasAgent: fc.constantFrom(true, true, false),
+  })
+  .map(({ number, models: [one, other, first, last], instances, usedGb, ...given }) => {
+    const models = Array.from({ length: Math.max(first, last) }, (_, place) => (place < first ? one : other));
+    const running: Running[] = [];
+    for (const { at, size, yields } of instances) {
+      const block = { first: at - (at % size), count: size, yields };
+      const isFree = (place: number) => !running.some((each) => each.first <= place && place < each.first + each.count);
+      const places = Array.from({ length: size }, (_, n) => block.first + n);
+      if (block.first + size <= models.length && places.every(isFree)) running.push(block);
+    }
+    return {
+      ...PLAIN,
+      ...given,
+      hostId: idOf(number),
+      models,
+      running,
+      diskLeftGb: Math.max(given.diskGb - usedGb, 0),
+    };
+  });
+
+const host = fc.oneof(wholeHost, slicedHost);
+/** Also ids that are the beginning of others. */
+const idOf = (number: number) => `m-${number.toString(4)}`;
+
 const step = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('put' as const), machine }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), machine }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('put' as const), host }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), host }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('look' as const) }) },
   {
     weight: 1,
@@ -88,11 +144,11 @@ const filter = fc.record(
     nvlink: anyOf(true, false),
     hasAgent: anyOf(true, false),
     reliabilityMin: anyOf(0, 0.9, 0.95, 0.96, 1),
-    vcpusMin: anyOf(32, 64),
-    ramGbMin: anyOf(128, 129),
-    diskGbMin: anyOf(50, 55, 61),
-    numMin: anyOf(1, 2),
-    numMax: anyOf(1, 2),
+    vcpusMin: anyOf(8, 32, 64),
+    ramGbMin: anyOf(64, 128, 129),
+    diskGbMin: anyOf(50, 55, 61, 100),
+    numMin: anyOf(1, 2, 3),
+    numMax: anyOf(1, 2, 4, 7),
     pricePerGpuMax: anyOf(0, 0.099999, 0.1, 0.2),
     includePreemptible: fc.boolean(),
   },
@@ -105,7 +161,7 @@ const position: fc.Arbitrary<OfferPosition> = fc.record({
   pricePerGpu: fc.constantFrom(0n, 50_000n, 100_000n, 200_000n, 10n ** 17n),
   pricePerHour: fc.record({ onDemand: fc.constantFrom(0n, 100_000n, 200_000n, 400_000n, 10n ** 17n) }),
   reliability: fc.constantFrom(0, 0.9, 0.95, 0.96, 0.99, 1),
-  machineId: fc.nat({ max: 60 }).map((number) => `m-${number.toString(4)}`),
+  machineId: fc.tuple(fc.nat({ max: 60 }), fc.constantFrom('', '.g0', '.g2-3')).map(([n, end]) => idOf(n) + end),
 });
 /** A number is the place of a machine in the list as it is then. */
 const cursor = fc.option(fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 30 }) }, { weight: 1, arbitrary: position }), {
@@ -188,10 +244,14 @@ function naivePage(list: readonly NaiveOffer[], sort: OfferSort, { after, before
 
 function expectSame(
   index: OfferIndex,
-  machines: ReadonlyMap<string, OfferedMachine>,
+  hosts: ReadonlyMap<string, NaiveHost>,
   models: Models,
   questions: readonly Question[],
 ): void {
+  const all = new Map([...hosts.values()].flatMap(naiveMachines).map((each) => [each.offered.machineId, each]));
+  const machines = new Map([...all].map(([id, { offered }]) => [id, offered]));
+  const gpusOf = (some: readonly OfferedMachine[]) =>
+    new Set(some.flatMap(({ machineId }) => all.get(machineId)!.gpus)).size;
   for (const { filter, priceMax, sort, limit, fromEnd, ...cursors } of questions) {
     const wanted = criteriaOf(checkFilter(filter));
     const byPrice = naive(machines.values(), models, filter, 'PRICE');
@@ -205,6 +265,18 @@ function expectSame(
     );
     const passed = new Set(idsOf(byPrice.slice(0, 2)));
     expect(idsOf(index.best(wanted, BY_PRICE, limit, passed))).toEqual(idsOf(byPrice.slice(2, 2 + limit)));
+    expect(idsOf(index.best(wanted, BEST, limit, passed))).toEqual(
+      idsOf(
+        [...byPrice]
+          .sort((one, other) => compareBest(one, other, all) || compareBy('PRICE', one, other))
+          .filter(({ machineId }) => !passed.has(machineId))
+          .slice(0, limit),
+      ),
+    );
+    const gpus = [...new Set(byPrice.map(({ gpu }) => gpu))];
+    expect(index.gpusByModel(wanted)).toEqual(
+      new Map(gpus.map((gpu) => [gpu, gpusOf(byPrice.filter((offer) => offer.gpu === gpu))])),
+    );
 
     const list = naive(machines.values(), models, filter, sort);
     const whole = pageOf(index, wanted, { sort, after: null, before: null, limit: 100, fromEnd: false });
@@ -216,39 +288,64 @@ function expectSame(
     expect({ ids: idsOf(offers), ...page }).toEqual(naivePage(list, sort, range));
   }
   for (const gpu of [...GPUS, 'unknown']) {
-    const offered = [...machines.values()].filter((one) => one.gpu === gpu && !one.preemptible && models.has(gpu));
-    expect([gpu, index.availableGpus(gpu)]).toEqual([gpu, offered.reduce((sum, { numGpus }) => sum + numGpus, 0)]);
+    const free = [...machines.values()].filter((one) => one.gpu === gpu && !one.preemptible && models.has(gpu));
+    expect([gpu, index.availableGpus(gpu), index.offersOf(gpu)]).toEqual([gpu, gpusOf(free), free.length]);
   }
+  for (const { machineId, gpu } of [...machines.values()].slice(0, 30))
+    expect(index.offerOf(machineId)?.machineId).toBe(models.has(gpu) ? machineId : undefined);
+}
+
+/** As for a renter who names no model and no region. */
+const BEST = bestOffer({
+  filter: checkFilter(null),
+  gpus: null,
+  regions: null,
+  maxRate: null,
+  diskGb: 1,
+  mode: 'ON_DEMAND',
+}).order;
+
+function compareBest(one: NaiveOffer, other: NaiveOffer, all: ReadonlyMap<string, NaiveMachine>): number {
+  return (
+    Number(one.pricePerHour.onDemand - other.pricePerHour.onDemand) ||
+    Number(one.preemptible) - Number(other.preemptible) ||
+    all.get(one.machineId)!.breaks - all.get(other.machineId)!.breaks
+  );
 }
 
 describe('offers on groups', () => {
   test('are those of a naive sort, however they were put in, moved and taken out', () => {
     fc.assert(
       fc.property(
-        fc.uniqueArray(machine, { maxLength: 60, size: 'max', selector: ({ machineId }) => machineId }),
+        fc.uniqueArray(host, { maxLength: 60, size: 'max', selector: ({ hostId }) => hostId }),
         fc.array(step, { maxLength: 40, size: 'max' }),
         fc.array(question, { minLength: 1, maxLength: 6 }),
         (first, steps, questions) => {
-          const machines = new Map(first.map((one) => [one.machineId, one]));
-          const index = new OfferIndex(MODELS, first);
-          expectSame(index, machines, MODELS, questions);
+          const hosts = new Map(first.map((one) => [one.hostId, one]));
+          const index = new OfferIndex(MODELS, first.map(offeredHost));
+          expectSame(index, hosts, MODELS, questions);
           let models = MODELS;
           for (const taken of steps) {
-            if (taken.do === 'look') expectSame(index, machines, models, questions);
+            if (taken.do === 'look') expectSame(index, hosts, models, questions);
             else if (taken.do === 'reprice') {
               models = taken.models;
               index.reprice(models);
             } else if (taken.do === 'put') {
-              index.put(taken.machine);
-              machines.set(taken.machine.machineId, taken.machine);
+              index.put(offeredHost(taken.host));
+              hosts.set(taken.host.hostId, taken.host);
             } else {
-              index.remove(taken.machine.machineId);
-              machines.delete(taken.machine.machineId);
+              index.remove(taken.host.hostId);
+              hosts.delete(taken.host.hostId);
             }
           }
-          expectSame(index, machines, models, questions);
+          expectSame(index, hosts, models, questions);
           // New prices are a new index; a model may get its first price, or lose it.
-          expectSame(new OfferIndex(OTHER_MODELS, machines.values()), machines, OTHER_MODELS, questions);
+          expectSame(
+            new OfferIndex(OTHER_MODELS, [...hosts.values()].map(offeredHost)),
+            hosts,
+            OTHER_MODELS,
+            questions,
+          );
         },
       ),
       { numRuns: RUNS },
@@ -261,14 +358,17 @@ describe('offers on groups', () => {
       groups.flatMap((group) =>
         Array.from({ length: 2 * copies }, (_, copy) => ({
           ...PLAIN,
-          machineId: `m-${group}-${copy}`,
-          gpu: GPUS[group % 3]!,
+          hostId: `m-${group}-${copy}`,
+          models: [GPUS[group % 3]!],
           region: `r-${group}`,
           vcpus: 32 * (1 + (copy % 2)),
           ramGb: 128 * (1 + (group % 5)),
         })),
       );
-    const [few, many] = [1, 50].map((copies) => new OfferIndex(MODELS, machinesOf(copies))) as [OfferIndex, OfferIndex];
+    const [few, many] = [1, 50].map((copies) => new OfferIndex(MODELS, machinesOf(copies).map(offeredHost))) as [
+      OfferIndex,
+      OfferIndex,
+    ];
     const criteria = criteriaOf(checkFilter({ vcpusMin: 64, ramGbMin: 200 }));
     const range = { after: null, before: null, limit: 25, fromEnd: false };
     const timeOf = (index: OfferIndex) => {

@@ -34,7 +34,7 @@ async function addMachines(prefix: string, count: number): Promise<void> {
 }
 
 interface Rows {
-  rows: { machineId: string }[];
+  rows: { hostId: string }[];
 }
 
 /** The names of the queries that read the inventory, in order; `before` and `after` are awaited around each. */
@@ -76,7 +76,7 @@ function holdAnswer(machine: string): { reached: Promise<void>; release: () => v
   const { free, release } = hold();
   const reached = new Promise<void>((resolve) => {
     watchReadings(undefined, async (name, rows) => {
-      if (name !== 'offered-page' || !rows.some(({ machineId }) => machineId === machine)) return;
+      if (name !== 'offered-page' || !rows.some(({ hostId }) => hostId === machine)) return;
       resolve();
       await free;
     });
@@ -191,7 +191,7 @@ async function rentUntold(accountId: string, machineId: string): Promise<void> {
     `do $$ begin
        set local session_replication_role = replica;
        update instance set status = 'STOPPED', stopped_at = created_at, stop_reason = 'PREEMPTED', running_since = null where machine_id = '${machineId}';
-       update instance set machine_id = '${machineId}' where id = '${instance.id}';
+       update instance set machine_id = '${machineId}', host_id = '${machineId}' where id = '${instance.id}';
      end $$`,
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type BestOfferRequest, bestOffer } from '../../src/domain/rules/best-offer.js';
-import { type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
+import { type GroupKey, type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
 import { fits } from '../../src/domain/rules/offer-filter.js';
 import { compareOffers } from '../../src/domain/rules/offer-order.js';
 
@@ -27,8 +27,8 @@ const REQUEST: BestOfferRequest = {
   mode: 'ON_DEMAND',
 };
 
-function offer(machineId: string, onDemandRate: bigint, changes: Partial<OfferedMachine> = {}) {
-  const machine: OfferedMachine = {
+function offer(machineId: string, onDemandRate: bigint, changes: Partial<OfferedMachine & GroupKey> = {}) {
+  const machine: OfferedMachine & GroupKey = {
     machineId,
     gpu: 'a',
     numGpus: 1,
@@ -46,6 +46,7 @@ function offer(machineId: string, onDemandRate: bigint, changes: Partial<Offered
     preemptible: false,
     demo: false,
     hasAgent: true,
+    breaks: 0,
     ...changes,
   };
   return { ...machine, ...traitsOf(machine, { tier: 'CONSUMER', vramGb: 24, onDemandRate }) };
@@ -68,6 +69,18 @@ describe('the best offer', () => {
       offer('m-4', 30n),
     ];
     expect(ranked({}, offers)).toBe('m-4 m-5 m-3 m-2 m-1');
+  });
+
+  it('breaks the smallest free block, of machines that cost the same and are as free', () => {
+    const offers = [
+      offer('m-1', 1n, { breaks: 8, reliability: 1 }),
+      offer('m-2', 1n, { breaks: 2 }),
+      offer('m-3', 1n, { preemptible: true }),
+      offer('m-4', 1n),
+      offer('m-5', 2n),
+      offer('m-6', 1n, { breaks: 2, reliability: 0.999 }),
+    ];
+    expect(ranked({}, offers)).toBe('m-4 m-6 m-2 m-1 m-3 m-5');
   });
 
   it('is of the most preferred model, within it of the most preferred region, whatever the price', () => {

@@ -39,7 +39,7 @@ const MACHINE: OfferedMachine = {
 };
 
 function offer(changes: Partial<OfferedMachine> = {}): OfferedMachine & GroupTraits {
-  const machine = { ...MACHINE, ...changes };
+  const machine = { ...MACHINE, breaks: 0, ...changes };
   return { ...machine, ...traitsOf(machine, { tier: 'FLAGSHIP', vramGb: 80, onDemandRate: 2_000_000n }) };
 }
 

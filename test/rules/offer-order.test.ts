@@ -12,7 +12,7 @@ type Of = Pick<OfferedMachine, 'machineId' | 'numGpus' | 'reliability'> & { usd:
 
 /** `usd` is per GPU. */
 function offer({ usd, ...machine }: Of) {
-  const key = { gpu: 'a', region: 'x', nvlink: false, preemptible: false, hasAgent: true, ...machine };
+  const key = { gpu: 'a', region: 'x', nvlink: false, preemptible: false, hasAgent: true, breaks: 0, ...machine };
   return { ...key, ...traitsOf(key, { tier: 'FLAGSHIP', vramGb: 80, onDemandRate: usd }) };
 }
 

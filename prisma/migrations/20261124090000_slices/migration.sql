@@ -56,12 +56,14 @@ BEGIN
 END $$;
 CREATE OR REPLACE FUNCTION "tell_machines"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  ids text[] := ARRAY(SELECT DISTINCT host_id FROM changed LIMIT 51);
+  ids text[] := ARRAY(SELECT DISTINCT host_id FROM changed LIMIT 1001);
 BEGIN
-  IF cardinality(ids) > 50 THEN
+  IF cardinality(ids) > 1000 THEN
     PERFORM pg_notify('gateway', '{"table":"machine"}');
-  ELSIF cardinality(ids) > 0 THEN
-    PERFORM pg_notify('gateway', json_build_object('table', 'machine', 'ids', ids)::text);
+  ELSE
+    FOR place IN 1 .. cardinality(ids) BY 50 LOOP
+      PERFORM pg_notify('gateway', json_build_object('table', 'machine', 'ids', ids[place : place + 49])::text);
+    END LOOP;
   END IF;
   RETURN NULL;
 END $$;

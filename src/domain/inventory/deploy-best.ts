@@ -19,10 +19,10 @@ import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { needsAgent } from '../rules/launch.js';
 import { formatUsd } from '../rules/money.js';
-import { type PricedModel, traitsOf } from '../rules/offer.js';
+import { groupKeyOf, offerOf, type PricedModel, traitsOf } from '../rules/offer.js';
 import { fits } from '../rules/offer-filter.js';
 import { compareOffers } from '../rules/offer-order.js';
-import { CURRENT_PRICES, MACHINE_COLUMNS, MACHINES, type MachineRow, offeredMachine } from './inventory.js';
+import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter } from './offer-search.js';
 
 /** How often a request waits for machines that others have locked before it gives up; each time another got one. */
@@ -178,21 +178,28 @@ async function fittingOf(
   { criteria, order, needsAgent, needsLoad }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await transaction.query<MachineRow & PricedModel & { hasOldAgent: boolean; watchesLoad: boolean }>({
+  const { rows } = await transaction.query<CandidateRow>({
     name: 'best-machines',
     text: PRICED_MACHINES_SQL,
     values: [machineIds],
   });
-  const offers = rows.flatMap(({ tier, vramGb, onDemandRate, hasOldAgent, watchesLoad, ...row }) => {
-    const machine = offeredMachine(row);
-    return machine === null || (needsAgent && hasOldAgent) || (needsLoad && !watchesLoad)
-      ? []
-      : [{ ...machine, ...traitsOf(machine, { tier, vramGb, onDemandRate }) }];
-  });
-  return offers
+  return rows
+    .filter(({ hasOldAgent, watchesLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !watchesLoad))
+    .flatMap((row) => pricedOffers(row))
     .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))
     .map(({ machineId }) => machineId);
+}
+
+/** The machine's offer, with the traits of its group; empty when it is not offered. */
+function pricedOffers({ machineId, ...row }: CandidateRow) {
+  const host = offeredHost(row);
+  const block = host?.layout.blocks.find(({ suffix }) => host.hostId + suffix === machineId);
+  if (host === null || block === undefined) return [];
+  const key = groupKeyOf(host, block);
+  if (key === null) return [];
+  const traits = traitsOf(key, row);
+  return [{ ...offerOf(host, block, key.preemptible, traits.pricePerHour), ...traits }];
 }
 
 function checkDeployBest(input: DeployBestInput) {
@@ -233,17 +240,32 @@ function brief(value: unknown): string {
   return value.slice(0, NAMED_ENTRIES).join('|') + (more > 0 ? `|… (${more} more)` : '');
 }
 
-/** The machines as the tables stand, with their prices. */
-const PRICED_MACHINES_SQL = `
-  select ${MACHINE_COLUMNS}, tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate",
-    ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad"
-  from (${MACHINES}) machine join (${CURRENT_PRICES}) price using (gpu)
-    join (select slug as gpu, tier, vram_gb from gpu_model) model using (gpu)
-  where id = any($1)`;
+interface CandidateRow extends HostRow, PricedModel {
+  machineId: string;
+  hasOldAgent: boolean;
+  watchesLoad: boolean;
+}
 
+/** The machines as the tables stand, each with its host and the price of its model. */
+const PRICED_MACHINES_SQL = `
+  select candidate.id as "machineId", tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate", machine.*
+  from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
+    join lateral (
+      select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad"
+      from (${HOSTS}) machine where id = candidate.host_id
+    ) machine on true
+  where candidate.id = any($1)`;
+
+/** The GPUs of a running instance are in sold_gpu: the database itself sees to that. */
 const LOCK_BEST_SQL = `
-  select machine.id as "machineId", case when holder.account_id is null then '{}'::text[] else array[holder.account_id] end as "holderIds"
+  select machine.id as "machineId", holder.ids as "holderIds", holder.ids[1] as "holderId"
   from unnest($1::text[]) with ordinality as candidate (id, place) join machine on machine.id = candidate.id
-    left join instance holder on holder.machine_id = machine.id and holder.status = 'RUNNING'
-  where coalesce(holder.account_id <> all($2::text[]), true)
-  order by place limit 1 for no key update of machine skip locked`;
+    join machine host on host.id = machine.host_id
+    cross join lateral (
+      select array(
+        select distinct account_id from sold_gpu join instance on instance.id = instance_id
+        where sold_gpu.host_id = host.id and sold_gpu.gpu between machine.first_gpu and machine.first_gpu + machine.num_gpus - 1
+      ) as ids
+    ) holder
+  where not holder.ids && $2::text[]
+  order by place limit 1 for no key update of host skip locked`;

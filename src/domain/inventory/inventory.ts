@@ -1,23 +1,42 @@
 import { performance } from 'node:perf_hooks';
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
 import { HAS_AGENT, MACHINE_CONDITION } from '../machine-condition.js';
 import { diskLeftGb } from '../rules/disk.js';
-import { availabilityOf, type MachineCondition } from '../rules/free-machine.js';
+import type { MachineCondition } from '../rules/free-machine.js';
+import { type GpuBits, type Layout, layoutOf, wholeLayout } from '../rules/layout.js';
 import type { Micro, Rate } from '../rules/money.js';
-import { isOffered, type OfferedMachine, type PricedModel } from '../rules/offer.js';
-import type { PricingMode } from '../rules/price-rule.js';
+import { isAnyOffered, type OfferedHost, type PricedModel } from '../rules/offer.js';
+import { WHOLE } from '../rules/slices.js';
 import { OfferIndex } from './offer-index.js';
 
-/** SQL for all machines with what the rules decide by: `condition`, `used_disk_gb`, and `running_mode` of what runs. */
-export const MACHINES = `
-  select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.running_mode, ${MACHINE_CONDITION} as condition,
-    ${HAS_AGENT} as has_agent
+/** SQL: the GPUs of an instance as bits, by place on its host. */
+const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
+
+/**
+ * SQL for all hosts with what the rules decide by: `condition`, `used_disk_gb`, what runs as bits of GPUs (`taken` by
+ * instances that stay, `yielding` by each of the others), and `layout`, the arguments of `layoutOf` as a JSON list; null
+ * where the host is rented whole.
+ */
+export const HOSTS = `
+  select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.taken, live.yielding, ${MACHINE_CONDITION} as condition,
+    ${HAS_AGENT} as has_agent, (
+      select json_build_array(
+        case when gpus = '[]' then array_to_json(array_fill(machine.gpu, array[machine.num_gpus]))::jsonb
+          else jsonb_path_query_array(gpus, '$[*].model') end,
+        case when protocol = 1 then '{${WHOLE}}' else slices end, missing)::text
+      from machine_host where machine_id = machine.id
+    ) as layout
   from machine left join lateral (
-    select sum(disk_gb)::int as used_disk_gb, max(mode) filter (where status = 'RUNNING') as running_mode
-    from instance where machine_id = machine.id and status <> 'DESTROYED'
-  ) live on true`;
+    select sum(disk_gb)::int as used_disk_gb,
+      bit_or(gpus.bits) filter (where status = 'RUNNING' and mode <> 'INTERRUPTIBLE') as taken,
+      array_agg(gpus.bits order by gpus.bits) filter (where status = 'RUNNING' and mode = 'INTERRUPTIBLE') as yielding
+    from instance, lateral (select ${GPU_BITS}) as gpus (bits)
+    where machine_id in (select id from machine block where block.host_id = machine.id) and status <> 'DESTROYED'
+  ) live on true
+  where machine.host_id = machine.id`;
 
 /** SQL for the prices of the newest snapshot. */
 export const CURRENT_PRICES = `
@@ -51,8 +70,8 @@ export interface PublicData {
   offers: OfferIndex;
 }
 
-/** Machines of one reading: small enough for requests to be answered in between. */
-const MACHINES_AT_ONCE = 1_000;
+/** Hosts of one reading: small enough for requests to be answered in between. */
+const HOSTS_AT_ONCE = 1_000;
 /** Running instances of one reading. */
 const RUNNING_AT_ONCE = 5_000;
 /**
@@ -61,8 +80,8 @@ const RUNNING_AT_ONCE = 5_000;
 const RELOAD_PAUSE_MS = 100;
 
 /**
- * The public data, kept in memory: catalogue, prices and machines. A change notice, or a write of this process, marks
- * what it names as stale; that is read again before the next answer. Where any machine may have changed, all are read
+ * The public data, kept in memory: catalogue, prices and hosts. A change notice, or a write of this process, marks
+ * what it names as stale; that is read again before the next answer. Where any host may have changed, all are read
  * again in the background, and answers are made meanwhile from what was true before; what runs is looked up first, so
  * that a machine that was taken leaves the offers at once. While notices don't come, and until all is read again
  * afterwards, nothing kept is an answer.
@@ -71,7 +90,7 @@ export class Inventory {
   readonly #db: Database;
   #data: PublicData | null = null;
   #version = 0;
-  /** Machines whose row may have changed since it was read. */
+  /** Hosts whose rows may have changed since they were read. */
   #stale = new Set<string>();
   #isCatalogueStale = true;
   #isCatalogueRead = false;
@@ -81,13 +100,13 @@ export class Inventory {
   #soon: NodeJS.Timeout | null = null;
   /** When the last reading began, as performance.now() counts. */
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** Machines that are being read by name; while all are read page by page, also those that were since that began. */
+  /** Hosts that are being read by name; while all are read page by page, also those that were since that began. */
   #readByName = new Set<string>();
   #isPageRead = false;
   #background: Promise<void> | null = null;
-  /** Any machine may have changed since the background's reading began. */
+  /** Any host may have changed since the background's reading began. */
   #isBehind = false;
-  /** Readers wait for all machines: the background leaves them to that reading. */
+  /** Readers wait for all hosts: the background leaves them to that reading. */
   #isUrgent = false;
 
   constructor(db: Database) {
@@ -129,7 +148,7 @@ export class Inventory {
     return this.#data!;
   }
 
-  /** As of `current`, but what is stale of machines is not waited for. */
+  /** As of `current`, but what is stale of hosts is not waited for. */
   async catalogue(): Promise<Catalogue> {
     const isStale = this.#isCatalogueStale || this.#isAllStale || this.#isCatalogueRead;
     if (this.#data !== null && !isStale && this.#db.notices.isListening) return this.#data.catalogue;
@@ -164,9 +183,9 @@ export class Inventory {
     else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
-  #markStale(machineIds: Iterable<string>): void {
+  #markStale(hostIds: Iterable<string>): void {
     const before = this.#stale.size;
-    for (const id of machineIds) this.#stale.add(id);
+    for (const id of hostIds) this.#stale.add(id);
     if (this.#stale.size === before) return;
     this.#version += 1;
     this.#reloadSoon();
@@ -224,7 +243,7 @@ export class Inventory {
       else {
         if (isCatalogue || isAll) await this.#readCatalogue();
         const doubtful = isAll ? await this.#readAllAtOnce() : [];
-        await this.#readMachines([...stale, ...doubtful]);
+        await this.#readHosts([...stale, ...doubtful]);
       }
     } catch (error) {
       for (const id of stale) this.#stale.add(id);
@@ -243,24 +262,24 @@ export class Inventory {
     this.#data = { catalogue, offers };
   }
 
-  async #readMachines(ids: readonly string[]): Promise<void> {
+  async #readHosts(ids: readonly string[]): Promise<void> {
     for (const id of ids) this.#readByName.add(id);
-    for (let at = 0; at < ids.length; at += MACHINES_AT_ONCE) {
-      const some = ids.slice(at, at + MACHINES_AT_ONCE);
+    for (let at = 0; at < ids.length; at += HOSTS_AT_ONCE) {
+      const some = ids.slice(at, at + HOSTS_AT_ONCE);
       const query = { name: 'offered-some', text: SOME_SQL, values: [some] };
-      const { rows } = await this.#db.pool.query<MachineRow>(query);
-      const machines = new Map(rows.map((row) => [row.machineId, offeredMachine(row)]));
-      for (const id of some) this.#place(id, machines.get(id) ?? null);
+      const { rows } = await this.#db.pool.query<HostRow>(query);
+      const hosts = new Map(rows.map((row) => [row.hostId, offeredHost(row)]));
+      for (const id of some) this.#place(id, hosts.get(id) ?? null);
     }
     if (!this.#isPageRead) this.#readByName.clear();
   }
 
-  #place(id: string, machine: OfferedMachine | null): void {
-    if (machine === null) this.#data!.offers.remove(id);
-    else this.#data!.offers.put(machine);
+  #place(id: string, host: OfferedHost | null): void {
+    if (host === null) this.#data!.offers.remove(id);
+    else this.#data!.offers.put(host);
   }
 
-  /** Any machine may have changed; it is not known which. */
+  /** Any host may have changed; it is not known which. */
   #readAnew(): void {
     if (this.#data === null) {
       this.#markAllStale();
@@ -283,7 +302,7 @@ export class Inventory {
   async #keepUp(): Promise<void> {
     while (this.#isBehind) {
       this.#isBehind = false;
-      this.#markStale(await this.#readAllMachines(() => this.#isUrgent));
+      this.#markStale(await this.#readAllHosts(() => this.#isUrgent));
       // What a gateway that died had sent to the database may have been committed after the first look.
       await this.#findTaken();
     }
@@ -295,33 +314,33 @@ export class Inventory {
       // It stops after the page that it is reading, which must not come after a newer one.
       await this.#background;
       this.#isBehind = false;
-      return await this.#readAllMachines(() => false);
+      return await this.#readAllHosts(() => false);
     } finally {
       this.#isUrgent = false;
     }
   }
 
-  /** Of machines that are offered though something runs on them, reads again before the next answer. */
+  /** Of hosts that have machines offered though something runs on these, reads again before the next answer. */
   async #findTaken(): Promise<void> {
     for (let last = ''; ; ) {
       const query = { name: 'offered-but-running', text: RUNNING_SQL, values: [last] };
-      const { rows } = await this.#db.pool.query<{ machineId: string; yields: boolean }>(query);
-      const { offers } = this.#data!;
-      const isTaken = ({ machineId, yields }: { machineId: string; yields: boolean }) => {
-        const machine = offers.machine(machineId);
-        return machine !== null && !(machine.preemptible && yields);
+      const { rows } = await this.#db.pool.query<RunningRow>(query);
+      const isNews = ({ hostId, bits, yields }: RunningRow) => {
+        const host = this.#data!.offers.host(hostId);
+        if (host === null || (host.taken & bits) === bits) return false;
+        return !(yields && host.yielding.includes(bits));
       };
-      this.#markStale(rows.filter(isTaken).map(({ machineId }) => machineId));
+      this.#markStale(rows.filter(isNews).map(({ hostId }) => hostId));
       if (rows.length < RUNNING_AT_ONCE) return;
       last = rows.at(-1)!.machineId;
     }
   }
 
   /**
-   * Page by page, until `isLeft`. Returns the machines in doubt, to be read by name: those that were so meanwhile, of
+   * Page by page, until `isLeft`. Returns the hosts in doubt, to be read by name: those that were so meanwhile, of
    * which the page may be the older reading, and those offered that no page held: they are gone, or came since.
    */
-  async #readAllMachines(isLeft: () => boolean): Promise<string[]> {
+  async #readAllHosts(isLeft: () => boolean): Promise<string[]> {
     const met = new Set<string>();
     const once = keepingOne();
     const doubtful: string[] = [];
@@ -329,68 +348,60 @@ export class Inventory {
     try {
       for (let last = ''; ; ) {
         const query = { name: 'offered-page', text: PAGE_SQL, values: [last] };
-        const { rows } = await this.#db.pool.query<MachineRow>(query);
+        const { rows } = await this.#db.pool.query<HostRow>(query);
         if (isLeft()) return [];
         for (const row of rows) {
-          met.add(row.machineId);
-          const machine = offeredMachine(row, once);
-          if (isSameMachine(this.#data!.offers.machine(row.machineId), machine)) continue;
+          met.add(row.hostId);
+          const host = offeredHost(row, once);
+          if (isSameHost(this.#data!.offers.host(row.hostId), host)) continue;
           this.#version += 1;
-          if (this.#readByName.has(row.machineId)) doubtful.push(row.machineId);
-          else this.#place(row.machineId, machine);
+          if (this.#readByName.has(row.hostId)) doubtful.push(row.hostId);
+          else this.#place(row.hostId, host);
         }
-        if (rows.length < MACHINES_AT_ONCE) break;
-        last = rows.at(-1)!.machineId;
+        if (rows.length < HOSTS_AT_ONCE) break;
+        last = rows.at(-1)!.hostId;
       }
     } finally {
       this.#isPageRead = false;
     }
-    for (const id of this.#data!.offers.machineIds()) if (!met.has(id)) doubtful.push(id);
+    for (const id of this.#data!.offers.hostIds()) if (!met.has(id)) doubtful.push(id);
     return doubtful;
   }
 }
 
-/** `diskGb` is the whole disk of the machine. */
-export interface MachineRow extends Omit<OfferedMachine, 'netMbps' | 'preemptible'> {
-  down: number;
-  up: number;
+export interface HostRow extends Omit<OfferedHost, 'layout' | 'diskLeftGb' | 'taken' | 'yielding'> {
+  gpu: string;
+  numGpus: number;
+  /** As HOSTS has it. */
+  layout: string | null;
   state: MachineCondition;
   usedDiskGb: number;
-  runningMode: PricingMode | null;
+  /** Null where nothing runs that stays, or that yields. */
+  taken: GpuBits | null;
+  yielding: GpuBits[] | null;
 }
 
-/** Fields of a MachineRow from a row of MACHINES. */
-export const MACHINE_COLUMNS = `
-  id as "machineId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_gb as "diskGb",
+/** Fields of a HostRow from a row of HOSTS. */
+export const HOST_COLUMNS = `
+  id as "hostId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_gb as "diskGb",
   net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, demo, condition as state,
-  has_agent as "hasAgent", used_disk_gb as "usedDiskGb", running_mode as "runningMode"`;
+  has_agent as "hasAgent", used_disk_gb as "usedDiskGb", taken, yielding, layout`;
 
-const SOME_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id = any($1)`;
-const PAGE_SQL = `select ${MACHINE_COLUMNS} from (${MACHINES}) machine where id > $1 order by id limit ${MACHINES_AT_ONCE}`;
+const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
+const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_AT_ONCE}`;
 
-/** All fields of a machine but the bandwidth. */
-const FIELDS = [
-  'machineId',
-  'gpu',
-  'numGpus',
-  'region',
-  'cpu',
-  'vcpus',
-  'ramGb',
-  'diskGb',
-  'ports',
-  'pcie',
-  'nvlink',
-  'cudaMax',
-  'reliability',
-  'preemptible',
-  'demo',
-  'hasAgent',
-] as const satisfies (keyof OfferedMachine)[];
+/** An instance that runs. */
+interface RunningRow {
+  machineId: string;
+  hostId: string;
+  bits: GpuBits;
+  yields: boolean;
+}
 
+/** At most one runs on each machine. */
 const RUNNING_SQL = `
-  select machine_id as "machineId", mode = 'INTERRUPTIBLE' as yields from instance
-  where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_AT_ONCE}`;
+  select machine_id as "machineId", coalesce(host_id, machine_id) as "hostId", ${GPU_BITS} as bits, mode = 'INTERRUPTIBLE' as yields
+  from instance where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_AT_ONCE}`;
 
 const PRICES_SQL = `
   select gpu, on_demand_rate as "onDemandRate", median_micro as "marketMedian", listings,
@@ -399,7 +410,7 @@ const PRICES_SQL = `
 
 async function readData(db: Database): Promise<PublicData> {
   const catalogue = await readCatalogue(db);
-  return { catalogue, offers: new OfferIndex(pricedModels(catalogue), await readOffers(db)) };
+  return { catalogue, offers: new OfferIndex(pricedModels(catalogue), await readHosts(db)) };
 }
 
 function pricedModels({ gpuModels, prices }: Catalogue): Map<string, PricedModel> {
@@ -427,21 +438,21 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
 }
 
 /** In pages, so that requests are answered in between; what changes meanwhile is noticed and read again. */
-async function readOffers({ pool }: Database): Promise<OfferedMachine[]> {
-  const machines: OfferedMachine[] = [];
+async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
+  const hosts: OfferedHost[] = [];
   const once = keepingOne();
   for (let last = ''; ; ) {
-    const { rows } = await pool.query<MachineRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
+    const { rows } = await pool.query<HostRow>({ name: 'offered-page', text: PAGE_SQL, values: [last] });
     for (const row of rows) {
-      const machine = offeredMachine(row, once);
-      if (machine !== null) machines.push(machine);
+      const host = offeredHost(row, once);
+      if (host !== null) hosts.push(host);
     }
-    if (rows.length < MACHINES_AT_ONCE) return machines;
-    last = rows.at(-1)!.machineId;
+    if (rows.length < HOSTS_AT_ONCE) return hosts;
+    last = rows.at(-1)!.hostId;
   }
 }
 
-/** Machines have few different models, regions and processors: one string is kept for each. */
+/** Hosts have few different regions and processors: one string is kept for each. */
 function keepingOne(): (text: string) => string {
   const texts = new Map<string, string>();
   return (text) => {
@@ -451,38 +462,61 @@ function keepingOne(): (text: string) => string {
   };
 }
 
-/** Null: not offered. */
-function isSameMachine(one: OfferedMachine | null, other: OfferedMachine | null): boolean {
+/** Null: nothing of it is offered. */
+function isSameHost(one: OfferedHost | null, other: OfferedHost | null): boolean {
   if (one === null || other === null) return one === other;
-  if (one.netMbps.down !== other.netMbps.down || one.netMbps.up !== other.netMbps.up) return false;
-  return FIELDS.every((field) => one[field] === other[field]);
+  const fields = Object.keys(one) as (keyof OfferedHost)[];
+  return (
+    fields.every((field) => field === 'yielding' || one[field] === other[field]) &&
+    isSameList(one.yielding, other.yielding)
+  );
+}
+
+function isSameList(one: readonly number[], other: readonly number[]): boolean {
+  return one.length === other.length && one.every((value, place) => value === other[place]);
+}
+
+/** By what they are made of; where there are more than these at a time, some are made again. */
+const layouts = new LRUCache<string, Layout>({ max: 10_000 });
+
+function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
+  const text = layout ?? `${numGpus} ${gpu}`;
+  const known = layouts.get(text);
+  if (known !== undefined) return known;
+  const made =
+    layout === null ? wholeLayout(gpu, numGpus) : layoutOf(...(JSON.parse(layout) as Parameters<typeof layoutOf>));
+  layouts.set(text, made);
+  return made;
 }
 
 /**
- * The machine as it is offered; null when it is not. Made field by field: 100,000 objects of one shape take a third of
- * the memory of as many made by spreading.
+ * The host as it is offered; null when nothing of it is. Made field by field: 100,000 objects of one shape take a third
+ * of the memory of as many made by spreading.
  */
-export function offeredMachine(row: MachineRow, once = (text: string) => text): OfferedMachine | null {
-  const availability = availabilityOf(row.state, row.runningMode);
-  const diskGb = diskLeftGb(row.diskGb, row.usedDiskGb);
-  if (!isOffered(availability, diskGb)) return null;
-  return {
-    machineId: row.machineId,
-    gpu: once(row.gpu),
-    numGpus: row.numGpus,
+export function offeredHost(row: HostRow, once = (text: string) => text): OfferedHost | null {
+  if (row.state !== 'LISTED') return null;
+  const host: OfferedHost = {
+    hostId: row.hostId,
+    layout: layoutOfRow(row),
     region: once(row.region),
     cpu: once(row.cpu),
     vcpus: row.vcpus,
     ramGb: row.ramGb,
-    diskGb,
-    netMbps: { down: row.down, up: row.up },
+    diskGb: row.diskGb,
+    diskLeftGb: diskLeftGb(row.diskGb, row.usedDiskGb),
+    down: row.down,
+    up: row.up,
     ports: row.ports,
     pcie: row.pcie,
     nvlink: row.nvlink,
     cudaMax: once(row.cudaMax),
     reliability: row.reliability,
-    preemptible: availability === 'PREEMPTIBLE',
     demo: row.demo,
     hasAgent: row.hasAgent,
+    taken: row.taken ?? 0,
+    yielding: row.yielding ?? NONE,
   };
+  return isAnyOffered(host) ? host : null;
 }
+
+const NONE: readonly GpuBits[] = [];

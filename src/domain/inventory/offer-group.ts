@@ -1,12 +1,27 @@
-import type { GroupKey, GroupTraits, OfferedMachine } from '../rules/offer.js';
-import type { MachineSize } from '../rules/offer-filter.js';
-import { compareRanked } from '../rules/offer-order.js';
+import { type LaidBlock, type Nested, nestedFrom } from '../rules/layout.js';
+import {
+  blockIdOf,
+  type GroupKey,
+  type GroupTraits,
+  hasOfferedDisk,
+  type Offer,
+  type OfferedHost,
+  offerOf,
+  sizeOf,
+} from '../rules/offer.js';
+import { isOfSize, type MachineSize } from '../rules/offer-filter.js';
+import { compareRanked, type Ranked } from '../rules/offer-order.js';
+import type { Entry, HostTable } from './host-table.js';
+import { IntColumn } from './int-column.js';
 
-/** With more pairs of vCPUs and memory than this, machines are counted one by one. */
+/** With more shapes than this, machines are counted one by one. */
 const MAX_SHAPES = 32;
 
-/** How many machines have these vCPUs and this memory. */
+/** How many machines are such blocks of hosts with as many GPUs, vCPUs and memory. */
 interface Shape {
+  /** One of them. */
+  host: OfferedHost;
+  nested: Nested;
   vcpus: number;
   ramGb: number;
   machines: number;
@@ -17,92 +32,182 @@ export class OfferGroup {
   readonly key: GroupKey;
   /** Null while the model has no price: then none of them is an offer. */
   traits: GroupTraits | null;
+  readonly #hosts: HostTable;
   /** More reliable first, then by machine id. */
-  readonly machines: OfferedMachine[] = [];
-  /** Sizes by place, beside the machines: scanned ten times as fast as the objects are. */
-  readonly #vcpus: number[] = [];
-  readonly #ramGb: number[] = [];
-  readonly #diskGb: number[] = [];
+  readonly #entries = new IntColumn();
+  /** Sizes by place: scanned ten times as fast as hosts are. */
+  readonly #vcpus = new IntColumn();
+  readonly #ramGb = new IntColumn();
+  readonly #diskGb = new IntColumn();
   /** Null once there were too many. */
   #shapes: Shape[] | null = [];
 
-  constructor(key: GroupKey, traits: GroupTraits | null) {
+  constructor(key: GroupKey, traits: GroupTraits | null, hosts: HostTable) {
     this.key = key;
     this.traits = traits;
+    this.#hosts = hosts;
   }
 
-  put(machine: OfferedMachine): void {
-    this.#putAt(this.#placeOf(machine), machine);
+  get length(): number {
+    return this.#entries.length;
   }
 
-  /** A machine that comes after all that are there. */
-  append(machine: OfferedMachine): void {
-    this.#putAt(this.machines.length, machine);
+  put(entry: Entry): void {
+    this.#putAt(this.#placeOf(entry), entry);
   }
 
-  remove(machine: OfferedMachine): void {
-    const place = this.#placeOf(machine);
-    for (const column of [this.machines, this.#vcpus, this.#ramGb, this.#diskGb]) column.splice(place, 1);
-    this.#count(machine, -1);
+  /** Entries in any order, into an empty group. */
+  fill(entries: Entry[]): void {
+    const ranked = entries.map((entry) => ({ entry, ...this.#ranked(entry) }));
+    ranked.sort((one, other) => compareRanked(one, other));
+    for (const { entry } of ranked) this.#putAt(this.length, entry);
+  }
+
+  remove(entry: Entry): void {
+    const place = this.#placeOf(entry);
+    for (const column of [this.#entries, this.#vcpus, this.#ramGb, this.#diskGb]) column.remove(place);
+    this.#count(entry, -1);
+  }
+
+  reliabilityAt(place: number): number {
+    return this.#hosts.hostAt(this.#entries.values[place]!).reliability;
+  }
+
+  rankedAt(place: number): Ranked {
+    return this.#ranked(this.#entries.values[place]!);
+  }
+
+  offerAt(place: number): Offer {
+    const entry = this.#entries.values[place]!;
+    const { preemptible, pricePerHour } = this.traits!;
+    return offerOf(this.#hosts.hostAt(entry), this.#hosts.blockAt(entry), preemptible, pricePerHour);
   }
 
   fitsAt(place: number, min: MachineSize | null): boolean {
     if (min === null) return true;
-    return this.#vcpus[place]! >= min.vcpus && this.#ramGb[place]! >= min.ramGb && this.#diskGb[place]! >= min.diskGb;
+    return (
+      this.#vcpus.values[place]! >= min.vcpus &&
+      this.#ramGb.values[place]! >= min.ramGb &&
+      this.#diskGb.values[place]! >= min.diskGb
+    );
   }
 
   /** How many of the machines [from, to) are of the size. */
   countFitting(min: MachineSize | null, from: number, to: number): number {
     if (min === null) return to - from;
-    if (this.#shapes !== null && min.diskGb === 0 && from === 0 && to === this.machines.length) {
+    if (this.#shapes !== null && min.diskGb === 0 && from === 0 && to === this.length) {
       return countShapes(this.#shapes, min);
     }
+    const [vcpus, ramGb, diskGb] = [this.#vcpus.values, this.#ramGb.values, this.#diskGb.values];
     let smaller = 0;
     for (let place = from; place < to; place += 1) {
       // The sign of what is missing, without a branch that the processor can't predict: three times as fast.
-      smaller +=
-        ((this.#vcpus[place]! - min.vcpus) |
-          (this.#ramGb[place]! - min.ramGb) |
-          (this.#diskGb[place]! - min.diskGb)) >>>
-        31;
+      smaller += ((vcpus[place]! - min.vcpus) | (ramGb[place]! - min.ramGb) | (diskGb[place]! - min.diskGb)) >>> 31;
     }
     return to - from - smaller;
   }
 
-  #putAt(place: number, machine: OfferedMachine): void {
-    this.machines.splice(place, 0, machine);
-    this.#vcpus.splice(place, 0, machine.vcpus);
-    this.#ramGb.splice(place, 0, machine.ramGb);
-    this.#diskGb.splice(place, 0, machine.diskGb);
-    this.#count(machine, 1);
+  /**
+   * GPUs of the first `to` machines that are of the size, without those that a smaller machine has which is of the size
+   * too and of a number of GPUs that `isWanted`.
+   */
+  countGpus(min: MachineSize | null, to: number, isWanted: (numGpus: number) => boolean): number {
+    const fitting = { min, isWanted };
+    let gpus = 0;
+    if (this.#shapes !== null && (min === null || min.diskGb === 0) && to === this.length) {
+      for (const shape of this.#shapes) if (isShapeOf(shape, min)) gpus += shape.machines * gpusOutside(shape, fitting);
+      return gpus;
+    }
+    for (let place = 0; place < to; place += 1) {
+      if (this.fitsAt(place, min)) gpus += gpusOutside(this.#nestedOf(this.#entries.values[place]!), fitting);
+    }
+    return gpus;
   }
 
-  #count({ vcpus, ramGb }: OfferedMachine, by: number): void {
+  #nestedOf(entry: Entry): { host: OfferedHost; nested: Nested } {
+    const host = this.#hosts.hostAt(entry);
+    return { host, nested: offeredNested(host, this.#hosts.blockAt(entry).nested) };
+  }
+
+  #ranked(entry: Entry): Ranked {
+    const host = this.#hosts.hostAt(entry);
+    return { reliability: host.reliability, machineId: blockIdOf(host, this.#hosts.blockAt(entry)) };
+  }
+
+  #putAt(place: number, entry: Entry): void {
+    const { vcpus, ramGb, diskGb } = sizeOf(this.#hosts.hostAt(entry), this.#hosts.blockAt(entry));
+    this.#entries.insert(place, entry);
+    this.#vcpus.insert(place, vcpus);
+    this.#ramGb.insert(place, ramGb);
+    this.#diskGb.insert(place, diskGb);
+    this.#count(entry, 1);
+  }
+
+  #count(entry: Entry, by: number): void {
     if (this.#shapes === null) return;
-    const shape = this.#shapes.find((known) => known.vcpus === vcpus && known.ramGb === ramGb);
+    const { host, nested } = this.#nestedOf(entry);
+    const shape = this.#shapes.find((known) => known.nested === nested && isAlike(known.host, host));
     if (shape !== undefined) shape.machines += by;
-    else if (this.#shapes.length < MAX_SHAPES) this.#shapes.push({ vcpus, ramGb, machines: by });
-    else this.#shapes = null;
+    else if (this.#shapes.length < MAX_SHAPES) {
+      const { vcpus, ramGb } = sizeOf(host, this.#hosts.blockAt(entry));
+      this.#shapes.push({ host, nested, vcpus, ramGb, machines: by });
+    } else this.#shapes = null;
   }
 
   /** Where a machine stands, or would stand. */
-  #placeOf(machine: OfferedMachine): number {
-    return countLeading(this.machines, (other) => compareRanked(other, machine) < 0);
+  #placeOf(entry: Entry): number {
+    const ranked = this.#ranked(entry);
+    return countLeading(this.length, (place) => compareRanked(this.rankedAt(place), ranked) < 0);
   }
+}
+
+/** Smaller blocks that are not offered for want of disk hold no GPU. */
+function offeredNested(host: OfferedHost, nested: Nested): Nested {
+  let least = 0;
+  for (const { within } of nested)
+    if (within >= least && within > 0 && !hasOfferedDisk(host, { count: within })) least = within + 1;
+  return nestedFrom(nested, least);
+}
+
+function isAlike(one: OfferedHost, other: OfferedHost): boolean {
+  return one.vcpus === other.vcpus && one.ramGb === other.ramGb && one.layout.numGpus === other.layout.numGpus;
+}
+
+function isShapeOf({ vcpus, ramGb }: Shape, min: MachineSize | null): boolean {
+  return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb);
 }
 
 function countShapes(shapes: readonly Shape[], min: MachineSize): number {
   let count = 0;
-  for (const { vcpus, ramGb, machines } of shapes) if (vcpus >= min.vcpus && ramGb >= min.ramGb) count += machines;
+  for (const shape of shapes) if (isShapeOf(shape, min)) count += shape.machines;
   return count;
 }
 
-/** How many entries at the start, of the first `end`, satisfy `holds`; all that do stand before all that don't. */
-export function countLeading<T>(list: readonly T[], holds: (entry: T) => boolean, end = list.length): number {
+/** GPUs of an offered block that are in no smaller one: every offered GPU is counted with one of its blocks. */
+export function gpusOfOwn(host: OfferedHost, { nested }: LaidBlock): number {
+  return gpusOutside({ host, nested: offeredNested(host, nested) }, { min: null, isWanted: () => true });
+}
+
+/** GPUs of a block that are in no smaller one which fits as well. */
+function gpusOutside(
+  { host, nested }: { host: OfferedHost; nested: Nested },
+  { min, isWanted }: { min: MachineSize | null; isWanted: (numGpus: number) => boolean },
+): number {
+  let gpus = 0;
+  for (const { within, gpus: some } of nested) {
+    const isElsewhere =
+      within > 0 && isWanted(within) && (min === null || isOfSize(sizeOf(host, { count: within }), min));
+    if (!isElsewhere) gpus += some;
+  }
+  return gpus;
+}
+
+/** How many places at the start, of the first `end`, satisfy `holds`; all that do stand before all that don't. */
+export function countLeading(end: number, holds: (place: number) => boolean): number {
   let [low, high] = [0, end];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (holds(list[middle]!)) low = middle + 1;
+    if (holds(middle)) low = middle + 1;
     else high = middle;
   }
   return low;

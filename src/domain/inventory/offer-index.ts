@@ -3,15 +3,26 @@ import type { Rate } from '../rules/money.js';
 import {
   type GroupKey,
   type GroupTraits,
+  groupKeyOf,
   type Offer,
-  type OfferedMachine,
+  type OfferedHost,
+  offerOf,
   type PricedModel,
+  smallerOf,
   traitsOf,
 } from '../rules/offer.js';
 import type { OfferCriteria } from '../rules/offer-filter.js';
-import { BY_PRICE, compareRanked, type GroupPrice, type OfferOrder, type OfferPosition } from '../rules/offer-order.js';
-import type { ModeRates } from '../rules/price-rule.js';
-import { countLeading, OfferGroup } from './offer-group.js';
+import {
+  BY_PRICE,
+  compareRanked,
+  type GroupPrice,
+  type OfferOrder,
+  type OfferPosition,
+  type Ranked,
+} from '../rules/offer-order.js';
+import { hostIdOf } from '../rules/slices.js';
+import { type Entry, HostTable } from './host-table.js';
+import { countLeading, gpusOfOwn, OfferGroup } from './offer-group.js';
 
 /** A group whose model has a price. */
 type PricedGroup = OfferGroup & { traits: GroupTraits };
@@ -41,11 +52,12 @@ interface GroupSlice {
 
 /**
  * Machines in groups, which have the prices. The cost of a search depends on the number of groups (models × sizes ×
- * regions): about a thousand for a hundred thousand machines. An offer is made when it is asked for, and never changes.
+ * regions): about a thousand for a hundred thousand machines. Hosts are kept, and their blocks as numbers: an offer is
+ * made when it is asked for, and never changes.
  */
 export class OfferIndex {
   #models: ReadonlyMap<string, PricedModel>;
-  readonly #machines = new Map<string, OfferedMachine>();
+  readonly #hosts = new HostTable();
   readonly #groups = new Map<string, OfferGroup>();
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
@@ -53,33 +65,38 @@ export class OfferIndex {
   readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups>();
 
   /** `models` by slug; a machine of any other model is no offer. */
-  constructor(models: ReadonlyMap<string, PricedModel>, machines: Iterable<OfferedMachine> = []) {
+  constructor(models: ReadonlyMap<string, PricedModel>, hosts: Iterable<OfferedHost> = []) {
     this.#models = models;
     // Sorted first: machines that are inserted one by one move those behind them.
-    for (const members of groupBy(machines, textOf).values()) {
-      members.sort((one, other) => compareRanked(one, other));
-      for (const machine of members) this.#add(machine, (group) => group.append(machine));
+    const members = new Map<OfferGroup, Entry[]>();
+    for (const host of hosts) {
+      for (const { group, entry } of this.#add(host)) {
+        const known = members.get(group);
+        if (known === undefined) members.set(group, [entry]);
+        else known.push(entry);
+      }
     }
+    for (const [group, entries] of members) group.fill(entries);
   }
 
-  /** GPUs of the model on machines where nothing runs. */
+  /** GPUs of the model in offers where nothing runs, each once. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
   }
 
-  /** Machines of the model where nothing runs. */
+  /** Offers of the model where nothing runs. */
   offersOf(gpu: string): number {
     return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }
 
-  /** The machine as it was added; null when it is not here. */
-  machine(machineId: string): OfferedMachine | null {
-    return this.#machines.get(machineId) ?? null;
+  /** The host as it was added; null when it is not here. */
+  host(hostId: string): OfferedHost | null {
+    return this.#hosts.get(hostId);
   }
 
-  /** The ids of all machines, those of models without a price too. */
-  machineIds(): Iterable<string> {
-    return this.#machines.keys();
+  /** The ids of all hosts, those of models without a price too. */
+  hostIds(): Iterable<string> {
+    return this.#hosts.ids();
   }
 
   /** The same machines at the prices of other models. */
@@ -91,30 +108,32 @@ export class OfferIndex {
 
   /** The offer of a machine; null when it is not offered. */
   offerOf(machineId: string): Offer | null {
-    const machine = this.machine(machineId);
-    const traits = machine === null ? null : this.#groups.get(textOf(machine))!.traits;
-    return machine === null || traits === null ? null : offerOf(machine, traits.pricePerHour);
+    const found = this.#find(machineId);
+    if (found === null) return null;
+    const block = found.layout.blocks.find(({ suffix }) => found.hostId + suffix === machineId);
+    const key = block === undefined ? null : groupKeyOf(found, block);
+    const traits = key === null ? null : this.#groups.get(textOf(key))!.traits;
+    return traits === null ? null : offerOf(found, block!, traits.preemptible, traits.pricePerHour);
   }
 
-  /** Adds a machine, or moves it to its new place. */
-  put(machine: OfferedMachine): void {
-    this.remove(machine.machineId);
-    this.#add(machine, (group) => group.put(machine));
+  /** Adds the machines of a host, or moves them to their new places. */
+  put(host: OfferedHost): void {
+    this.remove(host.hostId);
+    for (const { group, entry } of this.#add(host)) group.put(entry);
   }
 
-  remove(machineId: string): void {
-    const machine = this.#machines.get(machineId);
-    if (machine === undefined) return;
-    this.#groups.get(textOf(machine))!.remove(machine);
-    this.#machines.delete(machineId);
-    if (!machine.preemptible) this.#count(machine.gpu, -machine.numGpus, -1);
+  remove(hostId: string): void {
+    const host = this.#hosts.get(hostId);
+    if (host === null) return;
+    for (const { group, entry } of this.#placesOf(host, this.#hosts.entryOf(hostId)!, -1)) group.remove(entry);
+    this.#hosts.remove(hostId);
   }
 
   /** The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. */
   cheapest(criteria: OfferCriteria, priceMax: Rate | null, limit: number): Offer[] {
-    const isWithin = ({ traits }: PricedGroup) => priceMax === null || traits.pricePerHour.onDemand <= priceMax;
     const groups = this.#groupsBy(BY_PRICE, criteria);
-    const within = groups.slice(0, countLeading(groups, isWithin));
+    const isWithin = (place: number) => groups[place]!.traits.pricePerHour.onDemand <= priceMax!;
+    const within = priceMax === null ? groups : groups.slice(0, countLeading(groups.length, isWithin));
     return firstOf(slicesOf(within, criteria), criteria, BY_PRICE, { limit });
   }
 
@@ -146,33 +165,50 @@ export class OfferIndex {
     return { offers, total, preceding: preceding - offers.length };
   }
 
-  /** GPUs of the offers that fit, by model; models without any are left out. */
+  /** GPUs of the offers that fit, each once, by model; models without any are left out. */
   gpusByModel(criteria: OfferCriteria): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { group, to } of slicesOf(this.#groupsBy(BY_PRICE, criteria), criteria)) {
-      const { gpu, numGpus } = group.key;
-      const machines = group.countFitting(criteria.sizeMin, 0, to);
-      if (machines > 0) counts.set(gpu, (counts.get(gpu) ?? 0) + machines * numGpus);
+      const { gpu } = group.key;
+      const isWanted = (numGpus: number) => criteria.fitsGroup(smallerOf(group.traits, numGpus));
+      const gpus = group.countGpus(criteria.sizeMin, to, isWanted);
+      if (gpus > 0) counts.set(gpu, (counts.get(gpu) ?? 0) + gpus);
     }
     return counts;
   }
 
-  #add(machine: OfferedMachine, place: (group: OfferGroup) => void): void {
-    place(this.#groupOf(machine));
-    this.#machines.set(machine.machineId, machine);
-    if (!machine.preemptible) this.#count(machine.gpu, machine.numGpus, 1);
+  #add(host: OfferedHost): { group: OfferGroup; entry: Entry }[] {
+    return this.#placesOf(host, this.#hosts.add(host), 1);
   }
 
-  #groupOf(machine: OfferedMachine): OfferGroup {
-    const text = textOf(machine);
+  /** The offered blocks of a host, with the groups they belong to; counts them. */
+  #placesOf(host: OfferedHost, first: Entry, by: 1 | -1): { group: OfferGroup; entry: Entry }[] {
+    const places: { group: OfferGroup; entry: Entry }[] = [];
+    host.layout.blocks.forEach((block, place) => {
+      const key = groupKeyOf(host, block);
+      if (key === null) return;
+      places.push({ group: this.#groupOf(key), entry: first + place });
+      if (!key.preemptible) this.#count(block.gpu, by * gpusOfOwn(host, block), by);
+    });
+    return places;
+  }
+
+  #groupOf(key: GroupKey): OfferGroup {
+    const text = textOf(key);
     const known = this.#groups.get(text);
     if (known !== undefined) return known;
-    const { gpu, region, numGpus, nvlink, preemptible, hasAgent } = machine;
-    const key = { gpu, region, numGpus, nvlink, preemptible, hasAgent };
-    const group = new OfferGroup(key, this.#traitsOf(key));
+    const group = new OfferGroup(key, this.#traitsOf(key), this.#hosts);
     this.#groups.set(text, group);
     this.#sorted.clear();
     return group;
+  }
+
+  /** The host that has the machine, if any has it. */
+  #find(machineId: string): OfferedHost | null {
+    const whole = this.#hosts.get(machineId);
+    if (whole !== null) return whole;
+    const hostId = hostIdOf(machineId);
+    return hostId === null ? null : this.#hosts.get(hostId);
   }
 
   #traitsOf(key: GroupKey): GroupTraits | null {
@@ -202,36 +238,9 @@ export class OfferIndex {
   }
 }
 
-/**
- * Field by field: objects made by spreading may each have a shape of their own, slow to read and three times as large.
- */
-function offerOf(machine: OfferedMachine, pricePerHour: ModeRates): Offer {
-  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps } = machine;
-  const { ports, pcie, nvlink, cudaMax, reliability, preemptible, demo, hasAgent } = machine;
-  return {
-    machineId,
-    gpu,
-    numGpus,
-    region,
-    cpu,
-    vcpus,
-    ramGb,
-    diskGb,
-    netMbps,
-    ports,
-    pcie,
-    nvlink,
-    cudaMax,
-    reliability,
-    preemptible,
-    demo,
-    hasAgent,
-    pricePerHour,
-  };
-}
-
-function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent }: GroupKey): string {
-  return JSON.stringify([gpu, region, numGpus, nvlink, preemptible, hasAgent]);
+/** The fields hold no line break. */
+function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks }: GroupKey): string {
+  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent} ${breaks}`;
 }
 
 function isPriced(group: OfferGroup): group is PricedGroup {
@@ -240,11 +249,11 @@ function isPriced(group: OfferGroup): group is PricedGroup {
 
 /** Of each group that fits, the offers that are reliable enough: the first of the group. */
 function* slicesOf(groups: Iterable<PricedGroup>, { fitsGroup, reliabilityMin }: OfferCriteria): Generator<GroupSlice> {
-  const isReliable = ({ reliability }: OfferedMachine) => reliability >= reliabilityMin;
   for (const group of groups) {
-    const { traits, machines } = group;
-    if (machines.length === 0 || !fitsGroup(traits)) continue;
-    const to = reliabilityMin === 0 ? machines.length : countLeading(machines, isReliable);
+    const { traits, length } = group;
+    if (length === 0 || !fitsGroup(traits)) continue;
+    const isReliable = (place: number) => group.reliabilityAt(place) >= reliabilityMin;
+    const to = reliabilityMin === 0 ? length : countLeading(length, isReliable);
     if (to > 0) yield { group, from: 0, to };
   }
 }
@@ -252,19 +261,18 @@ function* slicesOf(groups: Iterable<PricedGroup>, { fitsGroup, reliabilityMin }:
 /** How many of the first `end` offers of a group come before a position, or at it if that `isIncluded`. */
 function countUpTo(
   position: OfferPosition,
-  { traits, machines }: PricedGroup,
+  group: PricedGroup,
   end: number,
   order: OfferOrder<GroupPrice>,
   isIncluded: boolean,
 ): number {
-  const first = order.first(traits, position);
+  const first = order.first(group.traits, position);
   if (first !== 0) return first < 0 ? end : 0;
-  const thenBy = order.thenBy(traits, position);
-  const isUpTo = (machine: OfferedMachine) => {
-    const difference = compareRanked(machine, position, thenBy);
+  const thenBy = order.thenBy(group.traits, position);
+  return countLeading(end, (place) => {
+    const difference = compareRanked(group.rankedAt(place), position, thenBy);
     return difference < 0 || (isIncluded && difference === 0);
-  };
-  return countLeading(machines, isUpTo, end);
+  });
 }
 
 interface Taking {
@@ -272,6 +280,12 @@ interface Taking {
   /** Machines to leave out. */
   excluded?: ReadonlySet<string>;
   isBackwards?: boolean;
+}
+
+/** A slice with its next offer to take. */
+interface Head {
+  slice: GroupSlice;
+  ranked: Ranked;
 }
 
 /**
@@ -286,32 +300,39 @@ function firstOf(
 ): Offer[] {
   const taken: Offer[] = [];
   const headPlace = ({ from, to }: GroupSlice) => (isBackwards ? to - 1 : from);
-  const headOf = (slice: GroupSlice) => slice.group.machines[headPlace(slice)]!;
   const dropHead = (slice: GroupSlice) => {
     if (isBackwards) slice.to -= 1;
     else slice.from += 1;
   };
-  const isTaken = (slice: GroupSlice) =>
-    slice.group.fitsAt(headPlace(slice), sizeMin) && !(excluded?.has(headOf(slice).machineId) ?? false);
-  /** Moves to the next offer to take; false at the end. */
-  const hasMore = (slice: GroupSlice) => {
-    while (slice.from < slice.to && !isTaken(slice)) dropHead(slice);
-    return slice.from < slice.to;
+  /** Moves to the next offer to take; null at the end. */
+  const headOf = (slice: GroupSlice): Head | null => {
+    for (; slice.from < slice.to; dropHead(slice)) {
+      const place = headPlace(slice);
+      if (!slice.group.fitsAt(place, sizeMin)) continue;
+      const ranked = slice.group.rankedAt(place);
+      if (!excluded?.has(ranked.machineId)) return { slice, ranked };
+    }
+    return null;
   };
-  const compareHeads = (one: GroupSlice, other: GroupSlice) => {
-    const thenBy = order.thenBy(one.group.traits, other.group.traits);
-    return (isBackwards ? -1 : 1) * compareRanked(headOf(one), headOf(other), thenBy);
+  const compareHeads = (one: Head, other: Head) => {
+    const thenBy = order.thenBy(one.slice.group.traits, other.slice.group.traits);
+    return (isBackwards ? -1 : 1) * compareRanked(one.ranked, other.ranked, thenBy);
   };
   /** Merges slices of groups that `first` puts at the same place. */
   const takeFrom = (alike: GroupSlice[]) => {
-    const heads = new TinyQueue(alike.filter(hasMore), compareHeads);
-    for (let next = heads.pop(); next !== undefined && taken.length < limit; next = heads.pop()) {
+    const heads = new TinyQueue(
+      alike.map(headOf).filter((head) => head !== null),
+      compareHeads,
+    );
+    for (let next = heads.pop() ?? null; next !== null && taken.length < limit; next = heads.pop() ?? null) {
       const rival = heads.peek();
-      while (taken.length < limit && hasMore(next) && (rival === undefined || compareHeads(next, rival) < 0)) {
-        taken.push(offerOf(headOf(next), next.group.traits.pricePerHour));
-        dropHead(next);
+      let head: Head | null = next;
+      while (head !== null && taken.length < limit && (rival === undefined || compareHeads(head, rival) < 0)) {
+        taken.push(head.slice.group.offerAt(headPlace(head.slice)));
+        dropHead(head.slice);
+        head = headOf(head.slice);
       }
-      if (hasMore(next)) heads.push(next);
+      if (head !== null) heads.push(head);
     }
   };
   let alike: GroupSlice[] = [];

@@ -24,7 +24,8 @@ export interface BestOffer {
 
 /**
  * Most preferred model first, within it most preferred region; then cheapest in the mode (which is cheapest on
- * demand), a free machine before one that an instance must yield, then in the order of the offers.
+ * demand), a free machine before one that an instance must yield, the one that breaks the smallest free block, then in
+ * the order of the offers.
  */
 export function bestOffer({ filter, gpus, regions, maxRate, diskGb, mode }: BestOfferRequest): BestOffer {
   const includePreemptible = filter.includePreemptible && isFreeFor(mode, 'PREEMPTIBLE');
@@ -48,7 +49,8 @@ export function bestOffer({ filter, gpus, regions, maxRate, diskGb, mode }: Best
         gpuRank(one.gpu)! - gpuRank(other.gpu)! ||
         regionRank(one.region)! - regionRank(other.region)! ||
         BY_PRICE.first(one, other) ||
-        Number(one.preemptible) - Number(other.preemptible),
+        Number(one.preemptible) - Number(other.preemptible) ||
+        one.breaks - other.breaks,
     },
   };
 }

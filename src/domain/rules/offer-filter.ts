@@ -71,7 +71,7 @@ export function fits(
   return fitsGroup(offer) && offer.reliability >= reliabilityMin && isOfSize(offer, sizeMin);
 }
 
-function isOfSize({ vcpus, ramGb, diskGb }: OfferedMachine, min: MachineSize | null): boolean {
+export function isOfSize({ vcpus, ramGb, diskGb }: MachineSize, min: MachineSize | null): boolean {
   return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb && diskGb >= min.diskGb);
 }
 

@@ -9,7 +9,7 @@ export interface GroupPrice {
 }
 
 /** What orders the offers of a group. */
-type Ranked = Pick<OfferedMachine, 'reliability' | 'machineId'>;
+export type Ranked = Pick<OfferedMachine, 'reliability' | 'machineId'>;
 
 /** Where an offer stands in every order by price and reliability, whether or not it is still there. */
 export interface OfferPosition extends GroupPrice, Ranked {}

@@ -1,7 +1,9 @@
-import type { Availability } from './free-machine.js';
+import { type Availability, availabilityOf } from './free-machine.js';
 import type { GpuTier } from './gpu-tier.js';
+import { breaksOf, type LaidBlock, type Layout, modeOn, type RunningBits } from './layout.js';
 import type { Rate } from './money.js';
 import { type ModeRates, modeRates } from './price-rule.js';
+import { type Block, shareOf } from './slices.js';
 
 /** A machine that is offered, without its price. */
 export interface OfferedMachine {
@@ -17,6 +19,7 @@ export interface OfferedMachine {
   netMbps: { down: number; up: number };
   ports: number;
   pcie: number;
+  /** Its GPUs are linked. One GPU of a host that has more is linked to none that a renter has. */
   nvlink: boolean;
   cudaMax: string;
   reliability: number;
@@ -40,8 +43,35 @@ export interface PricedModel {
   onDemandRate: Rate;
 }
 
+/** A listed host, of which the blocks where nothing is in the way are offered as machines; without prices. */
+export interface OfferedHost extends RunningBits {
+  hostId: string;
+  layout: Layout;
+  region: string;
+  cpu: string;
+  /** This and all further amounts are the whole host's. */
+  vcpus: number;
+  ramGb: number;
+  diskGb: number;
+  /** What its instances' disks leave of it. */
+  diskLeftGb: number;
+  down: number;
+  up: number;
+  ports: number;
+  pcie: number;
+  nvlink: boolean;
+  cudaMax: string;
+  reliability: number;
+  demo: boolean;
+  hasAgent: boolean;
+}
+
 /** The fields by which machines are grouped. */
-export type GroupKey = Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent'>;
+export interface GroupKey
+  extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent'> {
+  /** GPUs of the larger free block that a rental of one breaks; 0: it breaks none. */
+  breaks: number;
+}
 
 /** What all offers of a group have in common: what a price, or most of a filter, depends on. */
 export interface GroupTraits extends GroupKey {
@@ -62,8 +92,93 @@ export function isOffered(availability: Availability, diskLeftGb: number): boole
   return (availability === 'FREE' || availability === 'PREEMPTIBLE') && diskLeftGb >= MIN_OFFERED_DISK_GB;
 }
 
+/** What a block has for a new disk: its share, or what its host has left where that is less. */
+function diskGbOf({ diskGb, diskLeftGb, layout }: OfferedHost, block: Pick<Block, 'count'>): number {
+  return Math.min(shareOf(diskGb, block, layout.numGpus), diskLeftGb);
+}
+
+/** What a block has of its host. */
+export function sizeOf(
+  host: OfferedHost,
+  block: Pick<Block, 'count'>,
+): Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
+  const { vcpus, ramGb, layout } = host;
+  return {
+    vcpus: shareOf(vcpus, block, layout.numGpus),
+    ramGb: shareOf(ramGb, block, layout.numGpus),
+    diskGb: diskGbOf(host, block),
+  };
+}
+
+/** Whether a block of the size has disk enough to be offered. */
+export function hasOfferedDisk(host: OfferedHost, block: Pick<Block, 'count'>): boolean {
+  return diskGbOf(host, block) >= MIN_OFFERED_DISK_GB;
+}
+
+/** The key of a block's group; null when the block is not offered. */
+export function groupKeyOf(host: OfferedHost, block: LaidBlock): GroupKey | null {
+  const availability = availabilityOf('LISTED', modeOn(block, host));
+  if (!isOffered(availability, diskGbOf(host, block))) return null;
+  return {
+    gpu: block.gpu,
+    region: host.region,
+    numGpus: block.count,
+    nvlink: isLinked(host, block),
+    preemptible: availability === 'PREEMPTIBLE',
+    hasAgent: host.hasAgent,
+    breaks: breaksOf(block, host),
+  };
+}
+
+export function isAnyOffered(host: OfferedHost): boolean {
+  return host.layout.blocks.some((block) => groupKeyOf(host, block) !== null);
+}
+
+function isLinked({ nvlink, layout }: OfferedHost, { count }: Pick<Block, 'count'>): boolean {
+  return nvlink && (count > 1 || layout.numGpus === 1);
+}
+
+/** The traits of a smaller block within one of the group, but for the price of the machine. */
+export function smallerOf(traits: GroupTraits, numGpus: number): GroupTraits {
+  return { ...traits, numGpus, nvlink: traits.nvlink && numGpus > 1 };
+}
+
+export function blockIdOf(host: OfferedHost, { suffix }: LaidBlock): string {
+  return suffix === '' ? host.hostId : host.hostId + suffix;
+}
+
+/**
+ * A block as it is offered. Made field by field: objects made by spreading may each have a shape of their own, slow to
+ * read and three times as large.
+ */
+export function offerOf(host: OfferedHost, block: LaidBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
+  const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, layout } = host;
+  const share = (amount: number) => shareOf(amount, block, layout.numGpus);
+  return {
+    machineId: blockIdOf(host, block),
+    gpu: block.gpu,
+    numGpus: block.count,
+    region,
+    cpu,
+    vcpus: share(host.vcpus),
+    ramGb: share(host.ramGb),
+    diskGb: diskGbOf(host, block),
+    netMbps: { down: share(down), up: share(up) },
+    ports: share(ports),
+    pcie,
+    nvlink: isLinked(host, block),
+    cudaMax,
+    reliability,
+    preemptible,
+    demo,
+    hasAgent,
+    pricePerHour,
+  };
+}
+
 export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
-  const { gpu, region, numGpus, nvlink, preemptible, hasAgent } = machine;
+  const { gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks } = machine;
   const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
-  return { gpu, region, numGpus, nvlink, preemptible, hasAgent, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
+  const key = { gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks };
+  return { ...key, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
 }

@@ -72,6 +72,11 @@ export function machineIdOf(hostId: string, hostGpus: number, { first, count }: 
   return `${hostId}.g${first}${count === 1 ? '' : `-${first + count - 1}`}`;
 }
 
+/** The host whose block a machine of such an id would be; null for an id that is no block's. */
+export function hostIdOf(machineId: string): string | null {
+  return /^(.+)\.g\d(-\d)?$/.exec(machineId)?.[1] ?? null;
+}
+
 export function overlaps(one: Block, other: Block): boolean {
   return one.first < other.first + other.count && other.first < one.first + one.count;
 }
@@ -90,13 +95,16 @@ export function brokenBlock(
   block: Block,
   running: readonly Block[],
 ): number {
-  const run = runsOf(models).find((each) => overlaps(each, block))!;
   const taken = [...running, ...missing.map((first) => ({ first, count: 1 }))].filter((each) => !overlaps(each, block));
+  const whole = blocksAround(models, block).find((each) => !taken.some((other) => overlaps(each, other)));
+  return whole?.count ?? block.count;
+}
+
+/** The larger blocks in which one lies, sold or not: aligned ones and the whole run of its model, largest first. */
+export function blocksAround(models: readonly string[], block: Block): Block[] {
+  const run = runsOf(models).find((each) => overlaps(each, block))!;
   const around = [run, ...[8, 4, 2].flatMap((size) => alignedAround(run, block, size))];
-  return Math.max(
-    block.count,
-    ...around.filter((each) => !taken.some((other) => overlaps(each, other))).map(({ count }) => count),
-  );
+  return around.filter(({ count }) => count > block.count).sort((one, other) => other.count - one.count);
 }
 
 function alignedAround(run: Block, block: Block, size: number): Block[] {

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "machine_hosts" ON "machine"("id") WHERE "host_id" = "id";

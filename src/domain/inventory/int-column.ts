@@ -1,0 +1,27 @@
+const FIRST_ROOM = 8;
+const GROWTH = 1.5;
+
+/** Whole numbers in a row, 4 bytes each. */
+export class IntColumn {
+  /** Longer than the column is. */
+  values = new Int32Array(FIRST_ROOM);
+  length = 0;
+
+  insert(place: number, value: number): void {
+    if (this.length === this.values.length) this.#grow();
+    this.values.copyWithin(place + 1, place, this.length);
+    this.values[place] = value;
+    this.length += 1;
+  }
+
+  remove(place: number): void {
+    this.values.copyWithin(place, place + 1, this.length);
+    this.length -= 1;
+  }
+
+  #grow(): void {
+    const longer = new Int32Array(Math.ceil(this.values.length * GROWTH));
+    longer.set(this.values);
+    this.values = longer;
+  }
+}

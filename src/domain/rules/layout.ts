@@ -1,0 +1,110 @@
+import { type Block, blocksAround, blocksOf, overlaps, WHOLE_ONLY } from './slices.js';
+
+/** GPUs of a host as bits: bit `p` stands for the one at place `p`. */
+export type GpuBits = number;
+
+/** A block that is sold, as it is on every host of its layout. */
+export interface LaidBlock extends Block {
+  gpu: string;
+  /** What follows the host's id in that of the machine; empty for the whole host. */
+  suffix: string;
+  bits: GpuBits;
+  /** Larger blocks in which it lies and of which no GPU is missing, largest first. */
+  around: readonly { bits: GpuBits; count: number }[];
+  nested: Nested;
+}
+
+/**
+ * How many of a block's GPUs are also in a smaller one that is sold, by the size of the next smaller one (`within`; 0:
+ * in none). Equal ones are one object.
+ */
+export type Nested = readonly { within: number; gpus: number }[];
+
+/** The blocks of a host by what they depend on; one object for all hosts that are alike. */
+export interface Layout {
+  numGpus: number;
+  blocks: readonly LaidBlock[];
+}
+
+/** GPUs [first, first + count) as bits. */
+export function bitsOf({ first, count }: Block): GpuBits {
+  return ((1 << count) - 1) << first;
+}
+
+/** A machine of one model that is rented whole; `numGpus` are at most 30. */
+export function wholeLayout(gpu: string, numGpus: number): Layout {
+  const models = Array.from({ length: numGpus }, () => gpu);
+  return layoutOf(models, WHOLE_ONLY);
+}
+
+/** As the members of a SlicedHost. */
+export function layoutOf(models: readonly string[], sizes: readonly number[], missing: readonly number[] = []): Layout {
+  const gone = missing.map((first) => ({ first, count: 1 }));
+  const isThere = (block: Block) => !gone.some((each) => overlaps(each, block));
+  const sold = blocksOf({ id: '', models, sizes, missing });
+  const blocks = sold.map(({ machineId: suffix, ...block }): LaidBlock => {
+    const around = blocksAround(models, block).filter(isThere);
+    return {
+      ...block,
+      suffix,
+      bits: bitsOf(block),
+      around: around.map((each) => ({ bits: bitsOf(each), count: each.count })),
+      nested: nestedIn(block, sold),
+    };
+  });
+  return { numGpus: models.length, blocks };
+}
+
+function nestedIn(block: Block, sold: readonly Block[]): Nested {
+  const gpus = new Map<number, number>();
+  for (let place = block.first; place < block.first + block.count; place += 1) {
+    const smaller = sold.filter((each) => each.count < block.count && overlaps(each, { first: place, count: 1 }));
+    const within = Math.max(0, ...smaller.map(({ count }) => count));
+    gpus.set(within, (gpus.get(within) ?? 0) + 1);
+  }
+  return oneOf([...gpus].map(([within, count]) => ({ within, gpus: count })));
+}
+
+const nests = new Map<string, Nested>();
+
+/** There are few: they are made of the sizes of blocks. */
+function oneOf(nested: Nested): Nested {
+  const text = nested.map(({ within, gpus }) => `${within}:${gpus}`).join();
+  const known = nests.get(text);
+  if (known === undefined) nests.set(text, nested);
+  return known ?? nested;
+}
+
+/** As `nested`, where blocks of less than `least` GPUs are not offered. */
+export function nestedFrom(nested: Nested, least: number): Nested {
+  if (least === 0 || nested.every(({ within }) => within === 0 || within >= least)) return nested;
+  const kept = nested.filter(({ within }) => within >= least);
+  const gpus = nested.reduce((sum, each) => (each.within >= least ? sum : sum + each.gpus), 0);
+  return oneOf([{ within: 0, gpus }, ...kept]);
+}
+
+/** What runs on a host: the GPUs of instances that stay, and of each that yields. */
+export interface RunningBits {
+  taken: GpuBits;
+  yielding: readonly GpuBits[];
+}
+
+/**
+ * The mode that decides whether a block is free: one instance on it that does not yield is enough. Null: nothing runs
+ * there.
+ */
+export function modeOn({ bits }: Pick<LaidBlock, 'bits'>, { taken, yielding }: RunningBits) {
+  if ((taken & bits) !== 0) return 'ON_DEMAND';
+  return yielding.some((each) => (each & bits) !== 0) ? 'INTERRUPTIBLE' : null;
+}
+
+/**
+ * The size of the larger free block that a rental of this one breaks; 0 when it breaks none. Rules/slices.ts
+ * `brokenBlock` for a layout.
+ */
+export function breaksOf({ bits, around }: LaidBlock, { taken, yielding }: RunningBits): number {
+  let others = taken;
+  for (const each of yielding) if ((each & bits) === 0) others |= each;
+  for (const each of around) if ((each.bits & others) === 0) return each.count;
+  return 0;
+}
