@@ -43,6 +43,21 @@ class Naive {
     return holders.length === 0 || (mode !== 'INTERRUPTIBLE' && holders.every((each) => each.mode === 'INTERRUPTIBLE'));
   }
 
+  freeBlocks(host: number, count: number): { host: number; first: number }[] {
+    const places = Array.from({ length: GPUS / count }, (_, n) => n * count);
+    return places
+      .filter((first) => this.holders({ host, first, count }).length === 0)
+      .map((first) => ({ host, first }));
+  }
+
+  /** The size of the largest free block that these GPUs are in. */
+  breaks(host: number, first: number, count: number): number {
+    const sizes = [8, 4, 2, 1].filter((size) => size >= count);
+    const isFree = (size: number) =>
+      this.freeBlocks(host, size).some((at) => at.first <= first && first < at.first + size);
+    return sizes.find(isFree)!;
+  }
+
   run(rental: Rental): void {
     for (const holder of this.holders(rental)) this.stop(holder);
     rental.runs = true;
@@ -131,6 +146,10 @@ async function step(naive: Naive, gateway: Deps): Promise<void> {
     if (done === null) return;
     const host = hosts.findIndex((id) => done.machineId === id || done.machineId.startsWith(`${id}.`));
     const { first } = blocksOfHost(host).find(({ machineId }) => machineId === done.machineId)!;
+    const free = hosts.flatMap((_, each) => naive.freeBlocks(each, count));
+    expect(naive.breaks(host, first, count)).toBe(
+      Math.min(...free.map((at) => naive.breaks(at.host, at.first, count))),
+    );
     begin(naive, { id: done.id, account, host, first, count, mode, runs: true });
   } else {
     const rental = pick(mine);
