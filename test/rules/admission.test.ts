@@ -19,6 +19,8 @@ type On = MachineForAdmission<InstanceOn>['liveInstances'][number];
 type InstanceOn = {
   status: 'RUNNING' | 'STOPPED';
   mode: 'ON_DEMAND' | 'INTERRUPTIBLE';
+  firstGpu: number;
+  numGpus: number;
   diskGb: number;
   accountId: string;
   gpuRate: bigint;
@@ -26,7 +28,18 @@ type InstanceOn = {
 };
 
 const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): MachineForAdmission<InstanceOn> => ({
-  ...{ id: 'm-1', gpu: 'h100', numGpus: 2, diskGb: 500, state: 'LISTED', ratePerGpu: 2n * USD, liveInstances: [] },
+  ...{
+    id: 'm-1',
+    gpu: 'h100',
+    firstGpu: 0,
+    numGpus: 2,
+    diskGb: 500,
+    hostDiskGb: 500,
+    isSold: true,
+    state: 'LISTED',
+    ratePerGpu: 2n * USD,
+    liveInstances: [],
+  },
   hasOldAgent: false,
   watchesLoad: false,
   ...changes,
@@ -34,6 +47,8 @@ const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): Machin
 const yielding: On = {
   status: 'RUNNING',
   mode: 'INTERRUPTIBLE',
+  firstGpu: 0,
+  numGpus: 2,
   diskGb: 100,
   accountId: 'other',
   gpuRate: USD,
@@ -69,13 +84,13 @@ describe('a rental', () => {
   it('locks the rates of the whole machine in its mode, and of its disk', () => {
     const terms = { mode: 'INTERRUPTIBLE', diskGb: 50 } as const;
     const rates = { gpuRate: 2n * USD, diskRate: 5_000n, onDemandRate: 4n * USD };
-    expect(admitMachine(machine(), terms, DISK_RATE)).toEqual({ ...rates, preempted: null });
+    expect(admitMachine(machine(), terms, DISK_RATE)).toEqual({ ...rates, preempted: [] });
     expect(ratesOf(machine({ state: 'OFFLINE' }), terms, DISK_RATE)).toEqual(rates);
   });
 
   it('names the instance that has to stop for it', () => {
     const claimed = admitMachine(machine({ liveInstances: [yielding] }), { mode: 'ON_DEMAND', diskGb: 400 }, DISK_RATE);
-    expect(claimed).toMatchObject({ preempted: yielding, gpuRate: 4n * USD });
+    expect(claimed).toMatchObject({ preempted: [yielding], gpuRate: 4n * USD });
   });
 
   it('is refused where the machine is taken, not listed, or lacks the disk', () => {
@@ -86,6 +101,7 @@ describe('a rental', () => {
     const refusal = (reason: string) => expect.objectContaining({ code: 'deploy_failed', reason });
     expect(admit({ liveInstances: [{ ...yielding, mode: 'ON_DEMAND' }] })).toThrow(refusal('taken'));
     expect(admit({ state: 'DRAINED' })).toThrow(refusal('not_listed'));
+    expect(admit({ isSold: false })).toThrow(refusal('not_listed'));
     expect(admit({ liveInstances: [yielding] }, 401)).toThrow(refusal('disk'));
   });
 
@@ -96,7 +112,7 @@ describe('a rental', () => {
   });
 
   it('needs an account that has room for it, and an hour of its GPU and its disk', () => {
-    const claim = { gpuRate: 2n * USD, diskRate: 5n, onDemandRate: 2n * USD, preempted: null };
+    const claim = { gpuRate: 2n * USD, diskRate: 5n, onDemandRate: 2n * USD, preempted: [] };
     const admit = (of: Account) => () => admitAccount(of, 0n, claim, 3_600n);
     expect(admit(account(2n * USD + 5n))).not.toThrow();
     const poor = admit(account(2n * USD + 4n));

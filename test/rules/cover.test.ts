@@ -20,7 +20,7 @@ function account(credit: string, burnRate: Micro = 0n) {
 function cover(
   of: ReturnType<typeof account>,
   addedRate: Micro,
-  { at = AT, preempted = null as { accountId: string; gpuRate: Micro } | null, coverSeconds = 3_600n } = {},
+  { at = AT, preempted = [] as { accountId: string; gpuRate: Micro }[], coverSeconds = 3_600n } = {},
 ) {
   return () => checkCover(of, at, { addedRate, preempted, coverSeconds }, 'deploy_failed');
 }
@@ -42,10 +42,12 @@ describe('the balance that a deploy or start needs', () => {
     expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too small');
   });
 
-  it("leaves out the rate of the account's own instance that yields, and of no other's", () => {
-    const preempted = { accountId: 'acc-1', gpuRate: USD('1') };
+  it("leaves out the rates of the account's own instances that yield, and of no other's", () => {
+    const preempted = [{ accountId: 'acc-1', gpuRate: USD('1') }];
     expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
-    expect(cover(account('2', USD('1')), USD('2'), { preempted: { ...preempted, accountId: 'acc-2' } })).toThrow(
+    const both = [...preempted, ...preempted];
+    expect(cover(account('2', USD('2')), USD('2'), { preempted: both })).not.toThrow();
+    expect(cover(account('2', USD('1')), USD('2'), { preempted: [{ ...preempted[0]!, accountId: 'acc-2' }] })).toThrow(
       'balance too small',
     );
   });
@@ -59,7 +61,7 @@ describe('the balance that a deploy or start needs', () => {
   });
 
   it('is at least the minimum of a start that sends another away', () => {
-    const preempted = { accountId: 'acc-2', gpuRate: USD('1') };
+    const preempted = [{ accountId: 'acc-2', gpuRate: USD('1') }];
     expect(cover(account('0.033334'), USD('2'), { preempted, coverSeconds: 0n })).not.toThrow();
     expect(cover(account('0.033333'), USD('2'), { preempted, coverSeconds: 0n })).toThrow(
       'balance too small: 0.033333 USD does not cover 60 s of all instances, 0.033334 USD',
@@ -69,7 +71,7 @@ describe('the balance that a deploy or start needs', () => {
 
   it('is refused with the code of the caller', () => {
     const check = () =>
-      checkCover(account('0'), AT, { addedRate: 1n, preempted: null, coverSeconds: 1n }, 'action_failed');
+      checkCover(account('0'), AT, { addedRate: 1n, preempted: [], coverSeconds: 1n }, 'action_failed');
     expect(check).toThrow(expect.objectContaining({ code: 'action_failed' }));
   });
 });

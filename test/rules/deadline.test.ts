@@ -120,7 +120,7 @@ class Rented {
 }
 
 const TERMS = {
-  machine: { id: 'm-1', gpu: 'a', numGpus: 1, region: 'x' },
+  machine: { id: 'm-1', hostId: 'm-1', firstGpu: 0, gpu: 'a', numGpus: 1, region: 'x' },
   takeover: { soldUntil: null, preempts: false },
   template: 'pytorch',
   diskGb: 50,

@@ -20,10 +20,17 @@ describe('the disk of a machine', () => {
   });
 
   it('takes a new disk of all that is left, and refuses one GB more', () => {
-    const machine = { id: 'm-1', diskGb: 100, liveInstances };
+    const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 10)).not.toThrow();
     const refused = () => checkDisk(machine, 11);
     expect(refused).toThrow('machine m-1 has 10 GB of disk left, less than the 11 asked for');
     expect(refused).toThrow(expect.objectContaining({ code: 'deploy_failed' }));
+  });
+
+  it('is its share of the host, or what the host has left', () => {
+    const slice = { id: 'm-1', diskGb: 100, liveInstances };
+    expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 100)).not.toThrow();
+    expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 101)).toThrow('has 100 GB of disk left');
+    expect(() => checkDisk({ ...slice, hostDiskGb: 120 }, 31)).toThrow('has 30 GB of disk left');
   });
 });

@@ -9,7 +9,8 @@ import {
 } from '../../src/domain/rules/fleet.js';
 
 function container(instanceId: string, changes: Partial<KnownContainer> = {}): KnownContainer {
-  return { instanceId, status: 'RUNNING', gpuIntervals: 1, phase: 'RUNNING', start: 1, toldStart: 1, ...changes };
+  const rental = { status: 'RUNNING', gpuIntervals: 1, firstGpu: 0, numGpus: 1 } as const;
+  return { instanceId, ...rental, phase: 'RUNNING', start: 1, toldStart: 1, ...changes };
 }
 
 const desired = (...containers: KnownContainer[]) =>
@@ -43,6 +44,12 @@ describe('desiredPhases', () => {
       // That was the end of the start before: of the newest one nothing is seen yet.
       expect(desired(past({ phase, gpuIntervals: 2, start: 1, toldStart: 2 }), fresh)).toEqual({ old: 'stopped' });
     }
+  });
+
+  it('waits for nothing that has other GPUs', () => {
+    const old = container('old', { status: 'STOPPED', phase: 'STOPPING', firstGpu: 1, numGpus: 1 });
+    expect(desired(old, fresh)).toEqual({ old: 'stopped', new: 'running' });
+    expect(desired(old, { ...fresh, numGpus: 2 })).toEqual({ old: 'stopped' });
   });
 
   it('stops what ran before until it may start again, and never takes back a start that it told', () => {

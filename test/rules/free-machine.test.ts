@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DomainError } from '../../src/domain/rules/errors.js';
-import { availabilityOf, claim, isFreeFor, runningOf } from '../../src/domain/rules/free-machine.js';
+import { availabilityOf, claim, isFreeFor, runningOn } from '../../src/domain/rules/free-machine.js';
 import type { InstanceStatus } from '../../src/domain/rules/lifecycle.js';
 import type { MachineState } from '../../src/domain/rules/machine-state.js';
 import { isOffered } from '../../src/domain/rules/offer.js';
@@ -9,12 +9,13 @@ import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 const MODES: PricingMode[] = ['ON_DEMAND', 'RESERVED', 'INTERRUPTIBLE'];
 const STATES: MachineState[] = ['LISTED', 'DRAINED', 'OFFLINE', 'RETIRED'];
 
-function on(status: InstanceStatus, mode: PricingMode = 'ON_DEMAND') {
-  return { status, mode };
+function on(status: InstanceStatus, mode: PricingMode = 'ON_DEMAND', firstGpu = 0, numGpus = 1) {
+  return { status, mode, firstGpu, numGpus };
 }
 
+/** The first two GPUs of a host. */
 function machine(...liveInstances: ReturnType<typeof on>[]) {
-  return { id: 'm-1', state: 'LISTED' as MachineState, liveInstances };
+  return { id: 'm-1', state: 'LISTED' as MachineState, firstGpu: 0, numGpus: 2, liveInstances };
 }
 
 describe('a listed machine', () => {
@@ -47,13 +48,28 @@ it('a machine that is not listed is free for nobody, whatever runs on it', () =>
 
 describe('claiming a machine', () => {
   it('sends nobody away when only stopped and destroyed instances are on it', () => {
-    for (const mode of MODES) expect(claim(machine(on('STOPPED'), on('DESTROYED')), mode, 'deploy_failed')).toBeNull();
+    for (const mode of MODES) expect(claim(machine(on('STOPPED'), on('DESTROYED')), mode, 'deploy_failed')).toEqual([]);
   });
 
-  it('gives the interruptible instance that must stop first', () => {
+  it('gives the interruptible instances that must stop first', () => {
     const running = on('RUNNING', 'INTERRUPTIBLE');
-    expect(claim(machine(on('STOPPED', 'INTERRUPTIBLE'), running), 'ON_DEMAND', 'deploy_failed')).toBe(running);
-    expect(claim(machine(running), 'RESERVED', 'deploy_failed')).toBe(running);
+    expect(claim(machine(on('STOPPED', 'INTERRUPTIBLE'), running), 'ON_DEMAND', 'deploy_failed')).toEqual([running]);
+    expect(claim(machine(running), 'RESERVED', 'deploy_failed')).toEqual([running]);
+    const beside = on('RUNNING', 'INTERRUPTIBLE', 1, 1);
+    expect(claim(machine(running, beside), 'RESERVED', 'deploy_failed')).toEqual([running, beside]);
+  });
+
+  it('heeds what has a GPU of it, and nothing else on the host', () => {
+    const elsewhere = on('RUNNING', 'ON_DEMAND', 2, 2);
+    expect(claim(machine(elsewhere), 'INTERRUPTIBLE', 'deploy_failed')).toEqual([]);
+    const around = on('RUNNING', 'INTERRUPTIBLE', 0, 8);
+    expect(claim(machine(elsewhere, around), 'ON_DEMAND', 'deploy_failed')).toEqual([around]);
+    const [yielding, staying] = [on('RUNNING', 'INTERRUPTIBLE'), on('RUNNING', 'ON_DEMAND', 1, 1)];
+    for (const all of [
+      [yielding, staying],
+      [staying, yielding],
+    ])
+      expect(() => claim(machine(...all), 'ON_DEMAND', 'deploy_failed')).toThrow('machine m-1 is taken');
   });
 
   it.each([
@@ -86,13 +102,13 @@ describe('claiming a machine', () => {
         const liveInstances = running === null ? [] : [on('RUNNING', running)];
         const isClaimed = (mode: PricingMode) => {
           try {
-            claim({ id: 'm-1', state, liveInstances }, mode, 'deploy_failed');
+            claim({ ...machine(...liveInstances), state }, mode, 'deploy_failed');
             return true;
           } catch {
             return false;
           }
         };
-        const availability = availabilityOf(state, runningOf(liveInstances)?.mode ?? null);
+        const availability = availabilityOf(state, runningOn(machine(), liveInstances)[0]?.mode ?? null);
         expect(isOffered(availability, 1_000)).toBe(isClaimed('ON_DEMAND'));
         expect(isOffered(availability, 1_000)).toBe(isClaimed('RESERVED'));
         expect(isOffered(availability, 1_000) && availability !== 'PREEMPTIBLE').toBe(isClaimed('INTERRUPTIBLE'));

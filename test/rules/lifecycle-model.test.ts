@@ -66,7 +66,7 @@ class World {
 
   rent(mode: PricingMode, { preempts = false, soldUntil = null as bigint | null } = {}): Instance {
     const id = `i-0000000${this.instances.length + 1}`;
-    const machine = { id: 'm-1', gpu: 'a', numGpus: 1, region: 'x' };
+    const machine = { id: 'm-1', hostId: 'm-1', firstGpu: 0, gpu: 'a', numGpus: 1, region: 'x' };
     const rates = { gpuRate: RATES[mode], diskRate: DISK_RATE, onDemandRate: RATES.ON_DEMAND };
     const terms = {
       template: 'pytorch',

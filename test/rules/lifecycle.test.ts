@@ -36,7 +36,16 @@ function account(): Account {
 
 function rented(mode: 'ON_DEMAND' | 'RESERVED' = 'ON_DEMAND') {
   const step = { account: account(), at: 10n, end: 10n, changes: noChanges() };
-  const machine = { id: 'm-1', gpu: 'a', numGpus: 2, region: 'x', state: 'LISTED', diskGb: 1_000 };
+  const machine = {
+    id: 'm-1',
+    hostId: 'm-1',
+    firstGpu: 0,
+    gpu: 'a',
+    numGpus: 2,
+    region: 'x',
+    state: 'LISTED',
+    diskGb: 1_000,
+  };
   const rates = { gpuRate: 100n, diskRate: 7n, onDemandRate: 150n };
   const takeover = { soldUntil: null, preempts: false };
   const terms = {
@@ -81,6 +90,8 @@ describe('a deploy', () => {
       accountId: 'acc-1',
       sequence: 5,
       machineId: 'm-1',
+      hostId: 'm-1',
+      firstGpu: 0,
       status: 'RUNNING',
       gpu: 'a',
       numGpus: 2,

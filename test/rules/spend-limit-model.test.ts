@@ -84,15 +84,15 @@ class World {
     const keyId = [null, 'k-1', 'k-2'][key]!;
     const maySpend = account.exhaustedAt === null && balanceUnitsAt(account, now) > 0n;
     const preempted =
-      preempts && mode !== 'INTERRUPTIBLE' ? { accountId: 'other', gpuRate: 50n, runKeyId: null } : null;
-    const takeover = { soldUntil: isWhole ? null : now + 1n, preempts: preempted !== null };
+      preempts && mode !== 'INTERRUPTIBLE' ? [{ accountId: 'other', gpuRate: 50n, runKeyId: null }] : [];
+    const takeover = { soldUntil: isWhole ? null : now + 1n, preempts: preempted.length > 0 };
     if (what === 'deploy' && maySpend && this.instances.length < 5) {
       const rates = { gpuRate: RATES[mode], diskRate: 7n, onDemandRate: RATES.ON_DEMAND };
-      const minimumUntil = minimumUntilOf(now, preempted !== null);
+      const minimumUntil = minimumUntilOf(now, preempted.length > 0);
       checkInstanceRoom(newLimited({ ...rates, spendLimit: limit, minimumUntil }, now), now, 'deploy_failed');
       checkLimits(account, now, { keyId, ...rates, addedRate: rates.gpuRate + 7n, preempted }, 'deploy_failed');
       const id = `i-0000000${this.instances.length + 1}`;
-      const machine = { id: 'm-1', gpu: 'a', numGpus: 1, region: 'x' };
+      const machine = { id: 'm-1', hostId: 'm-1', firstGpu: 0, gpu: 'a', numGpus: 1, region: 'x' };
       const ends = { stopAt: stopIn === null ? null : now + stopIn, destroyAt: null };
       const terms = { template: 'pytorch', diskGb: 50, mode, spendLimit: limit, keyId, takeover, machine, ...ends };
       deploy(step, { id, stopWhenIdle: null, ...terms, ...rates });
@@ -109,7 +109,7 @@ class World {
       setDeadlines(step, instance, { stopAt: stopIn === null ? null : now + stopIn, destroyAt: null });
     } else if (what === 'start' && maySpend && instance.status === 'STOPPED') {
       const at = latest(now, instance.stoppedAt!);
-      const minimumUntil = minimumUntilOf(at, preempted !== null);
+      const minimumUntil = minimumUntilOf(at, preempted.length > 0);
       checkInstanceRoom({ ...instance, runningSince: at, minimumUntil }, at, 'action_failed');
       checkLimits(
         account,

@@ -20,7 +20,7 @@ class Rented {
       ...{ diskDeleteAt: null, dueAt: null, deadlineAt: null, limitedKeys: 0 },
       ...{ monthlyLimit: null, limitReachedAt: null, limitAt: null, limited: { keys: [], live: [] } },
     };
-    const machine = { id: 'm-1', gpu: 'a', numGpus: 1, region: 'x' };
+    const machine = { id: 'm-1', hostId: 'm-1', firstGpu: 0, gpu: 'a', numGpus: 1, region: 'x' };
     const rates = { gpuRate: 100n, diskRate: 20n, onDemandRate: 100n };
     const terms = { template: 'pytorch', diskGb: 50, mode: 'ON_DEMAND', stopAt: null, destroyAt: null } as const;
     const takeover = { soldUntil: null, preempts };
