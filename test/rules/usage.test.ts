@@ -6,7 +6,17 @@ const DAY = 86_400n;
 
 function instance(changes: Partial<Instance> = {}): Instance {
   return {
-    ...{ id: 'i-00000001', accountId: 'acc-1', sequence: 1, machineId: 'm-1', status: 'RUNNING', gpu: 'a', numGpus: 1 },
+    ...{
+      id: 'i-00000001',
+      accountId: 'acc-1',
+      sequence: 1,
+      machineId: 'm-1',
+      hostId: 'm-1',
+      firstGpu: 0,
+      status: 'RUNNING',
+      gpu: 'a',
+      numGpus: 1,
+    },
     ...{
       region: 'x',
       template: 'pytorch',
