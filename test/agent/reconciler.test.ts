@@ -54,7 +54,7 @@ class FailingEngine implements Partial<Engine> {
 
   async create({ instanceId, machineId, start }: ContainerSpec): Promise<void> {
     if (start === null) this.#probes.add(instanceId);
-    const devices = { nodes: [], requested: 0 };
+    const devices = { nodes: [], requested: [] };
     const made = { instanceId, machineId, running: false, pid: null, exitCode: null, startedAt: '', imagePorts: [] };
     this.containers.set(instanceId, { ...made, devices });
   }
@@ -90,7 +90,7 @@ beforeEach(() => {
   reconciler = new Reconciler({
     engine: engine as Partial<Engine> as Engine,
     disks: openDisks(dataDir, 'none'),
-    gpus: { count: 0, grant: () => null, given: () => 0 },
+    gpus: { found: [], look: async () => true, uuids: () => [], grant: async () => null, given: () => [] },
     clock: fastClock,
     log: pino({ level: 'silent' }),
     machineId: MACHINE,
