@@ -154,10 +154,12 @@ export class Reconciler {
 
   /** So that the first start of each part need not wait for a trial of its own. */
   async #tryWhole(): Promise<void> {
-    const { found } = this.deps.gpus;
-    const cpus = await findProcessors();
-    const whole = { gpus: found?.length ?? 0, gpuUuids: [...(found ?? [])], cpus, vcpus: 1, memoryMb: 64 };
-    await this.#starts.run(() => this.#trial.pass(whole)).catch(() => {});
+    const pass = async () => {
+      const gpuUuids = [...(this.deps.gpus.found ?? [])];
+      const cpus = await findProcessors();
+      return this.#trial.pass({ gpus: gpuUuids.length, gpuUuids, cpus, vcpus: 1, memoryMb: 64 });
+    };
+    await this.#starts.run(pass).catch(() => {});
   }
 
   /** Leaves the containers as they are. */

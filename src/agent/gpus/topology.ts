@@ -84,9 +84,9 @@ function pairUp<Gpu extends { index: number }>(blocks: readonly Gpu[][], topolog
 function between(one: readonly { index: number }[], other: readonly { index: number }[], topology: Topology): number {
   const values = one.flatMap((from) =>
     other.map((to) => {
-      const [place, otherPlace] = [topology.get(from.index), topology.get(to.index)];
-      const isOneNode = place?.processors.join() === otherPlace?.processors.join();
-      return (place?.nearness.get(to.index) ?? 0) + (isOneNode ? 1 : 0);
+      const [here, there] = [from, to].map(({ index }) => topology.get(index)?.processors.join() ?? '');
+      const isOneNode = here !== '' && here === there;
+      return (topology.get(from.index)?.nearness.get(to.index) ?? 0) + (isOneNode ? 1 : 0);
     }),
   );
   return values.reduce((sum, value) => sum + value, 0);
