@@ -62,12 +62,13 @@ describe.each<[EngineName, number[]]>([
 
   it('each of one GPU has its own; one of half of them has to wait for those in its way alone', async () => {
     const large = of(LARGE, places.slice(half));
-    gateway.wish([...places.map(one), large]);
+    gateway.wish(places.map(one));
     for (const place of places) await gateway.phase(idOf(place), 'RUNNING', 60_000);
     for (const place of places) {
       const own = [`gpu-pretended${place}`, `Cpus_allowed_list:\t${processorOf(place)}`, 'void'];
       expect(await shown(idOf(place))).toEqual(own);
     }
+    gateway.wish([...places.map(one), large]);
     await gateway.sees(LARGE, ({ message }) => message === 'waits: another instance has the GPUs');
     expect((await engine.containers()).get(LARGE)?.running ?? false).toBe(false);
     const gpus = places.map((place) => `GPU-pretended-${place}`);
