@@ -534,12 +534,6 @@ export class InstanceTask {
     signal.addEventListener('abort', giveUp, { once: true });
     if (signal.aborted) giveUp();
     let fault: string | null = null;
-    const paceNow = () => {
-      const before = this.#attempt.pace;
-      before?.again(clock.now());
-      this.#attempt.pace = before ?? new PullPace(pullLimits, clock.now());
-      return this.#attempt.pace;
-    };
     const watch = async (pace: PullPace) => {
       while (!late.signal.aborted && fault === null) {
         fault = pace.fault(clock.now());
@@ -550,7 +544,9 @@ export class InstanceTask {
     const follower = {
       begun: () => {
         begun();
-        void watch(paceNow());
+        this.#attempt.pace?.again(clock.now());
+        this.#attempt.pace ??= new PullPace(pullLimits, clock.now());
+        void watch(this.#attempt.pace);
       },
       progress: (progress: PullProgress) => {
         this.#attempt.pace?.note(progress);

@@ -53,6 +53,8 @@ class FailingEngine implements Partial<Engine> {
   device: string | null = null;
   /** A stop ends with it. */
   stops: Promise<void> = Promise.resolve();
+  /** The removal of a container ends with its promise. */
+  readonly removals = new Map<string, Promise<void>>();
   probed = 0;
   pullSeconds = 0;
   readonly #probes = new Set<string>();
@@ -85,6 +87,7 @@ class FailingEngine implements Partial<Engine> {
 
   async remove(id: string): Promise<void> {
     if (this.stuck.has(id)) throw new EngineFault('refused', 'its layer is in use');
+    await this.removals.get(id);
     this.containers.delete(id);
   }
 
@@ -187,6 +190,26 @@ it('waits for what stops on its own GPUs, and for nothing on others', async () =
   await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/has stopped$/);
   expect(engine.containers.get(OTHER)).toBeUndefined();
   stopped();
+  await sees(OTHER, 'RUNNING');
+});
+
+it('waits until what had its GPUs is erased, and for nothing that is erased elsewhere', async () => {
+  let removed = () => {};
+  const old = on(THIRD, [2, 3]);
+  await reconciler.apply({ generation: 1, instances: [{ ...old, phase: 'stopped' }] });
+  await sees(THIRD, 'STOPPED');
+  engine.removals.set(
+    THIRD,
+    new Promise((resolve) => {
+      removed = resolve;
+    }),
+  );
+  const instances = [{ ...old, phase: 'absent' as const }, on(ID, [0, 1]), on(OTHER, [3])];
+  await reconciler.apply({ generation: 2, instances });
+  await sees(ID, 'RUNNING');
+  await expect.poll(() => reconciler.state.instances.find(({ id }) => id === OTHER)?.message).toMatch(/is erased$/);
+  expect(engine.containers.get(OTHER)).toBeUndefined();
+  removed();
   await sees(OTHER, 'RUNNING');
 });
 
