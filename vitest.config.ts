@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url);
 export const PURE = [
   'test/rules/**/*.test.ts',
   'test/seed/inventory.test.ts',
-  'test/agent/{hardware,limiter,outputs,pull-pace,pull-progress,registries}.test.ts',
+  'test/agent/{gpu-access,hardware,limiter,lost-gpu,outputs,pull-pace,pull-progress,registries,shared-pulls,topology}.test.ts',
   'test/http/{memory-buckets,session-cookie,token-buckets}.test.ts',
   'test/payments/{shkeeper-fee,signature}.test.ts',
 ];

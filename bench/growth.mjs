@@ -2,10 +2,10 @@
 // plans of the slowest one. Exit code 1 if the data is inconsistent or a route can't be measured.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { growthRoutes, historyOf } from './cases/growth-routes.mjs';
+import { growthRoutes, historyOf, publicGrowthRoutes } from './cases/growth-routes.mjs';
 import { stalls } from './cases/stalls.mjs';
 import { createDefaultData, rentalsOf } from './support/default-data.mjs';
-import { createLargeData, HEAVY_ACCOUNT } from './support/large-data.mjs';
+import { createLargeData, createSlicedData, HEAVY_ACCOUNT } from './support/large-data.mjs';
 import { runLoad } from './support/load.mjs';
 import { plansOf } from './support/plans.mjs';
 import { cpuSecondsOf, runAdmin, startGateway } from './support/programs.mjs';
@@ -20,8 +20,13 @@ const MOST = 1.25;
 /** Upper bound of what a reader waits more while the inventory is read again. */
 const STALL_MS = 100;
 
-/** `--case`: the names of routes, each whole or its beginning, or `stalls`; may be given several times. */
-const { values: given } = parseArgs({ options: { case: { type: 'string', multiple: true } } });
+/**
+ * `--case`: the names of routes, each whole or its beginning, or `stalls`; may be given several times. `--sliced`: the public
+ * routes with 100,000 hosts of eight instead of the large data.
+ */
+const { values: given } = parseArgs({
+  options: { case: { type: 'string', multiple: true }, sliced: { type: 'boolean', default: false } },
+});
 const isChosen = (name) => given.case === undefined || given.case.some((beginning) => name.startsWith(beginning));
 
 async function main() {
@@ -30,11 +35,14 @@ async function main() {
 }
 
 async function run(server) {
-  if (!(await server.exists('large'))) await createData(server);
-  const [defaultUrl, largeUrl] = [server.urlOf('gateway'), server.urlOf('large')];
-  const routes = (await growthRoutes(defaultUrl)).filter(({ name }) => isChosen(name));
-  if (routes.length > 0) await compareRoutes(server, routes, { defaultUrl, largeUrl });
-  if (isChosen('stalls')) {
+  const large = given.sliced ? 'sliced' : 'large';
+  if (!(await server.exists('gateway'))) await timed('default data', () => createDefaultData(server, 'gateway'));
+  if (!(await server.exists(large))) await createData(server, large);
+  const [defaultUrl, largeUrl] = [server.urlOf('gateway'), server.urlOf(large)];
+  const all = given.sliced ? await publicGrowthRoutes(defaultUrl) : await growthRoutes(defaultUrl);
+  const routes = all.filter(({ name }) => isChosen(name));
+  if (routes.length > 0) await compareRoutes(server, routes, { defaultUrl, largeUrl, large });
+  if (isChosen('stalls') && !given.sliced) {
     const results = await stalls(largeUrl, STALL_MS);
     console.log(save('stalls', 1, { results }));
   }
@@ -45,8 +53,8 @@ async function sideOf(url, historyAccount) {
   return { ...(await startGateway(url)), rentals, historyAccount, history };
 }
 
-async function compareRoutes(server, routes, { defaultUrl, largeUrl }) {
-  const sides = { small: await sideOf(defaultUrl, 1), large: await sideOf(largeUrl, HEAVY_ACCOUNT) };
+async function compareRoutes(server, routes, { defaultUrl, largeUrl, large }) {
+  const sides = { small: await sideOf(defaultUrl, 1), large: await sideOf(largeUrl, given.sliced ? 1 : HEAVY_ACCOUNT) };
   const results = [];
   for (const route of routes) {
     process.stdout.write(`${route.name} … `);
@@ -68,12 +76,15 @@ async function compareRoutes(server, routes, { defaultUrl, largeUrl }) {
   const file = save('growth', CONNECTIONS, { results, slowest: slowest.name });
   const plansFile = file.replace(/\.json$/, '.plans.txt');
   for (const side of Object.values(sides)) await side.end();
-  writeFileSync(plansFile, await plansOf({ server, database: 'large', side: sides.large, route: slowest.route }));
+  writeFileSync(plansFile, await plansOf({ server, database: large, side: sides.large, route: slowest.route }));
   console.log(`the slowest by the ratio of p50 is ${slowest.name}: its query plans are in ${plansFile}\n${file}`);
 }
 
-async function createData(server) {
-  await timed('default data', () => createDefaultData(server, 'gateway'));
+async function createData(server, large) {
+  if (given.sliced) {
+    await timed('hosts of eight', () => createSlicedData(server, 'gateway', large));
+    return;
+  }
   const url = await timed('large data', () => createLargeData(server, 'gateway', 'large'));
   const { code, said } = await timed('audit of the large data', () => runAdmin(['audit'], url));
   console.log(said.trim());

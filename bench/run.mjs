@@ -11,8 +11,8 @@ import { readyBytesCases } from './cases/ready-bytes.mjs';
 import { rentalsCases } from './cases/rentals.mjs';
 import { streamsCases } from './cases/streams.mjs';
 import { createDefaultData } from './support/default-data.mjs';
-import { fillMachines, settleTables } from './support/fill.mjs';
-import { MACHINES } from './support/large-data.mjs';
+import { fillHosts, fillMachines, settleTables } from './support/fill.mjs';
+import { HOSTS, MACHINES } from './support/large-data.mjs';
 import { NotSupported, startGateway } from './support/programs.mjs';
 import { head, save, table, whole } from './support/report.mjs';
 import { measure } from './support/rounds.mjs';
@@ -56,12 +56,13 @@ async function runAll(server, chosen) {
     return server.urlOf(name);
   };
   // Copied before the gateway connects: a database in use can't be copied.
-  const [bareUrl, freshUrl] = [await copyUrl('bare'), await copyUrl('fresh')];
+  const [bareUrl, freshUrl, slicedUrl] = [await copyUrl('bare'), await copyUrl('fresh'), await copyUrl('sliced')];
   const context = {
     databaseUrl,
     bareUrl,
     freshUrl: async () => freshUrl,
-    manyMachinesUrl: () => addMachines(freshUrl),
+    manyMachinesUrl: () => filled(freshUrl, fillMachines, MACHINES),
+    manyHostsUrl: () => filled(slicedUrl, fillHosts, HOSTS),
   };
   const results = [];
   const compared = chosen.filter(({ open }) => open !== undefined);
@@ -79,8 +80,8 @@ async function runAll(server, chosen) {
   return results;
 }
 
-async function addMachines(url) {
-  await fillMachines(url, MACHINES);
+async function filled(url, fill, count) {
+  await fill(url, count);
   await settleTables(url);
   return url;
 }

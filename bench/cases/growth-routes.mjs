@@ -28,9 +28,8 @@ const FILTERED = HISTORY.replace('first:', 'filter: { stopReasons: [USER], modes
 
 /** Every route, with the same requests on both data sets: only the data around them differs. */
 export async function growthRoutes(databaseUrl) {
-  const offers = await readOffers(databaseUrl);
   return [
-    ...publicRoutes(namesWithPage(offers, 'gpu'), namesWithPage(offers, 'region')),
+    ...(await publicGrowthRoutes(databaseUrl)),
     ...accountRoutes(),
     ...historyRoutes(),
     {
@@ -41,6 +40,12 @@ export async function growthRoutes(databaseUrl) {
           rentalClient(rentals[connection], { heard }),
     },
   ];
+}
+
+/** Those of the routes that read no account. */
+export async function publicGrowthRoutes(databaseUrl) {
+  const offers = await readOffers(databaseUrl);
+  return publicRoutes(namesWithPage(offers, 'gpu'), namesWithPage(offers, 'region'));
 }
 
 function publicRoutes(gpus, regions) {

@@ -18,6 +18,12 @@ export const memoryCases = [
     data: 'manyMachinesUrl',
     atMostMegabytes: 400,
   }),
+  memoryCase({
+    name: 'memory-slices',
+    title: 'memory, 100,000 hosts of eight',
+    data: 'manyHostsUrl',
+    atMostMegabytes: 500,
+  }),
 ];
 
 function memoryCase({ name, title, data, atMostMegabytes }) {

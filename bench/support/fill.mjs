@@ -65,6 +65,28 @@ export function fillMachines(url, count) {
   });
 }
 
+/**
+ * Adds `count` hosts of eight GPUs, sold in all sizes, with the models and regions of the machines that exist. On three of
+ * four something runs, for an account of its own.
+ */
+export function fillHosts(url, count) {
+  return withClient(url, async (client) => {
+    await client.query('begin; set local session_replication_role = replica');
+    await client.query(HOSTS, [count]);
+    await client.query(HOST_BLOCKS);
+    await client.query(HOST_AGENTS);
+    await client.query(
+      `insert into machine_heartbeat (machine_id, reachable) select id, true from machine where id like 'h-%' and host_id = id`,
+    );
+    await client.query(ACCOUNTS, [TENANT, TENANT]);
+    await client.query(RUNNING_INSTANCES, [TENANT]);
+    await client.query(
+      'insert into sold_gpu select host_id, place, id from instance, generate_series(first_gpu, first_gpu + num_gpus - 1) place where host_id is not null',
+    );
+    await client.query('commit');
+  });
+}
+
 /** Brings the tables into the state of a database filled over months: analyzed, vacuumed and checkpointed. */
 export function settleTables(url) {
   return withClient(url, async (client) => {
@@ -109,6 +131,33 @@ const MACHINES = `
   from generate_series(1, $1::bigint) n join numbered on place = n % (select count(*) from numbered)
   on conflict do nothing`;
 
+/** Account of what runs on the hosts of eight. Its number is far from the others'. */
+const TENANT = 2_000_000;
+
+const HOSTS = `
+  with numbered as (select machine.*, row_number() over (order by id) - 1 as place from machine where state = 'LISTED'),
+    named as (select n, 'h-' || lpad(to_hex(n * ${SCATTER} % 4294967296), 8, '0') as id from generate_series(1, $1::bigint) n)
+  insert into machine (id, host_id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
+    nvlink, cuda_max, reliability, state, demo, created_at)
+  select named.id, named.id, gpu, 8, region, cpu, vcpus * 8 / num_gpus, ram_gb * 8 / num_gpus, disk_gb * 8 / num_gpus,
+    net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max, reliability, state, false, created_at
+  from named join numbered on place = n % (select count(*) from numbered)`;
+
+/** The shares of src/domain/rules/slices.ts. */
+const HOST_BLOCKS = `
+  insert into machine (id, host_id, gpu, first_gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps,
+    ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at)
+  select id || '.g' || first || case size when 1 then '' else '-' || (first + size - 1) end, id, gpu, first, size, region, cpu,
+    vcpus * size / 8, ram_gb * size / 8, disk_gb * size / 8, net_down_mbps * size / 8, net_up_mbps * size / 8, ports * size / 8,
+    pcie, nvlink and size > 1, cuda_max, reliability, state, demo, created_at
+  from machine, unnest(array[1, 2, 4]) size, generate_series(0, 7, size) first where id like 'h-%'`;
+
+const HOST_AGENTS = `
+  insert into machine_host (machine_id, token_hash, joined_at, hardware, protocol, slices, gpus)
+  select id, sha256(id::bytea), ${NOW}, '{}', 2, '{1,2,4,8,0}',
+    (select jsonb_agg(jsonb_build_object('uuid', id || place, 'model', gpu)) from generate_series(0, 7) place)
+  from machine where id like 'h-%' and host_id = id`;
+
 const PRICED = `
   select machine.*, row_number() over (order by machine.id) - 1 as place, on_demand_rate * num_gpus as rate
   from machine join gpu_price on gpu_price.gpu = machine.gpu
@@ -120,6 +169,18 @@ const INSTANCE_COLUMNS = `id, account_id, sequence, machine_id, status, gpu, num
 /** The id of `instanceId`. */
 const INSTANCE_ID = (k) =>
   `'i-' || lpad(to_hex((n::bigint * ${IDS_OF_ACCOUNT} + ${k}) * ${SCATTER} % 4294967296), 8, '0')`;
+
+/** One GPU, two far from each other, or four. */
+const RUNNING_INSTANCES = `
+  with numbered as (select id, row_number() over (order by id) as n from machine where id like 'h-%' and host_id = id),
+    block as (
+      select id || suffix as id, row_number() over () as k from numbered
+        join (values (1, '.g0'), (2, '.g0'), (2, '.g4'), (3, '.g0-3')) as on_host (kind, suffix) on kind = n % 4)
+  insert into instance (${INSTANCE_COLUMNS}, host_id, first_gpu, running_since)
+  select 'i-' || lpad(to_hex(4000000000 + k), 8, '0'), 'acc-' || lpad(to_hex($1::int), 16, '0'), k, machine.id, 'RUNNING', gpu,
+    num_gpus, region, 'pytorch', 50, 'ON_DEMAND', 1, 1, 1, ${NOW}, null, null, null, 0, 1, host_id, first_gpu, ${NOW}
+  from block join machine using (id)
+  on conflict do nothing`;
 
 /**
  * One every twelve minutes, each ran for ten; its disk was kept a minute longer. At a time there is a machine for each

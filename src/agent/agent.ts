@@ -6,7 +6,7 @@ import type { Engine } from './engine/engine.js';
 import { type Gateway, GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { LoadWatch } from './load-watch.js';
-import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS } from './protocol.js';
+import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
@@ -17,6 +17,9 @@ import { AgentTunnels } from './tunnels/tunnels.js';
 /** Changes within this time go into one report. */
 const REPORT_TOGETHER_MS = 50;
 const ASK_EVERY_MS = 1_000;
+const LOOK_FOR_GPUS_MS = 300_000;
+/** After a driver that did not answer. */
+const LOOK_AGAIN_MS = 30_000;
 /** Tunnels requested within this time come in one answer. */
 const TUNNELS_TOGETHER_MS = 20;
 /** Time between two reports with only the bytes of a pull. */
@@ -31,8 +34,6 @@ export interface AgentDeps {
   engine: Engine;
   disks: Disks;
   gpus: GpuAccess;
-  /** Of the host, in the order in which they are given. */
-  gpuUuids: readonly string[];
   /** The GPUs are simulated. */
   pretended: boolean;
   registries: Registries;
@@ -92,7 +93,7 @@ export class Agent {
     // Asks for the desired state first, so that the first report is about it.
     await this.#askOnce(0);
     const loads = this.#loads.run(this.#ending.signal);
-    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), loads]);
+    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), this.#watchGpus(), loads]);
   }
 
   /** Leaves the containers as they are. */
@@ -167,6 +168,7 @@ export class Agent {
             sequence: this.#sequence,
             ...state,
             instances,
+            ...this.#gpus,
             launches: true,
             loads: true,
           },
@@ -185,6 +187,26 @@ export class Agent {
       }
       await this.deps.clock.sleep(HEARTBEAT_SECONDS * 1_000 - (this.deps.clock.now() - sent), this.#news.signal);
       if (!this.#ended) await this.deps.clock.sleep(REPORT_TOGETHER_MS, this.#ending.signal);
+    }
+  }
+
+  get #gpus(): Pick<Report, 'gpus'> {
+    const { found } = this.deps.gpus;
+    return found === null ? {} : { gpus: [...found] };
+  }
+
+  /** One that has gone is reported as soon as it is missed. */
+  async #watchGpus(): Promise<void> {
+    const { gpus, clock, log } = this.deps;
+    let isKnown = gpus.found !== null;
+    while (!this.#ended) {
+      await clock.sleep(isKnown ? LOOK_FOR_GPUS_MS : LOOK_AGAIN_MS, this.#ending.signal);
+      if (this.#ended) return;
+      const before = gpus.found?.join();
+      isKnown = await gpus.look();
+      if (gpus.found?.join() === before) continue;
+      log.warn({ before, now: gpus.found?.join() }, 'the host has other GPUs than before');
+      this.#changed('phase');
     }
   }
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { visible, visibleJson } from '../visible.js';
+import { blockCounts } from './blocks.js';
 import { probeDisks } from './disks.js';
 import { NoEngine, openEngine } from './engine/open-engine.js';
 import { GatewayFault } from './gateway.js';
@@ -56,11 +57,16 @@ function createProgram(): Command {
   command(program, 'run', 'run what is rented here, in the foreground').action((options: Options) =>
     run(readSettings(process.env, options)),
   );
-  command(program, 'hardware', 'show what joining would report to the gateway').action(async (options: Options) => {
+  command(
+    program,
+    'hardware',
+    'show what joining would report to the gateway, and the blocks that could be sold, by size',
+  ).action(async (options: Options) => {
     const { settings, engine } = await open(options);
     const disks = await probeDisks(settings.dataDir, engine.info);
     const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
-    process.stdout.write(`${visibleJson(JSON.stringify(hardware, null, 2))}\n`);
+    const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
+    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks }, null, 2))}\n`);
   });
   command(program, 'try', 'join this computer with simulated GPUs to the gateway that runs on it')
     .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:4000')

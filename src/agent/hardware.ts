@@ -3,6 +3,8 @@ import { cpus, hostname, totalmem } from 'node:os';
 import type { Disks } from './disks.js';
 import type { EngineInfo } from './engine/engine.js';
 import { findGpus } from './gpus/nvidia-smi.js';
+import { orderGpus, shareProcessors, type Topology } from './gpus/topology.js';
+import { findProcessors } from './processors.js';
 import type { Hardware } from './protocol.js';
 
 const BYTES_PER_GB = 1_073_741_824;
@@ -14,6 +16,8 @@ export interface SimulatedGpus {
   count: number;
   name: string;
   vramMb: number;
+  /** Their UUIDs where they are not GPU-pretended-0 and so on. */
+  uuids?: string[] | undefined;
 }
 
 /** The hardware that is reported to the gateway. `pretended` replaces what nvidia-smi finds. */
@@ -24,8 +28,9 @@ export async function findHardware(
   pretended: SimulatedGpus | null,
   name: string = hostname(),
 ): Promise<Hardware> {
-  const found =
-    pretended === null ? await findGpus() : { ...simulatedGpus(pretended), driver: null, cudaMax: null, nvlink: false };
+  const simulated = { driver: null, cudaMax: null, nvlink: false, topology: new Map() };
+  const { gpus, topology, ...driver } =
+    pretended === null ? await findGpus() : { ...simulated, gpus: simulatedGpus(pretended) };
   const processors = cpus();
   return {
     hostname: name,
@@ -35,20 +40,31 @@ export async function findHardware(
     diskGb: await freeDiskGb(disks.limit === 'volume' ? dataDir : engine.rootDir, dataDir),
     diskLimit: disks.limit,
     engine: { name: engine.name, version: engine.version },
-    ...found,
+    ...driver,
+    gpus: placed(gpus, await findProcessors(), topology),
     pretended: pretended !== null,
   };
 }
 
-export function simulatedGpus({ count, name, vramMb }: SimulatedGpus): Pick<Hardware, 'gpus'> {
-  const gpus = Array.from({ length: count }, (_, index) => ({
+/** In the order of their places, each with its processors. */
+function placed(gpus: Hardware['gpus'], processors: readonly number[], topology: Topology): Hardware['gpus'] {
+  const ordered = orderGpus(gpus, topology);
+  const shares = shareProcessors(
+    ordered.map(({ index }) => index),
+    processors,
+    topology,
+  );
+  return shares === null ? ordered : ordered.map((gpu, place) => ({ ...gpu, cpus: shares[place]! }));
+}
+
+export function simulatedGpus({ count, name, vramMb, uuids = [] }: SimulatedGpus): Hardware['gpus'] {
+  return Array.from({ length: count }, (_, index) => ({
     index,
-    uuid: `GPU-pretended-${index}`,
+    uuid: uuids[index] ?? `GPU-pretended-${index}`,
     name,
     vramMb,
     pcieGen: 4,
   }));
-  return { gpus };
 }
 
 async function freeDiskGb(dir: string, otherwise: string): Promise<number> {

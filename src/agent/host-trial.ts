@@ -1,57 +1,88 @@
+import type { Logger } from 'pino';
 import type { AgentClock } from './clock.js';
-import { type ContainerDetail, type Engine, EngineFault, type GpuGrant } from './engine/engine.js';
+import { type Engine, EngineFault } from './engine/engine.js';
 import { leastProgram } from './engine/least-program.js';
-import type { GpuAccess } from './gpus/gpu-access.js';
+import { type GpuAccess, MissingGpus, type WantedGpus, wrongGpus } from './gpus/gpu-access.js';
+import type { DesiredInstance } from './protocol.js';
 
 /** With a registry's name, so that no other image has it: whether a host is at fault hangs on what is run here. */
 const IMAGE = 'localhost/gpu-rental-probe';
 /** A host that was tried is trusted for so long, until an image does not start. */
 const TRUSTED_MS = 600_000;
 
+/** What of an instance is tried. */
+export type Tried = WantedGpus & Pick<DesiredInstance, 'cpus' | 'vcpus' | 'memoryMb'>;
+
 export interface HostTrialDeps {
   engine: Engine;
   gpus: GpuAccess;
   clock: AgentClock;
+  log: Logger;
   machineId: string;
 }
 
-/** The host, or the container that the engine made, does not have the GPUs that were rented. */
-export class MissingGpus extends Error {}
-
-/** Why a container does not have so many GPUs; null when it has. */
-export function missingGpus(access: GpuAccess, gpus: number, container: ContainerDetail): string | null {
-  const given = access.given(container);
-  return given < gpus ? `the container has ${given} of ${gpus} GPUs` : null;
+/** What passed: good for each part of these GPUs and processors too. */
+interface Passed {
+  at: number;
+  uuids: readonly string[];
+  cpus: readonly number[];
+  /** The engine kept the container on its processors. */
+  isPinned: boolean;
 }
 
 /** Tries a host without anything of a renter's: runs the agent's own program with GPUs, limits and network of a container. */
 export class HostTrial {
-  /** When the host passed, by the GPUs that it was tried with. */
-  readonly #passed = new Map<number, number>();
+  #passed: Passed[] = [];
+  #isUnpinnedLogged = false;
 
   constructor(private readonly deps: HostTrialDeps) {}
 
-  /** Rejects with MissingGpus or the engine's fault where the host fails. On a processor without a program nothing is tried. */
-  async pass(gpus: number, limits: { vcpus: number; memoryMb: number }): Promise<void> {
-    const { clock } = this.deps;
-    const before = this.#passed.get(gpus);
-    if (before !== undefined && clock.now() - before < TRUSTED_MS) return;
+  /**
+   * Whether the engine keeps containers on their processors. Rejects with MissingGpus or the engine's fault where the
+   * host fails. On a processor without a program nothing is tried.
+   */
+  async pass(tried: Tried): Promise<boolean> {
+    const now = this.deps.clock.now();
+    const uuids = this.deps.gpus.uuids(tried);
+    const { cpus = [] } = tried;
+    this.#passed = this.#passed.filter(({ at }) => now - at < TRUSTED_MS);
+    const before = this.#passed.find((passed) => isPartOf(uuids, passed.uuids) && isPartOf(cpus, passed.cpus));
+    if (before !== undefined && uuids.length >= tried.gpus) return before.isPinned;
     const program = leastProgram(process.arch);
-    if (program !== null) await this.#run(program, gpus, limits);
-    this.#passed.set(gpus, clock.now());
+    const isPinned = program === null || (await this.#runPinned(program, tried));
+    this.#passed.push({ at: this.deps.clock.now(), uuids: this.deps.gpus.uuids(tried), cpus, isPinned });
+    return isPinned;
   }
 
   forget(): void {
-    this.#passed.clear();
+    this.#passed = [];
   }
 
-  async #run(program: Buffer, gpus: number, limits: { vcpus: number; memoryMb: number }): Promise<void> {
-    const { engine, machineId } = this.deps;
+  /** What fails on its processors and passes without is an engine that has no say over processors, as rootless ones may be. */
+  async #runPinned(program: Buffer, tried: Tried): Promise<boolean> {
+    const { cpus = [] } = tried;
+    try {
+      await this.#run(program, tried, cpus.length > 0 ? cpus : null);
+      return true;
+    } catch (error) {
+      const isAway = error instanceof EngineFault && error.kind === 'away';
+      if (cpus.length === 0 || isAway || error instanceof MissingGpus) throw error;
+      await this.#run(program, tried, null);
+      const { message } = error as Error;
+      if (!this.#isUnpinnedLogged) this.deps.log.warn({ message }, 'the engine keeps no container on its processors');
+      this.#isUnpinnedLogged = true;
+      return false;
+    }
+  }
+
+  async #run(program: Buffer, tried: Tried, cpus: readonly number[] | null): Promise<void> {
+    const { engine, machineId, gpus } = this.deps;
     const instanceId = `probe-${machineId}`;
     const imageId = (await engine.imageId(`${IMAGE}:latest`)) ?? (await engine.importProgram(IMAGE, program));
     // One that an agent left which was killed.
     await engine.remove(instanceId);
-    const spec = { ...limits, machineId, gpus: this.#grant(gpus), workspace: null, secrets: null, quotaGb: null };
+    const limits = { vcpus: tried.vcpus, memoryMb: tried.memoryMb, cpus };
+    const spec = { ...limits, machineId, gpus: await gpus.grant(tried), workspace: null, secrets: null, quotaGb: null };
     try {
       await engine.create({
         ...spec,
@@ -65,17 +96,15 @@ export class HostTrial {
       await engine.prepare(instanceId);
       const container = await engine.inspect(instanceId);
       if (container === null) throw new EngineFault('missing', 'what was created is not there');
-      const missing = missingGpus(this.deps.gpus, gpus, container);
-      if (missing !== null) throw new MissingGpus(missing);
+      const wrong = wrongGpus(gpus, tried, container);
+      if (wrong !== null) throw new MissingGpus(wrong);
       await engine.start(instanceId);
     } finally {
       await engine.remove(instanceId);
     }
   }
+}
 
-  #grant(gpus: number): GpuGrant | null {
-    const grant = gpus === 0 ? null : this.deps.gpus.grant(gpus);
-    if (gpus > 0 && grant === null) throw new MissingGpus(`this host does not have ${gpus} GPUs to give`);
-    return grant;
-  }
+function isPartOf<T>(some: readonly T[], all: readonly T[]): boolean {
+  return some.every((each) => all.includes(each));
 }

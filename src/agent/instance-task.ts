@@ -1,14 +1,14 @@
 import { type AgentClock, pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
-import { type ContainerDetail, type Engine, EngineFault, type GpuGrant, PullFault } from './engine/engine.js';
+import { type ContainerDetail, type Engine, EngineFault, PullFault, type PullProgress } from './engine/engine.js';
 import { type ImageName, readImageName, withTag } from './engine/image-name.js';
 import { GatewayFault } from './gateway.js';
-import type { GpuAccess } from './gpus/gpu-access.js';
-import { MissingGpus, missingGpus } from './host-trial.js';
+import { type GpuAccess, MissingGpus, wrongGpus } from './gpus/gpu-access.js';
 import type { DesiredInstance, ObservedInstance, StartSecrets } from './protocol.js';
 import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SecretFiles } from './secret-files.js';
+import type { SharedPulls, WantedPull } from './shared-pulls.js';
 import type { StartRecords } from './start-records.js';
 
 /** What a task needs from its machine. */
@@ -35,13 +35,13 @@ export interface TaskContext {
   isCutOff(): boolean;
   /** Why the instance may not start now; null when it may. Asks the engine, not its own memory. */
   obstacle(desired: DesiredInstance): Promise<string | null>;
-  /** Runs the agent's own program with the GPUs of the instance; rejects where the host can't. */
-  tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<void>;
+  /** Runs the agent's own program with the GPUs of the instance: whether it stays on its processors. Rejects where the host can't. */
+  tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean>;
   /** Of an image that did not start: the host is tried anew before the next. */
   distrustHost(): void;
   /** One start at a time on a machine. Null when the signal was aborted before its turn. */
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
-  pulling<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
+  pulls: SharedPulls;
   changed(kind: 'phase' | 'progress'): void;
   /** The phase changed; other tasks may be waiting for that. */
   phaseChanged(): void;
@@ -80,6 +80,8 @@ interface Attempt {
   isHostTried: boolean;
   /** Why the host could not run that; null when it could. */
   hostFault: string | null;
+  /** The engine keeps it on its processors. */
+  isPinned: boolean;
   pace: PullPace | null;
   /** When the image was there. */
   pulledAt: number | null;
@@ -349,25 +351,14 @@ export class InstanceTask {
     let isFinal = true;
     try {
       await this.context.disks.prepare(this.id, desired.diskGb);
-      this.#grant(desired);
+      await this.context.gpus.grant(desired);
       isFinal = false;
-      await this.context.tryHost(desired, signal);
+      this.#attempt.isPinned = await this.context.tryHost(desired, signal);
       return { why: null, isFinal };
     } catch (error) {
       if (error instanceof EngineFault && error.kind === 'away') throw error;
       return { why: (error as Error).message, isFinal: isFinal || error instanceof MissingGpus };
     }
-  }
-
-  #grant({ gpus }: DesiredInstance): GpuGrant | null {
-    const grant = gpus === 0 ? null : this.context.gpus.grant(gpus);
-    if (gpus > 0 && grant === null) throw new MissingGpus(`this host does not have ${gpus} GPUs to give`);
-    return grant;
-  }
-
-  /** Why the container does not have the GPUs that were rented; null when it has. */
-  #missing({ gpus }: DesiredInstance, container: ContainerDetail): string | null {
-    return missingGpus(this.context.gpus, gpus, container);
   }
 
   /** False when it may not start now: the task is woken when that may have changed. */
@@ -380,13 +371,15 @@ export class InstanceTask {
     }
     this.#observe({ phase: 'STARTING', message: null });
     const workspace = await disks.prepare(this.id, desired.diskGb);
+    // Of a container that is there already too: the host may have lost a GPU since it was made.
+    const gpus = await this.context.gpus.grant(desired);
     if (imageId !== null) {
       const { start, entrypoint = null, command, vcpus, memoryMb } = desired;
       const quotaGb = disks.limit === 'quota' ? desired.diskGb : null;
       const env = { ...desired.env, ...this.#attempt.secrets?.variables };
       const secrets = this.#hasSecretFiles ? this.context.secretFiles.path(this.id) : null;
-      const gpus = this.#grant(desired);
-      const given = { entrypoint, command, env, vcpus, memoryMb, gpus, workspace, secrets, quotaGb };
+      const cpus = this.#attempt.isPinned ? (desired.cpus ?? null) : null;
+      const given = { entrypoint, command, env, vcpus, cpus, memoryMb, gpus, workspace, secrets, quotaGb };
       await engine.create({ instanceId: this.id, machineId, start, imageId, ...given });
     }
     if (this.#hasSecretFiles) await this.context.secretFiles.own(this.id, await engine.userId(this.id));
@@ -395,8 +388,8 @@ export class InstanceTask {
     // Before its first process runs, which could hide or change what there is to see.
     await engine.prepare(this.id);
     const container = await this.#inspect();
-    const missing = container === null ? null : this.#missing(desired, container);
-    if (missing !== null) throw new MissingGpus(missing);
+    const wrong = container === null ? null : wrongGpus(this.context.gpus, desired, container);
+    if (wrong !== null) throw new MissingGpus(wrong);
     if (desired.restart !== undefined) {
       const runBefore = container?.exitCode === null ? null : (container?.startedAt ?? null);
       await this.context.records.begin(this.id, { start: desired.start, runBefore });
@@ -429,8 +422,8 @@ export class InstanceTask {
   /** A process that runs is RUNNING, whatever it does: its GPUs were looked at before. */
   async #confirm(desired: DesiredInstance, container: ContainerDetail): Promise<void> {
     // One that was started before this agent was.
-    const missing = this.#upSince === null ? this.#missing(desired, container) : null;
-    if (missing !== null) return this.#fail(desired, missing, 'host');
+    const wrong = this.#upSince === null ? wrongGpus(this.context.gpus, desired, container) : null;
+    if (wrong !== null) return this.#fail(desired, wrong, 'host');
     this.#attempt.hasRun = true;
     this.#upSince ??= this.context.clock.now();
     const same = this.#observed.imagePorts?.join() === container.imagePorts.join();
@@ -512,14 +505,15 @@ export class InstanceTask {
     signal: AbortSignal,
   ): Promise<string | null> {
     const { engine, registries, clock } = this.context;
+    const check = registry === null ? null : () => registries.check({ registry, reference });
+    const login = this.#attempt.secrets?.registryLogin ?? null;
     let began = clock.now();
+    const begun = () => {
+      began = clock.now();
+      this.#observe({ phase: 'PULLING', message: null });
+    };
     try {
-      await this.context.pulling(async () => {
-        began = clock.now();
-        this.#observe({ phase: 'PULLING', message: null });
-        if (registry !== null) await registries.check({ registry, reference });
-        await this.#pullInTime(reference, signal);
-      }, signal);
+      await this.#pullInTime({ reference, check, login }, begun, signal);
     } catch (error) {
       if (signal.aborted) return null;
       await this.#pullFailed(desired, error as Error, began, signal);
@@ -533,35 +527,34 @@ export class InstanceTask {
   }
 
   /** The registry may be the renter's own, and the machine waits for it. */
-  async #pullInTime(reference: string, signal: AbortSignal): Promise<void> {
-    const { engine, clock, pullLimits } = this.context;
+  async #pullInTime(wanted: WantedPull, begun: () => void, signal: AbortSignal): Promise<void> {
+    const { pulls, clock, pullLimits } = this.context;
     const late = new AbortController();
     const giveUp = () => late.abort();
     signal.addEventListener('abort', giveUp, { once: true });
     if (signal.aborted) giveUp();
-    const isFirst = this.#attempt.pace === null;
-    this.#attempt.pace ??= new PullPace(pullLimits, clock.now());
-    const { pace } = this.#attempt;
-    if (!isFirst) pace.again(clock.now());
     let fault: string | null = null;
-    const watch = async () => {
+    const watch = async (pace: PullPace) => {
       while (!late.signal.aborted && fault === null) {
         fault = pace.fault(clock.now());
         if (fault === null) await clock.sleep(PULL_LOOK_MS, late.signal);
       }
       late.abort();
     };
-    void watch();
+    const follower = {
+      begun: () => {
+        begun();
+        this.#attempt.pace?.again(clock.now());
+        this.#attempt.pace ??= new PullPace(pullLimits, clock.now());
+        void watch(this.#attempt.pace);
+      },
+      progress: (progress: PullProgress) => {
+        this.#attempt.pace?.note(progress);
+        this.#observe(progress);
+      },
+    };
     try {
-      await engine.pull(
-        reference,
-        this.#attempt.secrets?.registryLogin ?? null,
-        (progress) => {
-          pace.note(progress);
-          this.#observe(progress);
-        },
-        late.signal,
-      );
+      await pulls.pull(wanted, follower, late.signal);
     } catch (error) {
       if (fault !== null) throw new EngineFault('refused', fault, true);
       throw error;
@@ -633,6 +626,7 @@ function newAttempt(now: number): Attempt {
     begunAt: now,
     isHostTried: false,
     hostFault: null,
+    isPinned: false,
     pace: null,
     pulledAt: null,
     hasRun: false,

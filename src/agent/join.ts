@@ -1,4 +1,5 @@
 import { visible } from '../visible.js';
+import { describeBlocks } from './blocks.js';
 import { probeDisks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway } from './gateway.js';
@@ -74,5 +75,8 @@ export function describe({
     `  engine  ${engine.name} ${engine.version}`,
     `  driver  ${driver ?? 'none'}${cudaMax === null ? '' : `, CUDA up to ${cudaMax}`}${nvlink ? ', NVLink' : ''}`,
     ...cards,
+    ...(gpus.length > 1
+      ? [`  blocks  ${describeBlocks(gpus.map(({ name }) => name))}: the gateway sells the sizes you choose`]
+      : []),
   ].join('\n');
 }

@@ -13,8 +13,7 @@ const MS_PER_SECOND = 1_000;
 export interface WatchedInstance {
   id: string;
   start: number;
-  /** How many of the host's GPUs it has, from the first on. */
-  gpus: number;
+  gpuUuids: readonly string[];
   /** Its command has ended for good: nothing of it runs. */
   hasExited: boolean;
 }
@@ -34,7 +33,6 @@ interface Sample {
 export interface LoadWatchDeps {
   engine: Engine;
   clock: AgentClock;
-  gpuUuids: readonly string[];
   /** The GPUs are simulated: processors stand for them. */
   pretended: boolean;
   watched(): readonly WatchedInstance[];
@@ -92,12 +90,12 @@ export class LoadWatch {
   }
 
   async #look(
-    { id, gpus, hasExited }: WatchedInstance,
+    { id, gpuUuids, hasExited }: WatchedInstance,
     loads: readonly GpuLoad[] | null,
     last: Sample | null,
   ): Promise<Pick<Sample, 'busy' | 'used'>> {
     if (hasExited) return { busy: false, used: null };
-    if (!this.deps.pretended) return { busy: busyOf(this.deps.gpuUuids.slice(0, gpus), loads), used: null };
+    if (!this.deps.pretended) return { busy: busyOf(gpuUuids, loads), used: null };
     const container = await this.deps.engine.inspect(id).catch(() => null);
     const cpuSeconds = container?.pid ? await cpuSecondsOf(container.pid) : null;
     const used = cpuSeconds === null ? null : { cpuSeconds, at: this.deps.clock.now() };

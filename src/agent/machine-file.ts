@@ -20,7 +20,12 @@ const joinedMachine = z.object({
   gpu: z.string(),
   diskLimit: z.enum(['quota', 'volume', 'none']),
   pretended: z
-    .object({ count: z.number().int().min(1).max(64), name: z.string(), vramMb: z.number().int().min(0) })
+    .object({
+      count: z.number().int().min(1).max(64),
+      name: z.string(),
+      vramMb: z.number().int().min(0),
+      uuids: z.array(z.string()).optional(),
+    })
     .nullable(),
 });
 export type JoinedMachine = z.infer<typeof joinedMachine>;

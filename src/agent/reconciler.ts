@@ -7,10 +7,12 @@ import { HostTrial } from './host-trial.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
 import type { WatchedInstance } from './load-watch.js';
+import { findProcessors } from './processors.js';
 import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report, type StartSecrets } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SecretFiles } from './secret-files.js';
+import { SharedPulls } from './shared-pulls.js';
 import type { StartRecords } from './start-records.js';
 
 const PULLS_AT_ONCE = 2;
@@ -48,7 +50,7 @@ export class Reconciler {
   readonly #containers = new Map<string, { running: boolean }>();
   readonly #starts = new Limiter(1);
   readonly #trial: HostTrial;
-  readonly #pulls = new Limiter(PULLS_AT_ONCE);
+  readonly #pulls: SharedPulls;
   #document: DesiredState | null = null;
   #kept = new Set<string>();
   #cutOff = false;
@@ -59,6 +61,7 @@ export class Reconciler {
 
   constructor(private readonly deps: ReconcilerDeps) {
     this.#trial = new HostTrial(deps);
+    this.#pulls = new SharedPulls(deps.engine, PULLS_AT_ONCE);
   }
 
   get generation(): number {
@@ -88,7 +91,8 @@ export class Reconciler {
       const hasExited = observed.phase === 'EXITED';
       const isUp =
         want === 'running' && observed.start === desired?.start && (hasExited || observed.phase === 'RUNNING');
-      return isUp && desired.watchLoad ? [{ id, start: desired.start, gpus: desired.gpus, hasExited }] : [];
+      if (!isUp || !desired.watchLoad) return [];
+      return [{ id, start: desired.start, gpuUuids: this.deps.gpus.uuids(desired), hasExited }];
     });
   }
 
@@ -125,8 +129,7 @@ export class Reconciler {
     const { engine, clock, machineId } = this.deps;
     const { signal } = this.#ending;
     void this.#lookRegularly(signal);
-    // So that the first start need not wait for it.
-    void this.#starts.run(() => this.#trial.pass(this.deps.gpus.count, { vcpus: 1, memoryMb: 64 })).catch(() => {});
+    void this.#tryWhole();
     let pause = WATCH_AGAIN_MS;
     while (!signal.aborted) {
       try {
@@ -147,6 +150,16 @@ export class Reconciler {
         pause = Math.min(pause * 2, MAX_WATCH_AGAIN_MS);
       }
     }
+  }
+
+  /** So that the first start of each part need not wait for a trial of its own. */
+  async #tryWhole(): Promise<void> {
+    const pass = async () => {
+      const gpuUuids = [...(this.deps.gpus.found ?? [])];
+      const cpus = await findProcessors();
+      return this.#trial.pass({ gpus: gpuUuids.length, gpuUuids, cpus, vcpus: 1, memoryMb: 64 });
+    };
+    await this.#starts.run(pass).catch(() => {});
   }
 
   /** Leaves the containers as they are. */
@@ -243,11 +256,10 @@ export class Reconciler {
       },
       isCutOff: () => this.#cutOff,
       obstacle: (desired) => this.#obstacle(desired),
-      tryHost: async ({ gpus: count, vcpus, memoryMb }, signal) =>
-        void (await this.#starts.run(() => this.#trial.pass(count, { vcpus, memoryMb }), signal)),
+      tryHost: async (desired, signal) => (await this.#starts.run(() => this.#trial.pass(desired), signal)) ?? false,
       distrustHost: () => this.#trial.forget(),
       starting: (job, signal) => this.#starts.run(job, signal),
-      pulling: (job, signal) => this.#pulls.run(job, signal),
+      pulls: this.#pulls,
       phaseChanged: () => this.#wakeWaiting(id),
       trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'not done'),
     });
@@ -263,15 +275,32 @@ export class Reconciler {
     }
   }
 
+  /** Instances on other GPUs are none: what runs there, ends there or is erased there is not waited for. */
   async #obstacle(desired: DesiredInstance): Promise<string | null> {
     const found = await this.deps.engine.list(this.deps.machineId);
     for (const { instanceId, running } of found) {
       if (!running || instanceId === desired.id) continue;
       const other = this.#tasks.get(instanceId);
+      if (!overlap(desired.gpuUuids, await this.#held(instanceId))) continue;
       if (other?.want !== 'running') return 'waits until another instance has stopped';
       if (desired.gpus > 0 && (other.desired?.gpus ?? 0) > 0) return 'waits: another instance has the GPUs';
     }
-    const clearing = [...this.#tasks.values()].some((task) => task.id !== desired.id && task.clearing);
+    const clearing = [...this.#tasks.values()].some(
+      (task) => task.id !== desired.id && task.clearing && overlap(desired.gpuUuids, task.desired?.gpuUuids),
+    );
     return clearing ? 'waits until another instance is erased' : null;
   }
+
+  /** The GPUs of a container: those that the engine gave it, and those that it ought to have; undefined for all. */
+  async #held(instanceId: string): Promise<readonly string[] | undefined> {
+    const desired = this.#tasks.get(instanceId)?.desired ?? null;
+    if (desired !== null && desired.gpuUuids === undefined) return undefined;
+    const container = await this.deps.engine.inspect(instanceId);
+    return [...(desired?.gpuUuids ?? []), ...(container === null ? [] : this.deps.gpus.given(container))];
+  }
+}
+
+/** Undefined stands for all GPUs of the host. */
+function overlap(one: readonly string[] | undefined, other: readonly string[] | undefined): boolean {
+  return one === undefined || other === undefined || one.some((uuid) => other.includes(uuid));
 }

@@ -10,8 +10,6 @@ import type { Engine } from './engine/engine.js';
 import { NoEngine, openEngine } from './engine/open-engine.js';
 import { Gateway } from './gateway.js';
 import { openGpuAccess } from './gpus/gpu-access.js';
-import { findGpus } from './gpus/nvidia-smi.js';
-import { simulatedGpus } from './hardware.js';
 import { MachineFile } from './machine-file.js';
 import { Registries } from './registries.js';
 import { SecretFiles } from './secret-files.js';
@@ -39,13 +37,12 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   const { machineId, gateway, token, pretended, diskLimit } = machine;
   const { log, output } = openLog(settings);
   const engine = await waitForEngine(settings, log);
-  const { gpus } = pretended === null ? await findGpus() : simulatedGpus(pretended);
+  const gpus = await openGpuAccess(pretended, engine, log);
   const agent = new Agent({
     gateway: new Gateway(gateway, token),
     engine,
     disks: openDisks(settings.dataDir, diskLimit),
-    gpus: await openGpuAccess({ gpus, pretended: pretended !== null }, engine, log),
-    gpuUuids: gpus.map(({ uuid }) => uuid),
+    gpus,
     pretended: pretended !== null,
     registries: new Registries(settings.registries),
     ownImages: new Set(ownImages),
@@ -62,7 +59,7 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => agent.end());
   const { name, version } = engine.info;
   log.info(
-    { machine: machineId, gateway, engine: `${name} ${version}`, gpus: gpus.length, diskLimit },
+    { machine: machineId, gateway, engine: `${name} ${version}`, gpus: gpus.found?.length ?? 0, diskLimit },
     'the agent runs',
   );
   await agent.run();

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { visible } from '../visible.js';
+import { describeBlocks } from './blocks.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway, GatewayFault } from './gateway.js';
 import type { SimulatedGpus } from './hardware.js';
@@ -69,13 +70,18 @@ async function enroll(): Promise<z.infer<typeof enrolled>> {
   }
 }
 
-function howToDeploy({ machineId, gateway, gpu }: JoinedMachine, { name, isHere, because }: OfferedImage): string {
+function howToDeploy(
+  { machineId, gateway, gpu, pretended }: JoinedMachine,
+  { name, isHere, because }: OfferedImage,
+): string {
+  const models = Array.from({ length: pretended?.count ?? 0 }, () => gpu);
   return [
     '',
     `This computer is machine ${machineId} with simulated GPUs (${visible(gpu)}). From another terminal, with your API key in KEY:`,
     `  export GPU_API_KEY=$KEY GPU_BASE_URL=${gateway}`,
     '  npx gpu ssh-key add',
     `  npx gpu deploy ${machineId} --template ${name} --disk-gb 5 --ssh`,
+    ...(models.length > 1 ? [`It can be rented in blocks of its GPUs: ${describeBlocks(models)}.`] : []),
     ...(because === null ? [] : [because]),
     `${isHere ? 'runs an image of this host' : 'pulls a small image, runs it'} and opens a shell in it. Ctrl-C ends the agent and leaves containers as they are.`,
     '',

@@ -6,7 +6,6 @@ import { openDisks } from '../../src/agent/disks.js';
 import { openEngine } from '../../src/agent/engine/open-engine.js';
 import { Gateway } from '../../src/agent/gateway.js';
 import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
-import { simulatedGpus } from '../../src/agent/hardware.js';
 import { Registries } from '../../src/agent/registries.js';
 import { SecretFiles } from '../../src/agent/secret-files.js';
 import { StartRecords } from '../../src/agent/start-records.js';
@@ -110,12 +109,7 @@ describe('a gateway that misbehaves', () => {
       gateway: new Gateway(gateway.url, TOKEN),
       engine: opened,
       disks: openDisks(host.dataDir, 'none'),
-      gpus: await openGpuAccess(
-        { ...simulatedGpus({ count: 1, name: 'GPU', vramMb: 1 }), pretended: true },
-        opened,
-        log,
-      ),
-      gpuUuids: [],
+      gpus: await openGpuAccess({ count: 1, name: 'GPU', vramMb: 1 }, opened, log),
       pretended: true,
       registries: new Registries(engine.registries),
       ownImages: new Set(),

@@ -46,7 +46,15 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
     const opened = await openEngine(engine.socket, null);
     await opened.pull(`${registry.at}/busybox:latest`, null, () => {}, new AbortController().signal);
     const imageId = (await opened.imageId(`${registry.at}/busybox:latest`))!;
-    const nothing = { entrypoint: null, command: null, gpus: null, workspace: null, secrets: null, quotaGb: null };
+    const nothing = {
+      entrypoint: null,
+      command: null,
+      gpus: null,
+      cpus: null,
+      workspace: null,
+      secrets: null,
+      quotaGb: null,
+    };
     const without = { ...nothing, env: {}, vcpus: 1, memoryMb: 256 };
     await opened.create({ instanceId: ID, machineId: 'm-test', start: 1, imageId, ...without });
     await opened.start(ID);

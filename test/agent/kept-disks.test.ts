@@ -23,7 +23,7 @@ it('a disk that is left without its container is reported as unknown, and erased
   const reconciler = new Reconciler({
     engine: engine as Engine,
     disks: openDisks(dataDir, 'volume'),
-    gpus: { count: 0, grant: () => null, given: () => 0 },
+    gpus: { found: [], look: async () => true, uuids: () => [], grant: async () => null, given: () => [] },
     clock: hostClock,
     log: pino({ level: 'silent' }),
     machineId: 'm-test',

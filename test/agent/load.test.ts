@@ -68,7 +68,7 @@ describe('a line of /proc/PID/stat', () => {
 
 /** The watch on this very process: its first sample of a start can't be compared with one before. */
 describe('the watch of load', () => {
-  const watched: WatchedInstance[] = [{ id: ID, start: 1, gpus: 1, hasExited: false }];
+  const watched: WatchedInstance[] = [{ id: ID, start: 1, gpuUuids: [UUID], hasExited: false }];
   const observed = [seen(ID, 'RUNNING')];
   let now = 1_000;
 
@@ -76,7 +76,6 @@ describe('the watch of load', () => {
     return new LoadWatch({
       engine: { inspect: async () => ({ pid: pid() }) } as unknown as Engine,
       clock: { now: () => now, sleep: async () => {} },
-      gpuUuids: [],
       pretended: true,
       watched: () => seen,
       becameBusy: () => {},

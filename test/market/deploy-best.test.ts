@@ -115,7 +115,7 @@ describe('deployBest', () => {
       diskGb: 70,
       template: 'vllm',
     });
-    const { id: _, machineId: __, sequence: ___, ...terms } = instance;
+    const { id: _, machineId: __, sequence: ___, hostId: ____, ...terms } = instance;
     expect(named_).toMatchObject(terms);
     expect(instance.gpuRate).toBe(572_000n);
   });

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { act, deploy } from '../../src/domain/instances/instances.js';
+import { deployBest } from '../../src/domain/inventory/deploy-best.js';
 import { checkFilter } from '../../src/domain/inventory/offer-search.js';
+import { quote } from '../../src/domain/inventory/quote.js';
 import { bestOffer } from '../../src/domain/rules/best-offer.js';
 import { criteriaOf } from '../../src/domain/rules/offer-filter.js';
 import { blocksOf, shareOf } from '../../src/domain/rules/slices.js';
@@ -38,6 +41,15 @@ const PLAIN = {
   hasAgent: true,
 };
 
+const fresh = () => ({
+  sizes: [1, 2, 4, 8, 0],
+  missing: [],
+  running: [],
+  diskLeftGb: 0,
+  state: 'LISTED',
+  instances: [],
+});
+
 const eight = (model: string) => Array.from({ length: 8 }, () => model);
 const SHAPES: (Pick<NaiveHost, 'models'> & Partial<NaiveHost>)[] = [
   { models: eight('h100-sxm') },
@@ -61,12 +73,7 @@ beforeAll(async () => {
   await service.sql(`update machine set state = 'RETIRED'`);
   hosts = SHAPES.map((shape, number) => ({
     ...PLAIN,
-    sizes: [1, 2, 4, 8, 0],
-    missing: [],
-    running: [],
-    diskLeftGb: 0,
-    state: 'LISTED',
-    instances: [],
+    ...fresh(),
     ...shape,
     // Ids that are the beginning of others.
     hostId: `host${number % 2 === 0 ? '' : '-'}${number}`,
@@ -139,7 +146,12 @@ async function expectSame(done: string): Promise<void> {
     const gpus = new Set(of.flatMap((each) => each.gpus));
     expect([done, gpu, offers.availableGpus(gpu), offers.offersOf(gpu)]).toEqual([done, gpu, gpus.size, of.length]);
   }
-  for (const [gpu, num] of [['h100-sxm', 1], ['h100-sxm', 2], ['a30', 1], ['a30', 4]] as const) {
+  for (const [gpu, num] of [
+    ['h100-sxm', 1],
+    ['h100-sxm', 2],
+    ['a30', 1],
+    ['a30', 4],
+  ] as const) {
     const filter = checkFilter({ gpus: [gpu], numMin: num, numMax: num, includePreemptible: true });
     const { criteria, order } = bestOffer({
       ...{ filter, gpus: null, regions: null, maxRate: null, diskGb: 50, mode: 'ON_DEMAND' },
@@ -186,7 +198,18 @@ it('the offers are those of an array of GPUs, after every change', async () => {
       `insert into instance (id, account_id, sequence, machine_id, host_id, first_gpu, status, gpu, num_gpus, region, template,
          disk_gb, mode, gpu_rate, disk_rate, on_demand_rate, created_at, running_since)
        values ($1, $2, $3, $4, $5, $6, 'RUNNING', $7, $8, 'us-tx', 'pytorch', $9, $10::pricing_mode, 1, 1, 1, '2026-11-20', '2026-11-20')`,
-      [id, accountId, 1_000 + made, machineId, host.hostId, first, gpu, numGpus, DISK_GB, yields ? 'INTERRUPTIBLE' : 'ON_DEMAND'],
+      [
+        id,
+        accountId,
+        1_000 + made,
+        machineId,
+        host.hostId,
+        first,
+        gpu,
+        numGpus,
+        DISK_GB,
+        yields ? 'INTERRUPTIBLE' : 'ON_DEMAND',
+      ],
     );
     host.instances.push({ id, first, count: numGpus, yields, status: 'RUNNING' });
     return `rent ${machineId}${yields ? ', interruptible' : ''}`;
@@ -233,4 +256,61 @@ it('the offers are those of an array of GPUs, after every change', async () => {
   await service.deps.inventory.readInFull();
   expect([...offers.hostIds()].sort()).toEqual(before);
   await expectSame('read in full');
+});
+
+/** A host that the model above does not know. */
+async function storeOther(hostId: string, gpu: string, changes: Partial<Stored> = {}): Promise<void> {
+  const models = Array.from({ length: 8 }, () => gpu);
+  await store({ ...PLAIN, ...fresh(), models, hostId, ...changes });
+}
+
+/** `num` GPUs of the model by deployBest; the machine's id. */
+async function best(gpu: string, num: number, changes: Parameters<typeof deployBest>[2] = {}): Promise<string> {
+  const filter = { gpus: [gpu], numMin: num, numMax: num, ...changes.filter };
+  const { instance } = await deployBest(service.deps, accountId, { diskGb: 10, ...changes, filter });
+  return instance.machineId;
+}
+
+it('deployBest breaks the smallest free block, and goes on to the next when it is full', async () => {
+  await storeOther('fit-a', 'l4', { reliability: 1 });
+  await storeOther('fit-b', 'l4', { reliability: 0.9 });
+  await deploy(service.deps, accountId, { machineId: 'fit-b.g0', diskGb: 10 });
+  const order: string[] = [];
+  for (const num of [1, 1, 1, 2, 2, 1, 4, 2]) order.push(await best('l4', num));
+  expect(order).toEqual([
+    ...['fit-b.g1', 'fit-b.g2', 'fit-b.g3', 'fit-b.g4-5', 'fit-b.g6-7', 'fit-a.g0', 'fit-a.g4-7', 'fit-a.g2-3'],
+  ]);
+  const { offers } = await service.deps.inventory.current();
+  expect([offers.availableGpus('l4'), offers.offersOf('l4'), offers.offerOf('fit-a.g1')?.numGpus]).toEqual([1, 1, 1]);
+  await expect(best('l4', 2)).rejects.toMatchObject({ code: 'deploy_failed' });
+});
+
+it('many that want a block at once have all GPUs of a host, each once', async () => {
+  await storeOther('rush', 'a10');
+  const asked = await Promise.allSettled(Array.from({ length: 12 }, () => best('a10', 1)));
+  const taken = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  expect(taken.sort()).toEqual(Array.from({ length: 8 }, (_, place) => `rush.g${place}`));
+  for (const each of asked) if (each.status === 'rejected') expect(each.reason.code).toBe('deploy_failed');
+});
+
+it('a block that two interruptible instances of two accounts hold is preempted by deployBest, and both stop', async () => {
+  await storeOther('held', 'a40');
+  await deploy(service.deps, accountId, { machineId: 'held.g4-7', diskGb: 10 });
+  await deploy(service.deps, accountId, { machineId: 'held.g2-3', diskGb: 10 });
+  const holders = [];
+  for (const machineId of ['held.g0', 'held.g1']) {
+    const { accountId: holder } = await service.renter('1000');
+    holders.push((await deploy(service.deps, holder, { machineId, diskGb: 10, mode: 'INTERRUPTIBLE' })).instance.id);
+  }
+  await expect(best('a40', 2)).rejects.toMatchObject({ code: 'deploy_failed' });
+  const wanted = { filter: { gpus: ['a40'], numMin: 2, includePreemptible: true }, diskGb: 10 };
+  expect(await quote(service.deps, accountId, wanted)).toMatchObject({ machineId: 'held.g0-1', preemptedInstances: 2 });
+  const { instance } = await deployBest(service.deps, accountId, wanted);
+  expect(instance.machineId).toBe('held.g0-1');
+  expect(await service.sql('select status, stop_reason from instance where id = any($1)', [holders])).toEqual(
+    holders.map(() => ({ status: 'STOPPED', stop_reason: 'PREEMPTED' })),
+  );
+  await act(service.deps, accountId, { id: instance.id, action: 'DESTROY' });
+  const { offers } = await service.deps.inventory.current();
+  expect(offers.availableGpus('a40')).toBe(2);
 });

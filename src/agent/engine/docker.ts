@@ -166,13 +166,14 @@ export class DockerEngine implements Engine {
         Image: spec.imageId,
         ...(spec.entrypoint === null ? {} : { Entrypoint: spec.entrypoint }),
         ...(spec.command === null ? {} : { Cmd: spec.command }),
-        Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+        Env: Object.entries(environment(spec)).map(([name, value]) => `${name}=${value}`),
         Labels: labels(spec),
         HostConfig: {
           Memory: spec.memoryMb * BYTES_PER_MB,
           MemorySwap: spec.memoryMb * BYTES_PER_MB,
           ShmSize: sharedMemory(spec),
           NanoCpus: Math.min(spec.vcpus, this.info.cpus) * 1_000_000_000,
+          ...(spec.cpus === null ? {} : { CpusetCpus: spec.cpus.join() }),
           PidsLimit: MAX_PIDS,
           Ulimits: [
             { Name: 'nofile', Soft: files, Hard: files },
@@ -363,7 +364,7 @@ function devicesOf({ Devices, DeviceRequests }: Docker.HostConfig): ContainerDet
   const requests = (DeviceRequests ?? []) as { DeviceIDs?: string[] | null }[];
   return {
     nodes: ((Devices ?? []) as { PathInContainer: string }[]).map(({ PathInContainer }) => PathInContainer),
-    requested: requests.reduce((sum, { DeviceIDs }) => sum + (DeviceIDs?.length ?? 0), 0),
+    requested: requests.flatMap(({ DeviceIDs }) => DeviceIDs ?? []),
   };
 }
 
@@ -401,6 +402,14 @@ export function labels(spec: ContainerSpec): Record<string, string> {
     [LABELS.machine]: spec.machineId,
     [LABELS.start]: String(spec.start),
   };
+}
+
+/**
+ * Where NVIDIA's hooks are installed they give a container the GPUs that this variable names, whoever set it: the renter
+ * may not. By CDI and without GPUs the hooks have nothing to give.
+ */
+export function environment({ env, gpus }: ContainerSpec): Record<string, string> {
+  return { ...env, NVIDIA_VISIBLE_DEVICES: gpus?.kind === 'nvidia' ? gpus.uuids.join() : 'void' };
 }
 
 /** Half of the memory, which it counts against: the engines' 64 MB are too few for data loaders of PyTorch. */

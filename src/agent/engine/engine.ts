@@ -27,8 +27,8 @@ export interface ContainerDetail extends Container {
   startedAt: string;
   /** TCP ports that its image names, ascending. */
   imagePorts: number[];
-  /** Device nodes that its configuration gives it, by their paths inside, and devices asked of a driver by request. */
-  devices: { nodes: string[]; requested: number };
+  /** Device nodes that its configuration gives it, by their paths inside, and names of devices asked of a driver. */
+  devices: { nodes: string[]; requested: string[] };
 }
 
 /** How a container is given its GPUs. */
@@ -50,6 +50,8 @@ export interface ContainerSpec {
   command: string[] | null;
   env: Record<string, string>;
   vcpus: number;
+  /** The processors that it may use; null: all. */
+  cpus: readonly number[] | null;
   memoryMb: number;
   gpus: GpuGrant | null;
   /** Host directory that becomes /workspace; null when the container's own layer holds it. */

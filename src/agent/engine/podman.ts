@@ -1,6 +1,7 @@
 import {
   CAPABILITIES,
   DockerEngine,
+  environment,
   labels,
   MAX_LOG_BYTES,
   MAX_PIDS,
@@ -32,7 +33,7 @@ export class PodmanEngine extends DockerEngine {
       image: spec.imageId,
       ...(spec.entrypoint === null ? {} : { entrypoint: spec.entrypoint }),
       ...(spec.command === null ? {} : { command: spec.command }),
-      env: spec.env,
+      env: environment(spec),
       labels: labels(spec),
       devices: devices(spec),
       cap_drop: ['ALL'],
@@ -43,6 +44,7 @@ export class PodmanEngine extends DockerEngine {
         cpu: {
           quota: Math.min(spec.vcpus, this.info.cpus) * CPU_PERIOD_MICROSECONDS,
           period: CPU_PERIOD_MICROSECONDS,
+          ...(spec.cpus === null ? {} : { cpus: spec.cpus.join() }),
         },
         pids: { limit: MAX_PIDS },
       },

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { HostGpu } from './nvidia-smi.js';
 
 /** The Container Device Interface: a file that describes to the engine what belongs to a named device. */
 interface CdiSpec {
@@ -22,7 +23,7 @@ const CDI_VERSION = '0.3.0';
 
 export const OWN_KIND = 'gpu-rental.local/nvidia';
 export const SIMULATED_KIND = 'gpu-rental.local/pretended';
-export const SIMULATED_NODE = /^gpu-pretended\d+$/;
+export const SIMULATED_NODE = /^gpu-pretended(\d+)$/;
 const SIMULATED_DEVICES = 64;
 
 const LIBRARY_DIRS = [
@@ -53,19 +54,21 @@ export function simulatedSpec(): CdiSpec {
 
 /**
  * For hosts without NVIDIA's container toolkit: nodes, libraries and programs of the driver. Libraries go where the
- * loader of Debian's and Ubuntu's images looks by itself; other images have to add that folder to LD_LIBRARY_PATH.
+ * loader of Debian's and Ubuntu's images looks by itself; other images have to add that folder to LD_LIBRARY_PATH. GPUs
+ * are named by UUID; containers of earlier agents know them by the numbers of their nodes.
  */
-export async function ownSpec(): Promise<CdiSpec> {
+export async function ownSpec(gpus: readonly HostGpu[]): Promise<CdiSpec> {
   const nodes = await readdir('/dev');
-  const gpus = nodes.filter((name) => /^nvidia\d+$/.test(name));
   const shared = SHARED_NODES.filter((name) => nodes.includes(name)).map((name) => ({ path: `/dev/${name}` }));
   return {
     cdiVersion: CDI_VERSION,
     kind: OWN_KIND,
-    devices: gpus.map((name) => ({
-      name: name.replace('nvidia', ''),
-      containerEdits: { deviceNodes: [{ path: `/dev/${name}` }] },
-    })),
+    devices: gpus.flatMap(({ uuid, minor }) =>
+      [uuid, String(minor)].map((name) => ({
+        name,
+        containerEdits: { deviceNodes: [{ path: `/dev/nvidia${minor}` }] },
+      })),
+    ),
     containerEdits: { deviceNodes: shared, mounts: [...(await libraries()), ...(await programs())] },
   };
 }
@@ -101,13 +104,14 @@ export async function writeSpec(name: string, spec: CdiSpec): Promise<string> {
   return file;
 }
 
-export async function hasCdiKind(kind: string): Promise<boolean> {
+/** The text of the description that has devices of a kind; null for none. */
+export async function readCdiKind(kind: string): Promise<string | null> {
   for (const dir of CDI_DIRS) {
     for (const name of await readdir(dir).catch(() => [])) {
       if (!/\.(json|ya?ml)$/.test(name)) continue;
       const text = await readFile(join(dir, name), 'utf8').catch(() => '');
-      if (new RegExp(`kind"?\\s*:\\s*"?${kind.replace(/[.]/g, '\\.')}\\b`).test(text)) return true;
+      if (new RegExp(`kind"?\\s*:\\s*"?${kind.replace(/[.]/g, '\\.')}\\b`).test(text)) return text;
     }
   }
-  return false;
+  return null;
 }

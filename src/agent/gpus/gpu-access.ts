@@ -1,85 +1,197 @@
 import { basename } from 'node:path';
 import type { Logger } from 'pino';
 import type { ContainerDetail, Engine, GpuGrant } from '../engine/engine.js';
-import type { Hardware } from '../protocol.js';
+import { type SimulatedGpus, simulatedGpus } from '../hardware.js';
+import type { DesiredInstance } from '../protocol.js';
 import { outputOrNull } from '../shell.js';
 import {
   CDI_DIR,
-  hasCdiKind,
   OWN_KIND,
   ownSpec,
+  readCdiKind,
   SIMULATED_KIND,
   SIMULATED_NODE,
   simulatedSpec,
   writeSpec,
 } from './cdi.js';
+import { type HostGpu, listGpus } from './nvidia-smi.js';
+
+/** Exactly `gpuUuids`; where a document does not name them, the first `gpus` of the host. */
+export type WantedGpus = Pick<DesiredInstance, 'gpus' | 'gpuUuids'>;
 
 /** How containers of this host get GPUs, and how to see that they have them. */
 export interface GpuAccess {
-  /** Of the host. */
-  readonly count: number;
-  /** For the first `count` GPUs: a machine is rented whole. Null when the host has fewer, or no way to give them. */
-  grant(count: number): GpuGrant | null;
-  /** GPUs that a container was given, by the engine's account of it: its own processes have no say in that. */
-  given(container: ContainerDetail): number;
+  /** UUIDs of those that the host has, by index; null while the driver has not answered. */
+  readonly found: readonly string[] | null;
+  /** Looks anew which of them are there: whether that is known. */
+  look(): Promise<boolean>;
+  /** UUIDs of those that an instance is to have, as far as the host has them where its document does not name them. */
+  uuids(wanted: WantedGpus): readonly string[];
+  /** Null for no GPU. Rejects with MissingGpus when the host, which is looked at again, does not have them. */
+  grant(wanted: WantedGpus): Promise<GpuGrant | null>;
+  /**
+   * UUIDs of the GPUs that a container was given, by the engine's account of it: its own processes have no say in that. Of
+   * a GPU that the host does not have any more, the name of its device.
+   */
+  given(container: ContainerDetail): string[];
+}
+
+/** The host, or the container that the engine made, does not have the GPUs that were rented. */
+export class MissingGpus extends Error {}
+
+/** Why a container does not have exactly its GPUs; null when it has. What runs goes on without one that the host has lost. */
+export function wrongGpus(
+  access: GpuAccess,
+  { gpus, gpuUuids }: WantedGpus,
+  container: ContainerDetail,
+): string | null {
+  const given = access.given(container);
+  const own = gpuUuids === undefined ? given : gpuUuids.filter((uuid) => given.includes(uuid));
+  const isThere = (uuid: string) => access.found?.includes(uuid) ?? false;
+  const lost = (gpuUuids ?? []).filter((uuid) => !own.includes(uuid) && !isThere(uuid)).length;
+  const count = gpuUuids?.length ?? gpus;
+  if (own.length + lost < count) return `the container has ${own.length} of ${count} GPUs`;
+  const others = given.filter((uuid) => !own.includes(uuid));
+  return others.some(isThere) || others.length > lost ? 'the container has GPUs that are not its own' : null;
 }
 
 const NVIDIA_KIND = 'nvidia.com/gpu';
-const NVIDIA_NODE = /^nvidia\d+$/;
+const NVIDIA_NODE = /^nvidia(\d+)$/;
+/** So often in a row the driver has to be silent before its GPUs count as gone. */
+const SILENT_LOOKS = 2;
 
-export async function openGpuAccess(
-  { gpus, pretended }: Pick<Hardware, 'gpus' | 'pretended'>,
-  engine: Engine,
-  log: Logger,
-): Promise<GpuAccess> {
-  const indexes = gpus.map(({ index }) => index);
-  const grantAll = pretended ? await simulatedGrant(indexes, engine) : await realGrant(gpus, engine, log);
+type Grant = (gpus: readonly HostGpu[]) => GpuGrant;
+
+/** Where the GPUs of a host come from. */
+interface GpuSource {
+  /** Null when the driver does not answer. */
+  list(): Promise<HostGpu[] | null>;
+  /** Describes these to the engine, where that is needed. */
+  describe(gpus: readonly HostGpu[]): Promise<Grant>;
+  /** Device nodes of GPUs, with their minor numbers. */
+  node: RegExp;
+}
+
+/** `pretended` null: the real ones. */
+export async function openGpuAccess(pretended: SimulatedGpus | null, engine: Engine, log: Logger): Promise<GpuAccess> {
+  const access = new HostGpus(pretended === null ? realGpus(engine, log) : pretendedGpus(pretended, engine));
+  await access.look();
+  return access;
+}
+
+class HostGpus implements GpuAccess {
+  #gpus: readonly HostGpu[] | null = null;
+  #grant: Grant | null = null;
+  #silentLooks = 0;
+
+  constructor(private readonly source: GpuSource) {}
+
+  get found(): readonly string[] | null {
+    return this.#gpus?.map(({ uuid }) => uuid) ?? null;
+  }
+
+  async look(): Promise<boolean> {
+    const listed = await this.source.list();
+    this.#silentLooks = listed === null ? this.#silentLooks + 1 : 0;
+    if (listed === null && this.#silentLooks < SILENT_LOOKS) return false;
+    const gpus = listed ?? [];
+    if (gpus.length > 0 && JSON.stringify(gpus) !== JSON.stringify(this.#gpus)) {
+      this.#grant = await this.source.describe(gpus);
+    }
+    this.#gpus = gpus;
+    return listed !== null;
+  }
+
+  uuids({ gpus, gpuUuids }: WantedGpus): readonly string[] {
+    return gpuUuids ?? this.found?.slice(0, gpus) ?? [];
+  }
+
+  async grant(wanted: WantedGpus): Promise<GpuGrant | null> {
+    if (this.#missing(wanted) !== null) await this.look();
+    const missing = this.#missing(wanted);
+    if (missing !== null) throw new MissingGpus(missing);
+    const wantedUuids = this.uuids(wanted);
+    const gpus = wantedUuids.flatMap((uuid) => this.#gpus?.find((gpu) => gpu.uuid === uuid) ?? []);
+    return gpus.length === 0 ? null : this.#grant!(gpus);
+  }
+
+  #missing(wanted: WantedGpus): string | null {
+    const uuids = this.uuids(wanted);
+    const missing = uuids.filter((uuid) => !this.found?.includes(uuid));
+    if (missing.length > 0)
+      return `${missing.length} of ${uuids.length} GPUs are missing on this host: ${missing.join(', ')}`;
+    if (wanted.gpuUuids !== undefined || uuids.length >= wanted.gpus) return null;
+    return `this host does not have ${wanted.gpus} GPUs to give`;
+  }
+
+  given({ devices }: ContainerDetail): string[] {
+    const byNode = devices.nodes.flatMap((path) => {
+      const minor = this.source.node.exec(basename(path))?.[1];
+      return minor === undefined ? [] : [this.#uuidOf('minor', minor) ?? path];
+    });
+    return [...byNode, ...devices.requested.map((name) => this.#requested(name))];
+  }
+
+  /** UUIDs by themselves or after `kind=`; the driver's tools name devices of theirs by index, the agent by minor number. */
+  #requested(name: string): string {
+    const device = name.slice(name.indexOf('=') + 1);
+    return /^\d+$/.test(device)
+      ? (this.#uuidOf(name.startsWith(OWN_KIND) ? 'minor' : 'index', device) ?? name)
+      : device;
+  }
+
+  #uuidOf(by: 'minor' | 'index', number: string): string | undefined {
+    return this.#gpus?.find((gpu) => gpu[by] === Number(number))?.uuid;
+  }
+}
+
+function realGpus(engine: Engine, log: Logger): GpuSource {
+  const { name, runtimes } = engine.info;
+  const hasRuntime = name === 'docker' && runtimes.includes('nvidia');
   return {
-    count: indexes.length,
-    grant: (count) => (count > indexes.length ? null : grantAll(count)),
-    given: ({ devices }) => {
-      const node = pretended ? SIMULATED_NODE : NVIDIA_NODE;
-      return devices.requested + devices.nodes.filter((path) => node.test(basename(path))).length;
+    list: listGpus,
+    describe: async (gpus) => {
+      if (hasRuntime) return (granted) => ({ kind: 'nvidia', uuids: granted.map(({ uuid }) => uuid) });
+      const nameOf = await cdiNames(gpus, log);
+      return (granted) => ({ kind: 'cdi', names: granted.map(nameOf) });
     },
+    node: NVIDIA_NODE,
   };
 }
 
-type Grant = (count: number) => GpuGrant | null;
-
-async function realGrant(gpus: Hardware['gpus'], engine: Engine, log: Logger): Promise<Grant> {
-  if (gpus.length === 0) return () => null;
-  const { name, runtimes } = engine.info;
-  if (name === 'docker' && runtimes.includes('nvidia')) {
-    return (count) => ({ kind: 'nvidia', uuids: gpus.slice(0, count).map(({ uuid }) => uuid) });
+/** By the host's own description, else one that NVIDIA's tool writes, else the agent's. Of older ones some know no UUIDs. */
+async function cdiNames(gpus: readonly HostGpu[], log: Logger): Promise<(gpu: HostGpu) => string> {
+  const byNvidia = (await readCdiKind(NVIDIA_KIND)) ?? (await generated());
+  if (byNvidia !== null) {
+    return ({ uuid, index }) => `${NVIDIA_KIND}=${byNvidia.includes(uuid) ? uuid : index}`;
   }
-  const kind = await cdiKind(log);
-  return (count) => ({ kind: 'cdi', names: gpus.slice(0, count).map(({ index }) => `${kind}=${index}`) });
+  const file = await writeSpec('gpu-agent-nvidia', await ownSpec(gpus));
+  log.info({ file }, 'the NVIDIA container toolkit is not installed: GPUs are described to the engine by the agent');
+  return ({ uuid }) => `${OWN_KIND}=${uuid}`;
 }
 
-/** The host's own description, else one that NVIDIA's tool writes, else the agent's. */
-async function cdiKind(log: Logger): Promise<string> {
-  if (await hasCdiKind(NVIDIA_KIND)) return NVIDIA_KIND;
+async function generated(): Promise<string | null> {
   const made = await outputOrNull('nvidia-ctk', 'cdi', 'generate', `--output=${CDI_DIR}/nvidia.yaml`);
-  if (made !== null && (await hasCdiKind(NVIDIA_KIND))) return NVIDIA_KIND;
-  const file = await writeSpec('gpu-agent-nvidia', await ownSpec());
-  log.info({ file }, 'the NVIDIA container toolkit is not installed: GPUs are described to the engine by the agent');
-  return OWN_KIND;
+  return made === null ? null : readCdiKind(NVIDIA_KIND);
 }
 
 /** Uses CDI where the engine takes it, as with real GPUs; else plain devices. */
-async function simulatedGrant(indexes: number[], engine: Engine): Promise<Grant> {
-  const written =
-    engine.info.name === 'podman' &&
-    (await writeSpec('gpu-agent-pretended', simulatedSpec()).then(
-      () => true,
-      () => false,
-    ));
-  return (count) => {
-    const given = indexes.slice(0, count);
-    if (written) return { kind: 'cdi', names: given.map((index) => `${SIMULATED_KIND}=${index}`) };
-    return {
-      kind: 'nodes',
-      nodes: given.map((index) => ({ host: '/dev/zero', inside: `/dev/gpu-pretended${index}` })),
-    };
+function pretendedGpus(pretended: SimulatedGpus, engine: Engine): GpuSource {
+  const gpus = simulatedGpus(pretended).map(({ uuid, index }) => ({ uuid, index, minor: index }));
+  return {
+    list: async () => gpus,
+    describe: async () => {
+      const isWritten =
+        engine.info.name === 'podman' &&
+        (await writeSpec('gpu-agent-pretended', simulatedSpec()).then(
+          () => true,
+          () => false,
+        ));
+      if (isWritten)
+        return (granted) => ({ kind: 'cdi', names: granted.map(({ minor }) => `${SIMULATED_KIND}=${minor}`) });
+      const node = ({ minor }: HostGpu) => ({ host: '/dev/zero', inside: `/dev/gpu-pretended${minor}` });
+      return (granted) => ({ kind: 'nodes', nodes: granted.map(node) });
+    },
+    node: SIMULATED_NODE,
   };
 }

@@ -1,16 +1,34 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Hardware } from '../protocol.js';
 import { outputOrNull } from '../shell.js';
+import { readTopology, type Topology } from './topology.js';
 
 export interface GpuFindings {
+  /** By index. */
   gpus: Hardware['gpus'];
   driver: string | null;
   cudaMax: string | null;
   nvlink: boolean;
+  topology: Topology;
+}
+
+/** A GPU as the host has it now: after its next start both numbers may be another GPU's. */
+export interface HostGpu {
+  uuid: string;
+  /** By which the driver's tools name it. */
+  index: number;
+  /** Of its device node, such as /dev/nvidia0. */
+  minor: number;
 }
 
 /** Where the driver's files lie when its folder is not on the path. */
 const PROGRAMS = ['nvidia-smi', '/usr/local/nvidia/bin/nvidia-smi'];
 const QUERY = 'index,uuid,name,memory.total,pcie.link.gen.max,driver_version';
+/** The driver's own account of each GPU, in a folder of its own. */
+const DRIVER_DIR = '/proc/driver/nvidia/gpus';
+/** What stands there instead, such as "[GPU is lost]", names no GPU. */
+const UUID = /^GPU-[0-9A-Za-z-]{1,60}$/;
 
 /** No GPUs when there is no driver. */
 export async function findGpus(): Promise<GpuFindings> {
@@ -19,9 +37,33 @@ export async function findGpus(): Promise<GpuFindings> {
     if (csv === null) continue;
     const { gpus, driver } = readGpus(csv);
     const cudaMax = readCuda((await outputOrNull(program, '-q')) ?? '');
-    return { gpus, driver, cudaMax, nvlink: readNvlink((await outputOrNull(program, 'topo', '-m')) ?? '') };
+    const matrix = (await outputOrNull(program, 'topo', '-m')) ?? '';
+    return { gpus, driver, cudaMax, nvlink: readNvlink(matrix), topology: readTopology(matrix) };
   }
-  return { gpus: [], driver: null, cudaMax: null, nvlink: false };
+  return { gpus: [], driver: null, cudaMax: null, nvlink: false, topology: new Map() };
+}
+
+/** Those that the host has at this moment, by index; null when the driver does not answer. */
+export async function listGpus(): Promise<HostGpu[] | null> {
+  const csv = await queryGpus(QUERY);
+  if (csv === null) return null;
+  const minors = await readMinors(DRIVER_DIR);
+  return readGpus(csv).gpus.map(({ uuid, index }) => ({ uuid, index, minor: minors.get(uuid) ?? index }));
+}
+
+/** Numbers of the GPUs' device nodes, which need not be their indexes; none where the driver does not tell. */
+export async function readMinors(dir: string): Promise<Map<string, number>> {
+  const folders = await readdir(dir).catch(() => []);
+  const texts = await Promise.all(
+    folders.map((name) => readFile(join(dir, name, 'information'), 'utf8').catch(() => '')),
+  );
+  return new Map(
+    texts.flatMap((text) => {
+      const uuid = /^GPU UUID:\s*(\S+)\s*$/m.exec(text)?.[1];
+      const minor = /^Device Minor:\s*(\d+)\s*$/m.exec(text)?.[1];
+      return uuid === undefined || minor === undefined ? [] : [[uuid, Number(minor)] as const];
+    }),
+  );
 }
 
 /** One line of comma-separated values for each GPU, by one process for all of them; null when there is no driver. */
@@ -41,7 +83,7 @@ function query(program: string, columns: string): Promise<string | null> {
 export function readGpus(csv: string): Pick<GpuFindings, 'gpus' | 'driver'> {
   const rows = csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());
-    return cells.length === 6 && /^\d+$/.test(cells[0]!)
+    return cells.length === 6 && /^\d+$/.test(cells[0]!) && UUID.test(cells[1]!)
       ? [cells as [string, string, string, string, string, string]]
       : [];
   });

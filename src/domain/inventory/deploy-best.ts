@@ -258,7 +258,7 @@ const PRICED_MACHINES_SQL = `
 
 /** The GPUs of a running instance are in sold_gpu: the database itself sees to that. */
 const LOCK_BEST_SQL = `
-  select machine.id as "machineId", holder.ids as "holderIds", holder.ids[1] as "holderId"
+  select machine.id as "machineId", holder.ids as "holderIds"
   from unnest($1::text[]) with ordinality as candidate (id, place) join machine on machine.id = candidate.id
     join machine host on host.id = machine.host_id
     cross join lateral (

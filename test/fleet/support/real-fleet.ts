@@ -162,12 +162,13 @@ export class RealHost {
   /** As an operator joins; what nvidia-smi says is pretended, and so are the devices that containers get. */
   async join(url: string, code: string): Promise<void> {
     const bin = folder();
-    writeFileSync(join(bin, 'nvidia-smi'), nvidiaSmi(`GPU-${this.machineId}`), { mode: 0o755 });
+    const uuid = `GPU-${this.machineId}`;
+    writeFileSync(join(bin, 'nvidia-smi'), nvidiaSmi(uuid), { mode: 0o755 });
     const PATH = `${bin}${delimiter}${process.env.PATH}`;
     const exit = await runAgent(['join', url, code, ...this.#options], { PATH }).ended;
     if (exit.code !== 0) throw new Error(`join: ${exit.code}: ${exit.stdout}${exit.stderr}`);
     const file = new MachineFile(this.dataDir);
-    file.write({ ...file.read()!, pretended: { count: 1, name: GPU_NAME, vramMb: VRAM_MB } });
+    file.write({ ...file.read()!, pretended: { count: 1, name: GPU_NAME, vramMb: VRAM_MB, uuids: [uuid] } });
   }
 
   start(env: Record<string, string> = {}): void {

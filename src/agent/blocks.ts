@@ -1,0 +1,27 @@
+const SIZES = [1, 2, 4, 8];
+
+/**
+ * How many blocks of each size these GPUs make, by their models in the order of their places: aligned ones of 1, 2, 4 and 8,
+ * and all of one model. For the operator to read: the gateway says what is sold.
+ */
+export function blockCounts(models: readonly string[]): Map<number, number> {
+  const runs = models.flatMap((model, place) => {
+    if (place > 0 && models[place - 1] === model) return [];
+    const end = models.findIndex((other, later) => later > place && other !== model);
+    return [(end < 0 ? models.length : end) - place];
+  });
+  const sizes = [...new Set([...SIZES, ...runs])].sort((one, other) => one - other);
+  const counted = sizes.map((size) => {
+    const count = runs.reduce(
+      (sum, run) => sum + (SIZES.includes(size) ? Math.floor(run / size) : Number(run === size)),
+      0,
+    );
+    return [size, count] as const;
+  });
+  return new Map(counted.filter(([, count]) => count > 0));
+}
+
+/** Such as "4 of 1, 2 of 2, 1 of 4". */
+export function describeBlocks(models: readonly string[]): string {
+  return [...blockCounts(models)].map(([size, count]) => `${count} of ${size}`).join(', ');
+}

@@ -1,0 +1,87 @@
+import type { Engine, PullProgress, RegistryLogin } from './engine/engine.js';
+import { Limiter } from './limiter.js';
+
+export interface WantedPull {
+  reference: string;
+  login: RegistryLogin | null;
+  /** Asked for leave before the registry is. Null: the operator's choice, which is not judged. */
+  check: (() => Promise<void>) | null;
+}
+
+/** Who waits for a pull. */
+interface Follower {
+  /** The engine begins, or has begun. */
+  begun(): void;
+  progress(progress: PullProgress): void;
+}
+
+interface Pull {
+  followers: Set<Follower>;
+  hasBegun: boolean;
+  last: PullProgress | null;
+  stop: AbortController;
+  done: Promise<unknown>;
+}
+
+/** Pulls an image once for all that want it at the same time with the same login. */
+export class SharedPulls {
+  readonly #limiter: Limiter;
+  readonly #pulls = new Map<string, Pull>();
+
+  constructor(
+    private readonly engine: Engine,
+    atOnce: number,
+  ) {
+    this.#limiter = new Limiter(atOnce);
+  }
+
+  /** Rejects as the engine does, or when the signal is aborted: the pull itself ends with the last that waits for it. */
+  pull(wanted: WantedPull, follower: Follower, signal: AbortSignal): Promise<void> {
+    const key = JSON.stringify([wanted.reference, wanted.check !== null, wanted.login]);
+    const pull = this.#pulls.get(key) ?? this.#begin(key, wanted);
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        signal.removeEventListener('abort', giveUp);
+        pull.followers.delete(follower);
+      };
+      const giveUp = () => {
+        leave();
+        if (pull.followers.size === 0) this.#end(key, pull);
+        reject(new Error('nobody waits for the image any more'));
+      };
+      pull.followers.add(follower);
+      if (signal.aborted) return giveUp();
+      signal.addEventListener('abort', giveUp, { once: true });
+      if (pull.hasBegun) follower.begun();
+      if (pull.last !== null) follower.progress(pull.last);
+      pull.done.then(() => resolve(), reject).finally(leave);
+    });
+  }
+
+  #begin(key: string, { reference, login, check }: WantedPull): Pull {
+    const stop = new AbortController();
+    const pull: Pull = { followers: new Set(), hasBegun: false, last: null, stop, done: Promise.resolve() };
+    const run = async () => {
+      pull.hasBegun = true;
+      for (const follower of pull.followers) follower.begun();
+      await check?.();
+      const progress = (now: PullProgress) => {
+        pull.last = now;
+        for (const follower of pull.followers) follower.progress(now);
+      };
+      await this.engine.pull(reference, login, progress, stop.signal);
+    };
+    this.#pulls.set(key, pull);
+    // After this call, so that whoever wants it first is told of its beginning.
+    pull.done = Promise.resolve()
+      .then(() => this.#limiter.run(run, stop.signal))
+      .finally(() => this.#end(key, pull));
+    pull.done.catch(() => {});
+    return pull;
+  }
+
+  #end(key: string, pull: Pull): void {
+    pull.stop.abort();
+    if (this.#pulls.get(key) === pull) this.#pulls.delete(key);
+  }
+}
