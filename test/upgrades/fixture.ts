@@ -71,6 +71,15 @@ export async function databaseOf(release: string): Promise<{ url: string; migrat
   for (const [table, rows] of tables.filter(([name]) => name !== RECORDS)) {
     await client.query(`insert into "${table}" select * from jsonb_populate_recordset(null::"${table}", $1)`, [rows]);
   }
+  // Numbers that the database gives go on after those of the rows.
+  const { rows: numbered } = await client.query<{ table: string; column: string }>(
+    `select table_name as "table", column_name as "column" from information_schema.columns
+     where table_schema = 'public' and is_identity = 'YES'`,
+  );
+  for (const { table, column } of numbered)
+    await client.query(
+      `select setval(pg_get_serial_sequence('"${table}"', '${column}'), max("${column}")) from "${table}"`,
+    );
   await client.end();
   return { url, migrations };
 }

@@ -271,6 +271,7 @@ export const Quote = graphql(`
       totalPriceHr
       coverNeeded
       preempts
+      preemptedInstances
       minimumGpuSeconds
       minimumCost
       reserved {

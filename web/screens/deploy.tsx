@@ -343,6 +343,7 @@ function Price({ quoted }: { quoted: Quoted }) {
     account,
     reserved,
     preempts,
+    preemptedInstances,
     minimumGpuSeconds,
     minimumCost,
     coverNeeded,
@@ -372,8 +373,10 @@ function Price({ quoted }: { quoted: Quoted }) {
       )}
       {preempts && (
         <p class="warn">
-          An interruptible instance of someone else is stopped for it: {minimumGpuSeconds} seconds of GPU are billed at
-          least ({usd(micro(minimumCost), 4)} USD).
+          {preemptedInstances === 1
+            ? 'An interruptible instance is stopped for it'
+            : `${preemptedInstances} interruptible instances are stopped for it`}
+          : {minimumGpuSeconds} seconds of GPU are billed at least ({usd(micro(minimumCost), 4)} USD).
         </p>
       )}
     </div>
