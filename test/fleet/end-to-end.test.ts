@@ -9,6 +9,8 @@ import { query } from '../support/process.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
 
 const LAYER_BYTES = 24_000_000;
+/** Eight fit on the tests' computer. */
+const DISK = { disk_gb: 1 };
 
 /** Gateway, host agent and Podman as an operator runs them: processes of their own that meet over HTTP alone. */
 describe('a deploy on a real host', () => {
@@ -69,6 +71,36 @@ describe('a deploy on a real host', () => {
     expect([...mountsBelow(machine.dataDir), ...diskFiles(machine)]).toEqual([]);
     await until('offered again', () => fleet.isOffered(machine.machineId), 5_000);
     await machine.end();
+  });
+
+  it('eight renters on one host each have their own GPU; then one has four, and one all', async () => {
+    const big = await fleet.host({}, 8);
+    const id = big.machineId;
+    const devicesOf = async (instance: string) =>
+      (await fleet.engine.exec(instance, 'ls', '/dev')).text
+        .split('\n')
+        .filter((name) => name.startsWith('gpu-pretended'));
+    const renters = await Promise.all(Array.from({ length: 8 }, () => fleet.renter()));
+    const rented = await Promise.all(renters.map((each, place) => each.deploy(`${id}.g${place}`, DISK)));
+    await Promise.all(rented.map((instance, place) => renters[place]!.phase(instance.id, 'RUNNING', 60_000)));
+    const devices = await Promise.all(rented.map((instance) => devicesOf(instance.id)));
+    expect(devices.flat()).toHaveLength(8);
+    expect(new Set(devices.flat()).size).toBe(8);
+    expect(await fleet.isOffered(id)).toBe(false);
+    for (const taken of ['', '.g0-3', '.g0-1', '.g7'])
+      await expect(renter.deploy(`${id}${taken}`, DISK)).rejects.toThrow(/is taken/);
+    await Promise.all(renters.slice(0, 4).map((each) => each.destroyAll()));
+    const four = await renter.deploy(`${id}.g0-3`, DISK);
+    await renter.phase(four.id, 'RUNNING');
+    expect(await devicesOf(four.id)).toEqual(devices.slice(0, 4).flat().sort());
+    await expect(renter.deploy(id, DISK)).rejects.toThrow(/is taken/);
+    await Promise.all([renter, ...renters.slice(4)].map((each) => each.destroyAll()));
+    const whole = await renter.deploy(id, DISK);
+    await renter.phase(whole.id, 'RUNNING');
+    expect(await devicesOf(whole.id)).toEqual(devices.flat().sort());
+    await renter.destroyAll();
+    expect(await fleet.audit()).toBe('');
+    await big.end();
   });
 
   it('keeps a file over stop and start', async () => {

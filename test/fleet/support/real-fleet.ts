@@ -16,9 +16,10 @@ const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
 const GPU_NAME = 'NVIDIA GeForce RTX 4090';
 /** The one thing of a host that the tests' computer need not have. */
-const nvidiaSmi = (uuid: string) => `#!/bin/sh
-case "$1" in --query-gpu=*) echo "0, ${uuid}, ${GPU_NAME}, ${VRAM_MB}, 4, 570.00" ;; *) exit 1 ;; esac
-`;
+function nvidiaSmi(uuids: readonly string[]): string {
+  const lines = uuids.map((uuid, index) => `${index}, ${uuid}, ${GPU_NAME}, ${VRAM_MB}, 4, 570.00`);
+  return `#!/bin/sh\ncase "$1" in --query-gpu=*) echo "${lines.join('\n')}" ;; *) exit 1 ;; esac\n`;
+}
 
 export interface Instance {
   id: string;
@@ -95,8 +96,8 @@ export class RealFleet {
   }
 
   /** A host that has joined, and whose agent runs; offered. */
-  async host(env: Record<string, string> = {}): Promise<RealHost> {
-    const host = await this.enrolled();
+  async host(env: Record<string, string> = {}, gpus = 1): Promise<RealHost> {
+    const host = await this.enrolled(gpus);
     await adminJson(['machine', 'online', host.machineId], this.env);
     host.start(env);
     await until('the machine is offered', () => this.isOffered(host.machineId), 60_000).catch((error) => {
@@ -106,17 +107,17 @@ export class RealFleet {
   }
 
   /** A host that has joined and is not offered yet. */
-  async enrolled(): Promise<RealHost> {
+  async enrolled(gpus = 1): Promise<RealHost> {
     const { machine_id, code } = await adminJson(['machine', 'enroll', '--region', 'us-tx'], this.env);
-    const host = new RealHost(machine_id, folder(), this.engine);
+    const host = new RealHost(machine_id, folder(), this.engine, gpus);
     await host.join(this.address, code);
     this.hosts.push(host);
     return host;
   }
 
   async isOffered(machineId: string): Promise<boolean> {
-    const { body } = await client(this.address).rest('GET', '/offers?gpu=rtx-4090&limit=100');
-    return body.data.some((offer: { machine_id: string }) => offer.machine_id === machineId);
+    const { body } = await client(this.address).graphql(`{ offer(machineId: "${machineId}") { machineId } }`);
+    return body.data.offer !== null;
   }
 
   async renter(): Promise<RealRenter> {
@@ -157,18 +158,20 @@ export class RealHost {
     readonly machineId: string,
     readonly dataDir: string,
     readonly engine: TestEngine,
+    readonly gpus: number,
   ) {}
 
   /** As an operator joins; what nvidia-smi says is pretended, and so are the devices that containers get. */
   async join(url: string, code: string): Promise<void> {
     const bin = folder();
-    const uuid = `GPU-${this.machineId}`;
-    writeFileSync(join(bin, 'nvidia-smi'), nvidiaSmi(uuid), { mode: 0o755 });
+    const uuids = Array.from({ length: this.gpus }, (_, place) => `GPU-${this.machineId}-${place}`);
+    writeFileSync(join(bin, 'nvidia-smi'), nvidiaSmi(uuids), { mode: 0o755 });
     const PATH = `${bin}${delimiter}${process.env.PATH}`;
     const exit = await runAgent(['join', url, code, ...this.#options], { PATH }).ended;
     if (exit.code !== 0) throw new Error(`join: ${exit.code}: ${exit.stdout}${exit.stderr}`);
     const file = new MachineFile(this.dataDir);
-    file.write({ ...file.read()!, pretended: { count: 1, name: GPU_NAME, vramMb: VRAM_MB, uuids: [uuid] } });
+    const pretended = { count: this.gpus, name: GPU_NAME, vramMb: VRAM_MB, uuids };
+    file.write({ ...file.read()!, pretended });
   }
 
   start(env: Record<string, string> = {}): void {
