@@ -18,12 +18,17 @@ export interface Runtime {
 const REFUSED =
   'the operator refuses the agent of this machine: nothing of it is paid from when it was last heard from until it returns';
 
+interface Host {
+  heartbeat: MachineHeartbeat | null;
+  /** Its agent. */
+  host: { revokedAt: Date | null } | null;
+}
+
 /** Columns that `runtimeOf` reads. */
 export const RUNTIME_SELECT = {
   status: true,
   gpuIntervals: true,
-  container: true,
-  machine: { select: { heartbeat: true, host: { select: { revokedAt: true } } } },
+  container: { include: { host: { select: { heartbeat: true, host: { select: { revokedAt: true } } } } } },
 } as const;
 
 /** Null for an instance that exists as a record only: no agent runs it. */
@@ -31,16 +36,15 @@ export function runtimeOf({
   status,
   gpuIntervals,
   container,
-  machine,
 }: {
   status: string;
   gpuIntervals: number;
-  container: Container | null;
-  machine: { heartbeat: MachineHeartbeat | null; host: { revokedAt: Date | null } | null };
+  container: (Container & { host: Host }) | null;
 }): Runtime | null {
   if (container === null) return null;
-  const { seenAt = null, reachable = false } = machine.heartbeat ?? {};
-  const isRefused = machine.host?.revokedAt != null && container.erasedAt === null;
+  const { host } = container;
+  const { seenAt = null, reachable = false } = host.heartbeat ?? {};
+  const isRefused = host.host?.revokedAt != null && container.erasedAt === null;
   const isOfLastStart = container.start === gpuIntervals;
   const seen = { phase: container.phase, reachable, lastSeenAt: seenAt };
   if (container.erasedAt === null && !reachable) seen.phase = 'UNREACHABLE' as ContainerPhase;

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
+import type { Prisma } from '../../database/database.js';
 import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
@@ -200,21 +201,38 @@ async function checkDisks(
   }
 }
 
-/** Machines in order of id, at most 10,000. */
+/** Machines that are sold, or have something on them, in order of id, at most 10,000. */
 export async function listMachines(deps: Deps, filter: { state?: MachineState; gpu?: string }): Promise<MachineView[]> {
-  const rows = await deps.db.prisma.machine.findMany({
-    where: { ...(filter.state && { state: filter.state }), ...(filter.gpu && { gpu: filter.gpu }) },
-    include: LIVE,
+  return readMachines(deps, {
+    where: {
+      ...(filter.state && { state: filter.state }),
+      ...(filter.gpu && { gpu: filter.gpu }),
+      OR: [{ sold: true }, { instances: { some: LIVE.where } }],
+    },
     orderBy: { id: 'asc' },
     take: LISTED_MACHINES,
   });
-  return rows.map(viewOf);
 }
 
 export async function findMachine(deps: Deps, id: string): Promise<MachineView> {
-  const row = await deps.db.prisma.machine.findUnique({ where: { id }, include: LIVE });
-  if (row === null) throw new DomainError('not_found', `no machine ${id}`);
-  return viewOf(row);
+  const [machine] = await readMachines(deps, { where: { id } });
+  if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
+  return machine;
+}
+
+async function readMachines(
+  { db }: Deps,
+  query: Pick<Prisma.MachineFindManyArgs, 'where' | 'orderBy' | 'take'>,
+): Promise<MachineView[]> {
+  const rows = await db.prisma.machine.findMany({ ...query, include: { instances: LIVE } });
+  // Of a machine that is a part of a host, its host's.
+  const ids = [...new Set(rows.map(({ hostId }) => hostId))];
+  const agents = await db.prisma.machineHost.findMany({
+    where: { machineId: { in: ids } },
+    select: { machineId: true, unknown: true, machine: { select: { heartbeat: true } } },
+  });
+  const byHost = new Map(agents.map(({ machineId, unknown, machine }) => [machineId, { unknown, ...machine }]));
+  return rows.map((row) => viewOf(row, byHost.get(row.hostId)));
 }
 
 /**
@@ -243,28 +261,21 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
 }
 
 const LIVE = {
-  instances: { where: { status: { not: 'DESTROYED' } }, select: { id: true, status: true, diskGb: true } },
-  heartbeat: true,
-  host: { select: { unknown: true } },
+  where: { status: { not: 'DESTROYED' } },
+  select: { id: true, status: true, diskGb: true },
 } as const;
 
-function viewOf({
-  instances,
-  heartbeat,
-  host,
-  ...machine
-}: Machine & {
-  instances: { id: string; status: InstanceStatus; diskGb: number }[];
-  heartbeat: MachineHeartbeat | null;
-  host: { unknown: string[] } | null;
-}): MachineView {
+function viewOf(
+  { instances, ...machine }: Machine & { instances: { id: string; status: InstanceStatus; diskGb: number }[] },
+  agent: { heartbeat: MachineHeartbeat | null; unknown: string[] } | undefined,
+): MachineView {
   return {
     ...machine,
     runs: instances.find(({ status }) => status === 'RUNNING')?.id ?? null,
     usedDiskGb: usedDiskGb(instances),
-    reachable: heartbeat?.reachable ?? null,
-    lastSeenAt: heartbeat?.seenAt ?? null,
-    unknown: host?.unknown ?? [],
+    reachable: agent?.heartbeat?.reachable ?? null,
+    lastSeenAt: agent?.heartbeat?.seenAt ?? null,
+    unknown: agent?.unknown ?? [],
   };
 }
 

@@ -75,7 +75,7 @@ function changedInstances(deps: Deps, accountId: string, id: string | null) {
 }
 
 /** What a row is read with: the state of its container is part of its own. */
-const include = { container: true, machine: RUNTIME_SELECT.machine } as const;
+const include = { container: RUNTIME_SELECT.container } as const;
 
 type InstanceWithContainer = Prisma.InstanceGetPayload<{ include: typeof include }>;
 

@@ -1,0 +1,1 @@
+ALTER TABLE "container" VALIDATE CONSTRAINT "container_machine_id_fkey";
