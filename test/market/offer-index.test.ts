@@ -279,7 +279,7 @@ function expectSame(
     );
 
     const list = naive(machines.values(), models, filter, sort);
-    const whole = pageOf(index, wanted, { sort, after: null, before: null, limit: 100, fromEnd: false });
+    const whole = pageOf(index, wanted, { sort, after: null, before: null, limit: 1_000, fromEnd: false });
     expect(idsOf(whole.offers)).toEqual(idsOf(list));
     const at = (given: Question['after']) =>
       typeof given !== 'number' ? given : list[given] === undefined ? null : positionOf(whole.offers[given]!);

@@ -27,63 +27,113 @@ interface Shape {
   machines: number;
 }
 
-/** Machines with the same traits. */
-export class OfferGroup {
+/** Machines with the same traits, in order. */
+export class RankedGroup {
   readonly key: GroupKey;
   /** Null while the model has no price: then none of them is an offer. */
   traits: GroupTraits | null;
-  readonly #hosts: HostTable;
+  protected readonly hosts: HostTable;
   /** More reliable first, then by machine id. */
-  readonly #entries = new IntColumn();
-  /** Sizes by place: scanned ten times as fast as hosts are. */
-  readonly #vcpus = new IntColumn();
-  readonly #ramGb = new IntColumn();
-  readonly #diskGb = new IntColumn();
+  protected readonly entries = new IntColumn();
   /** Null once there were too many. */
-  #shapes: Shape[] | null = [];
+  protected shapes: Shape[] | null = [];
 
   constructor(key: GroupKey, traits: GroupTraits | null, hosts: HostTable) {
     this.key = key;
     this.traits = traits;
-    this.#hosts = hosts;
+    this.hosts = hosts;
   }
 
   get length(): number {
-    return this.#entries.length;
+    return this.entries.length;
   }
 
   put(entry: Entry): void {
-    this.#putAt(this.#placeOf(entry), entry);
+    this.putAt(this.#placeOf(entry), entry);
   }
 
   /** Entries in any order, into an empty group. */
   fill(entries: Entry[]): void {
     const ranked = entries.map((entry) => ({ entry, ...this.#ranked(entry) }));
     ranked.sort((one, other) => compareRanked(one, other));
-    for (const { entry } of ranked) this.#putAt(this.length, entry);
+    for (const { entry } of ranked) this.putAt(this.length, entry);
   }
 
   remove(entry: Entry): void {
-    const place = this.#placeOf(entry);
-    for (const column of [this.#entries, this.#vcpus, this.#ramGb, this.#diskGb]) column.remove(place);
-    this.#count(entry, -1);
+    this.removeAt(this.#placeOf(entry), entry);
   }
 
   reliabilityAt(place: number): number {
-    return this.#hosts.hostAt(this.#entries.values[place]!).reliability;
+    return this.hosts.hostAt(this.entries.values[place]!).reliability;
   }
 
   rankedAt(place: number): Ranked {
-    return this.#ranked(this.#entries.values[place]!);
+    return this.#ranked(this.entries.values[place]!);
   }
 
   offerAt(place: number): Offer {
-    const entry = this.#entries.values[place]!;
+    const entry = this.entries.values[place]!;
     const { preemptible, pricePerHour } = this.traits!;
-    return offerOf(this.#hosts.hostAt(entry), this.#hosts.blockAt(entry), preemptible, pricePerHour);
+    return offerOf(this.hosts.hostAt(entry), this.hosts.blockAt(entry), preemptible, pricePerHour);
   }
 
   fitsAt(place: number, min: MachineSize | null): boolean {
+    if (min === null) return true;
+    const entry = this.entries.values[place]!;
+    return isOfSize(sizeOf(this.hosts.hostAt(entry), this.hosts.blockAt(entry)), min);
+  }
+
+  /** False when no machine has the vCPUs and the memory. */
+  mayFit(min: MachineSize | null): boolean {
+    return this.shapes === null || this.shapes.some((shape) => shape.machines > 0 && isShapeOf(shape, min));
+  }
+
+  protected putAt(place: number, entry: Entry): void {
+    this.entries.insert(place, entry);
+    this.#count(entry, 1);
+  }
+
+  protected removeAt(place: number, entry: Entry): void {
+    this.entries.remove(place);
+    this.#count(entry, -1);
+  }
+
+  protected nestedOf(entry: Entry): { host: OfferedHost; nested: Nested } {
+    const host = this.hosts.hostAt(entry);
+    return { host, nested: offeredNested(host, this.hosts.blockAt(entry).nested) };
+  }
+
+  #count(entry: Entry, by: number): void {
+    if (this.shapes === null) return;
+    const { host, nested } = this.nestedOf(entry);
+    const shape = this.shapes.find((known) => known.nested === nested && isAlike(known.host, host));
+    if (shape !== undefined) shape.machines += by;
+    else if (this.shapes.length < MAX_SHAPES) {
+      const { vcpus, ramGb } = sizeOf(host, this.hosts.blockAt(entry));
+      this.shapes.push({ host, nested, vcpus, ramGb, machines: by });
+    } else this.shapes = null;
+  }
+
+  #ranked(entry: Entry): Ranked {
+    const host = this.hosts.hostAt(entry);
+    return { reliability: host.reliability, machineId: blockIdOf(host, this.hosts.blockAt(entry)) };
+  }
+
+  /** Where a machine stands, or would stand. */
+  #placeOf(entry: Entry): number {
+    const ranked = this.#ranked(entry);
+    return countLeading(this.length, (place) => compareRanked(this.rankedAt(place), ranked) < 0);
+  }
+}
+
+/** Machines with the same traits, which are counted by size. */
+export class OfferGroup extends RankedGroup {
+  /** Sizes by place: scanned ten times as fast as hosts are. */
+  readonly #vcpus = new IntColumn();
+  readonly #ramGb = new IntColumn();
+  readonly #diskGb = new IntColumn();
+
+  override fitsAt(place: number, min: MachineSize | null): boolean {
     if (min === null) return true;
     return (
       this.#vcpus.values[place]! >= min.vcpus &&
@@ -95,8 +145,8 @@ export class OfferGroup {
   /** How many of the machines [from, to) are of the size. */
   countFitting(min: MachineSize | null, from: number, to: number): number {
     if (min === null) return to - from;
-    if (this.#shapes !== null && min.diskGb === 0 && from === 0 && to === this.length) {
-      return countShapes(this.#shapes, min);
+    if (this.shapes !== null && min.diskGb === 0 && from === 0 && to === this.length) {
+      return countShapes(this.shapes, min);
     }
     const [vcpus, ramGb, diskGb] = [this.#vcpus.values, this.#ramGb.values, this.#diskGb.values];
     let smaller = 0;
@@ -114,50 +164,27 @@ export class OfferGroup {
   countGpus(min: MachineSize | null, to: number, isWanted: (numGpus: number) => boolean): number {
     const fitting = { min, isWanted };
     let gpus = 0;
-    if (this.#shapes !== null && (min === null || min.diskGb === 0) && to === this.length) {
-      for (const shape of this.#shapes) if (isShapeOf(shape, min)) gpus += shape.machines * gpusOutside(shape, fitting);
+    if (this.shapes !== null && (min === null || min.diskGb === 0) && to === this.length) {
+      for (const shape of this.shapes) if (isShapeOf(shape, min)) gpus += shape.machines * gpusOutside(shape, fitting);
       return gpus;
     }
     for (let place = 0; place < to; place += 1) {
-      if (this.fitsAt(place, min)) gpus += gpusOutside(this.#nestedOf(this.#entries.values[place]!), fitting);
+      if (this.fitsAt(place, min)) gpus += gpusOutside(this.nestedOf(this.entries.values[place]!), fitting);
     }
     return gpus;
   }
 
-  #nestedOf(entry: Entry): { host: OfferedHost; nested: Nested } {
-    const host = this.#hosts.hostAt(entry);
-    return { host, nested: offeredNested(host, this.#hosts.blockAt(entry).nested) };
-  }
-
-  #ranked(entry: Entry): Ranked {
-    const host = this.#hosts.hostAt(entry);
-    return { reliability: host.reliability, machineId: blockIdOf(host, this.#hosts.blockAt(entry)) };
-  }
-
-  #putAt(place: number, entry: Entry): void {
-    const { vcpus, ramGb, diskGb } = sizeOf(this.#hosts.hostAt(entry), this.#hosts.blockAt(entry));
-    this.#entries.insert(place, entry);
+  protected override putAt(place: number, entry: Entry): void {
+    super.putAt(place, entry);
+    const { vcpus, ramGb, diskGb } = sizeOf(this.hosts.hostAt(entry), this.hosts.blockAt(entry));
     this.#vcpus.insert(place, vcpus);
     this.#ramGb.insert(place, ramGb);
     this.#diskGb.insert(place, diskGb);
-    this.#count(entry, 1);
   }
 
-  #count(entry: Entry, by: number): void {
-    if (this.#shapes === null) return;
-    const { host, nested } = this.#nestedOf(entry);
-    const shape = this.#shapes.find((known) => known.nested === nested && isAlike(known.host, host));
-    if (shape !== undefined) shape.machines += by;
-    else if (this.#shapes.length < MAX_SHAPES) {
-      const { vcpus, ramGb } = sizeOf(host, this.#hosts.blockAt(entry));
-      this.#shapes.push({ host, nested, vcpus, ramGb, machines: by });
-    } else this.#shapes = null;
-  }
-
-  /** Where a machine stands, or would stand. */
-  #placeOf(entry: Entry): number {
-    const ranked = this.#ranked(entry);
-    return countLeading(this.length, (place) => compareRanked(this.rankedAt(place), ranked) < 0);
+  protected override removeAt(place: number, entry: Entry): void {
+    super.removeAt(place, entry);
+    for (const column of [this.#vcpus, this.#ramGb, this.#diskGb]) column.remove(place);
   }
 }
 

@@ -21,18 +21,9 @@ import {
   type Ranked,
 } from '../rules/offer-order.js';
 import { hostIdOf } from '../rules/slices.js';
+import { GroupSet, type Priced } from './group-set.js';
 import { type Entry, HostTable } from './host-table.js';
-import { countLeading, gpusOfOwn, OfferGroup } from './offer-group.js';
-
-/** A group whose model has a price. */
-type PricedGroup = OfferGroup & { traits: GroupTraits };
-
-/** Groups in an order. */
-interface SortedGroups {
-  all: readonly PricedGroup[];
-  byGpu: ReadonlyMap<string, readonly PricedGroup[]>;
-  byRegion: ReadonlyMap<string, readonly PricedGroup[]>;
-}
+import { countLeading, gpusOfOwn, OfferGroup, RankedGroup } from './offer-group.js';
 
 /** At most `limit` of the offers between two positions, neither included; null: from the beginning, to the end. */
 export interface OfferRange {
@@ -44,10 +35,16 @@ export interface OfferRange {
 }
 
 /** A slice [from, to) of a group's offers, of which those that fit count; taking offers from it narrows it. */
-interface GroupSlice {
-  group: PricedGroup;
+interface GroupSlice<Group extends RankedGroup = RankedGroup> {
+  group: Priced<Group>;
   from: number;
   to: number;
+}
+
+/** A machine in one of its groups. */
+interface Place {
+  group: RankedGroup;
+  entry: Entry;
 }
 
 /**
@@ -58,17 +55,20 @@ interface GroupSlice {
 export class OfferIndex {
   #models: ReadonlyMap<string, PricedModel>;
   readonly #hosts = new HostTable();
-  readonly #groups = new Map<string, OfferGroup>();
+  readonly #groups = new GroupSet<OfferGroup>();
+  /**
+   * The same machines in groups by what a rental breaks: `best` alone orders by that, and other searches have a third
+   * of the groups without. Groups of hosts that are rented whole, which break nothing, are those above.
+   */
+  readonly #byBreaks = new GroupSet<RankedGroup>();
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
-  /** Sorted when first needed, and again only after a new group, which is rare, or new prices. */
-  readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups>();
 
   /** `models` by slug; a machine of any other model is no offer. */
   constructor(models: ReadonlyMap<string, PricedModel>, hosts: Iterable<OfferedHost> = []) {
     this.#models = models;
     // Sorted first: machines that are inserted one by one move those behind them.
-    const members = new Map<OfferGroup, Entry[]>();
+    const members = new Map<RankedGroup, Entry[]>();
     for (const host of hosts) {
       for (const { group, entry } of this.#add(host)) {
         const known = members.get(group);
@@ -102,8 +102,7 @@ export class OfferIndex {
   /** The same machines at the prices of other models. */
   reprice(models: ReadonlyMap<string, PricedModel>): void {
     this.#models = models;
-    this.#sorted.clear();
-    for (const group of this.#groups.values()) group.traits = this.#traitsOf(group.key);
+    for (const groups of [this.#groups, this.#byBreaks]) groups.reprice((key) => this.#traitsOf(key));
   }
 
   /** The offer of a machine; null when it is not offered. */
@@ -112,7 +111,7 @@ export class OfferIndex {
     if (found === null) return null;
     const block = found.layout.blocks.find(({ suffix }) => found.hostId + suffix === machineId);
     const key = block === undefined ? null : groupKeyOf(found, block);
-    const traits = key === null ? null : this.#groups.get(textOf(key))!.traits;
+    const traits = key === null ? null : this.#groupOf(found, key).traits;
     return traits === null ? null : offerOf(found, block!, traits.preemptible, traits.pricePerHour);
   }
 
@@ -131,7 +130,7 @@ export class OfferIndex {
 
   /** The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. */
   cheapest(criteria: OfferCriteria, priceMax: Rate | null, limit: number): Offer[] {
-    const groups = this.#groupsBy(BY_PRICE, criteria);
+    const groups = this.#groups.by(BY_PRICE, criteria);
     const isWithin = (place: number) => groups[place]!.traits.pricePerHour.onDemand <= priceMax!;
     const within = priceMax === null ? groups : groups.slice(0, countLeading(groups.length, isWithin));
     return firstOf(slicesOf(within, criteria), criteria, BY_PRICE, { limit });
@@ -139,7 +138,7 @@ export class OfferIndex {
 
   /** The first offers that fit, in any order, leaving out `excluded` machines. */
   best(criteria: OfferCriteria, order: OfferOrder, limit: number, excluded: ReadonlySet<string>): Offer[] {
-    const slices = [...slicesOf(this.#groupsBy(BY_PRICE, criteria), criteria)];
+    const slices = [...slicesOf(this.#byBreaks.by(BY_PRICE, criteria), criteria)];
     slices.sort((one, other) => order.first(one.group.traits, other.group.traits));
     return firstOf(slices, criteria, order, { limit, excluded });
   }
@@ -149,9 +148,9 @@ export class OfferIndex {
    * is kept for each `order`, so callers use a few constant ones.
    */
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
-    const between: GroupSlice[] = [];
+    const between: GroupSlice<OfferGroup>[] = [];
     let [total, preceding] = [0, 0];
-    for (const { group, to: end } of slicesOf(this.#groupsBy(order, criteria), criteria)) {
+    for (const { group, to: end } of slicesOf(this.#groups.by(order, criteria), criteria)) {
       const from = after === null ? 0 : countUpTo(after, group, end, order, true);
       const to = before === null ? end : countUpTo(before, group, end, order, false);
       const pageSide = fromEnd ? to : from;
@@ -168,7 +167,7 @@ export class OfferIndex {
   /** GPUs of the offers that fit, each once, by model; models without any are left out. */
   gpusByModel(criteria: OfferCriteria): Map<string, number> {
     const counts = new Map<string, number>();
-    for (const { group, to } of slicesOf(this.#groupsBy(BY_PRICE, criteria), criteria)) {
+    for (const { group, to } of slicesOf(this.#groups.by(BY_PRICE, criteria), criteria)) {
       const { gpu } = group.key;
       const isWanted = (numGpus: number) => criteria.fitsGroup(smallerOf(group.traits, numGpus));
       const gpus = group.countGpus(criteria.sizeMin, to, isWanted);
@@ -177,29 +176,41 @@ export class OfferIndex {
     return counts;
   }
 
-  #add(host: OfferedHost): { group: OfferGroup; entry: Entry }[] {
+  #add(host: OfferedHost): Place[] {
     return this.#placesOf(host, this.#hosts.add(host), 1);
   }
 
   /** The offered blocks of a host, with the groups they belong to; counts them. */
-  #placesOf(host: OfferedHost, first: Entry, by: 1 | -1): { group: OfferGroup; entry: Entry }[] {
-    const places: { group: OfferGroup; entry: Entry }[] = [];
+  #placesOf(host: OfferedHost, first: Entry, by: 1 | -1): Place[] {
+    const places: Place[] = [];
     host.layout.blocks.forEach((block, place) => {
       const key = groupKeyOf(host, block);
       if (key === null) return;
-      places.push({ group: this.#groupOf(key), entry: first + place });
+      const entry = first + place;
+      places.push({ group: this.#groupOf(host, key), entry });
+      if (isSliced(host)) places.push({ group: this.#groupByBreaks(key), entry });
       if (!key.preemptible) this.#count(block.gpu, by * gpusOfOwn(host, block), by);
     });
     return places;
   }
 
-  #groupOf(key: GroupKey): OfferGroup {
-    const text = textOf(key);
+  #groupOf(host: OfferedHost, key: GroupKey): OfferGroup {
+    const text = `${textOf(key)}${isSliced(host) ? '' : ' whole'}`;
     const known = this.#groups.get(text);
     if (known !== undefined) return known;
-    const group = new OfferGroup(key, this.#traitsOf(key), this.#hosts);
+    const alike = { ...key, breaks: 0 };
+    const group = new OfferGroup(alike, this.#traitsOf(alike), this.#hosts);
     this.#groups.set(text, group);
-    this.#sorted.clear();
+    if (!isSliced(host)) this.#byBreaks.set(text, group);
+    return group;
+  }
+
+  #groupByBreaks(key: GroupKey): RankedGroup {
+    const text = `${textOf(key)} ${key.breaks}`;
+    const known = this.#byBreaks.get(text);
+    if (known !== undefined) return known;
+    const group = new RankedGroup(key, this.#traitsOf(key), this.#hosts);
+    this.#byBreaks.set(text, group);
     return group;
   }
 
@@ -216,22 +227,6 @@ export class OfferIndex {
     return model === undefined ? null : traitsOf(key, model);
   }
 
-  /** In order, all groups that can fit, and maybe others. */
-  #groupsBy(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly PricedGroup[] {
-    const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
-    const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);
-    const ofRegion = region === null ? all : (byRegion.get(region) ?? []);
-    return ofGpu.length < ofRegion.length ? ofGpu : ofRegion;
-  }
-
-  #sort(order: OfferOrder<GroupPrice>): SortedGroups {
-    const all = [...this.#groups.values()].filter(isPriced).sort((one, other) => order.first(one.traits, other.traits));
-    const byGpu = groupBy(all, ({ traits }) => traits.gpu);
-    const sorted = { all, byGpu, byRegion: groupBy(all, ({ traits }) => traits.region) };
-    this.#sorted.set(order, sorted);
-    return sorted;
-  }
-
   #count(gpu: string, gpus: number, machines: number): void {
     this.#availableGpus.set(gpu, (this.#availableGpus.get(gpu) ?? 0) + gpus);
     this.#offersOf.set(gpu, (this.#offersOf.get(gpu) ?? 0) + machines);
@@ -239,19 +234,23 @@ export class OfferIndex {
 }
 
 /** The fields hold no line break. */
-function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks }: GroupKey): string {
-  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent} ${breaks}`;
+function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent }: GroupKey): string {
+  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent}`;
 }
 
-function isPriced(group: OfferGroup): group is PricedGroup {
-  return group.traits !== null;
+/** One that is rented whole breaks no block. */
+function isSliced({ layout: { blocks, numGpus } }: OfferedHost): boolean {
+  return blocks.length > 1 || blocks[0]?.count !== numGpus;
 }
 
 /** Of each group that fits, the offers that are reliable enough: the first of the group. */
-function* slicesOf(groups: Iterable<PricedGroup>, { fitsGroup, reliabilityMin }: OfferCriteria): Generator<GroupSlice> {
+function* slicesOf<Group extends RankedGroup>(
+  groups: Iterable<Priced<Group>>,
+  { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
+): Generator<GroupSlice<Group>> {
   for (const group of groups) {
     const { traits, length } = group;
-    if (length === 0 || !fitsGroup(traits)) continue;
+    if (length === 0 || !fitsGroup(traits) || !group.mayFit(sizeMin)) continue;
     const isReliable = (place: number) => group.reliabilityAt(place) >= reliabilityMin;
     const to = reliabilityMin === 0 ? length : countLeading(length, isReliable);
     if (to > 0) yield { group, from: 0, to };
@@ -261,7 +260,7 @@ function* slicesOf(groups: Iterable<PricedGroup>, { fitsGroup, reliabilityMin }:
 /** How many of the first `end` offers of a group come before a position, or at it if that `isIncluded`. */
 function countUpTo(
   position: OfferPosition,
-  group: PricedGroup,
+  group: Priced<RankedGroup>,
   end: number,
   order: OfferOrder<GroupPrice>,
   isIncluded: boolean,
@@ -289,6 +288,20 @@ interface Head {
 }
 
 /**
+ * Of many slices that are alike, those that can have one of the first `limit` offers, where all their offers count: as
+ * many others have one that is more reliable than all of a slice that is left out.
+ */
+function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean): GroupSlice[] {
+  const some = slices.filter(({ from, to }) => from < to);
+  if (some.length <= limit || limit <= 0) return some;
+  const heads = Float64Array.from(some, ({ group, from, to }) =>
+    isBackwards ? -group.reliabilityAt(to - 1) : group.reliabilityAt(from),
+  );
+  const least = Float64Array.from(heads).sort()[heads.length - limit]!;
+  return some.filter((_slice, place) => heads[place]! >= least);
+}
+
+/**
  * The first offers that fit, from slices in order, without looking at more than needed; backwards, the last ones from
  * slices in reverse order. Narrows the slices.
  */
@@ -299,6 +312,7 @@ function firstOf(
   { limit, excluded, isBackwards = false }: Taking,
 ): Offer[] {
   const taken: Offer[] = [];
+  const areAllTaken = sizeMin === null && (excluded === undefined || excluded.size === 0);
   const headPlace = ({ from, to }: GroupSlice) => (isBackwards ? to - 1 : from);
   const dropHead = (slice: GroupSlice) => {
     if (isBackwards) slice.to -= 1;
@@ -319,7 +333,8 @@ function firstOf(
     return (isBackwards ? -1 : 1) * compareRanked(one.ranked, other.ranked, thenBy);
   };
   /** Merges slices of groups that `first` puts at the same place. */
-  const takeFrom = (alike: GroupSlice[]) => {
+  const takeFrom = (all: GroupSlice[]) => {
+    const alike = areAllTaken ? contendersOf(all, limit - taken.length, isBackwards) : all;
     const heads = new TinyQueue(
       alike.map(headOf).filter((head) => head !== null),
       compareHeads,
@@ -346,14 +361,4 @@ function firstOf(
   }
   takeFrom(alike);
   return taken;
-}
-
-function groupBy<Key, T>(entries: Iterable<T>, keyOf: (entry: T) => Key): Map<Key, T[]> {
-  const groups = new Map<Key, T[]>();
-  for (const entry of entries) {
-    const group = groups.get(keyOf(entry));
-    if (group === undefined) groups.set(keyOf(entry), [entry]);
-    else group.push(entry);
-  }
-  return groups;
 }

@@ -179,6 +179,17 @@ export function offerOf(host: OfferedHost, block: LaidBlock, preemptible: boolea
 export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
   const { gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks } = machine;
   const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
-  const key = { gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks };
-  return { ...key, tier, vramGb, pricePerGpu: onDemandRate, pricePerHour };
+  return {
+    gpu,
+    region,
+    numGpus,
+    nvlink,
+    preemptible,
+    hasAgent,
+    breaks,
+    tier,
+    vramGb,
+    pricePerGpu: onDemandRate,
+    pricePerHour,
+  };
 }
