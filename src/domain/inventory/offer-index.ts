@@ -287,13 +287,16 @@ interface Head {
   ranked: Ranked;
 }
 
+/** For each offer that is wanted: with fewer, looking for those that matter costs more than it saves. */
+const MANY_SLICES = 20;
+
 /**
  * Of many slices that are alike, those that can have one of the first `limit` offers, where all their offers count: as
  * many others have one that is more reliable than all of a slice that is left out.
  */
 function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean): GroupSlice[] {
   const some = slices.filter(({ from, to }) => from < to);
-  if (some.length <= limit || limit <= 0) return some;
+  if (some.length <= MANY_SLICES * limit) return some;
   const heads = Float64Array.from(some, ({ group, from, to }) =>
     isBackwards ? -group.reliabilityAt(to - 1) : group.reliabilityAt(from),
   );
@@ -318,16 +321,15 @@ function firstOf(
     if (isBackwards) slice.to -= 1;
     else slice.from += 1;
   };
-  /** Moves to the next offer to take; null at the end. */
-  const headOf = (slice: GroupSlice): Head | null => {
+  /** Moves to the next offer to take; false at the end. */
+  const hasMore = (slice: GroupSlice) => {
     for (; slice.from < slice.to; dropHead(slice)) {
       const place = headPlace(slice);
-      if (!slice.group.fitsAt(place, sizeMin)) continue;
-      const ranked = slice.group.rankedAt(place);
-      if (!excluded?.has(ranked.machineId)) return { slice, ranked };
+      if (slice.group.fitsAt(place, sizeMin) && !excluded?.has(slice.group.rankedAt(place).machineId)) return true;
     }
-    return null;
+    return false;
   };
+  const headOf = (slice: GroupSlice): Head => ({ slice, ranked: slice.group.rankedAt(headPlace(slice)) });
   const compareHeads = (one: Head, other: Head) => {
     const thenBy = order.thenBy(one.slice.group.traits, other.slice.group.traits);
     return (isBackwards ? -1 : 1) * compareRanked(one.ranked, other.ranked, thenBy);
@@ -335,19 +337,19 @@ function firstOf(
   /** Merges slices of groups that `first` puts at the same place. */
   const takeFrom = (all: GroupSlice[]) => {
     const alike = areAllTaken ? contendersOf(all, limit - taken.length, isBackwards) : all;
-    const heads = new TinyQueue(
-      alike.map(headOf).filter((head) => head !== null),
-      compareHeads,
-    );
-    for (let next = heads.pop() ?? null; next !== null && taken.length < limit; next = heads.pop() ?? null) {
+    const heads = new TinyQueue(alike.filter(hasMore).map(headOf), compareHeads);
+    for (let next = heads.pop(); next !== undefined && taken.length < limit; next = heads.pop()) {
+      const { slice } = next;
       const rival = heads.peek();
-      let head: Head | null = next;
-      while (head !== null && taken.length < limit && (rival === undefined || compareHeads(head, rival) < 0)) {
-        taken.push(head.slice.group.offerAt(headPlace(head.slice)));
-        dropHead(head.slice);
-        head = headOf(head.slice);
-      }
-      if (head !== null) heads.push(head);
+      do {
+        taken.push(slice.group.offerAt(headPlace(slice)));
+        dropHead(slice);
+      } while (
+        taken.length < limit &&
+        hasMore(slice) &&
+        (rival === undefined || compareHeads(headOf(slice), rival) < 0)
+      );
+      if (hasMore(slice)) heads.push(headOf(slice));
     }
   };
   let alike: GroupSlice[] = [];
