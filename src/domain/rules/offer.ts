@@ -153,18 +153,18 @@ export function blockIdOf(host: OfferedHost, { suffix }: LaidBlock): string {
  */
 export function offerOf(host: OfferedHost, block: LaidBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
   const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, layout } = host;
-  const share = (amount: number) => shareOf(amount, block, layout.numGpus);
+  const { numGpus } = layout;
   return {
     machineId: blockIdOf(host, block),
     gpu: block.gpu,
     numGpus: block.count,
     region,
     cpu,
-    vcpus: share(host.vcpus),
-    ramGb: share(host.ramGb),
+    vcpus: shareOf(host.vcpus, block, numGpus),
+    ramGb: shareOf(host.ramGb, block, numGpus),
     diskGb: diskGbOf(host, block),
-    netMbps: { down: share(down), up: share(up) },
-    ports: share(ports),
+    netMbps: { down: shareOf(down, block, numGpus), up: shareOf(up, block, numGpus) },
+    ports: shareOf(ports, block, numGpus),
     pcie,
     nvlink: isLinked(host, block),
     cudaMax,
