@@ -137,9 +137,9 @@ const UPDATE_ACCOUNT = `
 
 const DEPLOY = `
   with account_totals as (${UPDATE_ACCOUNT}), begun as (
-    insert into instance (id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode,
+    insert into instance (id, account_id, sequence, machine_id, host_id, status, gpu, num_gpus, region, template, disk_gb, mode,
       gpu_rate, disk_rate, on_demand_rate, created_at, running_since, key_id, run_key_id)
-    values ($9, $1, $7, $10, 'RUNNING', $11, $12, $13, 'pytorch', $14, 'ON_DEMAND', $15, $16, $15, $2, $2, $17, $17)
+    values ($9, $1, $7, $10, $10, 'RUNNING', $11, $12, $13, 'pytorch', $14, 'ON_DEMAND', $15, $16, $15, $2, $2, $17, $17)
   )
   insert into usage_interval (instance_id, resource, ordinal, rate, started_at, key_id)
   values ($9, 'GPU', 1, $15, $2, $17), ($9, 'DISK', 1, $16, $2, $17)`;
