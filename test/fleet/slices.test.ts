@@ -113,7 +113,7 @@ describe('a host of eight GPUs', () => {
     const copy = (machineId: string) =>
       domain.db.pool.query(
         `insert into instance select (jsonb_populate_record(instance, jsonb_build_object('id', $2::text, 'machine_id', $3::text,
-           'host_id', null, 'first_gpu', 9, 'num_gpus', (select num_gpus from machine where machine.id = $3), 'sequence', 1000))).* from instance where id = $1`,
+           'host_id', (select host_id from machine where machine.id = $3), 'first_gpu', 9, 'num_gpus', (select num_gpus from machine where machine.id = $3), 'sequence', 1000))).* from instance where id = $1`,
         [one, `i-${randomBytes(4).toString('hex')}`, machineId],
       );
     for (const taken of ['.g0-1', '']) await expect(copy(`${id}${taken}`)).rejects.toThrow(/sold_gpu_pkey/);

@@ -144,11 +144,14 @@ export const TRY_ACCOUNT: NamedStatement = {
   name: 'try-account',
   text: `select ${ACCOUNT_COLUMNS}, ${IS_TOLD_COLUMN} from account where id = $1 for no key update skip locked`,
 };
-/** A machine of which the whole host is locked: machines of one host overlap. */
+/**
+ * Locks the whole host of a machine: machines of one host overlap. It reads nothing: a statement that waited for the lock
+ * sees other rows, of the machine and of the host's agent, as they were before.
+ */
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
-  text: `select ${MACHINE_FOR_ADMISSION}, agent.machine_id is not null as "hasHost"
-         from ${MACHINE_ON_HOST} where machine.id = $1 for no key update of host`,
+  text: `select from machine host join machine on machine.host_id = host.id
+         where machine.id = $1 for no key update of host`,
 };
 /** Instances need no lock of their own: only a holder of their account's lock changes them. */
 const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
@@ -173,16 +176,18 @@ export const RECOMPUTE_KEY: NamedStatement = {
 };
 
 /**
- * The rate of the model of machine `$1` in the newest snapshot, per GPU-hour on demand, and until when its GPUs are
+ * Machine `$1` with the rate of its model in the newest snapshot, per GPU-hour on demand, and until when its GPUs are
  * sold: whatever ran there and stopped has committed, because its account or the machine was locked.
  */
-const PRICE_AND_SALES: NamedStatement = {
-  name: 'price-and-sales',
-  text: `select (select on_demand_rate from gpu_price where gpu = (select gpu from machine where id = $1)
+const LOCKED_MACHINE: NamedStatement = {
+  name: 'locked-machine',
+  text: `select ${MACHINE_FOR_ADMISSION}, agent.machine_id is not null as "hasHost",
+         (select on_demand_rate from gpu_price where gpu_price.gpu = machine.gpu
            order by snapshot_date desc limit 1) as "ratePerGpu",
-         (select max(last.stopped_at) from machine wanted join machine other using (host_id), lateral (
+         (select max(last.stopped_at) from machine other, lateral (
              select max(stopped_at) as stopped_at from instance where machine_id = other.id
-           ) last where wanted.id = $1 and ${overlapping('wanted', 'other')}) as "soldUntil"`,
+           ) last where other.host_id = machine.host_id and ${overlapping('machine', 'other')}) as "soldUntil"
+         from ${MACHINE_ON_HOST} where machine.id = $1`,
 };
 
 function instancesWhere(name: string, condition: string): NamedStatement {
@@ -191,18 +196,16 @@ function instancesWhere(name: string, condition: string): NamedStatement {
 
 /** Lock a machine's host, then read what a decision on the machine needs. */
 export function machineStatements(machineId: string): PreparedStatement[] {
-  return [LOCK_MACHINE, LIVE_INSTANCES_ON_HOST, PRICE_AND_SALES].map((statement) => ({
+  return [LOCK_MACHINE, LIVE_INSTANCES_ON_HOST, LOCKED_MACHINE].map((statement) => ({
     ...statement,
     values: [machineId],
   }));
 }
 
-export function machineRows([machines, live, others]: readonly object[][]) {
-  const machine = machines![0] as Omit<MachineUnderLock, 'liveInstances' | keyof PriceAndSales> | undefined;
-  return { row: machine && { ...machine, ...(others![0] as PriceAndSales) }, liveInstances: live as Instance[] };
+export function machineRows([, live, machines]: readonly object[][]) {
+  const row = machines![0] as Omit<MachineUnderLock, 'liveInstances'> | undefined;
+  return { row, liveInstances: live as Instance[] };
 }
-
-type PriceAndSales = Pick<MachineUnderLock, 'ratePerGpu' | 'soldUntil'>;
 
 /** The statements that write the changes: none, one for all of a few rows, or one for each of many. */
 export function writesOf({

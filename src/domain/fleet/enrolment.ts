@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { lockHost, writeBlocks } from '../host-blocks.js';
 import { onHostOf } from '../machine-condition.js';
 import { DomainError } from '../rules/errors.js';
 import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
@@ -10,7 +11,7 @@ import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRE
 import { ALL_SIZES, MAX_HOST_GPUS } from '../rules/slices.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { markRevoked } from './heartbeats.js';
-import { lockHost, writeBlocks } from './hosts.js';
+import { noteLosses } from './hosts.js';
 
 /** Seconds that a join code can be used in. */
 const CODE_LIFE_SECONDS = 3_600n;
@@ -179,6 +180,8 @@ export async function join(
     ];
     await transaction.query(WRITE_HOST, [...values, JSON.stringify(layout.gpus), layout.missing]);
     await writeBlocks(transaction, { ...layout, id, sizes: enrolment.slices, protocol });
+    // The reports of the new agent say nothing that is not known by then.
+    await noteLosses(transaction, { id, protocol, missing: layout.missing }, now);
     await takeGpus(transaction, enrolment.machineId, hardware);
     await transaction.query('insert into machine_heartbeat (machine_id) values ($1) on conflict do nothing', [
       enrolment.machineId,

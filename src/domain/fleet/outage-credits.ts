@@ -28,12 +28,23 @@ interface Affected {
   instanceId: string;
 }
 
-/** Settles the outages that ended, and of those that go on what ended in them. */
+interface Loss extends Affected, Omit<Outage, 'machineId'> {}
+
+/** Settles the outages that ended, and of those that go on what ended in them; and so what had a GPU that was missing. */
 export async function settleOpenOutages(deps: Deps): Promise<void> {
   const { pool } = deps.db;
   await pool.query({ name: 'settle-idle-outages', text: SETTLE_IDLE_OUTAGES });
   const { rows: outages } = await pool.query<Outage>({ name: 'open-outages', text: OPEN_OUTAGES });
   for (const outage of outages) await settleOutage(deps, outage);
+  const { rows: losses } = await pool.query<Loss>({ name: 'open-gpu-losses', text: OPEN_LOSSES });
+  for (const loss of losses) await settleLoss(deps, loss);
+}
+
+async function settleLoss(deps: Deps, loss: Loss): Promise<void> {
+  const { accountId, instanceId, startedAt, endedAt } = loss;
+  await settleOutageOf(deps, loss, accountId, instanceId);
+  const values = [instanceId, formatInstant(startedAt), endedAt === null ? null : formatInstant(endedAt)];
+  await deps.db.pool.query({ name: 'settle-gpu-loss', text: SETTLE_LOSS, values });
 }
 
 async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
@@ -51,7 +62,7 @@ async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
  */
 function settleOutageOf(
   deps: Deps,
-  { startedAt, endedAt }: Outage,
+  { startedAt, endedAt }: Pick<Outage, 'startedAt' | 'endedAt'>,
   accountId: string,
   instanceId: string,
 ): Promise<void> {
@@ -86,10 +97,8 @@ const INTERVALS: Pick<PreparedStatement, 'name' | 'text'> = {
          where instance_id = $1 order by resource, ordinal`,
 };
 
-/** What an `outage` concerns: all on its host, or, where only GPUs are missing, what has the block of them. */
-const CONCERNED = `
-  container.machine_id = (select host_id from machine where machine.id = outage.machine_id)
-    and outage.machine_id in (container.machine_id, instance.machine_id)`;
+/** An `outage` concerns all on its host. */
+const CONCERNED = 'container.machine_id = outage.machine_id';
 const RENTED = 'container join instance on instance.id = container.instance_id';
 
 /** Of machines on which nothing was. */
@@ -117,3 +126,14 @@ const AFFECTED = `
 const SETTLE_OUTAGE = `
   update machine_outage set settled = true
   where machine_id = $1 and started_at = $2::timestamptz and ended_at = $3::timestamptz`;
+
+/** That are over, or of an instance that does not run any more: it can't be started while its GPU is missing. */
+const OPEN_LOSSES = `
+  select account_id as "accountId", id as "instanceId", started_at as "startedAt", ended_at as "endedAt"
+  from gpu_loss join instance on id = instance_id
+  where not settled and (ended_at is not null or status <> 'RUNNING') order by account_id, id, started_at limit ${BATCH}`;
+/** Not one that ended, or began anew, meanwhile. */
+const SETTLE_LOSS = `
+  update gpu_loss set settled = true, ended_at = coalesce(ended_at, greatest(stopped_at, started_at))
+  from instance where id = instance_id and instance_id = $1 and started_at = $2::timestamptz
+    and ended_at is not distinct from $3::timestamptz and (ended_at is not null or status <> 'RUNNING')`;

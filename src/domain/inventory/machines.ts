@@ -4,12 +4,14 @@ import type { Prisma } from '../../database/database.js';
 import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { lockHost, writeBlocks } from '../host-blocks.js';
 import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
 import { onHostOf } from '../machine-condition.js';
 import { usedDiskGb } from '../rules/disk.js';
 import { DomainError } from '../rules/errors.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { type MachineChange, type MachineState, stateAfter } from '../rules/machine-state.js';
+import { hostIdOf } from '../rules/slices.js';
 import { formatInstant } from '../rules/time.js';
 
 export type { Machine, MachineChange, MachineState };
@@ -96,6 +98,8 @@ export async function importMachines(
     faults.throwIfAny();
     if (lines.size === 0) throw new DomainError('invalid_request', 'the file holds no machine');
     await client.query(`begin; set local statement_timeout = ${SWITCH_TIMEOUT_MS}`);
+    await checkHosts(client, lines, faults);
+    faults.throwIfAny();
     const created = await takeOver(client);
     await checkDisks(client, lines, faults);
     faults.throwIfAny();
@@ -146,6 +150,31 @@ async function stage(
   return lines;
 }
 
+/** What a host with an agent has is known by the agent, and its parts are machines by it. */
+async function checkHosts(
+  client: pg.PoolClient,
+  lines: ReadonlyMap<string, number>,
+  faults: FileFaults,
+): Promise<void> {
+  const parts = [...lines.keys()].filter((id) => hostIdOf(id) !== null);
+  const { rows: hosts } = await client.query<{ id: string }>(
+    'select machine_id as id from machine_host where machine_id = any($1)',
+    [parts.map(hostIdOf)],
+  );
+  const hostIds = new Set(hosts.map(({ id }) => id));
+  for (const id of parts.filter((part) => hostIds.has(hostIdOf(part)!)))
+    faults.add(lines.get(id)!, `${id} is a part of host ${hostIdOf(id)}: name the host`, 'id is a part of a host');
+  const { rows } = await client.query<{ id: string; gpu: string; numGpus: number }>(
+    `select machine.id, machine.gpu, machine.num_gpus as "numGpus"
+     from machine join machine_import given using (id) join machine_host on machine_id = machine.id
+     where (machine.gpu, machine.num_gpus) <> (given.gpu, given.num_gpus) order by machine.id for no key update of machine`,
+  );
+  for (const { id, gpu, numGpus } of rows) {
+    const reason = `the agent of ${id} found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
+    faults.add(lines.get(id)!, reason, 'gpu or num_gpus is not what its agent found');
+  }
+}
+
 /**
  * Returns how many machines were new. They come first: that takes longest, and locks nothing that is rented. Locks
  * machines in order of id, as all writers do, and only those that differ.
@@ -158,14 +187,17 @@ async function takeOver(client: pg.PoolClient): Promise<number> {
   const names = MACHINE_COLUMNS.filter((name) => name !== 'id');
   const of = (table: string) => names.map((name) => `${table}.${name}`).join(', ');
   const differs = `machine.demo or (${of('machine')}) is distinct from (${of('given')})`;
-  await client.query(
+  const { rows } = await client.query<{ id: string; isSliced: boolean }>(
     `with changing as (
        select machine.id from machine join machine_import given using (id) where ${differs}
        order by machine.id for no key update of machine
      )
      update machine set ${names.map((name) => `${name} = given.${name}`).join(', ')}, demo = false
-     from machine_import given join changing using (id) where machine.id = given.id`,
+     from machine_import given join changing using (id) where machine.id = given.id
+     returning machine.id, exists (select from machine part where part.host_id = machine.id and part.id <> machine.id) as "isSliced"`,
   );
+  for (const { id } of rows.filter(({ isSliced }) => isSliced))
+    await writeBlocks(client, (await lockHost(client, id))!);
   return created ?? 0;
 }
 
@@ -192,7 +224,8 @@ async function checkDisks(
   faults: FileFaults,
 ): Promise<void> {
   const { rows } = await client.query<{ id: string; used: bigint; disk_gb: number }>(
-    `select given.id, given.disk_gb, sum(instance.disk_gb) as used from machine_import given join instance on machine_id = given.id
+    `select given.id, given.disk_gb, sum(instance.disk_gb) as used
+     from machine_import given join machine on machine.host_id = given.id join instance on machine_id = machine.id
      where status <> 'DESTROYED' group by given.id, given.disk_gb having sum(instance.disk_gb) > given.disk_gb`,
   );
   for (const { id, used, disk_gb } of rows) {
