@@ -80,7 +80,7 @@ describe('the blocks of a host', () => {
             expect(given.models[place]).toBe(gpu);
             expect(given.missing).not.toContain(place);
           }
-          const start = given.models.indexOf(gpu);
+          const start = given.models.indexOf(gpu as 'a');
           const length = given.models.filter((model) => model === gpu).length;
           const isWhole = first === start && count === length && given.sizes.includes(WHOLE);
           expect(isWhole || (given.sizes.includes(count) && (first - start) % count === 0)).toBe(true);

@@ -229,7 +229,14 @@ export class RealRenter {
   }
 
   async instances(): Promise<Instance[]> {
-    return this.#done<{ data: Instance[] }>(await this.api.rest('GET', '/instances'), 200).data;
+    // REST does not say which machine an instance is on.
+    const { body } = await this.api.graphql('{ instances { id status machine { id } } }');
+    if (body.errors) throw new Error(JSON.stringify(body.errors));
+    return body.data.instances.map(
+      ({ id, status, machine }: { id: string; status: string; machine: { id: string } }) => {
+        return { id, status: status.toLowerCase(), machine_id: machine.id };
+      },
+    );
   }
 
   async seen(id: string): Promise<{ status: string; stopReason: string | null; runtime: SeenRuntime }> {
