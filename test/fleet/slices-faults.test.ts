@@ -121,6 +121,22 @@ describe('missing GPUs', () => {
     return { seconds: await gpuSecondsGiven(id), overlaps: Number(rows[0]!.overlaps) };
   };
 
+  it('do not cut what is connected to the instances of the host', async () => {
+    const { id, agent, uuids } = await hostOf(2);
+    const mine = await rent(`${id}.g0`);
+    await agent.fetch();
+    const running = [seen(mine.id, 'RUNNING')];
+    await pass(agent, 10, running, uuids);
+    const notices: string[] = [];
+    const stop = domain.db.notices.subscribe({ onNotice: ({ table }) => notices.push(table), onLost: () => {} });
+    await agent.report(running, { gpus: uuids.slice(0, 1) });
+    stop();
+    // Tunnels end at a notice of the host: its token is another then (src/access/tunnels.ts).
+    expect(notices).toContain('machine');
+    expect(notices).not.toContain('host');
+    await act(domain, ann, { id: mine.id, action: 'DESTROY' });
+  });
+
   it('of a host that is away too: nothing is given back twice, nor to neighbours what they had', async () => {
     const { id, agent, uuids } = await hostOf(4);
     const [mine, other] = [await rent(`${id}.g0`), await rent(`${id}.g2-3`, { who: bob })];
@@ -358,6 +374,27 @@ describe('an import', () => {
     await expect(load(csv({ id, disk_gb: 400 }))).rejects.toThrow(/disk/);
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
   });
+});
+
+it('tells of what runs by the machine that was rented', async () => {
+  const { id, agent, uuids } = await hostOf(2);
+  await domain.db.pool.query(
+    `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
+     values ('wh-1', $1, 'http://localhost/', null, now(), '\\x00', 'none')`,
+    [bob],
+  );
+  const mine = await rent(`${id}.g1`, { who: bob });
+  await agent.fetch();
+  await agent.report([seen(mine.id, 'RUNNING')], { gpus: uuids });
+  await act(domain, bob, { id: mine.id, action: 'DESTROY' });
+  const { rows } = await domain.db.pool.query(
+    `select type, data ->> 'machine' as machine from event where subject = $1 order by sequence`,
+    [mine.id],
+  );
+  expect(rows).toEqual([
+    { type: 'instance.running', machine: `${id}.g1` },
+    { type: 'instance.destroyed', machine: `${id}.g1` },
+  ]);
 });
 
 describe('a gateway of an earlier version beside this one', () => {

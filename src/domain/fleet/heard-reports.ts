@@ -23,6 +23,9 @@ export class HeardReports {
     notices.subscribe({
       onNotice: (notice, isOwn) => {
         if (notice.table === 'host' || (notice.table === 'container' && !isOwn)) this.forget(notice.machine);
+        // What is known of its GPUs may have changed.
+        else if (notice.table === 'machine' && notice.ids === undefined) this.#heard.clear();
+        else if (notice.table === 'machine') for (const id of notice.ids) this.forget(id);
       },
       onLost: () => this.#heard.clear(),
     });
