@@ -14,7 +14,9 @@ export interface HostBlocks extends HostLayout {
 
 /** What is known of a host's GPUs, under the lock that rentals on it wait for; null for one without an agent. */
 export async function lockHost(transaction: Pick<Transaction, 'query'>, id: string): Promise<HostBlocks | null> {
-  const { rows } = await transaction.query<HostRow>(LOCK_SQL, [id]);
+  // Read after the lock: a statement that waited for it sees the row of the agent as before.
+  await transaction.query(LOCK_MACHINE, [id]);
+  const { rows } = await transaction.query<HostRow>(HOST_AND_AGENT, [id]);
   const row = rows[0];
   if (row === undefined) return null;
   const { gpu, joined, ...host } = row;
@@ -86,9 +88,12 @@ function sharesOf(whole: WholeHost, block: Block, hostGpus: number) {
   };
 }
 
-const LOCK_SQL = `
+/** It reads nothing. */
+export const LOCK_MACHINE = 'select from machine where id = $1 for no key update';
+
+const HOST_AND_AGENT = `
   select machine.id, machine.gpu, slices as sizes, protocol, missing, gpus, hardware -> 'gpus' as joined
-  from machine join machine_host on machine_id = machine.id where machine.id = $1 for no key update of machine`;
+  from machine join machine_host on machine_id = machine.id where machine.id = $1`;
 
 const HOST_SQL = `
   select vcpus, ram_gb as "ramGb", disk_gb as "diskGb", net_down_mbps as down, net_up_mbps as up, ports, nvlink

@@ -100,6 +100,90 @@ describe('a missing GPU of one who has the whole host', () => {
   });
 });
 
+/** Resolves once so many transactions wait for a lock. */
+async function waiting(count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await domain.db.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    if (rows.length >= count) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('missing GPUs', () => {
+  const gaps = async (id: string) => {
+    const { rows } = await domain.db.pool.query<{ overlaps: bigint }>(
+      `select count(*) as overlaps from service_gap one join service_gap other using (instance_id, resource)
+       where one.ordinal < other.ordinal and one.started_at < other.ended_at and other.started_at < one.ended_at and instance_id = $1`,
+      [id],
+    );
+    return { seconds: await gpuSecondsGiven(id), overlaps: Number(rows[0]!.overlaps) };
+  };
+
+  it('do not cut what is connected to the instances of the host', async () => {
+    const { id, agent, uuids } = await hostOf(2);
+    const mine = await rent(`${id}.g0`);
+    await agent.fetch();
+    const running = [seen(mine.id, 'RUNNING')];
+    await pass(agent, 10, running, uuids);
+    const notices: string[] = [];
+    const stop = domain.db.notices.subscribe({ onNotice: ({ table }) => notices.push(table), onLost: () => {} });
+    await agent.report(running, { gpus: uuids.slice(0, 1) });
+    stop();
+    // Tunnels end at a notice of the host: its token is another then (src/access/tunnels.ts).
+    expect(notices).toContain('machine');
+    expect(notices).not.toContain('host');
+    await act(domain, ann, { id: mine.id, action: 'DESTROY' });
+  });
+
+  it('of a host that is away too: nothing is given back twice, nor to neighbours what they had', async () => {
+    const { id, agent, uuids } = await hostOf(4);
+    const [mine, other] = [await rent(`${id}.g0`), await rent(`${id}.g2-3`, { who: bob })];
+    await agent.fetch();
+    const running = [seen(mine.id, 'RUNNING'), seen(other.id, 'RUNNING')];
+    await pass(agent, 100, running, uuids);
+    const without = uuids.slice(1);
+    await pass(agent, 100, running, without);
+    domain.clock.advance(190);
+    await tick(domain);
+    await pass(agent, 110, running, without);
+    await pass(agent, 100, running, uuids);
+    expect(await gaps(mine.id)).toEqual({ seconds: 400, overlaps: 0 });
+    expect(await gaps(other.id)).toEqual({ seconds: 200, overlaps: 0 });
+    await act(domain, ann, { id: mine.id, action: 'DESTROY' });
+    await act(domain, bob, { id: other.id, action: 'DESTROY' });
+  });
+
+  it('of one who stops, can not start meanwhile, and starts again; that come and go', async () => {
+    const { id, agent, uuids } = await hostOf(2);
+    const mine = await rent(`${id}.g0`);
+    await agent.fetch();
+    const running = [seen(mine.id, 'RUNNING')];
+    await pass(agent, 100, running, uuids);
+    const without = uuids.slice(1);
+    await pass(agent, 60, running, without);
+    await act(domain, ann, { id: mine.id, action: 'STOP' });
+    await agent.fetch();
+    await pass(agent, 100, [seen(mine.id, 'STOPPED')], without);
+    await expect(act(domain, ann, { id: mine.id, action: 'START' })).rejects.toThrow(/no longer listed/);
+    expect(await gaps(mine.id)).toEqual({ seconds: 50, overlaps: 0 });
+    await pass(agent, 10, [seen(mine.id, 'STOPPED')], uuids);
+    await act(domain, ann, { id: mine.id, action: 'START' });
+    await agent.fetch();
+    const again = [seen(mine.id, 'RUNNING', { start: 2 })];
+    await pass(agent, 100, again, uuids);
+    for (let times = 0; times < 5; times += 1) {
+      await agent.report(again, { gpus: without });
+      await agent.report(again, { gpus: uuids });
+    }
+    await pass(agent, 20, again, without);
+    await pass(agent, 20, again, uuids);
+    expect(await gaps(mine.id)).toEqual({ seconds: 70, overlaps: 0 });
+    await act(domain, ann, { id: mine.id, action: 'DESTROY' });
+  });
+});
+
 describe('a host that joins again', () => {
   it('without a GPU that is rented: that is told, and not paid for until it is back', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
@@ -120,6 +204,27 @@ describe('a host that joins again', () => {
     await pass(agent, 100, running, uuids);
     expect(await gpuSecondsGiven(mine.id)).toBe(610);
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
+  });
+
+  it('while one is rented: each GPU stays in its place', async () => {
+    const { id, found, uuids } = await hostOf(2);
+    const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
+    const turned = [...found].reverse().map((gpu, index) => ({ ...gpu, index }));
+    const client = await domain.db.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('select from machine where id = $1 for no key update', [id]);
+      const rented = rent(`${id}.g0`);
+      await waiting(1);
+      const joined = join(domain, code, hardware({ gpus: turned, diskGb: DISK_GB }));
+      await waiting(2);
+      await client.query('commit');
+      await Promise.all([rented, joined]);
+      expect((await listHosts(domain, id))[0]!.gpus.map(({ uuid }) => uuid)).toEqual(uuids);
+      await act(domain, ann, { id: (await rented).id, action: 'DESTROY' });
+    } finally {
+      client.release();
+    }
   });
 
   it('with a new GPU in the place of one that is gone: the loss is over', async () => {
@@ -172,19 +277,32 @@ describe('a deploy that waits for its host', () => {
           () => 'rented',
           ({ reason }) => reason,
         );
-        for (;;) {
-          const { rows } = await domain.db.pool.query(
-            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          );
-          if (rows.length > 0) break;
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
+        await waiting(1);
         await client.query('commit');
         expect(await outcome).toBe('not_listed');
       } finally {
         client.release();
       }
     });
+});
+
+it('a report that waits while the operator sells other sizes does not bring back those of before', async () => {
+  const { id, agent, uuids } = await hostOf(2);
+  const client = await domain.db.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select from machine where id = $1 for no key update', [id]);
+    const sold = sellSlices(domain, id, [0]);
+    await waiting(1);
+    const reported = agent.report([], { gpus: uuids.slice(1) });
+    await waiting(2);
+    await client.query('commit');
+    await Promise.all([sold, reported]);
+    const machines = await domain.db.prisma.machine.findMany({ where: { hostId: id, sold: true } });
+    expect(machines.map((machine) => machine.id)).toEqual([]);
+  } finally {
+    client.release();
+  }
 });
 
 describe('an agent of protocol 1 in the place of one of protocol 2', () => {
@@ -256,6 +374,27 @@ describe('an import', () => {
     await expect(load(csv({ id, disk_gb: 400 }))).rejects.toThrow(/disk/);
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
   });
+});
+
+it('tells of what runs by the machine that was rented', async () => {
+  const { id, agent, uuids } = await hostOf(2);
+  await domain.db.pool.query(
+    `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
+     values ('wh-1', $1, 'http://localhost/', null, now(), '\\x00', 'none')`,
+    [bob],
+  );
+  const mine = await rent(`${id}.g1`, { who: bob });
+  await agent.fetch();
+  await agent.report([seen(mine.id, 'RUNNING')], { gpus: uuids });
+  await act(domain, bob, { id: mine.id, action: 'DESTROY' });
+  const { rows } = await domain.db.pool.query(
+    `select type, data ->> 'machine' as machine from event where subject = $1 order by sequence`,
+    [mine.id],
+  );
+  expect(rows).toEqual([
+    { type: 'instance.running', machine: `${id}.g1` },
+    { type: 'instance.destroyed', machine: `${id}.g1` },
+  ]);
 });
 
 describe('a gateway of an earlier version beside this one', () => {

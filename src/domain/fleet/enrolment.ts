@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { lockHost, writeBlocks } from '../host-blocks.js';
+import { LOCK_MACHINE, lockHost, writeBlocks } from '../host-blocks.js';
 import { onHostOf } from '../machine-condition.js';
 import { DomainError } from '../rules/errors.js';
 import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
@@ -345,13 +345,15 @@ export async function forgetContainers(deps: Deps, machineId: string): Promise<n
 }
 
 async function lockMachine(transaction: Transaction, id: string): Promise<MachineRow | null> {
+  // Read after the lock: a statement that waited for it counts instances as before.
+  await transaction.query(LOCK_MACHINE, [id]);
   const { rows } = await transaction.query<MachineRow>(
     `select id, host_id as "hostId", state, region, gpu, num_gpus as "numGpus",
        exists (select from machine_host where machine_id = id) as "hasHost",
        (select slices from machine_host where machine_id = id) as slices,
        (select count(*) from instance where ${onHostOf('= $1')} and status <> 'DESTROYED') as undestroyed,
        (select coalesce(sum(disk_gb), 0) from instance where ${onHostOf('= $1')} and status <> 'DESTROYED') as "usedDiskGb"
-     from machine where id = $1 for no key update`,
+     from machine where id = $1`,
     [id],
   );
   return rows[0] ?? null;

@@ -23,6 +23,8 @@ export class HeardReports {
     notices.subscribe({
       onNotice: (notice, isOwn) => {
         if (notice.table === 'host' || (notice.table === 'container' && !isOwn)) this.forget(notice.machine);
+        // What is known of its GPUs may have changed.
+        else if (notice.table === 'machine') this.#forgetAll(notice.ids);
       },
       onLost: () => this.#heard.clear(),
     });
@@ -41,6 +43,12 @@ export class HeardReports {
   note(machineId: string, report: Report): void {
     const { session, sequence } = report;
     this.#heard.set(machineId, { session, sequence, content: contentOf(report) });
+  }
+
+  /** Undefined: of every machine. */
+  #forgetAll(machineIds: readonly string[] | undefined): void {
+    if (machineIds === undefined) this.#heard.clear();
+    else for (const id of machineIds) this.forget(id);
   }
 
   forget(machineId: string): void {

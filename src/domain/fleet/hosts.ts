@@ -65,7 +65,8 @@ export async function noteGpus(
     await writeBlocks(transaction, { ...host, protocol, missing });
     await noteLosses(transaction, { id, protocol, missing }, deps.clock.now());
   });
-  deps.db.notices.publish([{ table: 'host', machine: id }]);
+  // Not as of a host whose token changed: that would end the connections into all that runs there.
+  deps.db.notices.publish([{ table: 'machine', ids: [id] }]);
 }
 
 /**

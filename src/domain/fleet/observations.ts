@@ -30,6 +30,8 @@ interface HostRow {
 
 interface SeenContainer {
   instanceId: string;
+  /** What is rented: the host, or a part of it. */
+  machineId: string;
   accountId: string;
   status: InstanceStatus;
   gpuIntervals: number;
@@ -162,8 +164,7 @@ async function observe(
     ]);
     const byHost = failed.map(({ fault }) => String(fault === 'host'));
     transaction.later({ name: 'note-starts', text: NOTE_STARTS, values: [...starts, byHost, formatInstant(at)] });
-    if (running.length > 0)
-      transaction.later(emit(running.map(({ id }) => runningEvent(known.get(id)!, machineId, at))));
+    if (running.length > 0) transaction.later(emit(running.map(({ id }) => runningEvent(known.get(id)!, at))));
   }
   if (reopened.length > 0) transaction.later({ name: 'reopen-containers', text: REOPEN, values: [reopened] });
   const hasOtherGpus = isOtherHost(host, report);
@@ -175,8 +176,8 @@ function isOtherHost(host: HostRow, { protocol, gpus }: Report): boolean {
   return gpus !== undefined && missingOf(host.gpus, gpus).join() !== host.missing.join();
 }
 
-function runningEvent({ accountId, instanceId }: SeenContainer, machine: string, at: Instant): NewEvent {
-  const data = { instance: instanceId, machine };
+function runningEvent({ accountId, instanceId, machineId }: SeenContainer, at: Instant): NewEvent {
+  const data = { instance: instanceId, machine: machineId };
   return { accountId, type: 'instance.running', subject: instanceId, at, data };
 }
 
@@ -308,7 +309,7 @@ const LOCK_HOST = `
 
 /** All that may still be there, and what the report names. */
 const CONTAINERS = `
-  select instance_id as "instanceId", account_id as "accountId", status, gpu_intervals as "gpuIntervals",
+  select instance_id as "instanceId", instance.machine_id as "machineId", account_id as "accountId", status, gpu_intervals as "gpuIntervals",
     told_start as "toldStart", phase, container.start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
     exit_code as "exitCode", restarts, erased_at as "erasedAt", image_ports as "imagePorts",
     (select max(ordinal) from container_start s where s.instance_id = instance.id and running_at is not null) as "runningStart",
