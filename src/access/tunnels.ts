@@ -9,7 +9,6 @@ import {
   type GatewayControl,
   MAX_FRAME_BYTES,
   MAX_TUNNELS_PER_INSTANCE,
-  MAX_TUNNELS_PER_MACHINE,
   TUNNELS_PATH,
   TunnelSocket,
   type TunnelTarget,
@@ -34,10 +33,13 @@ import { type Access, ReachWatch } from './reach-watch.js';
  *   tunnel.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
  * It is destroyed with an error when it is cut off: by its agent's death, the end of the instance, of its key (opener),
  * of the account's good standing, or of this gateway. Whoever opened it destroys it when it is not needed any more.
- * Limits: 256 per instance, 512 per machine, 5,000 per process.
+ * Limits: 256 per instance, 512 per host but 64 of each instance in any case, 5,000 per process.
  */
 
 const MAX_TUNNELS = 5_000;
+const MAX_TUNNELS_PER_HOST = 512;
+/** Of an instance, whatever its neighbours on the host have: at most eight share one. */
+const SURE_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
 /** Counted from the agent's dialling: an engine that gets a hundred commands at once is slow. */
 const OPENS_WITHIN_MS = 60_000;
@@ -246,16 +248,14 @@ export class Tunnels {
   }
 
   #checkRoom({ instanceId, machineId }: Open): void {
-    let [ofInstance, ofMachine] = [0, 0];
+    let [ofInstance, ofHost] = [0, 0];
     for (const other of this.#open) {
       if (other.machineId !== machineId) continue;
-      ofMachine += 1;
+      ofHost += 1;
       if (other.instanceId === instanceId) ofInstance += 1;
     }
-    if (ofInstance >= MAX_TUNNELS_PER_INSTANCE)
-      throw new TunnelRefused('busy', `an instance has at most ${MAX_TUNNELS_PER_INSTANCE} open tunnels`);
-    if (ofMachine >= MAX_TUNNELS_PER_MACHINE || this.#open.size >= MAX_TUNNELS)
-      throw new TunnelRefused('busy', 'too many tunnels are open; try again later');
+    const refusal = refusalOf({ ofInstance, ofHost, ofProcess: this.#open.size });
+    if (refusal !== null) throw new TunnelRefused('busy', refusal);
   }
 
   #cut(entries: readonly Open[]): void {
@@ -307,6 +307,14 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
   signal(name: (GatewayControl & { type: 'signal' })['name']): void {
     this.sendControl({ type: 'signal', name });
   }
+}
+
+/** Why an instance gets no other tunnel, by how many are open; null: it does. */
+export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
+  if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
+    return `an instance has at most ${MAX_TUNNELS_PER_INSTANCE} open tunnels`;
+  const isHostFull = open.ofHost >= MAX_TUNNELS_PER_HOST && open.ofInstance >= SURE_TUNNELS;
+  return isHostFull || open.ofProcess >= MAX_TUNNELS ? 'too many tunnels are open; try again later' : null;
 }
 
 /** The machine that runs it. */

@@ -15,7 +15,8 @@ import { z } from 'zod';
 export const TUNNELS_PATH = '/agent/v1/streams/';
 /** Tunnels of one instance, and of one machine, that may be open at once. */
 export const MAX_TUNNELS_PER_INSTANCE = 256;
-export const MAX_TUNNELS_PER_MACHINE = 512;
+/** A gateway opens fewer; the rest is room for tunnels that it has given up and the agent still holds. */
+export const MAX_TUNNELS_PER_HOST = 1_024;
 /** A tunnel that is not dialled within this time is given up. */
 export const WANT_SECONDS = 10;
 /** Of one frame. */

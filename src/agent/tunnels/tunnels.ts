@@ -12,8 +12,8 @@ import {
   gatewayControl,
   type LogsTarget,
   MAX_FRAME_BYTES,
+  MAX_TUNNELS_PER_HOST,
   MAX_TUNNELS_PER_INSTANCE,
-  MAX_TUNNELS_PER_MACHINE,
   TUNNELS_PATH,
   type TunnelSignal,
   TunnelSocket,
@@ -71,7 +71,7 @@ export class AgentTunnels {
   /** Dials the tunnels it does not know yet. */
   dial(wanted: readonly WantedTunnel[]): void {
     for (const { id, url } of wanted) {
-      if (this.#known.has(id) || this.#sockets.size >= MAX_TUNNELS_PER_MACHINE) continue;
+      if (this.#known.has(id) || this.#sockets.size >= MAX_TUNNELS_PER_HOST) continue;
       this.#known.add(id);
       for (const old of this.#known) {
         if (this.#known.size <= MAX_KNOWN_IDS) break;
