@@ -60,10 +60,11 @@ export function exportAccount(deps: Deps, accountId: string, write: (text: strin
 
 /** The account's own row, and everything that refers to what is found, nearest first; each table once. */
 function sourcesOf(references: readonly Reference[]): Source[] {
-  // Rows of `activity` refer to the account without a constraint.
+  // Rows of these refer to the account without a constraint, which would be checked with each.
   const sources: Source[] = [
     { table: 'account', rows: 'account.id = $1' },
     { table: 'activity', rows: 'activity.account_id = $1' },
+    { table: 'sold_gpu', rows: 'sold_gpu.instance_id in (select id from instance where account_id = $1)' },
   ];
   for (const { table, rows } of sources) {
     for (const { child, parent, refers } of references) {
