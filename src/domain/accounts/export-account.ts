@@ -64,7 +64,9 @@ function sourcesOf(references: readonly Reference[]): Source[] {
   const sources: Source[] = [
     { table: 'account', rows: 'account.id = $1' },
     { table: 'activity', rows: 'activity.account_id = $1' },
-    { table: 'sold_gpu', rows: 'sold_gpu.instance_id in (select id from instance where account_id = $1)' },
+    ...['sold_gpu', 'gpu_loss'].map((table) => {
+      return { table, rows: `${table}.instance_id in (select id from instance where account_id = $1)` };
+    }),
   ];
   for (const { table, rows } of sources) {
     for (const { child, parent, refers } of references) {
