@@ -124,7 +124,8 @@ export function InstanceScreen({ id }: { id: string }) {
           {runtime !== null && <Logs id={id} />}
         </div>
         <div class="stack">
-          <Launched instance={instance} launch={read?.launch ?? null} />
+          {/* Before it is read nobody knows what to deploy again. */}
+          {read !== null && <Launched instance={instance} launch={read.launch} />}
           {read !== null && status !== 'DESTROYED' && (
             <>
               <Deadlines
