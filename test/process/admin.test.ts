@@ -201,14 +201,15 @@ describe('while the gateway runs', () => {
     const suspended = await adminJson(['account', 'suspend', account.id], env);
     expect(suspended).toMatchObject({ id: account.id, live_instances: 1 });
     expect(suspended.suspended_at).toMatch(INSTANT);
-    expect((await renter.rest('GET', '/balance')).status).toBe(401);
+    // The gateway hears of it by a notice of the database.
+    await expect.poll(async () => (await renter.rest('GET', '/balance')).status).toBe(401);
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
     expect(await adminJson(['instance', 'list'], env)).toMatchObject([{ id, status: 'stopped' }]);
     expect((await adminJson(['account', 'suspend', account.id], env)).suspended_at).toBe(suspended.suspended_at);
 
     const resumed = table((await admin(['account', 'resume', account.id], env)).stdout);
     expect([resumed.columns, resumed.rows[0]!.at(-1)]).toEqual([ACCOUNT_COLUMNS, '-']);
-    expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
+    await expect.poll(async () => (await renter.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
     expect((await adminJson(['instance', 'destroy', id], env)).status).toBe('destroyed');
   });
 
