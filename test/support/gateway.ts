@@ -57,6 +57,9 @@ export async function createRenter(deps: Deps, address: string, creditUsd = '100
   return client(address, secret, account.id);
 }
 
+/** A request whose gateway was killed may never end by itself. */
+const LONGEST_MS = 60_000;
+
 /** A caller with a key, or with none: `client(address)`. */
 export function client(address: string, key = '', accountId = ''): Renter {
   const authorization: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
@@ -79,7 +82,7 @@ export function client(address: string, key = '', accountId = ''): Renter {
 }
 
 async function call(url: string, init: RequestInit): Promise<Answer> {
-  const response = await fetch(url, init);
+  const response = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS), ...init });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
 }
