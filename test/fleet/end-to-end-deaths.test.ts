@@ -36,56 +36,60 @@ describe('the death of gateway, agents and Podman', () => {
   });
   afterAll(() => fleet?.close());
 
-  it('ends in exactly what ought to run, within 10 s of all being back, and never in two on a GPU', async () => {
-    const random = randomFrom(SEED);
-    const watch = watchContainers(fleet);
-    const machines = fleet.hosts.flatMap(({ machineId, gpus }) =>
-      gpus === 1 ? [machineId] : BLOCKS.map((block) => machineId + block),
-    );
-    const backMs: number[] = [];
-    let done = '';
-    let running = 0;
-    try {
-      for (let kills = 0; kills < KILLS; ) {
-        const asked = [];
-        for (let steps = random(4) + 1; steps > 0; steps -= 1) {
-          asked.push(step(renter, machines[random(machines.length)]!, random).then((text) => (done += `${text}; `)));
-          await pause(random(400));
+  it(
+    'ends in exactly what ought to run, within 10 s of all being back, and never in two on a GPU',
+    async () => {
+      const random = randomFrom(SEED);
+      const watch = watchContainers(fleet);
+      const machines = fleet.hosts.flatMap(({ machineId, gpus }) =>
+        gpus === 1 ? [machineId] : BLOCKS.map((block) => machineId + block),
+      );
+      const backMs: number[] = [];
+      let done = '';
+      let running = 0;
+      try {
+        for (let kills = 0; kills < KILLS; ) {
+          const asked = [];
+          for (let steps = random(4) + 1; steps > 0; steps -= 1) {
+            asked.push(step(renter, machines[random(machines.length)]!, random).then((text) => (done += `${text}; `)));
+            await pause(random(400));
+          }
+          const victims = fewOf(
+            [...fleet.hosts, 'engine', 'gateway'] as const,
+            Math.min(random(3) + 1, KILLS - kills),
+            random,
+          );
+          kills += victims.length;
+          await Promise.all(victims.map((victim) => end(fleet, victim)));
+          await Promise.all(asked);
+          await pause(random(300));
+          await Promise.all(victims.map((victim) => start(fleet, victim)));
+          done += `killed ${victims.map((victim) => (typeof victim === 'string' ? victim : victim.machineId))}; `;
+          const back = await backAsWished(fleet, renter);
+          backMs.push(back.ms);
+          running += back.running;
         }
-        const victims = fewOf(
-          [...fleet.hosts, 'engine', 'gateway'] as const,
-          Math.min(random(3) + 1, KILLS - kills),
-          random,
-        );
-        kills += victims.length;
-        await Promise.all(victims.map((victim) => end(fleet, victim)));
-        await Promise.all(asked);
-        await pause(random(300));
-        await Promise.all(victims.map((victim) => start(fleet, victim)));
-        done += `killed ${victims.map((victim) => (typeof victim === 'string' ? victim : victim.machineId))}; `;
-        const back = await backAsWished(fleet, renter);
-        backMs.push(back.ms);
-        running += back.running;
+      } catch (error) {
+        const logs = fleet.hosts.map(({ machineId, log }) => `${machineId}: ${log.slice(-2_000)}`).join('\n');
+        throw new Error(`SEED=${SEED}: ${(error as Error).message}\n${done}\n${logs}`);
+      } finally {
+        await watch.end();
       }
-    } catch (error) {
-      const logs = fleet.hosts.map(({ machineId, log }) => `${machineId}: ${log.slice(-2_000)}`).join('\n');
-      throw new Error(`SEED=${SEED}: ${(error as Error).message}\n${done}\n${logs}`);
-    } finally {
-      await watch.end();
-    }
-    console.info(
-      `as wished after ${backMs.sort((a, b) => a - b).map(Math.round)} ms; ${running} ran then; ${watch.looks} looks`,
-    );
-    // Else nothing was at stake.
-    expect(running).toBeGreaterThan(backMs.length / 2);
-    expect(watch.looks).toBeGreaterThan(KILLS * 5);
-    await known(renter);
-    expect(twice(watch.running), `SEED=${SEED}`).toEqual([]);
-    await renter.destroyAll();
-    expect((await fleet.engine.containers()).size).toBe(0);
-    expect(fleet.disks).toEqual([]);
-    expect(await fleet.audit()).toBe('');
-  }, 280_000 + KILLS * 4_000);
+      console.info(
+        `as wished after ${backMs.sort((a, b) => a - b).map(Math.round)} ms; ${running} ran then; ${watch.looks} looks`,
+      );
+      // Else nothing was at stake.
+      expect(running).toBeGreaterThan(backMs.length / 2);
+      expect(watch.looks).toBeGreaterThan(KILLS * 5);
+      await known(renter);
+      expect(twice(watch.running), `SEED=${SEED}`).toEqual([]);
+      await renter.destroyAll();
+      expect((await fleet.engine.containers()).size).toBe(0);
+      expect(fleet.disks).toEqual([]);
+      expect(await fleet.audit()).toBe('');
+    },
+    280_000 + KILLS * 4_000,
+  );
 });
 
 type Victim = RealHost | 'engine' | 'gateway';
