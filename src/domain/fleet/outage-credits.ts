@@ -97,28 +97,24 @@ const INTERVALS: Pick<PreparedStatement, 'name' | 'text'> = {
          where instance_id = $1 order by resource, ordinal`,
 };
 
-/** An `outage` concerns all on its host. */
-const CONCERNED = 'container.machine_id = outage.machine_id';
-const RENTED = 'container join instance on instance.id = container.instance_id';
-
 /** Of machines on which nothing was. */
 const SETTLE_IDLE_OUTAGES = `
   update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
-    select from ${RENTED} where ${CONCERNED} and (erased_at is null or erased_at >= started_at))`;
+    select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;
 /** An outage that goes on is looked at while the disk of something that ended in it was not given back: that comes last. */
 const OPEN_OUTAGES = `
   select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage
   where not settled and (ended_at is not null or exists (
-    select from ${RENTED} join usage_interval used on used.instance_id = container.instance_id and used.resource = 'GPU'
-    where ${CONCERNED} and (erased_at is null or erased_at >= outage.started_at)
+    select from container join usage_interval used on used.instance_id = container.instance_id and used.resource = 'GPU'
+    where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= outage.started_at)
       and used.ended_at > outage.started_at and used.ended_at > used.started_at and not exists (
         select from service_gap gap
         where gap.instance_id = used.instance_id and gap.resource = 'DISK' and gap.ended_at >= used.ended_at)))
   order by ended_at limit ${BATCH}`;
 /** Without an end: of which something has ended. */
 const AFFECTED = `
-  select account_id as "accountId", instance.id as "instanceId" from (select $1::text as machine_id) outage, ${RENTED}
-  where ${CONCERNED} and (erased_at is null or erased_at >= $2::timestamptz) and exists (
+  select account_id as "accountId", instance.id as "instanceId" from container join instance on instance.id = instance_id
+  where container.machine_id = $1 and (erased_at is null or erased_at >= $2::timestamptz) and exists (
     select from usage_interval where usage_interval.instance_id = instance.id and resource = 'GPU'
       and coalesce(ended_at > $2::timestamptz, $3::timestamptz is not null)
       and started_at < coalesce($3::timestamptz, 'infinity'))
