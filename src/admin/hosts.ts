@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { type HostView, listHosts, sellSlices } from '../domain/fleet/hosts.js';
-import { formatSizes, readSizes } from '../domain/rules/host-gpus.js';
+import { countedModels, formatSizes, readSizes } from '../domain/rules/host-gpus.js';
 import { type Column, type Output, print, printJson, time } from './output.js';
 import type { Run } from './run.js';
 
 const COLUMNS: readonly Column<HostView>[] = [
   ['ID', ({ id }) => id],
-  ['GPUS', ({ gpus }) => modelsOf(gpus)],
+  ['GPUS', ({ gpus }) => countedModels(gpus).join(', ')],
   ['FREE', ({ freeGpus }) => String(freeGpus)],
   ['MISSING', ({ missing }) => (missing.length === 0 ? '-' : missing.join(','))],
   ['SOLD AS', ({ sizes, protocol }) => (protocol === 1 ? 'whole (old agent)' : formatSizes(sizes))],
@@ -61,11 +61,6 @@ function showOne(host: HostView, { json }: Output): void {
   print([host], COLUMNS);
   process.stdout.write('\n');
   print(host.blocks, BLOCK_COLUMNS);
-}
-
-function modelsOf(gpus: HostView['gpus']): string {
-  const models = [...new Set(gpus.map(({ model }) => model))];
-  return models.map((model) => `${gpus.filter((gpu) => gpu.model === model).length} x ${model}`).join(', ');
 }
 
 function asJson({ id, gpus, sizes, protocol, missing, joinedAt, blocks, ...host }: HostView): object {

@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/transaction.js';
 import { DomainError } from './rules/errors.js';
 import type { HostGpu, HostLayout } from './rules/host-gpus.js';
-import { ALL_SIZES, type Block, blocksOf, shareOf, WHOLE_ONLY } from './rules/slices.js';
+import { ALL_SIZES, type Block, blocksOf, isLinked, shareOf, WHOLE_ONLY } from './rules/slices.js';
 
 /** What decides which blocks of a host are sold. */
 export interface HostBlocks extends HostLayout {
@@ -84,7 +84,7 @@ function sharesOf(whole: WholeHost, block: Block, hostGpus: number) {
     net_down_mbps: share(whole.down),
     net_up_mbps: share(whole.up),
     ports: share(whole.ports),
-    nvlink: whole.nvlink && block.count > 1,
+    nvlink: isLinked(whole.nvlink, block, hostGpus),
   };
 }
 

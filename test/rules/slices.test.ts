@@ -4,8 +4,8 @@ import { bitsOf, breaksOf, layoutOf, modeOn, nestedFrom } from '../../src/domain
 import {
   ALL_SIZES,
   type Block,
+  blocksAround,
   blocksOf,
-  brokenBlock,
   hostIdOf,
   machineIdOf,
   overlaps,
@@ -107,6 +107,17 @@ describe('a share', () => {
     );
   });
 });
+
+/** By the blocks themselves, where the service has bits. Larger ones around it are free, or it is the largest itself. */
+function brokenBlock(
+  { models, missing }: { models: readonly string[]; missing: readonly number[] },
+  block: Block,
+  running: readonly Block[],
+): number {
+  const taken = [...running, ...missing.map((first) => ({ first, count: 1 }))].filter((each) => !overlaps(each, block));
+  const whole = blocksAround(models, block).find((each) => !taken.some((other) => overlaps(each, other)));
+  return whole?.count ?? block.count;
+}
 
 describe('the block that a rental breaks', () => {
   const broken = (letters: string, block: [number, number], running: [number, number][] = [], gone: number[] = []) => {

@@ -1,5 +1,5 @@
 import { DomainError } from './errors.js';
-import { ALL_SIZES, MAX_HOST_GPUS, WHOLE_ONLY } from './slices.js';
+import { ALL_SIZES, MAX_HOST_GPUS, WHOLE } from './slices.js';
 
 /** A GPU of a host, at its place there: what runs on it is told by its UUID, whatever order the host finds it in. */
 export interface HostGpu {
@@ -50,18 +50,20 @@ function sideBySide(gpus: readonly HostGpu[]): HostGpu[] {
 }
 
 function foreign(hostId: string, before: readonly HostGpu[], found: readonly HostGpu[]): DomainError {
-  return invalid(`host ${hostId} has instances on ${counted(before)}; found were ${counted(found)}`);
+  const [was, is] = [before, found].map((gpus) => countedModels(gpus).join(' and '));
+  return invalid(`host ${hostId} has instances on ${was}; found were ${is}`);
 }
 
-function counted(gpus: readonly HostGpu[]): string {
+/** Each model with its number: `8 x h100-sxm`. */
+export function countedModels(gpus: readonly HostGpu[]): string[] {
   const models = [...new Set(gpus.map(({ model }) => model))];
-  return models.map((model) => `${gpus.filter((gpu) => gpu.model === model).length} x ${model}`).join(' and ');
+  return models.map((model) => `${gpus.filter((gpu) => gpu.model === model).length} x ${model}`);
 }
 
 /** What an operator types: `all`, `whole`, or sizes such as `1,2`. Refuses with invalid_request. */
 export function readSizes(text: string): number[] {
   if (text === 'all') return [...ALL_SIZES];
-  const sizes = text.split(',').map((each) => (each.trim() === 'whole' ? WHOLE_ONLY[0]! : sizeOf(each.trim())));
+  const sizes = text.split(',').map((each) => (each.trim() === 'whole' ? WHOLE : sizeOf(each.trim())));
   return [...new Set(sizes)];
 }
 

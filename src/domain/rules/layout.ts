@@ -99,8 +99,9 @@ export function modeOn({ bits }: Pick<LaidBlock, 'bits'>, { taken, yielding }: R
 }
 
 /**
- * The size of the larger free block that a rental of this one breaks; 0 when it breaks none. Rules/slices.ts
- * `brokenBlock` for a layout.
+ * The size of the larger free block that a rental of this one breaks, 0 when it breaks none: of the largest aligned block,
+ * or the whole run of its model, in which it lies and where nothing else runs. What is small already is broken first, so
+ * that large blocks stay whole.
  */
 export function breaksOf({ bits, around }: LaidBlock, { taken, yielding }: RunningBits): number {
   let others = taken;

@@ -3,7 +3,7 @@ import type { GpuTier } from './gpu-tier.js';
 import { breaksOf, type LaidBlock, type Layout, modeOn, type RunningBits } from './layout.js';
 import type { Rate } from './money.js';
 import { type ModeRates, modeRates } from './price-rule.js';
-import { type Block, shareOf } from './slices.js';
+import { type Block, isLinked, shareOf } from './slices.js';
 
 /** A machine that is offered, without its price. */
 export interface OfferedMachine {
@@ -123,7 +123,7 @@ export function groupKeyOf(host: OfferedHost, block: LaidBlock): GroupKey | null
     gpu: block.gpu,
     region: host.region,
     numGpus: block.count,
-    nvlink: isLinked(host, block),
+    nvlink: isLinked(host.nvlink, block, host.layout.numGpus),
     preemptible: availability === 'PREEMPTIBLE',
     hasAgent: host.hasAgent,
     breaks: breaksOf(block, host),
@@ -132,10 +132,6 @@ export function groupKeyOf(host: OfferedHost, block: LaidBlock): GroupKey | null
 
 export function isAnyOffered(host: OfferedHost): boolean {
   return host.layout.blocks.some((block) => groupKeyOf(host, block) !== null);
-}
-
-function isLinked({ nvlink, layout }: OfferedHost, { count }: Pick<Block, 'count'>): boolean {
-  return nvlink && (count > 1 || layout.numGpus === 1);
 }
 
 /** The traits of a smaller block within one of the group, but for the price of the machine. */
@@ -166,7 +162,7 @@ export function offerOf(host: OfferedHost, block: LaidBlock, preemptible: boolea
     netMbps: { down: shareOf(down, block, numGpus), up: shareOf(up, block, numGpus) },
     ports: shareOf(ports, block, numGpus),
     pcie,
-    nvlink: isLinked(host, block),
+    nvlink: isLinked(host.nvlink, block, numGpus),
     cudaMax,
     reliability,
     preemptible,

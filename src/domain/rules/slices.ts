@@ -86,18 +86,9 @@ export function shareOf(amount: number, { count }: Pick<Block, 'count'>, hostGpu
   return count === hostGpus ? amount : Math.max(Math.floor((amount * count) / hostGpus), amount > 0 ? 1 : 0);
 }
 
-/**
- * The size of the block that a rental of this one breaks: of the largest aligned block, or the whole run of its model, in
- * which it lies and where nothing runs. What is small already is broken first, so that large blocks stay whole.
- */
-export function brokenBlock(
-  { models, missing = [] }: Pick<SlicedHost, 'models' | 'missing'>,
-  block: Block,
-  running: readonly Block[],
-): number {
-  const taken = [...running, ...missing.map((first) => ({ first, count: 1 }))].filter((each) => !overlaps(each, block));
-  const whole = blocksAround(models, block).find((each) => !taken.some((other) => overlaps(each, other)));
-  return whole?.count ?? block.count;
+/** Whether the GPUs of a block are linked, on a host whose GPUs `areLinked`: one alone is linked to none, where there are more. */
+export function isLinked(areLinked: boolean, { count }: Pick<Block, 'count'>, hostGpus: number): boolean {
+  return areLinked && (count > 1 || hostGpus === 1);
 }
 
 /** The larger blocks in which one lies, sold or not: aligned ones and the whole run of its model, largest first. */
