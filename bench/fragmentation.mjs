@@ -1,41 +1,30 @@
 // npm run bench:fragmentation    how often a rental is refused for want of a block though enough GPUs are free
 // Rentals of 1, 2, 4 and 8 GPUs arrive at 50 hosts of eight and leave, at a load of 85 %. By the service's own rule of the
-// block to break (`brokenBlock`), by the first block that is free, and by a packer that may move what runs: that one
+// block to break (`breaksOf`), by the first block that is free, and by a packer that may move what runs: that one
 // refuses only when fewer GPUs are free than are asked for. The same arrivals for all.
-import { brokenBlock } from '../dist/src/domain/rules/slices.js';
+import { breaksOf, layoutOf } from '../dist/src/domain/rules/layout.js';
+import { ALL_SIZES } from '../dist/src/domain/rules/slices.js';
+import { randomFrom } from './support/random.mjs';
 
 const [HOSTS, GPUS, STEPS, LOAD] = [50, 8, 100_000, 0.85];
 const SIZES = [1, 2, 4, 8];
-const models = Array(GPUS).fill('gpu');
 const rate = (LOAD * HOSTS * GPUS * SIZES.length) / SIZES.reduce((sum, size) => sum + size);
 
-function bitsOf({ first, count }) {
-  return ((1 << count) - 1) << first;
-}
+const { blocks } = layoutOf(Array(GPUS).fill('gpu'), ALL_SIZES);
 
-const known = new Map();
-/** What a rental of the block breaks on a host where these GPUs are taken. */
-function breaks(taken, block) {
-  const key = `${taken} ${block.first} ${block.count}`;
-  if (!known.has(key)) {
-    const running = models.flatMap((_, place) => (taken & (1 << place) ? [{ first: place, count: 1 }] : []));
-    known.set(key, brokenBlock({ models }, block, running));
-  }
-  return known.get(key);
-}
-
+/** Blocks of the size on which nothing runs; `hosts` are their GPUs that are taken, as bits. */
 function* freeBlocks(hosts, count) {
+  const ofSize = blocks.filter((block) => block.count === count);
   for (const [host, taken] of hosts.entries())
-    for (let first = 0; first + count <= GPUS; first += count)
-      if ((taken & bitsOf({ first, count })) === 0) yield { host, first, count };
+    for (const block of ofSize) if ((taken & block.bits) === 0) yield { host, block };
 }
 
 const PACKERS = {
   'smallest free block (the service)': (hosts, count) => {
     let [best, least] = [null, Number.POSITIVE_INFINITY];
-    for (const block of freeBlocks(hosts, count)) {
-      const broken = breaks(hosts[block.host], block);
-      if (broken < least) [best, least] = [block, broken];
+    for (const free of freeBlocks(hosts, count)) {
+      const broken = breaksOf(free.block, { taken: hosts[free.host], yielding: [] });
+      if (broken < least) [best, least] = [free, broken];
     }
     return best;
   },
@@ -44,7 +33,7 @@ const PACKERS = {
 };
 
 function run(pick) {
-  const random = mulberry32(11);
+  const random = randomFrom(11);
   const exponential = () => -Math.log(1 - random());
   const hosts = Array(HOSTS).fill(0);
   let free = HOSTS * GPUS;
@@ -56,33 +45,22 @@ function run(pick) {
     const end = now + exponential();
     for (let n = live.length - 1; n >= 0; n -= 1) {
       if (live[n].end > now) continue;
-      const { block, gpus } = live[n];
-      if (block !== null) hosts[block.host] &= ~bitsOf(block);
+      const { at, gpus } = live[n];
+      if (at !== null) hosts[at.host] &= ~at.block.bits;
       free += gpus;
       live[n] = live.at(-1);
       live.pop();
     }
-    const block = pick === null ? null : pick(hosts, count);
-    if (pick === null ? free < count : block === null) {
+    const at = pick === null ? null : pick(hosts, count);
+    if (pick === null ? free < count : at === null) {
       refused += 1;
       continue;
     }
-    if (block !== null) hosts[block.host] |= bitsOf(block);
+    if (at !== null) hosts[at.host] |= at.block.bits;
     free -= count;
-    live.push({ end, block, gpus: count });
+    live.push({ end, at, gpus: count });
   }
   return refused;
-}
-
-/** A random number generator of one seed: Tommy Ettinger's mulberry32. */
-function mulberry32(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const refusals = Object.entries(PACKERS).map(([name, pick]) => [name, run(pick)]);

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { rowsOf } from '../support/database.mjs';
 import { answersTo, inTurn, requestBytes, runLoad } from '../support/load.mjs';
 import { startPeer } from '../support/programs.mjs';
+import { randomFrom } from '../support/random.mjs';
 import { CONNECTIONS, PROJECT } from '../support/settings.mjs';
 
 /** More than the cache of public answers holds. */
@@ -92,17 +93,6 @@ export function variableSets(offers, count) {
     const asked = [{ gpu }, { region }, { gpu, region }][index % 3];
     return { gpu: null, region: null, ...asked, priceMax };
   });
-}
-
-/** mulberry32: numbers from 0 to 1, the same for the same seed. */
-function randomFrom(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** The offers of a database, in order. */
