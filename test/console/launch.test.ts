@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openChromium } from '../support/chromium.js';
+import { freePorts } from '../support/free-port.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
@@ -30,7 +31,7 @@ describe('launching from the console', needs('chromium'), () => {
   let pages: Pages;
 
   beforeAll(async () => {
-    service = await startService({ secretsKeys: ['ab'.repeat(32)], tcpPorts: { from: 33_140, to: 33_149 } });
+    service = await startService({ secretsKeys: ['ab'.repeat(32)], tcpPorts: await freePorts(10) });
     browser = await openChromium();
     pages = new Pages(browser, service.address);
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
+import { freePorts } from '../support/free-port.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 import { WireAgent } from '../support/wire-agent.js';
@@ -8,16 +9,17 @@ const DEPLOY =
   'mutation($input: DeployInput!) { deploy(input: $input) { id tcpPorts { port host publicPort } launch { tcpPorts } } }';
 const QUOTE = 'query($input: QuoteInput!) { quote(input: $input) { canDeploy refusal { message } } }';
 const USED_UP = 'the TCP ports of this service are used up; try again later, or without them';
-const RANGE = { from: 33_130, to: 33_132 };
 
 describe('TCP ports of launches', () => {
   let service: Service;
   let renter: Renter;
+  let range: { from: number; to: number };
   /** Nothing was ever rented on them. */
   const machines: string[] = [];
 
   beforeAll(async () => {
-    service = await startService({ tcpPorts: RANGE });
+    range = await freePorts(3);
+    service = await startService({ tcpPorts: range });
     renter = await service.renter('1000');
   });
   afterAll(() => service.close());
@@ -84,7 +86,7 @@ describe('TCP ports of launches', () => {
     const given = answers.flatMap(({ tcpPorts = [] }) =>
       tcpPorts.map(({ publicPort }: { publicPort: number }) => publicPort),
     );
-    expect(given.sort()).toEqual([33_130, 33_131, 33_132]);
+    expect(given.sort()).toEqual([range.from, range.from + 1, range.to]);
     expect(answers.filter(({ message }) => message === USED_UP)).toHaveLength(3);
     expect(
       await service.sql(`select id from instance where account_id = any($1) and status = 'RUNNING'`, [

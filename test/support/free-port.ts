@@ -7,16 +7,24 @@ const [FIRST, END] = [10_000, 32_000];
 
 /** A port that is free on every address, for a program that needs to be given one, or has to come back to it. */
 export async function freePort(): Promise<number> {
+  return (await freePorts(1)).from;
+}
+
+/** Free ports, one after the other, as TCP_PORTS takes them. */
+export async function freePorts(count: number): Promise<{ from: number; to: number }> {
   for (;;) {
-    const port = randomInt(FIRST, END);
-    const server = createServer().listen(port);
-    const free = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!free) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
+    const from = randomInt(FIRST, END - count);
+    const ports = Array.from({ length: count }, (_, at) => from + at);
+    if ((await Promise.all(ports.map(isFree))).every(Boolean)) return { from, to: from + count - 1 };
   }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port);
+  const free = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (free) await new Promise((closed) => server.close(closed));
+  return free;
 }
