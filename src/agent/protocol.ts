@@ -20,6 +20,8 @@ export const MAX_WANTED_TUNNELS = 512;
 export const MAX_STOP_SECONDS = 300;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
+/** Volumes of one instance, at most. */
+export const MAX_VOLUMES = 8;
 /** Most ports that an instance's template or image names. */
 export const MAX_PORTS = 100;
 
@@ -27,6 +29,10 @@ const instanceId = z.string().regex(/^i-[a-f0-9]{8}$/);
 const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const count = z.number().int().min(0).max(1_000_000_000);
 const text = z.string().max(MAX_TEXT);
+const volumeId = z.string().regex(/^v-[a-f0-9]{8}$/);
+const snapshotId = z.string().regex(/^[a-f0-9]{64}$/);
+/** Counts the leases of a volume from 1: whoever has an older one writes nothing. */
+const lease = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 const port = z.number().int().min(1).max(65_535);
 
 /** What the agent found on its host. */
@@ -102,6 +108,16 @@ const desiredInstance = z.object({
   secrets: z.boolean().optional(),
   /** It is to be stopped when it is idle: the agent reports whether it is busy. */
   watchLoad: z.boolean().optional(),
+  /**
+   * Its volumes. `lease` null: it does not hold the volume, of which nothing is to be saved. Of an instance that is to be
+   * absent the file of a volume is erased once its last changes are saved, or may no longer be.
+   */
+  volumes: z
+    .array(
+      z.object({ id: volumeId, path: z.string().max(200), sizeGb: z.number().int().min(1), lease: lease.nullable() }),
+    )
+    .max(MAX_VOLUMES)
+    .optional(),
 });
 export type DesiredInstance = z.infer<typeof desiredInstance>;
 
@@ -133,7 +149,26 @@ const OBSERVED_PHASES = [
   'ERASED',
   /** The command has ended and is not to be started again. */
   'EXITED',
+  /** Its volumes are put on the host, before the container starts: `pulledBytes` of `totalBytes` are there. */
+  'RESTORING',
+  /** The container has ended, its GPUs are free; the last changes of its volumes are on their way to the store. */
+  'SAVING',
 ] as const;
+
+/** A volume on the host, under one lease. */
+const observedVolume = z.object({
+  id: volumeId,
+  lease,
+  /** The newest snapshot that the gateway took of it under this lease; null for none yet. */
+  snapshot: snapshotId.nullable(),
+  /** Of all files of that snapshot. */
+  sizeBytes: bytes.nullable(),
+  /** The container has ended and that snapshot has all that it wrote: the lease may end. */
+  saved: z.boolean(),
+  /** Why the last snapshot failed; null where it did not. For the renter. */
+  message: text.nullable(),
+});
+export type ObservedVolume = z.infer<typeof observedVolume>;
 
 const observedInstance = z.object({
   id: instanceId,
@@ -159,6 +194,8 @@ const observedInstance = z.object({
    * where that is not known of each sample. Of simulated GPUs: whether a processor was.
    */
   busy: z.boolean().optional(),
+  /** Of which it holds the lease. */
+  volumes: z.array(observedVolume).max(MAX_VOLUMES).optional(),
 });
 export type ObservedInstance = z.infer<typeof observedInstance>;
 
@@ -181,6 +218,8 @@ export const report = z.object({
   launches: z.boolean().optional(),
   /** It understands `watchLoad`; an agent that leaves this out is given no instance that is to be stopped when idle. */
   loads: z.boolean().optional(),
+  /** It runs restic and may mount; an agent that leaves this out is given no instance with volumes. */
+  volumes: z.boolean().optional(),
 });
 export type Report = z.infer<typeof report>;
 
@@ -192,6 +231,29 @@ export const startSecrets = z.object({
   registryLogin: z.object({ registry: z.string(), username: z.string(), password: z.string() }).nullable(),
 });
 export type StartSecrets = z.infer<typeof startSecrets>;
+
+/** What the agent needs for the volumes of an instance that holds their leases (`GET /agent/v1/volumes`); held in memory. */
+export const volumeAccess = z.object({
+  volumes: z
+    .array(
+      z.object({
+        id: volumeId,
+        lease,
+        /** Of its repository, as restic takes it without `rest:`, below the gateway's address: `/volumes/v-…/`. */
+        path: z.string().max(100),
+        /** The password of HTTP Basic, with `lease` as the user. */
+        token: z.string().max(200),
+        /** Of the repository. */
+        password: z.string().max(200),
+        /** What it begins with; null for a volume that is empty yet. */
+        restore: z.object({ snapshot: snapshotId, sizeBytes: bytes.nullable() }).nullable(),
+        /** Between two snapshots while it runs. */
+        snapshotSeconds: z.number().int().min(1).max(86_400),
+      }),
+    )
+    .max(MAX_VOLUMES),
+});
+export type VolumeAccess = z.infer<typeof volumeAccess>;
 
 export const reportAnswer = z.object({
   /** Of the newest document: the agent asks for it when it is greater than its own. */

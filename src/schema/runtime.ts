@@ -7,9 +7,13 @@ const RuntimePhase = builder.enumType('RuntimePhase', {
   values: {
     WAITING: { description: 'Its machine has not reported it yet, or another container must end first.' },
     PULLING: { description: 'The image is being fetched.' },
+    RESTORING: { description: 'Its volumes are put on the machine: pulledBytes of totalBytes are there.' },
     STARTING: { description: 'The container is being created and started.' },
     RUNNING: { description: 'The container runs with its GPUs.' },
     STOPPING: { description: 'The container is being stopped.' },
+    SAVING: {
+      description: 'The container has ended; the last changes of its volumes are on their way to the store.',
+    },
     STOPPED: { description: 'The container is stopped; its disk is kept.' },
     EXITED: { description: 'The command has ended and is not started again; its disk is kept.' },
     FAILED: { description: 'The container could not be started; the message says why.' },

@@ -40,6 +40,7 @@ const INSTANCE_UPDATES = [
   'spendLimit',
   'limitReachedAt',
   'stopWhenIdle',
+  'volumeGb',
   'runKeyId',
   'stopReason',
   'gpuSeconds',

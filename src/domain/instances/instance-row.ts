@@ -83,6 +83,7 @@ const NEW_FIELDS = {
   spendLimit: null,
   limitReachedAt: null,
   stopWhenIdle: null,
+  volumeGb: 0,
   keyId: null,
   runKeyId: null,
 } satisfies Partial<Record<keyof Instance, unknown>>;

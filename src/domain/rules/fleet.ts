@@ -15,7 +15,9 @@ export type ContainerPhase =
   | 'STOPPED'
   | 'FAILED'
   | 'ERASED'
-  | 'EXITED';
+  | 'EXITED'
+  | 'RESTORING'
+  | 'SAVING';
 
 /** A container as it is known, with the rental that it is for. */
 export interface KnownContainer {
@@ -69,7 +71,8 @@ function sharesGpu(one: KnownContainer, other: KnownContainer): boolean {
 function isAtRest({ phase, start, toldStart }: KnownContainer): boolean {
   return (
     toldStart === 0 ||
-    (start >= toldStart && (phase === 'STOPPED' || phase === 'FAILED' || phase === 'ERASED' || phase === 'EXITED'))
+    (start >= toldStart &&
+      (phase === 'STOPPED' || phase === 'FAILED' || phase === 'ERASED' || phase === 'EXITED' || phase === 'SAVING'))
   );
 }
 

@@ -35,7 +35,8 @@ export type LedgerKind =
   | 'DISK_USAGE'
   | 'EARLY_EXIT'
   | 'PREEMPTION_MINIMUM'
-  | 'SERVICE_CREDIT';
+  | 'SERVICE_CREDIT'
+  | 'VOLUME_USAGE';
 
 export interface Account extends Accrual, MonthlyLimit {
   id: string;
@@ -84,6 +85,8 @@ export interface Instance {
   region: string;
   template: string;
   diskGb: number;
+  /** GB of the host's disk that its volumes take, beside diskGb. */
+  volumeGb: number;
   mode: PricingMode;
   gpuRate: Rate;
   diskRate: Rate;
@@ -252,6 +255,7 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     region: machine.region,
     template,
     diskGb,
+    volumeGb: 0,
     mode,
     gpuRate: terms.gpuRate,
     diskRate: terms.diskRate,
