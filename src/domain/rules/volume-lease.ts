@@ -1,0 +1,24 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** One lease of a volume: what a token is made of, and nothing of the token is stored. */
+export interface VolumeLease {
+  /** Of the volume. */
+  id: string;
+  /** Counts the leases of the volume from 1. */
+  lease: bigint;
+  /** Drawn for this lease: a database restored from a backup counts the same number again, with another one. */
+  nonce: string;
+}
+
+const TOKEN = /^[0-9a-f]{64}$/;
+
+/** 64 hexadecimal digits: what whoever holds the lease shows. `secret` is the gateway's own for this purpose. */
+export function leaseToken(secret: string, { id, lease, nonce }: VolumeLease): string {
+  return createHmac('sha256', secret).update(`${id}|${lease}|${nonce}`).digest('hex');
+}
+
+/** Whether a text is the token of this lease; takes as long for a wrong one as for the right one. */
+export function isLeaseToken(secret: string, lease: VolumeLease, given: string): boolean {
+  if (!TOKEN.test(given)) return false;
+  return timingSafeEqual(Buffer.from(given, 'hex'), Buffer.from(leaseToken(secret, lease), 'hex'));
+}
