@@ -4,6 +4,7 @@ import { SetDeadlines, SetStopWhenIdle } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
+import { idleMinutes } from '../state/deploy-form.js';
 
 export interface DeadlineTexts {
   stopAt: string;
@@ -33,11 +34,6 @@ export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType
       ))}
     </div>
   );
-}
-
-/** From an empty field or a whole number of minutes. */
-export function idleMinutes(text: string): number | null {
-  return /^\d{1,5}$/.test(text) ? Number(text) : null;
 }
 
 /** After how many idle minutes an instance stops, as it is typed. */

@@ -20,15 +20,9 @@ import { SshKeys } from './ssh-keys.js';
 
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
+/** API keys, SSH keys and secrets. */
 export function Keys() {
-  const { data, error, again } = useRead(ApiKeys, {}, accountChanges);
-  const revoking = useSignal<Key | null>(null);
-  const limiting = useSignal<string | null>(null);
   useTitle('Keys and secrets');
-  const keys = data.value?.apiKeys ?? null;
-  const live = keys?.filter(({ revokedAt }) => revokedAt === null) ?? [];
-  const limited = live.find(({ id }) => id === limiting.value);
-  const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   return (
     <div class="stack">
       <h1 tabIndex={-1}>Keys and secrets</h1>
@@ -36,6 +30,23 @@ export function Keys() {
         <a href="/activity">Activity</a>: what each key asked for. <a href="/webhooks">Notices</a>: who is told of what
         happens, by webhook or mail.
       </p>
+      <ApiKeyList />
+      <SshKeys />
+      <Secrets />
+    </div>
+  );
+}
+
+function ApiKeyList() {
+  const { data, error, again } = useRead(ApiKeys, {}, accountChanges);
+  const revoking = useSignal<Key | null>(null);
+  const limiting = useSignal<string | null>(null);
+  const keys = data.value?.apiKeys ?? null;
+  const live = keys?.filter(({ revokedAt }) => revokedAt === null) ?? [];
+  const limited = live.find(({ id }) => id === limiting.value);
+  const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
+  return (
+    <>
       <Failure error={error.value} />
       <section class="panel" aria-labelledby="api-keys">
         <div class="panel-head">
@@ -52,68 +63,16 @@ export function Keys() {
             columns={[['Name'], ['Key'], ['May'], ['Limit'], ['Ends'], ['Last use'], ['Revoke', 'unseen']]}
           >
             {live.map((key) => (
-              <tr key={key.id}>
-                <th scope="row" class="wide">
-                  {key.name === null ? <span class="quiet">without a name</span> : visible(key.name)}{' '}
-                  {key.isCurrent && <span class="badge good">this session</span>}
-                </th>
-                <td class="mono wide" data-label="Key">
-                  {key.prefix}…{key.lastFour}
-                  <div class="small quiet">
-                    made <Time at={secondsOf(key.createdAt)} />
-                  </div>
-                </td>
-                <td class="wide" data-label="May">
-                  {key.scopes === null ? 'everything' : key.scopes.join(', ').toLowerCase()}
-                  {key.networks !== null && <div class="small quiet mono">from {key.networks.join(', ')}</div>}
-                </td>
-                <td class="wide" data-label="Limit">
-                  {key.monthlyLimit === null ? (
-                    <span class="quiet">none</span>
-                  ) : (
-                    <>
-                      {usd(micro(key.monthSpend ?? 0), 2)} of {usd(micro(key.monthlyLimit), 2)} USD
-                      <div class="small quiet">
-                        {key.limitReachedAt === null ? (
-                          'this month'
-                        ) : (
-                          <>
-                            reached <Time at={secondsOf(key.limitReachedAt)} />
-                          </>
-                        )}
-                      </div>
-                    </>
-                  )}{' '}
-                  <button
-                    type="button"
-                    class="plain"
-                    aria-label={`Change the limit of ${visible(key.name ?? `the key …${key.lastFour}`)}`}
-                    onClick={() => {
-                      limiting.value = key.id;
-                    }}
-                  >
-                    Change
-                  </button>
-                </td>
-                <td class="wide" data-label="Ends">
-                  {key.expiresAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.expiresAt)} />}
-                </td>
-                <td class="wide" data-label="Last use">
-                  {key.lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.lastUsedAt)} />}
-                </td>
-                <td class="number wide">
-                  <button
-                    type="button"
-                    class="danger"
-                    aria-label={`Revoke ${visible(key.name ?? `the key …${key.lastFour}`)}`}
-                    onClick={() => {
-                      revoking.value = key;
-                    }}
-                  >
-                    Revoke
-                  </button>
-                </td>
-              </tr>
+              <KeyRow
+                key={key.id}
+                apiKey={key}
+                onLimit={() => {
+                  limiting.value = key.id;
+                }}
+                onRevoke={() => {
+                  revoking.value = key;
+                }}
+              />
             ))}
           </Table>
         )}
@@ -124,29 +83,14 @@ export function Keys() {
           </p>
         )}
       </section>
-      <SshKeys />
-      <Secrets />
       {limited !== undefined && (
-        <Dialog
-          title={`Limit of ${visible(limited.name ?? `the key …${limited.lastFour}`)}`}
-          isNarrow
+        <LimitOf
+          apiKey={limited}
+          onChanged={again}
           onClose={() => {
             limiting.value = null;
           }}
-        >
-          <div class="dialog-body stack">
-            <p>What it deployed or started last stops at the second at which the limit is reached.</p>
-            <Limit
-              label="May spend in a UTC month"
-              words="spent by it this month"
-              limit={limited.monthlyLimit}
-              used={limited.monthSpend}
-              reachedAt={limited.limitReachedAt}
-              set={(amount) => send(SetApiKeyLimit, { id: limited.id, monthlyLimit: amount })}
-              onChanged={again}
-            />
-          </div>
-        </Dialog>
+        />
       )}
       {revoking.value !== null && (
         <Revoke
@@ -159,7 +103,97 @@ export function Keys() {
           }}
         />
       )}
-    </div>
+    </>
+  );
+}
+
+/** How a key is called where there may be others without a name. */
+const nameOf = ({ name, lastFour }: Key): string => visible(name ?? `the key …${lastFour}`);
+
+interface RowProps {
+  apiKey: Key;
+  onLimit(): void;
+  onRevoke(): void;
+}
+
+function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
+  return (
+    <tr>
+      <th scope="row" class="wide">
+        {key.name === null ? <span class="quiet">without a name</span> : visible(key.name)}{' '}
+        {key.isCurrent && <span class="badge good">this session</span>}
+      </th>
+      <td class="mono wide" data-label="Key">
+        {key.prefix}…{key.lastFour}
+        <div class="small quiet">
+          made <Time at={secondsOf(key.createdAt)} />
+        </div>
+      </td>
+      <td class="wide" data-label="May">
+        {key.scopes === null ? 'everything' : key.scopes.join(', ').toLowerCase()}
+        {key.networks !== null && <div class="small quiet mono">from {key.networks.join(', ')}</div>}
+      </td>
+      <td class="wide" data-label="Limit">
+        <LimitCell apiKey={key} />{' '}
+        <button type="button" class="plain" aria-label={`Change the limit of ${nameOf(key)}`} onClick={onLimit}>
+          Change
+        </button>
+      </td>
+      <td class="wide" data-label="Ends">
+        {key.expiresAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.expiresAt)} />}
+      </td>
+      <td class="wide" data-label="Last use">
+        {key.lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.lastUsedAt)} />}
+      </td>
+      <td class="number wide">
+        <button type="button" class="danger" aria-label={`Revoke ${nameOf(key)}`} onClick={onRevoke}>
+          Revoke
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+function LimitCell({ apiKey: { monthlyLimit, monthSpend, limitReachedAt } }: { apiKey: Key }) {
+  if (monthlyLimit === null) return <span class="quiet">none</span>;
+  return (
+    <>
+      {usd(micro(monthSpend ?? 0), 2)} of {usd(micro(monthlyLimit), 2)} USD
+      <div class="small quiet">
+        {limitReachedAt === null ? (
+          'this month'
+        ) : (
+          <>
+            reached <Time at={secondsOf(limitReachedAt)} />
+          </>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface LimitProps {
+  apiKey: Key;
+  onChanged(): void;
+  onClose(): void;
+}
+
+function LimitOf({ apiKey, onChanged, onClose }: LimitProps) {
+  return (
+    <Dialog title={`Limit of ${nameOf(apiKey)}`} isNarrow onClose={onClose}>
+      <div class="dialog-body stack">
+        <p>What it deployed or started last stops at the second at which the limit is reached.</p>
+        <Limit
+          label="May spend in a UTC month"
+          words="spent by it this month"
+          limit={apiKey.monthlyLimit}
+          used={apiKey.monthSpend}
+          reachedAt={apiKey.limitReachedAt}
+          set={(amount) => send(SetApiKeyLimit, { id: apiKey.id, monthlyLimit: amount })}
+          onChanged={onChanged}
+        />
+      </div>
+    </Dialog>
   );
 }
 

@@ -1,0 +1,67 @@
+import { useSignal } from '@preact/signals';
+import type { VariablesOf } from 'gql.tada';
+import type { Quote } from '../graph/documents.js';
+import { filter, isFilterKnown } from './filters.js';
+import { draft, link } from './launch-draft.js';
+import { imageOfLink, launchOf } from './launch-form.js';
+import { query, setQuery } from './location.js';
+import { modeOf } from './modes.js';
+
+const DEFAULT_TEMPLATE = 'pytorch';
+const DEFAULT_DISK_GB = 50;
+
+/** Of the address: it can be shared, and is still there after signing in. */
+export const FORM = ['deploy', 'mode', 'template', 'deploy-disk'] as const;
+export const BEST = 'best';
+
+/** What the dialog's fields ask for, and the question to the service that says its price; null while they say nothing. */
+export function useDeployForm() {
+  const asked = query.value.get('deploy') ?? BEST;
+  const typed = useSignal({
+    template: (link.value === null ? query.value.get('template') : imageOfLink(query.value)) ?? DEFAULT_TEMPLATE,
+    // Not `disk`: that is what a machine is asked to have, which nobody pays for.
+    disk: query.value.get('deploy-disk') ?? String(DEFAULT_DISK_GB),
+  });
+  const type = (name: 'template' | 'disk', text: string) => {
+    typed.value = { ...typed.value, [name]: text };
+    setQuery({ [name === 'disk' ? 'deploy-disk' : name]: text }, { replace: true });
+  };
+  const ends = useSignal({ stopAt: '', destroyAt: '' });
+  const idle = useSignal('');
+  const { template, disk } = typed.value;
+  const mode = modeOf(query.value.get('mode') ?? '');
+  const machineId = asked === BEST ? null : asked;
+  const diskGb = /^\d{1,7}$/.test(disk) ? Number(disk) : 0;
+  const { launch, fault } = launchOf(draft.value);
+  const stopWhenIdle = idleMinutes(idle.value);
+  const terms = {
+    template,
+    diskGb,
+    mode: mode.value,
+    ...(launch !== null && { launch }),
+    ...Object.fromEntries(Object.entries(ends.value).filter(([, text]) => text !== '')),
+    ...(stopWhenIdle !== null && { stopWhenIdle }),
+  };
+  const isAsked = fault === null && diskGb > 0 && template !== '' && (machineId !== null || isFilterKnown.value);
+  const input: VariablesOf<typeof Quote>['input'] =
+    machineId === null ? { ...terms, filter: filter.value } : { ...terms, machineId };
+  return {
+    machineId,
+    mode,
+    template,
+    disk,
+    diskGb,
+    type,
+    ends,
+    idle,
+    launch,
+    fault,
+    terms,
+    input: isAsked ? input : null,
+  };
+}
+
+/** From an empty field or a whole number of minutes. */
+export function idleMinutes(text: string): number | null {
+  return /^\d{1,5}$/.test(text) ? Number(text) : null;
+}
