@@ -188,13 +188,17 @@ export class Run {
    */
   async #finish(): Promise<void> {
     this.#isClosed = true;
-    await this.#unlessOver(Promise.race([this.#leaveCode().catch(() => {}), sleep(CODE_IS_KEPT_WITHIN_MS)]));
+    const enough = new AbortController();
+    const { signal } = enough;
+    const late = sleep(CODE_IS_KEPT_WITHIN_MS, undefined, { signal }).catch(() => {});
+    // Neither may go on afterwards: a timer alone would keep the process for its whole time.
+    await this.#unlessOver(Promise.race([this.#leaveCode(signal).catch(() => {}), late])).finally(() => enough.abort());
     await this.destroy();
   }
 
-  async #leaveCode(): Promise<void> {
+  async #leaveCode(signal: AbortSignal): Promise<void> {
     if ((await ended(this.#connection.ssh(remote('end'), 'ignore'))) !== 0) return;
-    while ((await Run.codeOf(this.#client, this.id)) === null) await sleep(LOOKS_AGAIN_MS);
+    while (!signal.aborted && (await Run.codeOf(this.#client, this.id)) === null) await sleep(LOOKS_AGAIN_MS);
   }
 
   async destroy(): Promise<void> {
