@@ -51,7 +51,7 @@ const DOMAIN_NAME = /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z
 const MAX_TCP_RANGE = 5_000;
 const SEALING_KEY = /^[0-9a-f]{64}$/i;
 const HAS_SCHEME = /^(https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
-const MAX_DISK_MICRO_PER_GB_HOUR = 1_000_000n;
+const MAX_MICRO_PER_GB_HOUR = 1_000_000n;
 const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
 
 /**
@@ -280,9 +280,18 @@ export const SETTINGS = {
     group: 'Billing',
     /** Micro-USD per GB and hour. */
     name: 'diskRatePerGb',
-    takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readDiskRate),
+    takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.00014',
     about: 'Price of disk in USD per GB and hour, locked when an instance is deployed.',
+    domain: true,
+  },
+  VOLUME_USD_PER_GB_HOUR: {
+    group: 'Billing',
+    /** Micro-USD per GB and hour. */
+    name: 'volumeRatePerGb',
+    takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
+    default: '0.0001',
+    about: 'Price of volumes in USD per GB and hour, locked when a volume is created.',
     domain: true,
   },
   GRACE_DAYS: {
@@ -290,7 +299,7 @@ export const SETTINGS = {
     name: 'graceSeconds',
     takes: seconds(0, 365, SECONDS_PER_DAY),
     default: '7',
-    about: "Days from the exhaustion of credit to the destruction of the account's instances.",
+    about: "Days from the exhaustion of credit to the destruction of the account's instances and volumes.",
     domain: true,
   },
   COVER_HOURS: {
@@ -525,9 +534,9 @@ function readWhole(given: string, min: number, max: number): number | undefined 
   return value >= min && value <= max ? value : undefined;
 }
 
-function readDiskRate(given: string): bigint | undefined {
+function readGbRate(given: string): bigint | undefined {
   const micro = parseUsd(given);
-  return micro !== null && micro >= 0n && micro <= MAX_DISK_MICRO_PER_GB_HOUR ? micro : undefined;
+  return micro !== null && micro >= 0n && micro <= MAX_MICRO_PER_GB_HOUR ? micro : undefined;
 }
 
 function readAskAbove(given: string): bigint | undefined {

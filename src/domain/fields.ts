@@ -12,6 +12,7 @@ import { parseNetwork } from './rules/networks.js';
 import { SCOPES } from './rules/scopes.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
+import { MAX_VOLUME_GB, MAX_VOLUME_NAME } from './rules/volume.js';
 import { isWebPath } from './rules/web-site.js';
 import { isWebhookUrl } from './rules/webhook.js';
 
@@ -266,6 +267,13 @@ export const fields = {
   page: wholeNumber(1, 100, 'Entries on a page.'),
   name: text(1, 200, 'A name for people.'),
   keyName: text(1, 60, 'What you call the key.'),
+  volumeName: text(1, MAX_VOLUME_NAME, 'What you call the volume; need not be unique.'),
+  volumeGb: wholeNumber(1, MAX_VOLUME_GB, 'Size of the volume in GB. It grows, it never shrinks.'),
+  volumeId: {
+    schema: z.string(),
+    must: 'a text',
+    description: 'Volume id: `v-` and 8 hex characters. Any other text is an unknown volume.',
+  },
   keyScopes: {
     schema: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length),
     must: `a list of ${SCOPES.join(', ')}: one at least`,

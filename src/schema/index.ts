@@ -21,6 +21,7 @@ import './spend.js';
 import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
+import './volumes.js';
 import './web-ports.js';
 import './webhooks.js';
 import './mail.js';

@@ -4,6 +4,7 @@ import { findInstance } from '../domain/instances/instances.js';
 import { findGpuModel, findRegion, findTemplate } from '../domain/inventory/catalogue.js';
 import { checkScope } from '../domain/rules/scopes.js';
 import { findTopUp } from '../domain/top-ups/top-ups.js';
+import { findVolume } from '../domain/volumes/volumes.js';
 import { builder, COUNTS_WITH_KEY } from './builder.js';
 import { callerOf, type GatewayContext } from './context.js';
 
@@ -21,6 +22,7 @@ const KINDS: readonly { prefix: string; type: string; find: Find }[] = [
   { prefix: 'acc-', type: 'Account', find: findAccount },
   { prefix: 'key-', type: 'ApiKey', find: (context, id) => findApiKey(context.deps, readerOf(context), id) },
   { prefix: 't-', type: 'TopUp', find: (context, id) => findTopUp(context.deps, readerOf(context), id) },
+  { prefix: 'v-', type: 'Volume', find: (context, id) => findVolume(context.deps, readerOf(context), id) },
   { prefix: 'gpu:', type: 'GpuModel', find: ({ deps }, _id, slug) => findGpuModel(deps, slug) },
   { prefix: 'region:', type: 'Region', find: ({ deps }, _id, code) => findRegion(deps, code) },
   { prefix: 'template:', type: 'Template', find: ({ deps }, _id, slug) => findTemplate(deps, slug) },

@@ -96,6 +96,11 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
       description: 'Disk in USD per GB and hour, in every mode, from deploy to destruction; locked at deploy.',
       resolve: (_sheet, _args, { deps }) => deps.settings.diskRatePerGb,
     }),
+    volumePricePerGbHour: t.field({
+      type: 'USD',
+      description: 'Volumes in USD per GB and hour, from creation to deletion; locked when a volume is created.',
+      resolve: (_sheet, _args, { deps }) => deps.settings.volumeRatePerGb,
+    }),
     recheck: t.field({
       type: MarketRecheck,
       nullable: true,

@@ -37,6 +37,7 @@ const DEFAULTS: Config = {
   tracesSampler: 'parentbased_always_on',
   tracesRatio: 1,
   diskRatePerGb: 140n,
+  volumeRatePerGb: 100n,
   graceSeconds: 604_800n,
   coverSeconds: 3_600n,
   marketSource: null,
@@ -315,6 +316,15 @@ const VARIABLES: Record<string, Variable> = {
       ['0', { diskRatePerGb: 0n }],
       ['0.000001', { diskRatePerGb: 1n }],
       ['1', { diskRatePerGb: 1_000_000n }],
+    ],
+    refuses: ['-0.1', '1.000001', '0.0000001', '1e-4', '.5', '0,1', 'free'],
+    message: 'must be an amount in USD from 0 to 1 with at most 6 decimals',
+  },
+  VOLUME_USD_PER_GB_HOUR: {
+    takes: [
+      ['0', { volumeRatePerGb: 0n }],
+      ['0.000001', { volumeRatePerGb: 1n }],
+      ['1', { volumeRatePerGb: 1_000_000n }],
     ],
     refuses: ['-0.1', '1.000001', '0.0000001', '1e-4', '.5', '0,1', 'free'],
     message: 'must be an amount in USD from 0 to 1 with at most 6 decimals',

@@ -68,6 +68,7 @@ function account(credit: bigint, changes: Partial<Account> = {}): Account {
     ...{
       suspendedAt: null,
       liveInstances: 0,
+      liveVolumes: 0,
       deployedInstances: 0,
       exhaustedAt: null,
       diskDeleteAt: null,

@@ -83,6 +83,7 @@ function accountOf(seconds: bigint): Account {
     settledAt: 0n,
     suspendedAt: null,
     liveInstances: 0,
+    liveVolumes: 0,
     deployedInstances: 0,
     exhaustedAt: null,
     diskDeleteAt: null,
@@ -108,7 +109,7 @@ class Rented {
 
   settle(now: bigint) {
     const { changes } = this.at(now);
-    settle(this.account, this.instances, now, 7n * DAY, changes);
+    settle(this.account, { live: this.instances, volumes: [] }, now, 7n * DAY, changes);
     return changes;
   }
 

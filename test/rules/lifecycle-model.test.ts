@@ -44,6 +44,7 @@ class World {
       ...{
         suspendedAt: null,
         liveInstances: 0,
+        liveVolumes: 0,
         deployedInstances: 0,
         exhaustedAt: null,
         diskDeleteAt: null,
@@ -56,7 +57,7 @@ class World {
   }
 
   settle(): void {
-    settle(this.account, this.instances, this.now, GRACE, this.changes);
+    settle(this.account, { live: this.instances, volumes: [] }, this.now, GRACE, this.changes);
   }
 
   /** Within a second; what ends does so at its end. */
@@ -405,7 +406,7 @@ it('what falls due within the second of a stop is its end, and nothing is sold o
 });
 
 it('an account that never runs dry loses no disk', () => {
-  const never = { exhaustedAt: null, diskDeleteAt: null, dueAt: null, liveInstances: 1 };
+  const never = { exhaustedAt: null, diskDeleteAt: null, dueAt: null, liveInstances: 1, liveVolumes: 0 };
   expect(diskDeleteAtOf(never, GRACE)).toBeNull();
 });
 

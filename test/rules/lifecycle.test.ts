@@ -24,6 +24,7 @@ function account(): Account {
     settledAt: 0n,
     suspendedAt: null,
     liveInstances: 0,
+    liveVolumes: 0,
     deployedInstances: 4,
     exhaustedAt: null,
     diskDeleteAt: null,

@@ -50,14 +50,23 @@ class World {
     const noLimit = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
     const keys: LimitedKey[] = ['k-1', 'k-2'].map((id) => ({ id, ...line, ...noLimit }));
     this.account = {
-      ...{ id: 'acc-1', creditUnits, ...line, ...noLimit, limitedKeys: 2, suspendedAt: null, liveInstances: 0 },
+      ...{
+        id: 'acc-1',
+        creditUnits,
+        ...line,
+        ...noLimit,
+        limitedKeys: 2,
+        suspendedAt: null,
+        liveInstances: 0,
+        liveVolumes: 0,
+      },
       ...{ deployedInstances: 0, exhaustedAt: null, diskDeleteAt: null, dueAt: null, deadlineAt: null },
       limited: { keys, live: this.instances },
     };
   }
 
   settle(): void {
-    settle(this.account, this.instances, this.now, GRACE, this.changes);
+    settle(this.account, { live: this.instances, volumes: [] }, this.now, GRACE, this.changes);
   }
 
   step(isWhole: boolean): Step {

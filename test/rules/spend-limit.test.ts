@@ -16,7 +16,14 @@ class Rented {
   constructor(spendLimit: bigint | null, preempts = false) {
     this.account = {
       ...{ id: 'acc-1', creditUnits: 10n ** 15n, spendUnits: 0n, monthStartSpendUnits: 0n, burnRate: 0n },
-      ...{ settledAt: DECEMBER, suspendedAt: null, liveInstances: 0, deployedInstances: 0, exhaustedAt: null },
+      ...{
+        settledAt: DECEMBER,
+        suspendedAt: null,
+        liveInstances: 0,
+        liveVolumes: 0,
+        deployedInstances: 0,
+        exhaustedAt: null,
+      },
       ...{ diskDeleteAt: null, dueAt: null, deadlineAt: null, limitedKeys: 0 },
       ...{ monthlyLimit: null, limitReachedAt: null, limitAt: null, limited: { keys: [], live: [] } },
     };
@@ -36,7 +43,7 @@ class Rented {
   }
 
   settle(now: bigint) {
-    settle(this.account, this.account.limited!.live, now, 7n * DAY, noChanges());
+    settle(this.account, { live: this.account.limited!.live, volumes: [] }, now, 7n * DAY, noChanges());
   }
 
   limit(at: bigint, micro: bigint) {
@@ -50,9 +57,9 @@ describe('the spend limit of an instance', () => {
     // 3,600 units are 30 seconds.
     for (const late of [31n, 32n, 3n * DAY]) {
       const { instance, ...rented } = new Rented(1n);
-      settle(rented.account, [instance], DECEMBER + 30n, 7n * DAY, noChanges());
+      settle(rented.account, { live: [instance], volumes: [] }, DECEMBER + 30n, 7n * DAY, noChanges());
       expect(instance.status).toBe('RUNNING');
-      settle(rented.account, [instance], DECEMBER + late, 7n * DAY, noChanges());
+      settle(rented.account, { live: [instance], volumes: [] }, DECEMBER + late, 7n * DAY, noChanges());
       expect(instance).toMatchObject({
         ...{ status: 'STOPPED', stopReason: 'SPEND_LIMIT' },
         ...{ stoppedAt: DECEMBER + 30n, limitReachedAt: DECEMBER + 30n },

@@ -38,7 +38,7 @@ function instance(changes: Partial<Instance> = {}): Instance {
       spendLimit: null,
       limitReachedAt: null,
       stopWhenIdle: null,
-    volumeGb: 0,
+      volumeGb: 0,
       keyId: null,
       runKeyId: null,
     },

@@ -80,7 +80,7 @@ function sourcesOf(references: readonly Reference[]): Source[] {
 async function columnsOfBytes(transaction: Transaction): Promise<Map<string, string[]>> {
   const { rows } = await transaction.query<{ name: string; columns: string[] }>(
     `select table_name as name, array_agg(column_name::text) as columns from information_schema.columns
-     where table_schema = current_schema() and data_type = 'bytea' and (column_name like '%hash' or column_name = 'sealed') group by table_name`,
+     where table_schema = current_schema() and data_type = 'bytea' and (column_name like '%hash' or column_name like 'sealed%') group by table_name`,
   );
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }

@@ -65,6 +65,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
          ('burn_rate', account.burn_rate::text, expected.burn_rate::text),
          ('month_start_spend_units', account.month_start_spend_units::text, expected.month_start_spend_units::text),
          ('live_instances', account.live_instances::text, expected.live_instances::text),
+         ('live_volumes', account.live_volumes::text, expected.live_volumes::text),
          ('deployed_instances', account.deployed_instances::text, expected.deployed_instances::text),
          ('due_at', account.due_at::text, expected.due_at::text)
        ) as compared (field, kept, fresh)
@@ -85,6 +86,38 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      full join (select * from ledger_entry where kind in ('GPU_USAGE', 'DISK_USAGE')) entry on entry.id = usage.charge_id
      where entry.id is null or usage.charge_id is null or usage.units <> -entry.units or usage.ended_at <> entry.at
        or usage.kind <> entry.kind::text or entry.account_id <> instance.account_id or entry.instance_id <> instance.id`,
+  ],
+  [
+    'every size of a volume that is over is charged once, at its rate and seconds',
+    `select coalesce(size.account_id, entry.account_id) as account_id, coalesce(size.charge_id, entry.id) as subject,
+       'usage ' || coalesce(size.units::text, 'missing') || ' units, charged ' || coalesce((-entry.units)::text, 'nothing') as detail
+     from (
+       select account_id, volume_id || '/volume/' || ordinal as charge_id, ended_at,
+         rate * extract(epoch from ended_at - started_at)::bigint as units
+       from volume_interval join volume on volume.id = volume_id where ended_at is not null
+     ) size
+     full join (select * from ledger_entry where kind = 'VOLUME_USAGE') entry on entry.id = size.charge_id
+     where entry.id is null or size.charge_id is null or size.units <> -entry.units or size.ended_at <> entry.at
+       or entry.account_id <> size.account_id or entry.instance_id is not null`,
+  ],
+  [
+    'volumes agree with their sizes, which follow each other without a gap',
+    `select account_id, volume_id || '/volume/' || ordinal as subject, 'does not follow the size before it, or its rate' as detail
+     from (
+       select volume_interval.*, account_id, gb_rate, created_at, row_number() over each as position,
+         lag(ended_at) over each as before, lag(volume_interval.size_gb) over each as smaller
+       from volume_interval join volume on volume.id = volume_id
+       window each as (partition by volume_id order by ordinal)
+     ) numbered
+     where ordinal <> position or rate <> gb_rate * size_gb or size_gb <= smaller or ended_at < started_at
+       or started_at is distinct from case when position = 1 then created_at else before end
+     union all
+     select account_id, id, 'size or end differ from its last size'
+     from volume left join lateral (
+       select * from volume_interval where volume_id = volume.id order by ordinal desc limit 1
+     ) last on true
+     where last.volume_id is null or last.size_gb <> volume.size_gb or last.ended_at is distinct from deleted_at
+       or (deleted_at is null) <> (delete_reason is null)`,
   ],
   [
     'GPU intervals follow each other without gap in number or overlap in time, at the locked rate',
@@ -232,7 +265,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
     'a charge belongs to the account of its instance',
     `select ledger_entry.account_id, ledger_entry.id as subject, 'is charged to another account than its instance belongs to' as detail
      from ledger_entry left join instance on instance.id = instance_id
-     where kind not in ('CREDIT', 'ADJUSTMENT') and instance.account_id is distinct from ledger_entry.account_id`,
+     where kind not in ('CREDIT', 'ADJUSTMENT', 'VOLUME_USAGE') and instance.account_id is distinct from ledger_entry.account_id`,
   ],
   [
     'what is given back was charged, once, at its rate and seconds',
@@ -320,6 +353,11 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
        union all
        select account_id, boundary, 1, sign * rate, sign * rate * extract(epoch from boundary), 0, 0, null, null
        from usage_interval join instance on instance.id = instance_id,
+         lateral (values (started_at, 1), (ended_at, -1)) as part (boundary, sign)
+       where account_id in (select account_id from account_checkpoint) and boundary is not null
+       union all
+       select account_id, boundary, 1, sign * rate, sign * rate * extract(epoch from boundary), 0, 0, null, null
+       from volume_interval join volume on volume.id = volume_id,
          lateral (values (started_at, 1), (ended_at, -1)) as part (boundary, sign)
        where account_id in (select account_id from account_checkpoint) and boundary is not null
        union all

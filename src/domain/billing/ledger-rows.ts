@@ -2,7 +2,16 @@ import type { PreparedStatement } from '../../database/transaction.js';
 import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf, overlapping } from '../machine-condition.js';
 import { IS_TOLD } from '../outbox.js';
 import type { MachineForAdmission } from '../rules/admission.js';
-import type { Account, Instance, LedgerEntry, RowChanges, UsageInterval } from '../rules/lifecycle.js';
+import type {
+  Account,
+  Instance,
+  LedgerEntry,
+  NewVolume,
+  RowChanges,
+  UsageInterval,
+  Volume,
+  VolumeInterval,
+} from '../rules/lifecycle.js';
 import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { DUE_AT, keySpend, recomputed } from './recompute.js';
@@ -18,6 +27,7 @@ const ACCOUNT_FIELDS = [
   'settledAt',
   'monthStartSpendUnits',
   'liveInstances',
+  'liveVolumes',
   'deployedInstances',
   'exhaustedAt',
   'diskDeleteAt',
@@ -82,6 +92,28 @@ const INTERVAL_FIELDS = [
   'keyId',
 ] as const satisfies (keyof UsageInterval)[];
 
+/** Columns of a volume that money follows from and that may change. */
+const VOLUME_UPDATES = ['sizeGb', 'deletedAt', 'deleteReason'] as const satisfies (keyof Volume)[];
+const VOLUME_FIELDS = [
+  'id',
+  'accountId',
+  'name',
+  'gbRate',
+  'keyId',
+  'createdAt',
+  ...VOLUME_UPDATES,
+] as const satisfies (keyof Volume)[];
+
+const SIZE_FIELDS = [
+  'volumeId',
+  'ordinal',
+  'sizeGb',
+  'rate',
+  'startedAt',
+  'endedAt',
+  'keyId',
+] as const satisfies (keyof VolumeInterval)[];
+
 const KEY_FIELDS = [
   'id',
   'monthlyLimit',
@@ -137,7 +169,7 @@ export const INSERT_ACCOUNT: NamedStatement = {
 export const RECOMPUTE_TOTALS: NamedStatement = {
   name: 'recompute-totals',
   text: `select credit_units as "creditUnits", spend_units as "spendUnits", burn_rate as "burnRate",
-           month_start_spend_units as "monthStartSpendUnits", live_instances as "liveInstances",
+           month_start_spend_units as "monthStartSpendUnits", live_instances as "liveInstances", live_volumes as "liveVolumes",
            deployed_instances as "deployedInstances", ${DUE_AT} as "dueAt"
          from (${recomputed('(select * from account where id = $1)')}) fresh`,
 };
@@ -158,6 +190,21 @@ export const LOCK_MACHINE: NamedStatement = {
 const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
+/** Volumes of the account in the order of their creation, locked, each with the interval of its last size. */
+const VOLUMES = `
+  select ${columns(VOLUME_FIELDS)}, sizes, "sizedAt", "sizeKeyId"
+  from volume cross join lateral (
+    select ordinal as sizes, started_at as "sizedAt", volume_interval.key_id as "sizeKeyId"
+    from volume_interval where volume_id = volume.id order by ordinal desc limit 1
+  ) last where account_id = $1`;
+export const VOLUME_OF_ACCOUNT: NamedStatement = {
+  name: 'volume-of-account',
+  text: `${VOLUMES} and id = $2 for no key update of volume`,
+};
+export const LIVE_VOLUMES_OF_ACCOUNT: NamedStatement = {
+  name: 'live-volumes-of-account',
+  text: `${VOLUMES} and deleted_at is null order by created_at, id for no key update of volume`,
+};
 /** The keys of an account whose limits count something now or may yet. */
 export const READ_LIMITED_KEYS: NamedStatement = {
   name: 'read-limited-keys',
@@ -216,9 +263,13 @@ export function writesOf({
   updated,
   opened,
   closed,
+  createdVolumes,
+  updatedVolumes,
+  openedSizes,
+  closedSizes,
   entries,
 }: RowChanges): PreparedStatement[] {
-  return statementsOf([
+  const ofInstances = statementsOf([
     ...Array.from(accounts, (row) => rowsFor(UPDATE_ACCOUNT, [row])),
     ...Array.from(keys, (row) => rowsFor(UPDATE_KEY, [row])),
     ...Array.from(updated, (row) => rowsFor(UPDATE_INSTANCE, [row])),
@@ -227,6 +278,14 @@ export function writesOf({
     ...closed.map((row) => rowsFor(CLOSE_INTERVAL, [row])),
     rowsFor(INSERT_ENTRIES, entries),
   ]);
+  // By statements of their own, so that their kinds do not multiply with the others'.
+  const ofVolumes = statementsOf([
+    ...Array.from(updatedVolumes, (row) => rowsFor(UPDATE_VOLUME, [row])),
+    rowsFor(INSERT_VOLUME, [...createdVolumes]),
+    ...closedSizes.map((row) => rowsFor(CLOSE_SIZE, [row])),
+    rowsFor(OPEN_SIZES, openedSizes),
+  ]);
+  return [...ofInstances, ...ofVolumes];
 }
 
 /** How rows of one kind are written. */
@@ -251,6 +310,16 @@ const CLOSE_INTERVAL: RowWrite<UsageInterval> = {
   text: (_, first) => `
     update usage_interval set ended_at = $${first}
     where instance_id = $${first + 1} and resource = $${first + 2} and ordinal = $${first + 3} and ended_at is null`,
+};
+const UPDATE_VOLUME = updateOf<Volume>('volume', VOLUME_UPDATES);
+const INSERT_VOLUME = insertOf<NewVolume>('volume', [...VOLUME_FIELDS, 'sealedPassword', 'sealingKeyId']);
+const OPEN_SIZES = insertOf<VolumeInterval>('volume_interval', SIZE_FIELDS);
+const CLOSE_SIZE: RowWrite<VolumeInterval> = {
+  name: 'close size',
+  fields: ['endedAt', 'volumeId', 'ordinal'],
+  text: (_, first) => `
+    update volume_interval set ended_at = $${first}
+    where volume_id = $${first + 1} and ordinal = $${first + 2} and ended_at is null`,
 };
 const INSERT_ENTRIES = insertOf<LedgerEntry>('ledger_entry', ENTRY_FIELDS);
 
@@ -287,7 +356,8 @@ function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
 /** A decision changes at most this many rows; settling may change thousands. */
 const MAX_ROWS_TOGETHER = 8;
 /**
- * By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 7 kinds there are about 6,400 combinations at most.
+ * By the kinds and numbers of the rows: with MAX_ROWS_TOGETHER of 7 kinds there are about 6,400 combinations at most, of
+ * the 4 of volumes 500.
  */
 const writeStatements = new Map<string, NamedStatement>();
 
@@ -335,6 +405,7 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'runningSince',
   'stoppedAt',
   'destroyedAt',
+  'deletedAt',
   'reservedUntil',
   'minimumUntil',
   'startedAt',

@@ -14,6 +14,7 @@ import {
   noChanges,
   type Step,
   type StopReason,
+  type Volume,
 } from '../rules/lifecycle.js';
 import { noteLimits, settle } from '../rules/settle.js';
 import type { LimitedKey } from '../rules/spend-limit.js';
@@ -23,6 +24,7 @@ import {
   INSTANCE_OF_ACCOUNT,
   LIMITED_KEYS,
   LIVE_INSTANCES_OF_ACCOUNT,
+  LIVE_VOLUMES_OF_ACCOUNT,
   LOCK_ACCOUNTS,
   LOCK_MACHINE,
   type LockedAccount,
@@ -32,12 +34,13 @@ import {
   RECOMPUTE_KEY,
   RECOMPUTE_TOTALS,
   TRY_ACCOUNT,
+  VOLUME_OF_ACCOUNT,
   writesOf,
 } from './ledger-rows.js';
 
 /**
- * The one place that writes the tables account, instance, usage_interval and ledger_entry: every write goes through
- * `write`, with the statements of ledger-rows.ts. A write locks the accounts concerned (by id), then the machine's host, then
+ * The one place that writes the tables account, instance, usage_interval, volume_interval and ledger_entry, and of volume
+ * what money follows from: every write goes through `write`, with the statements of ledger-rows.ts. A write locks the accounts concerned (by id), then the machine's host, then
  * reads the time, settles what is due, decides by the rules, and commits everything it changed at once. Whoever locks
  * in another order may deadlock. A test refuses statements on these tables anywhere else.
  */
@@ -96,6 +99,10 @@ export interface Write extends Second {
   step(account: Account): Step;
   /** The undestroyed instances of an account, loaded and locked. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
+  /** The account's volumes that are not deleted, oldest first, loaded and locked. */
+  liveVolumesOf(account: Account): Promise<Volume[]>;
+  /** A volume of the account, a deleted one too, locked. */
+  volumeOf(account: Account, id: string): Promise<Volume | undefined>;
   /** What its monthly limits are decided by, loaded and locked; kept up to date by the steps from then on. */
   limitedOf(account: Account): Promise<Limited>;
   /** A key of the account as one with a limit, with what was spent by it in this month, from the rows. */
@@ -171,7 +178,10 @@ async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Pr
 async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
   for (const account of rows.accounts()) {
     if (!isDue(account, rows.at)) continue;
-    settle(account, await rows.liveInstancesOf(account), rows.at, deps.settings.graceSeconds, rows.changes);
+    const live = await rows.liveInstancesOf(account);
+    // Volumes end with the grace only, and most accounts have none.
+    const volumes = account.liveVolumes === 0 ? [] : await rows.liveVolumesOf(account);
+    settle(account, { live, volumes }, rows.at, deps.settings.graceSeconds, rows.changes);
   }
 }
 
@@ -185,7 +195,8 @@ class WriteRows implements Write {
   readonly #accounts = new Map<string, LockedAccount>();
   /** One object for each row, however it was read: the rules change it in place. */
   readonly #instances = new Map<string, Instance>();
-  readonly #created: Instance[] = [];
+  readonly #volumes = new Map<string, Volume>();
+  readonly #created: { id: string; accountId: string }[] = [];
   readonly #events: NewEvent[] = [];
 
   constructor(transaction: Transaction) {
@@ -304,6 +315,16 @@ class WriteRows implements Write {
     return this.#known(rows as Instance[]);
   }
 
+  async liveVolumesOf(account: Account): Promise<Volume[]> {
+    const [rows] = await this.transaction.run({ ...LIVE_VOLUMES_OF_ACCOUNT, values: [account.id] });
+    return knownOf(this.#volumes, rows as Volume[]);
+  }
+
+  async volumeOf(account: Account, id: string): Promise<Volume | undefined> {
+    const [rows] = await this.transaction.run({ ...VOLUME_OF_ACCOUNT, values: [account.id, id] });
+    return knownOf(this.#volumes, rows as Volume[])[0];
+  }
+
   async limitedOf(account: Account): Promise<Limited> {
     if (account.limited !== undefined) return account.limited;
     const live = await this.liveInstancesOf(account);
@@ -342,9 +363,9 @@ class WriteRows implements Write {
     this.#events.push(event);
   }
 
-  /** Ids of the account's instances that were created. */
+  /** Ids of the account's instances and volumes that were created. */
   created(accountId: string): string[] {
-    return this.#created.filter((instance) => instance.accountId === accountId).map(({ id }) => id);
+    return this.#created.filter((row) => row.accountId === accountId).map(({ id }) => id);
   }
 
   #eventsOfChanges(): NewEvent[] {
@@ -354,10 +375,10 @@ class WriteRows implements Write {
   }
 
   flush(): void {
-    const { accounts, created, updated, keys, opened, closed, entries } = this.changes;
+    const { accounts, created, updated, closed, createdVolumes } = this.changes;
     for (const account of accounts)
       if (account.limited !== undefined) noteLimits(account, account.limited.live, this.changes);
-    this.#created.push(...created);
+    this.#created.push(...created, ...createdVolumes);
     const events = this.#eventsOfChanges();
     this.transaction.later(...writesOf(this.changes), ...(events.length === 0 ? [] : [emit(events)]));
     for (const account of accounts) this.written.accounts.add(account);
@@ -367,15 +388,21 @@ class WriteRows implements Write {
       if (stopReason !== null) this.written.stops.push(stopReason);
     }
     // Emptied in place: steps made before this go on noting their changes here.
-    for (const noted of [accounts, created, updated, keys]) noted.clear();
-    for (const noted of [opened, closed, entries]) noted.length = 0;
+    for (const noted of Object.values(this.changes) as (Set<unknown> | unknown[])[])
+      if (Array.isArray(noted)) noted.length = 0;
+      else noted.clear();
   }
 
   #known(rows: readonly Instance[]): Instance[] {
-    return rows.map((row) => {
-      const known = this.#instances.get(row.id);
-      if (known === undefined) this.#instances.set(row.id, row);
-      return known ?? row;
-    });
+    return knownOf(this.#instances, rows);
   }
+}
+
+/** The objects that are known of these rows; what is not known becomes so. */
+function knownOf<T extends { id: string }>(known: Map<string, T>, rows: readonly T[]): T[] {
+  return rows.map((row) => {
+    const before = known.get(row.id);
+    if (before === undefined) known.set(row.id, row);
+    return before ?? row;
+  });
 }

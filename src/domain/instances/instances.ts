@@ -11,6 +11,7 @@ import {
 } from '../billing/idempotency.js';
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
+import { renter } from '../billing/renter.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
@@ -413,15 +414,6 @@ export function checkTerms(input: TermsInput) {
     stopWhenIdle: checkOptional('stopWhenIdle', fields.stopWhenIdle, input.stopWhenIdle),
     idempotencyKey: checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey),
   };
-}
-
-/** The account of the scope. Refuses with unauthorized when it is unknown or suspended. */
-export function renter(current: Write, accountId: string): Account {
-  const account = current.account(accountId);
-  if (account === undefined || account.suspendedAt !== null) {
-    throw new DomainError('unauthorized', 'missing or unknown API key');
-  }
-  return account;
 }
 
 /**

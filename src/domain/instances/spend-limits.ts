@@ -1,4 +1,5 @@
 import { write } from '../billing/ledger.js';
+import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
 import { DomainError } from '../rules/errors.js';
@@ -8,7 +9,7 @@ import { instanceLimitAt } from '../rules/spend-limit.js';
 import type { Instant } from '../rules/time.js';
 import { readWith } from './as-of.js';
 import { fromRow, type InstanceRow, toRow } from './instance-row.js';
-import { notFound, renter } from './instances.js';
+import { notFound } from './instances.js';
 
 /**
  * Sets what an instance may cost, in USD; null takes the limit away. A limit that is passed already stops it with this

@@ -1,4 +1,5 @@
 import { type Write, write } from '../billing/ledger.js';
+import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
 import { DomainError } from '../rules/errors.js';
@@ -7,7 +8,7 @@ import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../rules/lifecycle.
 import { readWith } from './as-of.js';
 import { watchIdle } from './containers.js';
 import { type InstanceRow, toRow } from './instance-row.js';
-import { notFound, renter } from './instances.js';
+import { notFound } from './instances.js';
 
 /**
  * Sets after how many idle minutes an instance stops; null takes that away. The time is counted from the change. Refuses

@@ -1,18 +1,11 @@
 import type { Transaction } from '../../database/transaction.js';
 import { idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker } from '../billing/ledger.js';
+import { renter } from '../billing/renter.js';
 import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import {
-  checkTerms,
-  countOutcome,
-  type Outcome,
-  rent,
-  renter,
-  type TermsInput,
-  writeOnce,
-} from '../instances/instances.js';
+import { checkTerms, countOutcome, type Outcome, rent, type TermsInput, writeOnce } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
 import { HAS_OLD_AGENT, WATCHES_LOAD } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';

@@ -77,6 +77,8 @@ export interface AddedSpend {
   gpuRate: Rate;
   /** GPU and, of a deploy, disk. */
   addedRate: Rate;
+  /** What it adds to the key's line, where that is not the same. */
+  addedToKey?: Rate;
   preempted: readonly Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'>[];
 }
 
@@ -86,12 +88,12 @@ export interface AddedSpend {
  */
 export function checkLimits(account: Account, at: Instant, added: AddedSpend, code: ErrorCode): void {
   const { keys, live } = account.limited ?? { keys: [], live: [] };
-  const { keyId, gpuRate, addedRate, preempted } = added;
+  const { keyId, gpuRate, addedRate, addedToKey = addedRate, preempted } = added;
   const minimumUntil = minimumUntilOf(at, preempted.length > 0);
   const own = preempted.filter(({ accountId }) => accountId === account.id);
   for (const key of keys.filter(({ id }) => id === keyId)) {
     const yieldedRate = sumOfRates(own.filter(({ runKeyId }) => runKeyId === key.id));
-    const run = { gpuRate, minimumUntil, addedRate, yieldedRate };
+    const run = { gpuRate, minimumUntil, addedRate: addedToKey, yieldedRate };
     checkMonthlyRoom("the API key's", key, runsOf(key, live), at, run, code);
   }
   const run = { gpuRate, minimumUntil, addedRate, yieldedRate: sumOfRates(own) };

@@ -32,8 +32,8 @@ export function burnAfter(
 }
 
 /**
- * Before a deploy or start the balance must cover, for `coverSeconds`, every GPU and disk rate that the account would
- * then be paying. Refuses with `code`.
+ * Before a deploy, a start or a larger volume the balance must cover, for `coverSeconds`, every GPU, disk and volume rate
+ * that the account would then be paying. Refuses with `code`.
  */
 export function checkCover(account: Accrual & { id: string }, at: Instant, added: AddedRates, code: ErrorCode): void {
   const needed = coverNeeded(account, added);

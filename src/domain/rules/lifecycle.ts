@@ -8,7 +8,7 @@ import { instanceLimitAt, type LimitedKey, type MonthlyLimit, monthlyLimitAt } f
 import { earliest, type Instant, latest, type Second } from './time.js';
 
 /**
- * The life of an instance and of the account that pays for it. Unlike all other rules, these steps change the rows they
+ * The life of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike all other rules, these steps change the rows they
  * are given and note every change in `RowChanges`; they read nothing else and return nothing but their answer.
  */
 
@@ -42,6 +42,8 @@ export interface Account extends Accrual, MonthlyLimit {
   id: string;
   suspendedAt: Instant | null;
   liveInstances: number;
+  /** Volumes that are not deleted. */
+  liveVolumes: number;
   deployedInstances: number;
   /** The second credit ran out; null again once a credit lifts the balance above zero. */
   exhaustedAt: Instant | null;
@@ -135,6 +137,44 @@ export interface UsageInterval {
   keyId: string | null;
 }
 
+/** An account's own disk. What is charged follows from its sizes, one interval each. */
+export interface Volume {
+  id: string;
+  accountId: string;
+  name: string;
+  sizeGb: number;
+  /** Locked when it was created, per GB. */
+  gbRate: Rate;
+  /** The API key that created it; null for the operator. */
+  keyId: string | null;
+  createdAt: Instant;
+  /** The end of the second it was deleted in. */
+  deletedAt: Instant | null;
+  deleteReason: StopReason | null;
+  /** Number and begin of the interval of its present size, and the API key that began it, whose limit counts it. */
+  sizes: number;
+  sizedAt: Instant;
+  sizeKeyId: string | null;
+}
+
+/** A volume that begins, with what opens its repository, sealed: `\x` and hexadecimal digits. */
+export interface NewVolume extends Volume {
+  sealedPassword: string;
+  sealingKeyId: string;
+}
+
+/** Seconds [startedAt, endedAt) of a volume at one size; endedAt is null while it is open. */
+export interface VolumeInterval {
+  volumeId: string;
+  /** Counts the volume's sizes from 1. */
+  ordinal: number;
+  sizeGb: number;
+  rate: Rate;
+  startedAt: Instant;
+  endedAt: Instant | null;
+  keyId: string | null;
+}
+
 /** An immutable money movement: credits are positive, charges negative. */
 export interface LedgerEntry {
   id: string;
@@ -155,6 +195,10 @@ export interface RowChanges {
   keys: Set<LimitedKey>;
   opened: UsageInterval[];
   closed: UsageInterval[];
+  createdVolumes: Set<NewVolume>;
+  updatedVolumes: Set<Volume>;
+  openedSizes: VolumeInterval[];
+  closedSizes: VolumeInterval[];
   entries: LedgerEntry[];
 }
 
@@ -166,6 +210,10 @@ export function noChanges(): RowChanges {
     keys: new Set(),
     opened: [],
     closed: [],
+    createdVolumes: new Set(),
+    updatedVolumes: new Set(),
+    openedSizes: [],
+    closedSizes: [],
     entries: [],
   };
 }
@@ -215,14 +263,14 @@ export function exhaustsAtOf({ exhaustedAt, dueAt }: Pick<Account, 'exhaustedAt'
 }
 
 /**
- * When its instances are destroyed: the end of the present grace period, or of the one to come; null when there are
- * none.
+ * When its instances are destroyed and its volumes deleted: the end of the present grace period, or of the one to come;
+ * null when there are none.
  */
 export function diskDeleteAtOf(
-  account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances'>,
+  account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances' | 'liveVolumes'>,
   grace: bigint,
 ): Instant | null {
-  if (account.liveInstances === 0) return null;
+  if (hasNothing(account)) return null;
   const exhaustsAt = exhaustsAtOf(account);
   return account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + grace);
 }
@@ -368,12 +416,12 @@ export function destroy(step: Step, instance: Instance, reason: StopReason): voi
 /** The instant at which a destroy in this second ends the instance. */
 export function destroyEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
   const from = instance.runningSince ?? instance.stoppedAt ?? instance.createdAt;
-  return endOf(step, instance, from, instance.destroyAt);
+  return endOfInstance(step, instance, from, instance.destroyAt);
 }
 
 /** The instant at which a stop in this second ends the run. */
 export function stopEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
-  return endOf(step, instance, instance.runningSince!, earliest(instance.stopAt, instance.destroyAt));
+  return endOfInstance(step, instance, instance.runningSince!, earliest(instance.stopAt, instance.destroyAt));
 }
 
 /** A credit (positive) or an adjustment (either sign). A balance lifted above zero ends the grace period. */
@@ -435,8 +483,13 @@ function linesOf({ account, changes }: Step, keyId: string | null): MonthLine[] 
 }
 
 function nextDue(account: Account): Instant | null {
-  if (account.liveInstances === 0) return null;
+  if (hasNothing(account)) return null;
   return account.exhaustedAt === null ? exhaustionOf(account) : account.diskDeleteAt;
+}
+
+/** No disk and no volume: nothing that could be billed or erased. */
+function hasNothing({ liveInstances, liveVolumes }: Pick<Account, 'liveInstances' | 'liveVolumes'>): boolean {
+  return liveInstances === 0 && liveVolumes === 0;
 }
 
 /** Of a second that is sold, to this instance too, nothing is sold again: the interval begins after it. */
@@ -471,22 +524,29 @@ function closeGpu(step: Step, instance: Instance): Instant {
   return end;
 }
 
-/**
- * Where a step ends what began at `from`: with its second, but never later than what is due in that second, so that
- * nothing is charged after credit ran out, a limit was reached, or after `deadline`.
- */
-function endOf(
-  { account, end }: Pick<Step, 'account' | 'end'>,
+function endOfInstance(
+  step: Pick<Step, 'account' | 'end'>,
   instance: Instance,
   from: Instant,
   deadline: Instant | null,
 ): Instant {
+  return endOf(step, from, [instance.keyId, instance.runKeyId], earliest(deadline, instanceLimitAt(instance)));
+}
+
+/**
+ * Where a step ends what began at `from`: with its second, but never later than what is due in that second, so that
+ * nothing is charged after credit ran out, a limit of the account or of one of the keys was reached, or after `deadline`.
+ */
+export function endOf(
+  { account, end }: Pick<Step, 'account' | 'end'>,
+  from: Instant,
+  keyIds: readonly (string | null)[],
+  deadline: Instant | null,
+): Instant {
   const { limited } = account;
-  const limits = [account, ...(limited?.keys ?? [])].filter(
-    (limit) => limit === account || limit.id === instance.keyId || limit.id === instance.runKeyId,
-  );
-  const reached = limited && limits.map((limit) => monthlyLimitAt(limit, runsOf(limit, limited.live)));
-  return latest(from, earliest(end, account.dueAt, deadline, instanceLimitAt(instance), ...(reached ?? []))!);
+  const limits = limited && [account, ...limited.keys.filter(({ id }) => keyIds.includes(id))];
+  const reached = limits?.map((limit) => monthlyLimitAt(limit, runsOf(limit, limited!.live)));
+  return latest(from, earliest(end, account.dueAt, deadline, ...(reached ?? []))!);
 }
 
 /** The id is derived from what is charged, so that nothing is charged twice. */

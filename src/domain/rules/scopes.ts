@@ -6,7 +6,7 @@ export type Scope = (typeof SCOPES)[number];
 
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   read: 'read everything of the account but what instances log and secrets hold',
-  rent: 'rent, start, stop and destroy instances, and set what ends them',
+  rent: 'rent, start, stop and destroy instances, set what ends them, and keep volumes',
   access: 'get into instances: SSH keys, web links, open ports, logs, secrets',
   money: 'make top-ups, and set what the account may spend',
   keys: 'create, limit and revoke API keys, and decide who is told of events',
@@ -49,6 +49,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.topUp': 'read',
   'Query.topUpAssets': 'read',
   'Query.topUps': 'read',
+  'Query.volume': 'read',
+  'Query.volumes': 'read',
   'Query.balanceNotice': 'read',
   'Query.mailAddress': 'read',
   'Query.webhooks': 'read',
@@ -68,6 +70,11 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.deleteTemplate': 'rent',
   'Mutation.setSpendLimit': 'rent',
   'Mutation.setStopWhenIdle': 'rent',
+  'Mutation.createVolume': 'rent',
+  'Mutation.growVolume': 'rent',
+  'Mutation.deleteVolume': 'rent',
+  // Whoever may rent reads what the volumes of an instance hold.
+  'Query.volumePassword': 'rent',
 
   // Programs print tokens and passwords.
   'Query.instanceLogs': 'access',

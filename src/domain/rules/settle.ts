@@ -11,6 +11,7 @@ import {
   runsOf,
   type Step,
   stop,
+  type Volume,
 } from './lifecycle.js';
 import type { Micro } from './money.js';
 import {
@@ -21,26 +22,34 @@ import {
   monthlyLimitAt,
 } from './spend-limit.js';
 import { earliest, type Instant, latest } from './time.js';
+import { deleteVolume } from './volume.js';
 
 /**
  * Carries out what fell due before `now`, each at its own second: at its deadline an instance stops or is destroyed, at
- * a limit what it is of stops, at exhaustion everything running stops, at the end of grace everything is destroyed. Of
- * one second the deadlines come first, then limits, of instances before those of keys and the account's. `live` are the
- * account's undestroyed instances. How late this is called changes no amount.
+ * a limit what it is of stops, at exhaustion everything running stops, at the end of grace everything is destroyed and
+ * every volume deleted. Of one second the deadlines come first, then limits, of instances before those of keys and the
+ * account's. `live` are the account's undestroyed instances, `volumes` those not deleted. How late this is called changes
+ * no amount.
  */
 export function settle(
   account: Account,
-  live: readonly Instance[],
+  { live, volumes }: Holdings,
   now: Instant,
   grace: bigint,
   changes: RowChanges,
 ): void {
   for (;;) {
-    const next = nextEvent(account, live, grace);
+    const next = nextEvent(account, { live, volumes }, grace);
     if (next === null || next.at >= now) break;
     next.happen({ account, at: next.at, end: next.at, changes });
   }
   noteLimits(account, live, changes);
+}
+
+/** What an account has: its undestroyed instances, and its volumes that are not deleted. */
+export interface Holdings {
+  live: readonly Instance[];
+  volumes: readonly Volume[];
 }
 
 /** The seconds that others read follow from account and instances. Call it before the account is written. */
@@ -63,7 +72,7 @@ interface Event {
 }
 
 /** The first of what is to come; of one second the first in the order of `settle`. */
-function nextEvent(account: Account, live: readonly Instance[], grace: bigint): Event | null {
+function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint): Event | null {
   let next: Event | null = null;
   const consider = (at: Instant | null, happen: Event['happen']) => {
     if (at !== null && (next === null || at < next.at)) next = { at, happen };
@@ -82,7 +91,7 @@ function nextEvent(account: Account, live: readonly Instance[], grace: bigint): 
     const running = runsOf(limit, present);
     consider(monthlyLimitAt(limit, running), (step) => reachLimit(step, limit, running));
   }
-  consider(account.dueAt, (step) => runOut(step, present, grace));
+  consider(account.dueAt, (step) => runOut(step, { live: present, volumes }, grace));
   return next;
 }
 
@@ -94,7 +103,7 @@ function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[
   for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
 }
 
-function runOut(step: Step, live: readonly Instance[], grace: bigint): void {
+function runOut(step: Step, { live, volumes }: Holdings, grace: bigint): void {
   const { account, at } = step;
   if (account.exhaustedAt === null) {
     for (const instance of live) if (isRunning(instance)) stop(step, instance, 'BALANCE_EXHAUSTED');
@@ -102,6 +111,7 @@ function runOut(step: Step, live: readonly Instance[], grace: bigint): void {
     account.diskDeleteAt = at + grace;
   } else {
     for (const instance of live) destroy(step, instance, 'BALANCE_EXHAUSTED');
+    for (const volume of volumes) if (volume.deletedAt === null) deleteVolume(step, volume, 'BALANCE_EXHAUSTED');
   }
   changeBurn(step, 0n, at, null);
 }

@@ -1,5 +1,6 @@
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
+import { resealVolumes } from '../volumes/password.js';
 import { resealWebhooks } from '../webhooks/webhooks.js';
 import { resealTokens } from './made-tokens.js';
 import { resealSome } from './secrets.js';
@@ -8,13 +9,14 @@ import { resealSome } from './secrets.js';
 const RESEALED_AT_ONCE = 100;
 
 /**
- * Seals anew, with the first key, each secret, each made token and each webhook's secrets that another key sealed. Returns their number; refuses
+ * Seals anew, with the first key, each secret, each made token, each volume's password and each webhook's secrets that another key
+ * sealed. Returns their number; refuses
  * where a key is missing.
  */
 export async function resealSecrets(deps: Deps): Promise<number> {
   const keys = await deps.sealingKeys();
   let resealed = 0;
-  for (const reseal of [resealSome, resealTokens, resealWebhooks]) {
+  for (const reseal of [resealSome, resealTokens, resealVolumes, resealWebhooks]) {
     for (let done = RESEALED_AT_ONCE; done === RESEALED_AT_ONCE; resealed += done)
       done = await inTransaction(deps.db.pool, (transaction) => reseal(transaction, keys, RESEALED_AT_ONCE));
   }

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import type { Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { type SealingKey, seal } from '../rules/sealing.js';
+import { VOLUME_ID } from '../rules/volume.js';
+import { openSealed } from '../secrets/secrets.js';
+
+/** 256 bits. */
+const PASSWORD_BYTES = 32;
+
+interface SealedRow {
+  id: string;
+  accountId: string;
+  sealedPassword: Uint8Array;
+  sealingKeyId: string;
+}
+
+const SEALED = `id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId"`;
+
+/** A password for the repository of a new volume, as the ledger writes it. It is in clear only in the answers of `passwordOf`. */
+export function makePassword(key: SealingKey, volume: { id: string; accountId: string }) {
+  const sealed = seal(key, contextOf(volume), randomBytes(PASSWORD_BYTES).toString('hex'));
+  return { sealedPassword: `\\x${sealed.toString('hex')}`, sealingKeyId: key.id };
+}
+
+/**
+ * The password of a volume's repository, in clear: 64 hexadecimal digits. Refuses with not_found for another account's
+ * and a deleted one, and with action_failed where the key that sealed it is missing.
+ */
+export async function volumePassword(deps: Deps, accountId: string, id: string): Promise<string> {
+  const { rows } = await deps.db.pool.query<SealedRow>({
+    name: 'volume-password',
+    text: `select ${SEALED} from volume where id = $1 and account_id = $2 and deleted_at is null`,
+    values: [VOLUME_ID.test(id) ? id : '', accountId],
+  });
+  if (rows[0] === undefined) throw new DomainError('not_found', 'no such volume');
+  return passwordOf(deps, rows[0]);
+}
+
+/** As `volumePassword`, of a row that was read already. */
+export async function passwordOf(deps: Pick<Deps, 'sealingKeys'>, row: SealedRow): Promise<string> {
+  return openPassword(await deps.sealingKeys(), row);
+}
+
+/** Seals anew those that another key sealed, at most `limit`. Returns their number. */
+export async function resealVolumes(
+  transaction: Transaction,
+  keys: readonly SealingKey[],
+  limit: number,
+): Promise<number> {
+  const key = keys[0]!;
+  const { rows } = await transaction.query<SealedRow>(
+    `select ${SEALED} from volume where sealing_key_id <> $1 and erased_at is null order by id limit $2 for no key update`,
+    [key.id, limit],
+  );
+  for (const row of rows) {
+    const sealed = seal(key, contextOf(row), openPassword(keys, row));
+    await transaction.query('update volume set sealed_password = $2, sealing_key_id = $3 where id = $1', [
+      row.id,
+      sealed,
+      key.id,
+    ]);
+  }
+  return rows.length;
+}
+
+function openPassword(keys: readonly SealingKey[], row: SealedRow): string {
+  const { id, sealedPassword: sealed, sealingKeyId: keyId } = row;
+  return openSealed(keys, { context: contextOf(row), name: `of volume ${id}`, sealed, keyId });
+}
+
+function contextOf({ accountId, id }: { accountId: string; id: string }): string {
+  return `volume/${accountId}/${id}`;
+}

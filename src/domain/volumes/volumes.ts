@@ -1,0 +1,180 @@
+import type { Prisma, Volume as VolumeRow, VolumeSnapshot } from '../../database/generated/client/client.js';
+import type { Transaction } from '../../database/transaction.js';
+import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
+import { type Write, write } from '../billing/ledger.js';
+import { renter } from '../billing/renter.js';
+import { settledAccount } from '../billing/settlement.js';
+import type { Deps } from '../deps.js';
+import { check, checkOptional, fields } from '../fields.js';
+import { randomId } from '../random-id.js';
+import { checkLimits } from '../rules/admission.js';
+import { checkCover } from '../rules/cover.js';
+import { DomainError } from '../rules/errors.js';
+import type { Account, Volume } from '../rules/lifecycle.js';
+import type { Rate } from '../rules/money.js';
+import * as rules from '../rules/volume.js';
+import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
+import { sealingKeyOf } from '../secrets/secrets.js';
+import { makePassword } from './password.js';
+
+export type { VolumeRow, VolumeSnapshot };
+
+const ID_BYTES = 4;
+
+/** Who asks: an account, and the API key whose limit counts what it begins; null for the operator. */
+export interface Owner {
+  accountId: string;
+  keyId: string | null;
+}
+
+interface CreateVolumeInput {
+  name: string;
+  sizeGb: number;
+  idempotencyKey?: string | null | undefined;
+}
+
+interface ChangeInput {
+  id: string;
+  idempotencyKey?: string | null | undefined;
+}
+
+/** The volume as it stands after the change; `replayed` when the change was that of the same request sent earlier. */
+export interface VolumeOutcome {
+  volume: VolumeRow;
+  replayed: boolean;
+}
+
+type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
+
+/** The account's volumes that are not deleted, oldest first; at most 100. */
+export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
+  await settledAccount(deps, accountId);
+  return deps.db.prisma.volume.findMany({
+    ...query,
+    where: { accountId, deletedAt: null },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    take: MAX_VOLUMES,
+  });
+}
+
+/** A deleted one too. Null when the account has no such volume: another account's looks exactly like one that does not exist. */
+export async function findVolume(
+  deps: Deps,
+  accountId: string,
+  id: string,
+  query: Query = {},
+): Promise<VolumeRow | null> {
+  // Used even when it will not be needed: Pothos warns of a query that was never read.
+  const wanted = { ...query, where: { id, accountId } };
+  if (!VOLUME_ID.test(id)) return null;
+  await settledAccount(deps, accountId);
+  return deps.db.prisma.volume.findFirst(wanted);
+}
+
+/** Refuses with invalid_request, and with action_failed more than 100, and what balance or limits leave no room for. */
+export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
+  const name = check('name', fields.volumeName, input.name);
+  const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
+  const sealingKey = await sealingKeyOf(deps);
+  return changeOnce(deps, owner, 'createVolume', [name, sizeGb], input.idempotencyKey, (current, account) => {
+    const id = randomId('v', ID_BYTES);
+    const gbRate = deps.settings.volumeRatePerGb;
+    rules.checkVolumeLimit(account);
+    const addedRate = rules.volumeRate({ gbRate, sizeGb });
+    admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey: addedRate });
+    const sealed = makePassword(sealingKey, { id, accountId: account.id });
+    return rules.createVolume(current.step(account), { id, name, sizeGb, gbRate, keyId: owner.keyId, ...sealed });
+  });
+}
+
+/**
+ * The size it has already changes nothing. Refuses with invalid_request and not_found, and with action_failed a smaller
+ * one, and what balance or limits leave no room for.
+ */
+export async function growVolume(
+  deps: Deps,
+  owner: Owner,
+  input: ChangeInput & { sizeGb: number },
+): Promise<VolumeOutcome> {
+  const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
+  const { id, idempotencyKey } = input;
+  return changeOnce(deps, owner, 'growVolume', [id, sizeGb], idempotencyKey, async (current, account) => {
+    const volume = await volumeOf(current, account, id);
+    rules.checkGrowth(volume, sizeGb);
+    if (sizeGb === volume.sizeGb) return volume;
+    const rate = rules.volumeRate({ ...volume, sizeGb });
+    const addedRate = rate - rules.volumeRate(volume);
+    // Of a size that another key began, all of it becomes this key's.
+    const addedToKey = volume.sizeKeyId === owner.keyId ? addedRate : rate;
+    admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey });
+    rules.growVolume(current.step(account), volume, sizeGb, owner.keyId);
+    return volume;
+  });
+}
+
+/** With all its snapshots. Refuses with not_found, and with action_failed while an instance uses it. */
+export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput): Promise<VolumeOutcome> {
+  const { id, idempotencyKey } = input;
+  return changeOnce(deps, owner, 'deleteVolume', [id], idempotencyKey, async (current, account) => {
+    const volume = await volumeOf(current, account, id);
+    rules.checkNotDeleted(volume);
+    await checkFree(current, volume);
+    rules.deleteVolume(current.step(account), volume, 'USER');
+    return volume;
+  });
+}
+
+/** Refuses with action_failed where cover or a limit is missing for what would be paid more. */
+function admit(
+  { settings }: Deps,
+  { at }: Write,
+  account: Account,
+  added: { keyId: string | null; addedRate: Rate; addedToKey: Rate },
+): void {
+  const { coverSeconds } = settings;
+  checkCover(account, at, { addedRate: added.addedRate, preempted: [], coverSeconds }, 'action_failed');
+  checkLimits(account, at, { ...added, gpuRate: 0n, preempted: [] }, 'action_failed');
+}
+
+async function volumeOf(current: Write, account: Account, id: string): Promise<Volume> {
+  const volume = VOLUME_ID.test(id) ? await current.volumeOf(account, id) : undefined;
+  if (volume === undefined) throw noVolume();
+  return volume;
+}
+
+async function checkFree(current: Write, { id }: Volume): Promise<void> {
+  const { rows } = await current.transaction.query<{ holder: string | null }>(
+    'select lease_instance_id as holder from volume where id = $1',
+    [id],
+  );
+  const holder = rows[0]?.holder ?? null;
+  if (holder !== null) throw new DomainError('action_failed', `volume ${id} is in use by instance ${holder}`);
+}
+
+/** Writes a change of one volume, once for each idempotency key, and reads the volume as it then stands. */
+async function changeOnce(
+  deps: Deps,
+  { accountId }: Owner,
+  operation: string,
+  input: readonly unknown[],
+  idempotencyKey: string | null | undefined,
+  decide: (current: Write, account: Account) => Promise<Volume> | Volume,
+): Promise<VolumeOutcome> {
+  const key = checkOptional('idempotencyKey', fields.idempotencyKey, idempotencyKey);
+  const request = idempotentRequest(accountId, key, operation, input);
+  const change = async (current: Write) => {
+    const { id } = await decide(current, renter(current, accountId));
+    if (request !== null) remember(current.transaction, request, { id }, current.at);
+    return { id, replayed: false };
+  };
+  const repeat = async (transaction: Transaction) => {
+    const kept = request && ((await recall(transaction, request, deps.clock.now())) as { id: string } | undefined);
+    return kept ? { id: kept.id, replayed: true } : undefined;
+  };
+  const { id, replayed } = await onceFree(() => write(deps, { accountIds: [accountId] }, change, repeat));
+  return { volume: await deps.db.prisma.volume.findUniqueOrThrow({ where: { id } }), replayed };
+}
+
+export function noVolume(): DomainError {
+  return new DomainError('not_found', 'no such volume');
+}
