@@ -79,9 +79,9 @@ function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: 
       amount: usd(amount),
       note: [reference, note].filter((text) => text !== null).join(': '),
     })),
-    ...lines.map(({ instanceId, kind, seconds, rate, amount, units }) => ({
+    ...lines.map(({ instanceId, volumeId, kind, seconds, rate, amount, units }) => ({
       kind: kind.toLowerCase(),
-      subject: instanceId,
+      subject: instanceId ?? volumeId!,
       at: '',
       seconds: String(seconds),
       ratePerHour: usd(rate),
@@ -110,8 +110,8 @@ function asJson({ accountId, from, to, openingBalance, closingBalance, movements
       reference,
       note,
     })),
-    lines: lines.map(({ instanceId, kind, seconds, rate, amount, units }) => ({
-      instance_id: instanceId,
+    lines: lines.map(({ instanceId, volumeId, kind, seconds, rate, amount, units }) => ({
+      ...(volumeId === null ? { instance_id: instanceId } : { volume_id: volumeId }),
       kind: kind.toLowerCase(),
       seconds: Number(seconds),
       rate_per_hour: usdNumber(rate),

@@ -28,7 +28,8 @@ interface Movement {
 }
 
 interface Line {
-  instanceId: string;
+  instanceId: string | null;
+  volumeId: string | null;
   kind: string;
   from: string;
   to: string;
@@ -41,10 +42,10 @@ interface Line {
 const STATEMENT = `query ($from: DateTime!, $to: DateTime) { statement(from: $from, to: $to) {
   from to currency openingBalance closingBalance
   movements { id kind amount at instanceId note reference }
-  lines { instanceId kind from to seconds ratePerHour amount units } } }`;
+  lines { instanceId volumeId kind from to seconds ratePerHour amount units } } }`;
 
 const CHARGES: readonly Column<Line>[] = [
-  text('INSTANCE', ({ instanceId }) => instanceId, { style: () => 'cyan' }),
+  text('INSTANCE', ({ instanceId, volumeId }) => instanceId ?? volumeId ?? '-', { style: () => 'cyan' }),
   text('FOR', ({ kind }) => wordsOf(kind)),
   text('FROM', ({ from }) => from, { spare: 1 }),
   text('TO', ({ to }) => to, { spare: 2 }),

@@ -149,7 +149,7 @@ export interface components {
             object: "balance";
             /** @description Always USD. */
             currency: string;
-            /** @description Credit left. Only the disks of stopped instances can take it below zero. */
+            /** @description Credit left. Only the disks of stopped instances, and volumes, can take it below zero. */
             balance: number;
             /** @description Spend since the first of the UTC month. */
             month_spend: number;

@@ -61,7 +61,7 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
       type: 'USD',
       nullable: true,
       description:
-        'Of a key with a limit: what was spent by it this month, on GPUs of what it deployed or started and disks of what it deployed.',
+        'Of a key with a limit: what was spent by it this month, on GPUs of what it deployed or started, disks of what it deployed, and volumes that it created or made larger.',
       select: { limit: true },
       resolve: ({ limit }, _args, { deps }) => spendUnder(deps, limit)?.monthSpend,
     }),

@@ -15,7 +15,7 @@ export const DISK_DELETE_AT = {
   type: 'DateTime',
   nullable: true,
   description:
-    'When instances are destroyed unless credit is added before: the end of the grace period after exhaustsAt.',
+    'When instances are destroyed and volumes deleted unless credit is added before: the end of the grace period after exhaustsAt.',
 } as const;
 
 const BalanceType = builder.objectRef<Balance>('Balance').implement({
@@ -24,12 +24,12 @@ const BalanceType = builder.objectRef<Balance>('Balance').implement({
     currency: t.string({ description: 'Always USD.', resolve: () => 'USD' }),
     balance: t.expose('balance', {
       type: 'USD',
-      description: 'Credit left. Only the disks of stopped instances can take it below zero.',
+      description: 'Credit left. Only the disks of stopped instances, and volumes, can take it below zero.',
     }),
     monthSpend: t.expose('monthSpend', { type: 'USD', description: 'Spend since the first of the UTC month.' }),
     burnPerHour: t.expose('burnPerHour', {
       type: 'USD',
-      description: 'The sum of all GPU and disk rates paid now, in USD per hour: how fast the balance falls.',
+      description: 'The sum of all GPU, disk and volume rates paid now, in USD per hour: how fast the balance falls.',
     }),
     exhaustsAt: t.expose('exhaustsAt', EXHAUSTS_AT),
     diskDeleteAt: t.expose('diskDeleteAt', DISK_DELETE_AT),

@@ -29,7 +29,8 @@ const SpendDayType = builder.objectRef<SpendDay>('SpendDay').implement({
       type: [SpendShare],
       description: 'By instance, in the order of SpendByDay.instances; those without spend that day are left out.',
     }),
-    others: t.expose('others', { type: 'USD', description: 'Spent on all other instances.' }),
+    others: t.expose('others', { type: 'USD', description: 'Spent on all other instances, and on volumes.' }),
+    volumes: t.expose('volumes', { type: 'USD', description: 'Of others: spent on volumes.' }),
   }),
 });
 
@@ -60,7 +61,8 @@ const SpendByDayType = builder.objectRef<SpendByDay>('SpendByDay').implement({
       type: [InstanceSpendType],
       description: 'The instances that most was spent on, the greatest first.',
     }),
-    others: t.expose('others', { type: 'USD', description: 'Spent on all other instances.' }),
+    others: t.expose('others', { type: 'USD', description: 'Spent on all other instances, and on volumes.' }),
+    volumes: t.expose('volumes', { type: 'USD', description: 'Of others: spent on volumes.' }),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which today is counted.' }),
   }),
 });

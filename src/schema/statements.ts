@@ -12,6 +12,7 @@ const StatementLineKind = builder.enumType('StatementLineKind', {
     GPU: { description: 'Seconds that the machine ran.' },
     DISK: { description: 'Seconds that the disk existed.' },
     EARLY_EXIT: { description: 'The discount returned for leaving a reserved term early.' },
+    VOLUME: { description: 'Seconds that a volume had one size.' },
     PREEMPTION_MINIMUM: {
       description: `What was left of ${PREEMPTION_MINIMUM_SECONDS} GPU seconds when a start that sent another instance away ended.`,
     },
@@ -28,9 +29,10 @@ const StatementMovementKind = builder.enumType('StatementMovementKind', {
 });
 
 const Line = builder.objectRef<StatementLine>('StatementLine').implement({
-  description: 'What one instance was charged for one kind of usage within the period.',
+  description: 'What one instance or volume was charged for one kind of usage within the period.',
   fields: (t) => ({
-    instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
+    instanceId: t.exposeID('instanceId', { nullable: true, description: 'Instance id; null of a volume.' }),
+    volumeId: t.exposeID('volumeId', { nullable: true, description: 'Volume id; null of an instance.' }),
     kind: t.expose('kind', { type: StatementLineKind, description: 'What is charged.' }),
     seconds: t.int({ description: 'Seconds billed.', resolve: ({ seconds }) => Number(seconds) }),
     from: t.expose('from', {
@@ -86,7 +88,10 @@ const StatementType = builder.objectRef<Statement>('Statement').implement({
       type: [Movement],
       description: 'Credits and adjustments in chronological order.',
     }),
-    lines: t.expose('lines', { type: [Line], description: 'Charges, by instance: GPU, disk, early exit, minimum.' }),
+    lines: t.expose('lines', {
+      type: [Line],
+      description: 'Charges, by instance: GPU, disk, early exit, minimum; then by volume and size.',
+    }),
   }),
 });
 

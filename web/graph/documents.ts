@@ -549,6 +549,7 @@ export const Statement = graphql(`
       closingBalance
       lines {
         instanceId
+        volumeId
         kind
         ratePerHour
         seconds

@@ -21,6 +21,7 @@ const KINDS = {
   DISK: 'disk',
   EARLY_EXIT: 'early exit',
   PREEMPTION_MINIMUM: 'minimum of the start that preempted',
+  VOLUME: 'volume',
 } as const;
 const MOVEMENTS = { CREDIT: 'credit', ADJUSTMENT: 'adjustment', SERVICE_CREDIT: 'given back' } as const;
 const MONTHS = 12;
@@ -87,12 +88,16 @@ function Lines({ stated }: { stated: Stated }) {
             <td class="number wide">{usd(micro(amount), 6)}</td>
           </tr>
         ))}
-        {lines.slice(0, SHOWN).map(({ instanceId, kind, ratePerHour, seconds, from, to, amount }) => (
+        {lines.slice(0, SHOWN).map(({ instanceId, volumeId, kind, ratePerHour, seconds, from, to, amount }) => (
           <tr>
             <th scope="row" class="wide">
-              <a class="mono" href={`/instances/${instanceId}`}>
-                {instanceId}
-              </a>{' '}
+              {instanceId === null ? (
+                <span class="mono">{volumeId}</span>
+              ) : (
+                <a class="mono" href={`/instances/${instanceId}`}>
+                  {instanceId}
+                </a>
+              )}{' '}
               {KINDS[kind]}
             </th>
             <td class="wide">
@@ -178,10 +183,10 @@ function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: S
       '',
       '',
     ]),
-    ...lines.map(({ kind, instanceId, ratePerHour, seconds, from, to, amount, units }) => [
+    ...lines.map(({ kind, instanceId, volumeId, ratePerHour, seconds, from, to, amount, units }) => [
       kind,
       '',
-      instanceId,
+      instanceId ?? volumeId ?? '',
       plain(ratePerHour),
       String(seconds),
       plain(-amount),

@@ -9,12 +9,12 @@ export interface Balance {
   balance: Micro;
   /** Since the first of the UTC month. */
   monthSpend: Micro;
-  /** The sum of all GPU and disk rates being paid now, micro-USD per hour. */
+  /** The sum of all GPU, disk and volume rates being paid now, micro-USD per hour. */
   burnPerHour: Micro;
   /** When credit runs out at the present burn, or ran out; null when it never will. */
   exhaustsAt: Instant | null;
   /**
-   * When instances are destroyed unless credit is added: the end of the present grace period, or of the one to come.
+   * When instances are destroyed and volumes deleted unless credit is added: the end of the present grace period, or of the one to come.
    */
   diskDeleteAt: Instant | null;
   /** The second that all figures are of. */

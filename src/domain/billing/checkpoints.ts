@@ -42,6 +42,17 @@ export function usedSince(
   ) used cross join lateral (select * from usage_interval where instance_id = used.id offset 0) usage_interval`;
 }
 
+/**
+ * SQL for the sizes of volumes that may have cost something between two instants, given as SQL, joined with their
+ * volumes. No checkpoint is needed to find them: at most 100 are open at once, and the others are found by their end.
+ */
+export function sizesWithin(account: string, from: string, until: string): string {
+  return `(
+    select id, created_at from volume
+    where account_id = ${account} and (deleted_at is null or deleted_at > ${from}) and created_at < ${until}
+  ) kept join volume_interval on volume_id = kept.id and started_at < ${until} and coalesce(ended_at > ${from}, true)`;
+}
+
 /** The last checkpoint at or before `from`, for a period that ends at `to`. */
 export async function checkpointBefore(
   transaction: Transaction,
@@ -101,10 +112,13 @@ const BEFORE_SQL = `
     union all select ${GENESIS}
   ) before order by at desc limit 1`;
 
+const UNITS_WITHIN = `rate * (${secondsBefore('$3::timestamptz')} - ${secondsBefore('$2::timestamptz')})`;
 const OPENING_SQL = `
   select ((
-    select coalesce(sum(rate * (${secondsBefore('$3::timestamptz')} - ${secondsBefore('$2::timestamptz')})), 0)
+    select coalesce(sum(${UNITS_WITHIN}), 0)
     from ${usedSince('$1', { open: '$4::text[]', sequence: '$5', lastSequence: '$6', until: '$3::timestamptz' })}
+  ) + (
+    select coalesce(sum(${UNITS_WITHIN}), 0) from ${sizesWithin('$1', '$2::timestamptz', '$3::timestamptz')}
   ) + coalesce(-sum(units) filter (where ${CHARGED}), 0))::bigint as spent,
     coalesce(sum(units) filter (where ${MOVED}), 0)::bigint as credit
   from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
@@ -138,13 +152,16 @@ const MAKE_SQL = `
       lastSequence: 'last.sequence',
       until: 'last.at',
     })}
+  ), stored as (
+    select sum(rate * (${secondsBefore('last.at')} - ${secondsBefore('base.at')})) as units
+    from base, last, lateral (select rate, started_at, ended_at from ${sizesWithin('$1', 'base.at', 'last.at')}) size
   ), booked as (
     select sum(units) filter (where ${MOVED}) as credit, -sum(units) filter (where ${CHARGED}) as charged
     from base, last, ledger_entry
     where account_id = $1 and ledger_entry.at >= base.at and ledger_entry.at < last.at
   )
   insert into account_checkpoint (account_id, at, sequence, spend_units, credit_units, open_instances)
-  select $1, last.at, last.sequence, base.spend_units + coalesce(spent.units, 0) + coalesce(charged, 0),
+  select $1, last.at, last.sequence, base.spend_units + coalesce(spent.units, 0) + coalesce(stored.units, 0) + coalesce(charged, 0),
     base.credit_units + coalesce(credit, 0), array(
       select id from (
         select id, destroyed_at from instance where id = any(base.open_instances)
@@ -153,5 +170,5 @@ const MAKE_SQL = `
         where account_id = $1 and instance.sequence > base.sequence and instance.sequence <= last.sequence
       ) candidate where destroyed_at is null or destroyed_at >= last.at
     )
-  from base, last, spent, booked
+  from base, last, spent, stored, booked
   on conflict do nothing`;

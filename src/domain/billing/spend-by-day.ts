@@ -14,7 +14,7 @@ import {
   latest,
   SECONDS_PER_DAY,
 } from '../rules/time.js';
-import { checkpointBefore, makeCheckpoints, openingOf, usedSince } from './checkpoints.js';
+import { checkpointBefore, makeCheckpoints, openingOf, sizesWithin, usedSince } from './checkpoints.js';
 import { CHARGED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
@@ -35,8 +35,10 @@ export interface SpendByDay {
   days: SpendDay[];
   /** The instances with the greatest spend, greatest first. */
   instances: InstanceSpend[];
-  /** Spent on all other instances. */
+  /** Spent on all other instances, and on volumes. */
   others: Micro;
+  /** Of that: on volumes. */
+  volumes: Micro;
 }
 
 export interface SpendDay {
@@ -45,6 +47,7 @@ export interface SpendDay {
   /** Spend of that day on the named instances, in their order; instances without spend are left out. */
   instances: { instanceId: string; amount: Micro }[];
   others: Micro;
+  volumes: Micro;
 }
 
 export interface InstanceSpend extends Pick<Instance, 'gpu' | 'numGpus' | 'region' | 'template' | 'mode' | 'status'> {
@@ -55,7 +58,8 @@ export interface InstanceSpend extends Pick<Instance, 'gpu' | 'numGpus' | 'regio
 interface Charge {
   /** Days since `from`. */
   day: number;
-  instanceId: string;
+  /** Null: all volumes together. */
+  instanceId: string | null;
   units: Units;
 }
 
@@ -102,7 +106,8 @@ export async function spendByDay(
     }
     const amounts = withAmounts(charges, spentBefore);
     const totals = new Map<string, Micro>();
-    for (const { instanceId, amount } of amounts) totals.set(instanceId, (totals.get(instanceId) ?? 0n) + amount);
+    for (const { instanceId, amount } of amounts)
+      if (instanceId !== null) totals.set(instanceId, (totals.get(instanceId) ?? 0n) + amount);
     // Sorting is stable: of equal amounts the older instance comes first.
     const ranked = [...totals].sort(([, one], [, other]) => (one < other ? 1 : one > other ? -1 : 0)).slice(0, limit);
     const { rows: named } = await transaction.query<Omit<InstanceSpend, 'amount'>>(NAMED_SQL, [
@@ -120,6 +125,7 @@ export async function spendByDay(
       days: daysOf(first, last, amounts, instances),
       instances,
       others: total - sumOf(instances),
+      volumes: sumOf(amounts.filter(({ instanceId }) => instanceId === null)),
     };
   });
 }
@@ -138,7 +144,7 @@ function checkPeriod(from: string, to: string, first: Instant, last: Instant, to
 
 interface Amount {
   day: number;
-  instanceId: string;
+  instanceId: string | null;
   amount: Micro;
 }
 
@@ -159,7 +165,10 @@ function daysOf(
   amounts: readonly Amount[],
   named: readonly InstanceSpend[],
 ): SpendDay[] {
-  const days = Array.from({ length: Number((last - first) / SECONDS_PER_DAY) + 1 }, () => new Map<string, Micro>());
+  const days = Array.from(
+    { length: Number((last - first) / SECONDS_PER_DAY) + 1 },
+    () => new Map<string | null, Micro>(),
+  );
   for (const { day, instanceId, amount } of amounts) days[day]!.set(instanceId, amount);
   return days.map((byInstance, day) => {
     const instances = named.flatMap(({ instanceId }) => {
@@ -168,7 +177,7 @@ function daysOf(
     });
     const total = [...byInstance.values()].reduce((sum, amount) => sum + amount, 0n);
     const date = formatDay(dateOf(first + BigInt(day) * SECONDS_PER_DAY));
-    return { date, total, instances, others: total - sumOf(instances) };
+    return { date, total, instances, others: total - sumOf(instances), volumes: byInstance.get(null) ?? 0n };
   });
 }
 
@@ -176,15 +185,8 @@ function sumOf(amounts: readonly { amount: Micro }[]): Micro {
   return amounts.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/**
- * What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; in a fixed
- * order.
- */
-const CHARGES_SQL = `
-  select day::int, "instanceId", sum(units)::bigint as units from (
-    select sequence, instance_id as "instanceId", day,
-      rate * (${secondsBefore('day_end')} - ${secondsBefore('day_start')}) as units
-    from ${usedSince('$1', { open: '$6::text[]', sequence: '$7', lastSequence: '$8', until: '$3::timestamptz' })}
+/** The days that an interval touches, each with its begin and its end. */
+const CUT = `
       cross join lateral (
         select day, $2::timestamptz + day * interval '24 hours' as day_start,
           least($2::timestamptz + (day + 1) * interval '24 hours', $3::timestamptz) as day_end
@@ -192,15 +194,29 @@ const CHARGES_SQL = `
           floor(greatest(extract(epoch from started_at - $2::timestamptz), 0) / 86400)::int,
           floor(extract(epoch from least(coalesce(ended_at, $3::timestamptz), $3::timestamptz) - $2::timestamptz) / 86400)::int
         ) as day
-      ) cut
+      ) cut`;
+const UNITS_OF_DAY = `rate * (${secondsBefore('day_end')} - ${secondsBefore('day_start')})`;
+
+/**
+ * What each instance was charged on each day, from intervals cut at midnight UTC, early exits and minimums; after them
+ * all volumes together. In a fixed order.
+ */
+const CHARGES_SQL = `
+  select day::int, "instanceId", sum(units)::bigint as units from (
+    select sequence, instance_id as "instanceId", day, ${UNITS_OF_DAY} as units
+    from ${usedSince('$1', { open: '$6::text[]', sequence: '$7', lastSequence: '$8', until: '$3::timestamptz' })} ${CUT}
     where started_at < $3::timestamptz and coalesce(ended_at > $2::timestamptz, true)
       and day_start < day_end
     union all
     select sequence, instance.id, floor(extract(epoch from at - $2::timestamptz) / 86400)::int, -units
     from ledger_entry cross join lateral (select id, sequence from instance where id = instance_id offset 0) instance
     where ledger_entry.account_id = $1 and ${CHARGED} and at >= $2::timestamptz and at < $4::timestamptz
+    union all
+    select null, null, day, ${UNITS_OF_DAY}
+    from ${sizesWithin('$1', '$2::timestamptz', '$3::timestamptz')} ${CUT}
+    where day_start < day_end
   ) as charged
-  where units > 0 group by day, sequence, "instanceId" order by day, sequence limit $5`;
+  where units > 0 group by day, sequence, "instanceId" order by day, sequence nulls last limit $5`;
 
 const NAMED_SQL = `
   select id as "instanceId", gpu, num_gpus as "numGpus", region, template, mode, status

@@ -3,14 +3,27 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
 import { formatInstant, type Instant, latest } from '../rules/time.js';
-import { type Checkpoint, checkpointBefore, makeCheckpoints, openingOf, usedSince } from './checkpoints.js';
+import {
+  type Checkpoint,
+  checkpointBefore,
+  makeCheckpoints,
+  openingOf,
+  sizesWithin,
+  usedSince,
+} from './checkpoints.js';
 import { MOVED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
-/** What one instance was charged within the period, for GPUs, disk, an early exit or sending others away. */
+/**
+ * What one instance was charged within the period, for GPUs, disk, an early exit or sending others away; or one volume,
+ * while it had one size.
+ */
 export interface StatementLine {
-  instanceId: string;
-  kind: 'GPU' | 'DISK' | 'EARLY_EXIT' | 'PREEMPTION_MINIMUM';
+  /** Null of a volume. */
+  instanceId: string | null;
+  /** Null of an instance. */
+  volumeId: string | null;
+  kind: 'GPU' | 'DISK' | 'EARLY_EXIT' | 'PREEMPTION_MINIMUM' | 'VOLUME';
   /**
    * Seconds billed within the period; for an early exit, those the discount is returned for; for the minimum of
    * starts that sent another instance away, those that were left to it.
@@ -148,25 +161,33 @@ const MOVEMENTS_SQL = `
   where account_id = $1 and ${MOVED} and at >= $2::timestamptz and at < $3::timestamptz
   order by at, id`;
 
-/** In the order of the lines: by instance, then GPU, disk, early exit, minimum. */
+const SECONDS_WITHIN = `${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')}`;
+const FIRST_WITHIN = 'greatest(started_at, $2::timestamptz)';
+const END_WITHIN = 'least(coalesce(ended_at, $4::timestamptz), $4::timestamptz)';
+
+/** In the order of the lines: by instance, then GPU, disk, early exit, minimum; after them volumes, oldest first. */
 const LINES_SQL = `
-  select "instanceId", kind, seconds, "from", "to", rate, units from (
-    select sequence, instance_id as "instanceId", resource::text as kind, case resource when 'GPU' then 1 else 2 end as place, rate,
-      sum(${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')})::bigint as seconds,
-      min(greatest(started_at, $2::timestamptz)) as "from", max(least(coalesce(ended_at, $4::timestamptz), $4::timestamptz)) as "to",
-      sum(rate * (${secondsBefore('$4::timestamptz')} - ${secondsBefore('$2::timestamptz')}))::bigint as units
+  select "instanceId", "volumeId", kind, seconds, "from", "to", rate, units from (
+    select sequence, instance_id as "instanceId", null as "volumeId", null::timestamptz as created_at, resource::text as kind,
+      case resource when 'GPU' then 1 else 2 end as place, rate,
+      sum(${SECONDS_WITHIN})::bigint as seconds, min(${FIRST_WITHIN}) as "from", max(${END_WITHIN}) as "to",
+      sum(rate * (${SECONDS_WITHIN}))::bigint as units
     from ${usedSince('$1', { open: '$6::text[]', sequence: '$7', lastSequence: '$8', until: '$4::timestamptz' })}
     where started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true)
     group by sequence, instance_id, resource, rate
     union all
-    select sequence, instance.id, 'EARLY_EXIT', 3, on_demand_rate - gpu_rate, gpu_seconds, at, at, early_exit_units
+    select sequence, instance.id, null, null, 'EARLY_EXIT', 3, on_demand_rate - gpu_rate, gpu_seconds, at, at, early_exit_units
     from ledger_entry join instance on instance.id = instance_id
     where ledger_entry.account_id = $1 and kind = 'EARLY_EXIT' and at >= $2::timestamptz and at < $3::timestamptz
     union all
-    select sequence, instance.id, 'PREEMPTION_MINIMUM', 4, gpu_rate, (-sum(units) / gpu_rate)::bigint,
+    select sequence, instance.id, null, null, 'PREEMPTION_MINIMUM', 4, gpu_rate, (-sum(units) / gpu_rate)::bigint,
       min(at), max(at), -sum(units)::bigint
     from ledger_entry join instance on instance.id = instance_id
     where ledger_entry.account_id = $1 and kind = 'PREEMPTION_MINIMUM' and at >= $2::timestamptz and at < $3::timestamptz
     group by sequence, instance.id
+    union all
+    select null, null, volume_id, created_at, 'VOLUME', 5, rate, ${SECONDS_WITHIN}, ${FIRST_WITHIN}, ${END_WITHIN},
+      rate * (${SECONDS_WITHIN})
+    from ${sizesWithin('$1', '$2::timestamptz', '$4::timestamptz')}
   ) as charged
-  where units > 0 order by sequence, place limit $5`;
+  where units > 0 order by sequence nulls last, place, created_at, "volumeId", rate limit $5`;
