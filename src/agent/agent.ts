@@ -13,6 +13,7 @@ import type { Registries } from './registries.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
+import type { HostVolumes } from './volumes/host-volumes.js';
 
 /** Changes within this time go into one report. */
 const REPORT_TOGETHER_MS = 50;
@@ -33,6 +34,7 @@ export interface AgentDeps {
   gateway: Gateway;
   engine: Engine;
   disks: Disks;
+  volumes: HostVolumes;
   gpus: GpuAccess;
   /** The GPUs are simulated. */
   pretended: boolean;
@@ -74,6 +76,7 @@ export class Agent {
     this.#reconciler = new Reconciler({
       ...deps,
       secretsOf: ({ id, start }) => gateway.secrets(id, start),
+      volumeAccess: (id, start) => gateway.volumes(id, start),
       changed: (kind) => this.#changed(kind),
     });
     this.#loads = new LoadWatch({
@@ -171,6 +174,7 @@ export class Agent {
             ...this.#gpus,
             launches: true,
             loads: true,
+            volumes: this.deps.volumes.isOffered,
           },
           this.#call.signal,
         );

@@ -9,6 +9,7 @@ import { describe, join } from './join.js';
 import { run } from './run.js';
 import { type AgentSettings, readSettings, UsageError } from './settings.js';
 import { tryOut } from './try.js';
+import { HostVolumes } from './volumes/host-volumes.js';
 
 /** 0 done, 1 refused or failed, 2 wrong use or no engine (nothing was changed), 3 no answer from the gateway. */
 const EXIT = { done: 0, failed: 1, usage: 2, noConnection: 3 };
@@ -66,7 +67,8 @@ function createProgram(): Command {
     const disks = await probeDisks(settings.dataDir, engine.info);
     const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
     const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
-    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks }, null, 2))}\n`);
+    const { words: volumes } = await HostVolumes.open(settings.dataDir, '');
+    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
   });
   command(program, 'try', 'join this computer with simulated GPUs to the gateway that runs on it')
     .option('--url <url>', 'address of the gateway', 'http://127.0.0.1:4000')

@@ -12,6 +12,8 @@ import {
   reportAnswer,
   type StartSecrets,
   startSecrets,
+  type VolumeAccess,
+  volumeAccess,
 } from './protocol.js';
 
 const ANSWERS_WITHIN_MS = 15_000;
@@ -62,6 +64,14 @@ export class Gateway {
     const path = `/secrets?instance=${instanceId}&start=${start}`;
     const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, startSecrets);
     if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent no secrets');
+    return answer;
+  }
+
+  /** What opens the volumes whose leases the instance has in a start. */
+  async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
+    const path = `/volumes?instance=${instanceId}&start=${start}`;
+    const answer = await this.#ask('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
+    if (answer === null) throw new GatewayFault('nonsense', 'the gateway sent nothing about volumes');
     return answer;
   }
 

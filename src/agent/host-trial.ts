@@ -82,7 +82,15 @@ export class HostTrial {
     // One that an agent left which was killed.
     await engine.remove(instanceId);
     const limits = { vcpus: tried.vcpus, memoryMb: tried.memoryMb, cpus };
-    const spec = { ...limits, machineId, gpus: await gpus.grant(tried), workspace: null, secrets: null, quotaGb: null };
+    const spec = {
+      ...limits,
+      machineId,
+      gpus: await gpus.grant(tried),
+      workspace: null,
+      volumes: [],
+      secrets: null,
+      quotaGb: null,
+    };
     try {
       await engine.create({
         ...spec,

@@ -4,12 +4,13 @@ import { type ContainerDetail, type Engine, EngineFault, PullFault, type PullPro
 import { type ImageName, readImageName, withTag } from './engine/image-name.js';
 import { GatewayFault } from './gateway.js';
 import { type GpuAccess, MissingGpus, wrongGpus } from './gpus/gpu-access.js';
-import type { DesiredInstance, ObservedInstance, StartSecrets } from './protocol.js';
+import type { DesiredInstance, ObservedInstance, ObservedVolume, StartSecrets } from './protocol.js';
 import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SecretFiles } from './secret-files.js';
 import type { SharedPulls, WantedPull } from './shared-pulls.js';
 import type { StartRecords } from './start-records.js';
+import { type InstanceVolumes, VolumesFailed } from './volumes/instance-volumes.js';
 
 /** What a task needs from its machine. */
 export interface TaskContext {
@@ -28,6 +29,11 @@ export interface TaskContext {
   records: StartRecords;
   /** Asks the gateway for the secrets of a start. */
   secretsOf(desired: DesiredInstance): Promise<StartSecrets>;
+  /** `changed` is told of each of them when that differs; `trouble` is for the host's log. */
+  volumesWith(
+    changed: (volumes: ObservedVolume[] | undefined) => void,
+    trouble: (message: string) => void,
+  ): InstanceVolumes;
   /** The container as last seen; null when the instance has none, or none was looked for yet. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
@@ -113,6 +119,7 @@ export class InstanceTask {
   #busy = false;
   #again = false;
   #ended = false;
+  readonly #volumes: InstanceVolumes;
   /** Ends what only matters for the state wanted so far: a pull, a pause. */
   #interrupt = new AbortController();
 
@@ -121,6 +128,10 @@ export class InstanceTask {
     private readonly context: TaskContext,
   ) {
     this.#attempt = newAttempt(context.clock.now());
+    this.#volumes = context.volumesWith(
+      (volumes) => this.#observe({ volumes }),
+      (message) => context.trouble(id, message),
+    );
     this.#observed = {
       id,
       phase: 'WAITING',
@@ -149,7 +160,9 @@ export class InstanceTask {
 
   /** Being erased, and nothing has gone wrong yet: a start of another instance waits for it. */
   get clearing(): boolean {
-    return this.want === 'absent' && this.#observed.phase !== 'ERASED' && this.#troubles === 0;
+    // Its container is gone, and its disk: only its volumes are on their way to the store.
+    const { phase } = this.#observed;
+    return this.want === 'absent' && phase !== 'ERASED' && phase !== 'SAVING' && this.#troubles === 0;
   }
 
   /** Null: the newest document doesn't name the instance. */
@@ -192,6 +205,7 @@ export class InstanceTask {
   /** Leaves everything as it is. */
   end(): void {
     this.#ended = true;
+    this.#volumes.end();
     this.#interrupt.abort();
   }
 
@@ -244,9 +258,12 @@ export class InstanceTask {
 
   async #step(signal: AbortSignal): Promise<void> {
     const { want } = this;
-    if (want !== 'running') this.#upSince = null;
-    if (want === 'absent') return this.#erase();
-    if (want === 'stopped' || want === 'unknown') return this.#stop();
+    if (want !== 'running') {
+      this.#upSince = null;
+      this.#volumes.rest();
+    }
+    if (want === 'absent') return this.#erase(this.#desired!, signal);
+    if (want === 'stopped' || want === 'unknown') return this.#stop(signal);
     if (want === 'undecided') return this.#look();
     return this.#bringUp(this.#desired!, signal);
   }
@@ -256,22 +273,25 @@ export class InstanceTask {
     this.#observe({ phase: container?.running ? 'RUNNING' : 'STOPPED', exitCode: container?.exitCode ?? null });
   }
 
-  async #erase(): Promise<void> {
+  async #erase(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
     if (this.#observed.phase === 'ERASED' && this.context.seen(this.id) === null) return;
     const { engine, disks } = this.context;
-    this.#observe({ phase: 'STOPPING' });
+    if (this.#observed.phase !== 'SAVING') this.#observe({ phase: 'STOPPING' });
     await engine.remove(this.id);
     if ((await this.#inspect()) !== null) throw new EngineFault('refused', 'the container is still being removed');
     await disks.erase(this.id);
     await this.context.secretFiles.erase(this.id);
     await this.context.records.erase(this.id);
+    if (!(await this.#saveVolumes(desired, signal)) || !(await this.#volumes.erase(desired))) return;
     this.#observe({ phase: 'ERASED', message: null });
   }
 
-  async #stop(): Promise<void> {
+  async #stop(signal: AbortSignal): Promise<void> {
     const { engine } = this.context;
+    const saves = this.want === 'stopped' && !this.context.isCutOff() ? this.#desired : null;
     const message = this.context.isCutOff() ? 'stopped because the gateway was out of reach for too long' : null;
-    if (this.#observed.phase !== 'STOPPED' || this.context.seen(this.id)?.running) {
+    const owes = saves !== null && this.#volumes.owes(saves);
+    if (this.#observed.phase !== 'STOPPED' || this.context.seen(this.id)?.running || owes) {
       let container = this.context.seen(this.id) === null ? null : await this.#inspect();
       if (container?.running) {
         this.#observe({ phase: 'STOPPING' });
@@ -284,9 +304,19 @@ export class InstanceTask {
       await this.context.secretFiles.erase(this.id);
       // Wanted again meanwhile: a renter would read STOPPED of an instance that is about to start.
       if (this.want === 'running') return;
+      if (saves !== null && !(await this.#saveVolumes(saves, signal))) return;
       this.#observe({ phase: 'STOPPED', exitCode: container?.exitCode ?? null });
     }
     this.#observe({ message });
+  }
+
+  /** False while something else is wanted by now. The GPUs are free meanwhile: nobody waits for it. */
+  async #saveVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
+    if (!this.#volumes.owes(desired)) return true;
+    this.#observe({ phase: 'SAVING' });
+    this.context.phaseChanged();
+    await this.#volumes.save(desired, signal);
+    return !signal.aborted;
   }
 
   /** As the gateway says, of what the renter paid; a container that no document names has the agent's own. */
@@ -308,6 +338,7 @@ export class InstanceTask {
       return this.#fail(desired, 'this is not the name of an image', 'image');
     }
     if (!this.#attempt.isHostTried && !(await this.#tryHost(desired, signal))) return;
+    if (!(await this.#bringVolumes(desired, signal))) return;
     if (desired.secrets === true && !(await this.#askSecrets(desired, container, signal))) return;
     const imageId = container === null ? await this.#image(desired, signal) : null;
     if (signal.aborted || (container === null && imageId === null)) return;
@@ -346,6 +377,27 @@ export class InstanceTask {
     }
   }
 
+  /** Before the pull, whose deadlines begin after it. False when the start has failed, or is to be tried again. */
+  async #bringVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
+    const bytes = { pulledBytes: null, totalBytes: null };
+    try {
+      await this.#volumes.bring(
+        desired,
+        (progress) => this.#observe({ phase: 'RESTORING', ...(progress ?? { ...bytes, message: null }) }),
+        signal,
+      );
+    } catch (error) {
+      if (!signal.aborted && error instanceof VolumesFailed) await this.#fail(desired, error.message, error.blame);
+      else if (!signal.aborted) throw error;
+      return false;
+    }
+    if (this.#observed.phase === 'RESTORING') {
+      this.#observe(bytes);
+      this.#attempt.begunAt = this.context.clock.now();
+    }
+    return !signal.aborted;
+  }
+
   /** `isFinal`: the host is without its disk or its GPUs. */
   async #hostFault(desired: DesiredInstance, signal: AbortSignal): Promise<{ why: string | null; isFinal: boolean }> {
     let isFinal = true;
@@ -379,7 +431,8 @@ export class InstanceTask {
       const env = { ...desired.env, ...this.#attempt.secrets?.variables };
       const secrets = this.#hasSecretFiles ? this.context.secretFiles.path(this.id) : null;
       const cpus = this.#attempt.isPinned ? (desired.cpus ?? null) : null;
-      const given = { entrypoint, command, env, vcpus, cpus, memoryMb, gpus, workspace, secrets, quotaGb };
+      const volumes = this.#volumes.mounts(desired);
+      const given = { entrypoint, command, env, vcpus, cpus, memoryMb, gpus, workspace, volumes, secrets, quotaGb };
       await engine.create({ instanceId: this.id, machineId, start, imageId, ...given });
     }
     if (this.#hasSecretFiles) await this.context.secretFiles.own(this.id, await engine.userId(this.id));
@@ -394,6 +447,7 @@ export class InstanceTask {
       const runBefore = container?.exitCode === null ? null : (container?.startedAt ?? null);
       await this.context.records.begin(this.id, { start: desired.start, runBefore });
     }
+    await this.#volumes.use(desired);
     await engine.start(this.id);
     return true;
   }
@@ -426,6 +480,7 @@ export class InstanceTask {
     if (wrong !== null) return this.#fail(desired, wrong, 'host');
     this.#attempt.hasRun = true;
     this.#upSince ??= this.context.clock.now();
+    this.#volumes.watch(desired);
     const same = this.#observed.imagePorts?.join() === container.imagePorts.join();
     this.#observe({ phase: 'RUNNING', message: null, ...(!same && { imagePorts: container.imagePorts }) });
   }
@@ -439,6 +494,7 @@ export class InstanceTask {
     this.#exited = desired.start;
     this.#upSince = null;
     this.#attempt.hasRun = true;
+    this.#volumes.watch(desired);
     this.#observe({ phase: 'EXITED', exitCode: container.exitCode, message: null });
     return true;
   }
@@ -611,6 +667,7 @@ export class InstanceTask {
     const before = this.#observed;
     const next = { ...before, ...changes };
     if (next.phase !== 'FAILED') delete next.fault;
+    if (next.volumes === undefined) delete next.volumes;
     next.message = next.message?.slice(0, MAX_MESSAGE) ?? null;
     this.#observed = next;
     const keys = Object.keys(next) as (keyof ObservedInstance)[];

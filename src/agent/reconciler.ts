@@ -8,12 +8,20 @@ import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
 import type { WatchedInstance } from './load-watch.js';
 import { findProcessors } from './processors.js';
-import { type DesiredInstance, type DesiredState, MAX_INSTANCES, type Report, type StartSecrets } from './protocol.js';
+import {
+  type DesiredInstance,
+  type DesiredState,
+  MAX_INSTANCES,
+  type Report,
+  type StartSecrets,
+  type VolumeAccess,
+} from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SecretFiles } from './secret-files.js';
 import { SharedPulls } from './shared-pulls.js';
 import type { StartRecords } from './start-records.js';
+import type { HostVolumes } from './volumes/host-volumes.js';
 
 const PULLS_AT_ONCE = 2;
 const WATCH_AGAIN_MS = 500;
@@ -27,6 +35,7 @@ const LOOK_FOR_ENGINE_MS = 1_000;
 export interface ReconcilerDeps {
   engine: Engine;
   disks: Disks;
+  volumes: HostVolumes;
   gpus: GpuAccess;
   registries: Registries;
   ownImages: ReadonlySet<string>;
@@ -38,6 +47,7 @@ export interface ReconcilerDeps {
   secretFiles: SecretFiles;
   records: StartRecords;
   secretsOf(desired: DesiredInstance): Promise<StartSecrets>;
+  volumeAccess(instanceId: string, start: number): Promise<VolumeAccess>;
   changed(kind: 'phase' | 'progress'): void;
 }
 
@@ -208,10 +218,10 @@ export class Reconciler {
   }
 
   async #lookNow(): Promise<void> {
-    const { engine, disks, secretFiles, machineId } = this.deps;
+    const { engine, disks, volumes, secretFiles, machineId } = this.deps;
     try {
       const found = await engine.list(machineId);
-      this.#kept = new Set([...(await disks.kept()), ...(await secretFiles.kept())]);
+      this.#kept = new Set([...(await disks.kept()), ...(await volumes.kept()), ...(await secretFiles.kept())]);
       this.#containers.clear();
       for (const container of found) this.#containers.set(container.instanceId, container);
       this.#setEngine('ok', '');
@@ -246,9 +256,13 @@ export class Reconciler {
   #task(id: string): InstanceTask {
     const known = this.#tasks.get(id);
     if (known !== undefined) return known;
-    const { log } = this.deps;
+    const { log, volumes, clock, volumeAccess, engine } = this.deps;
     const task = new InstanceTask(id, {
       ...this.deps,
+      volumesWith: (changed, trouble) => {
+        const isRunning = async (other: string) => (await engine.inspect(other))?.running ?? false;
+        return volumes.of(id, { clock, access: volumeAccess, isRunning, changed, trouble });
+      },
       seen: (instanceId) => this.#containers.get(instanceId) ?? null,
       saw: (instanceId, container) => {
         if (container === null) this.#containers.delete(instanceId);

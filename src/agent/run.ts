@@ -15,6 +15,7 @@ import { Registries } from './registries.js';
 import { SecretFiles } from './secret-files.js';
 import { type AgentSettings, UsageError } from './settings.js';
 import { StartRecords } from './start-records.js';
+import { HostVolumes } from './volumes/host-volumes.js';
 
 /**
  * The bytes of tunnels are read into buffers that V8 counts against the heap: by default a heap as small as this
@@ -38,10 +39,12 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   const { log, output } = openLog(settings);
   const engine = await waitForEngine(settings, log);
   const gpus = await openGpuAccess(pretended, engine, log);
+  const volumes = await HostVolumes.open(settings.dataDir, gateway);
   const agent = new Agent({
     gateway: new Gateway(gateway, token),
     engine,
     disks: openDisks(settings.dataDir, diskLimit),
+    volumes,
     gpus,
     pretended: pretended !== null,
     registries: new Registries(settings.registries),
@@ -59,7 +62,14 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => agent.end());
   const { name, version } = engine.info;
   log.info(
-    { machine: machineId, gateway, engine: `${name} ${version}`, gpus: gpus.found?.length ?? 0, diskLimit },
+    {
+      machine: machineId,
+      gateway,
+      engine: `${name} ${version}`,
+      gpus: gpus.found?.length ?? 0,
+      diskLimit,
+      volumes: volumes.words,
+    },
     'the agent runs',
   );
   await agent.run();

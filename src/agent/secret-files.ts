@@ -1,7 +1,7 @@
 import { chown, mkdir, readdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMounted } from './disks.js';
 import { EngineFault } from './engine/engine.js';
+import { isMounted } from './file-systems.js';
 import { output } from './shell.js';
 
 const MAX_MB = 4;

@@ -9,6 +9,7 @@ import { openGpuAccess } from '../../src/agent/gpus/gpu-access.js';
 import { Registries } from '../../src/agent/registries.js';
 import { SecretFiles } from '../../src/agent/secret-files.js';
 import { StartRecords } from '../../src/agent/start-records.js';
+import { HostVolumes } from '../../src/agent/volumes/host-volumes.js';
 import { FullPipe } from '../support/full-pipe.js';
 import { MACHINE, TestHost, wished } from './support/agent-process.js';
 import { needsEngine, startEngine, type TestEngine } from './support/engines.js';
@@ -109,6 +110,7 @@ describe('a gateway that misbehaves', () => {
       gateway: new Gateway(gateway.url, TOKEN),
       engine: opened,
       disks: openDisks(host.dataDir, 'none'),
+      volumes: await HostVolumes.open(host.dataDir, ''),
       gpus: await openGpuAccess({ count: 1, name: 'GPU', vramMb: 1 }, opened, log),
       pretended: true,
       registries: new Registries(engine.registries),

@@ -52,6 +52,7 @@ describe('GPUs by CDI', needsEngine('podman'), () => {
       gpus: null,
       cpus: null,
       workspace: null,
+      volumes: [],
       secrets: null,
       quotaGb: null,
     };

@@ -10,6 +10,7 @@ import { Reconciler } from '../../src/agent/reconciler.js';
 import { Registries } from '../../src/agent/registries.js';
 import { SecretFiles } from '../../src/agent/secret-files.js';
 import { StartRecords } from '../../src/agent/start-records.js';
+import { HostVolumes } from '../../src/agent/volumes/host-volumes.js';
 import { wished } from './support/agent-process.js';
 
 const ID = 'i-00000001';
@@ -23,6 +24,7 @@ it('a disk that is left without its container is reported as unknown, and erased
   const reconciler = new Reconciler({
     engine: engine as Engine,
     disks: openDisks(dataDir, 'volume'),
+    volumes: await HostVolumes.open(dataDir, ''),
     gpus: { found: [], look: async () => true, uuids: () => [], grant: async () => null, given: () => [] },
     clock: hostClock,
     log: pino({ level: 'silent' }),
@@ -33,6 +35,7 @@ it('a disk that is left without its container is reported as unknown, and erased
     pullLimits: { seconds: 1, kbPerSecond: 0 },
     secretFiles: new SecretFiles(dataDir),
     records: new StartRecords(dataDir),
+    volumeAccess: () => Promise.reject(new Error('there are none')),
     secretsOf: () => Promise.reject(new Error('there are none')),
     changed: () => {},
   });

@@ -25,7 +25,15 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
   const run = async (id: string, script: string) => {
     const imageId = (await engine.imageId(`${registry.at}/busybox:latest`))!;
     const command = ['/bin/sh', '-c', script];
-    const nothing = { entrypoint: null, gpus: null, cpus: null, workspace: null, secrets: null, quotaGb: null };
+    const nothing = {
+      entrypoint: null,
+      gpus: null,
+      cpus: null,
+      workspace: null,
+      volumes: [],
+      secrets: null,
+      quotaGb: null,
+    };
     const rest = { ...nothing, env: {}, vcpus: 1, memoryMb: 64 };
     await engine.create({ instanceId: id, machineId: 'm-test', start: 1, imageId, command, ...rest });
     await engine.start(id);

@@ -12,6 +12,7 @@ import type { GpuAccess } from '../../src/agent/gpus/gpu-access.js';
 import { Registries } from '../../src/agent/registries.js';
 import { SecretFiles } from '../../src/agent/secret-files.js';
 import { StartRecords } from '../../src/agent/start-records.js';
+import { HostVolumes } from '../../src/agent/volumes/host-volumes.js';
 import { ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
 import { until } from './support/until.js';
 
@@ -52,6 +53,7 @@ it('an agent looks for its GPUs every five minutes, sooner where the driver is s
     gateway: new Gateway(gateway.url, TOKEN),
     engine,
     disks: openDisks(dataDir, 'none'),
+    volumes: await HostVolumes.open(dataDir, ''),
     gpus,
     pretended: true,
     registries: new Registries([]),

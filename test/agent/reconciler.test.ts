@@ -20,6 +20,7 @@ import { Reconciler } from '../../src/agent/reconciler.js';
 import { Registries } from '../../src/agent/registries.js';
 import { SecretFiles } from '../../src/agent/secret-files.js';
 import { StartRecords } from '../../src/agent/start-records.js';
+import { HostVolumes } from '../../src/agent/volumes/host-volumes.js';
 import { wished } from './support/agent-process.js';
 
 const ID = 'i-00000001';
@@ -115,6 +116,7 @@ beforeEach(async () => {
   reconciler = new Reconciler({
     engine: engine as Partial<Engine> as Engine,
     disks: openDisks(dataDir, 'none'),
+    volumes: await HostVolumes.open(dataDir, ''),
     gpus: await openGpuAccess(SIMULATED, engine as Partial<Engine> as Engine, pino({ level: 'silent' })),
     clock: fastClock,
     log: pino({ level: 'warn' }, { write: (line: string) => logged.push(line) }),
@@ -126,6 +128,7 @@ beforeEach(async () => {
     secretFiles: new SecretFiles(dataDir),
     records: new StartRecords(dataDir),
     secretsOf: () => Promise.reject(new Error('there are none')),
+    volumeAccess: () => Promise.reject(new Error('there are none')),
     changed: () => {},
   });
   running = reconciler.run();

@@ -388,9 +388,11 @@ async function outputOf(stream: Readable, isRaw: boolean, stdout: Writable, stde
 }
 
 /** Directories of the host that the container sees. */
-export function mountsOf({ workspace, secrets }: ContainerSpec) {
+export function mountsOf({ workspace, volumes, secrets }: ContainerSpec) {
+  const hasWorkspace = workspace !== null && !volumes.some(({ target }) => target === '/workspace');
   return [
-    ...(workspace === null ? [] : [{ source: workspace, target: '/workspace', isReadOnly: false }]),
+    ...(hasWorkspace ? [{ source: workspace, target: '/workspace', isReadOnly: false }] : []),
+    ...volumes.map((volume) => ({ ...volume, isReadOnly: false })),
     ...(secrets === null ? [] : [{ source: secrets, target: '/run/secrets', isReadOnly: true }]),
   ];
 }

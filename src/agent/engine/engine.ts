@@ -56,6 +56,8 @@ export interface ContainerSpec {
   gpus: GpuGrant | null;
   /** Host directory that becomes /workspace; null when the container's own layer holds it. */
   workspace: string | null;
+  /** Host directories that the container writes at these paths; one at /workspace is there instead of that. */
+  volumes: readonly { source: string; target: string }[];
   /** Host directory that becomes /run/secrets, which can't be written; null for none. */
   secrets: string | null;
   /** Size of the container's own layer, where the storage driver keeps it; null for no quota. */

@@ -10,6 +10,7 @@ import {
   report,
   type StartSecrets,
 } from '../../../src/agent/protocol.js';
+import type { ResticStore } from './restic-store.js';
 import { until } from './until.js';
 
 /** Speaks the gateway's side of the protocol over real HTTP, and says what the test tells it to say. */
@@ -30,6 +31,8 @@ export class ScriptedGateway {
   asked = 0;
   /** What a start is given in secret; null: a secret is gone. */
   secrets: StartSecrets | null = { variables: {}, files: {}, registryLogin: null };
+  /** Serves the repositories of volumes, and says what opens them. */
+  store: ResticStore | null = null;
   /** The starts that asked for theirs. */
   secretsAsked: string[] = [];
   #document: DesiredState = { generation: 0, instances: [] };
@@ -105,6 +108,7 @@ export class ScriptedGateway {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url?.startsWith('/volumes/') && this.mood !== 'away') return this.store?.serve(request, response);
     const body = await text(request);
     const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
     if (this.mood !== 'good') return this.#answerBadly(response);
@@ -121,6 +125,12 @@ export class ScriptedGateway {
       this.secretsAsked.push(`${searchParams.get('instance')} ${searchParams.get('start')}`);
       if (this.secrets !== null) return send(response, 200, this.secrets);
       return send(response, 409, { error: { code: 'action_failed', message: 'there is no secret hf' } });
+    }
+    if (pathname === '/agent/v1/volumes' && this.store !== null) {
+      const desired = this.#document.instances.find(({ id }) => id === searchParams.get('instance'));
+      const volumes = this.store.access(desired?.volumes ?? []);
+      if (volumes.length > 0) return send(response, 200, { volumes });
+      return send(response, 409, { error: { code: 'action_failed', message: 'it holds no volume' } });
     }
     send(response, 404, { error: { code: 'no_route', message: 'No such route.' } });
   }

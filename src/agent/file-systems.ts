@@ -1,0 +1,127 @@
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { output } from './shell.js';
+
+const PROBE_BYTES = 8_388_608;
+const PROBE = 'probe';
+const MOUNT_OPTIONS = 'loop,nodev,discard';
+const SUFFIX = '.ext4';
+
+/** File systems of a fixed size, by name: each a sparse ext4 file in one folder, mounted through a loop device. Needs root. */
+export class FileSystems {
+  constructor(private readonly dir: string) {}
+
+  /** Made where it is not there yet, or is smaller; returns where it is mounted. */
+  async mount(name: string, sizeBytes: number): Promise<string> {
+    const target = this.target(name);
+    if (await isMounted(target)) return target;
+    await this.#format(name, sizeBytes);
+    const image = this.#image(name);
+    if ((await stat(image)).size < sizeBytes) await truncate(image, sizeBytes);
+    await mkdir(target, { recursive: true, mode: 0o700 });
+    await output('mount', '-o', MOUNT_OPTIONS, image, target);
+    // A new file system has it, and a renter who looks into it expects nothing there.
+    await rmdir(join(target, 'lost+found')).catch(() => {});
+    return target;
+  }
+
+  /** One that is mounted takes all of its file, which `mount` made larger. */
+  async fill(name: string): Promise<void> {
+    const mounted = (await mounts()).find(({ target }) => target === this.target(name));
+    if (mounted !== undefined) await output('resize2fs', mounted.source);
+  }
+
+  /** What was written is on the host's disk. */
+  async sync(name: string): Promise<void> {
+    await output('sync', '-f', this.target(name));
+  }
+
+  async unmount(name: string): Promise<void> {
+    const target = this.target(name);
+    if (await isMounted(target)) await output('umount', target);
+  }
+
+  /** Resolves when nothing of it is left. */
+  async erase(name: string): Promise<void> {
+    await this.unmount(name);
+    await rm(this.#image(name), { force: true });
+    await rm(this.#unfinished(name), { force: true });
+    // Not recursive: were something mounted there still, it must not be emptied.
+    await rmdir(this.target(name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+
+  /** Of those that are there, mounted or not. */
+  async names(): Promise<string[]> {
+    const files = await readdir(this.dir).catch(() => []);
+    return files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
+  }
+
+  /** Tries it for real: loop devices, mkfs.ext4 and the right to mount may each be missing. Why not; null where it works. */
+  async fault(): Promise<string | null> {
+    try {
+      await this.mount(PROBE, PROBE_BYTES);
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      await this.erase(PROBE).catch(() => {});
+    }
+  }
+
+  target(name: string): string {
+    return join(this.dir, name);
+  }
+
+  /** Whole or not at all: a file system that was being made when the host died is made again. */
+  async #format(name: string, sizeBytes: number): Promise<void> {
+    await mkdir(this.dir, { recursive: true, mode: 0o700 });
+    if ((await this.names()).includes(name)) return;
+    const unfinished = this.#unfinished(name);
+    const file = await open(unfinished, 'w', 0o600);
+    await file.truncate(sizeBytes).finally(() => file.close());
+    // No blocks are reserved for root, who is the renter; inode tables are written when they are used.
+    await output('mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'lazy_itable_init=1,nodiscard', unfinished);
+    await rename(unfinished, this.#image(name));
+  }
+
+  #image(name: string): string {
+    return join(this.dir, `${name}${SUFFIX}`);
+  }
+
+  #unfinished(name: string): string {
+    return join(this.dir, `${name}.new`);
+  }
+}
+
+export async function isMounted(target: string): Promise<boolean> {
+  return (await mounts()).some((mount) => mount.target === target);
+}
+
+interface Mount {
+  target: string;
+  type: string;
+  /** The device, of a file system that is on one. */
+  source: string;
+  options: string;
+}
+
+/** Of this process' mount namespace; spaces and the like in paths are written as octal there. */
+export async function mounts(): Promise<Mount[]> {
+  const text = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [before = '', after = ''] = line.split(' - ');
+      const target = before.split(' ')[4] ?? '';
+      const [type = '', source = '', options = ''] = after.split(' ');
+      return {
+        target: target.replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
+        type,
+        source,
+        options,
+      };
+    });
+}

@@ -1,0 +1,285 @@
+import { mkdir, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FileSystems } from '../file-systems.js';
+import { type OpenVolume, Repository, VolumeFault } from './repository.js';
+import { BACKUP_PATH, RESTORE_ROOT, type Restic, type ResticEnd } from './restic.js';
+import type { VolumeRecord, VolumeRecords } from './volume-records.js';
+
+const BYTES_PER_GB = 1_073_741_824;
+const PROGRESS_EVERY_MS = 500;
+/** restic's exit code of a backup that has all files but some. */
+const FILES_WERE_MISSED = 3;
+const IS_FULL = /no space left on device/i;
+/** As restic words the answers of its REST server. */
+const IS_REFUSED = /\b(401|403|410)\b/;
+const STORE_IS_FULL = /\b507\b/;
+const IS_AWAY =
+  /\b5\d\d\b|\b429\b|connection (refused|reset)|no such host|timeout|deadline exceeded|network is unreachable|broken pipe|EOF/i;
+const SNAPSHOT_PATH = /^(\/[^/\p{Cc}]+)+$/u;
+
+export interface HostVolumesParts {
+  files: FileSystems;
+  records: VolumeRecords;
+  /** Null where the host has none: nothing can be restored or saved. */
+  restic: Restic | null;
+  /** Folder of restic's caches. */
+  cacheDir: string;
+  gatewayUrl: string;
+}
+
+/** A snapshot that the store has. */
+export interface Taken {
+  snapshot: string;
+  sizeBytes: number;
+}
+
+/** One volume on this host: its file system, what that holds, and its repository. One call at a time. */
+export class HostVolume {
+  constructor(
+    readonly id: string,
+    private readonly parts: HostVolumesParts,
+  ) {}
+
+  record(): Promise<VolumeRecord | null> {
+    return this.parts.records.read(this.id);
+  }
+
+  get path(): string {
+    return this.parts.files.target(this.id);
+  }
+
+  /** What it needs no access for: the file system is there, under this lease, and holds what it ought to. */
+  async isAtHand(instance: string, lease: number): Promise<boolean> {
+    const record = await this.#usable();
+    return record !== null && record.state !== 'unfinished' && record.lease === lease && record.instance === instance;
+  }
+
+  async mount(sizeGb: number): Promise<void> {
+    try {
+      await this.parts.files.mount(this.id, sizeGb * BYTES_PER_GB);
+      await this.parts.files.fill(this.id);
+    } catch (error) {
+      throw new VolumeFault('host', `the file system of volume ${this.id} can't be made: ${(error as Error).message}`);
+    }
+  }
+
+  /**
+   * Makes the file system hold what the lease begins with, and mounts it. Files that are exactly that snapshot are kept, and
+   * so is what this instance wrote after it: nothing newer is in the store.
+   */
+  async bring(
+    instance: string,
+    open: OpenVolume,
+    sizeGb: number,
+    onBytes: (bytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const record = await this.#usable();
+    const wanted = open.restore?.snapshot ?? null;
+    const { lease } = open;
+    if (record !== null && this.#holds(record, instance, open)) {
+      const own = record.own && record.lease === lease;
+      await this.mount(sizeGb);
+      await this.parts.records.write(this.id, { ...record, instance, lease, own });
+      return;
+    }
+    const isOver = record?.state === 'whole' && wanted !== null && this.parts.restic?.restoresOver === true;
+    const sizeBytes = open.restore?.sizeBytes ?? null;
+    const next = { instance, lease, snapshot: wanted, sizeBytes, own: false };
+    await this.parts.records.write(this.id, { ...next, state: 'unfinished' });
+    if (!isOver) await this.parts.files.erase(this.id);
+    await this.mount(sizeGb);
+    if (wanted !== null)
+      await this.#restore(new Repository(this.parts.gatewayUrl, open), wanted, isOver, onBytes, signal);
+    await this.parts.files.sync(this.id);
+    await this.parts.records.write(this.id, { ...next, state: 'whole' });
+  }
+
+  /** A container of this instance writes it, under another lease than before. */
+  async adopt(instance: string, lease: number): Promise<void> {
+    const record = await this.record();
+    if (record?.instance !== instance || record.state !== 'used' || record.lease === lease) return;
+    await this.parts.records.write(this.id, { ...record, lease, own: false });
+  }
+
+  /** A container is about to write. */
+  async use(): Promise<void> {
+    const record = await this.record();
+    if (record !== null && record.state !== 'used')
+      await this.parts.records.write(this.id, { ...record, state: 'used' });
+  }
+
+  /**
+   * Resolves once the store has all files as they are. `isLive`: while a container writes, whose files may go before they are
+   * read. Rejects with a VolumeFault.
+   */
+  async snapshot(open: OpenVolume, isLive: boolean, signal: AbortSignal, onProblem: OnProblem): Promise<Taken> {
+    // The folder of one that is not mounted, after the host was started again, is empty: that must not be the newest snapshot.
+    if ((await this.#usable()) === null) throw new VolumeFault('failed', 'its files are not on this host any more');
+    await this.parts.files.mount(this.id, 0);
+    const repository = new Repository(this.parts.gatewayUrl, open);
+    if (!(await repository.isMade())) await this.#done(repository, { args: ['init'], onProblem }, signal);
+    const args = ['backup', '--host', 'volume', '--json', BACKUP_PATH];
+    const goodEnds = isLive ? [0, FILES_WERE_MISSED] : [0];
+    const { stdout } = await this.#done(repository, { args, onProblem, goodEnds }, signal);
+    const summary = readSummary(stdout);
+    const snapshot = await repository.snapshotId(summary.snapshot_id);
+    const taken = { snapshot, sizeBytes: summary.total_bytes_processed };
+    const record = await this.record();
+    if (record !== null) await this.parts.records.write(this.id, { ...record, ...taken, lease: open.lease, own: true });
+    return taken;
+  }
+
+  /** No process writes it: what it holds is the snapshot that was just taken. */
+  async close(taken: Taken | null): Promise<void> {
+    await this.parts.files.unmount(this.id);
+    const record = await this.record();
+    if (taken === null || record === null) return;
+    await this.parts.records.write(this.id, { ...record, ...taken, own: true, state: 'whole' });
+  }
+
+  async erase(): Promise<void> {
+    await this.parts.files.erase(this.id);
+    await rm(this.#cache, { recursive: true, force: true });
+    await this.parts.records.erase(this.id);
+  }
+
+  get #cache(): string {
+    return join(this.parts.cacheDir, this.id);
+  }
+
+  /** A record without the file that it is about says nothing. */
+  async #usable(): Promise<VolumeRecord | null> {
+    const record = await this.record();
+    return record !== null && (await this.parts.files.names()).includes(this.id) ? record : null;
+  }
+
+  #holds(record: VolumeRecord, instance: string, { lease, restore }: OpenVolume): boolean {
+    if (record.state === 'unfinished') return false;
+    const isNewest = record.snapshot === (restore?.snapshot ?? null);
+    if (record.state === 'whole') return isNewest;
+    return record.instance === instance && (record.lease === lease || isNewest);
+  }
+
+  async #restore(
+    repository: Repository,
+    snapshot: string,
+    isOver: boolean,
+    onBytes: (bytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { restic } = this.parts;
+    const at = await this.#restoredAt(repository, snapshot, signal);
+    const options = [...(restic?.restoresSparse ? ['--sparse'] : []), ...(isOver ? ['--delete'] : [])];
+    const args = ['restore', snapshot, '--target', RESTORE_ROOT, ...options];
+    const watching = new AbortController();
+    const watch = this.#watchBytes(onBytes, watching.signal);
+    try {
+      await this.#done(repository, { args, at }, signal);
+    } catch (error) {
+      if (error instanceof VolumeFault && error.kind === 'failed') throw new VolumeFault('unreadable', error.message);
+      throw error;
+    } finally {
+      watching.abort();
+      await watch;
+    }
+  }
+
+  /** The folder of a snapshot's one path becomes the volume; of several, the folder of all. */
+  async #restoredAt(repository: Repository, snapshot: string, signal: AbortSignal): Promise<string> {
+    const { stdout } = await this.#done(repository, { args: ['snapshots', '--json', snapshot] }, signal);
+    const [found] = JSON.parse(stdout.join('')) as { paths?: string[] }[];
+    const [path = '', ...more] = found?.paths ?? [];
+    const isPlain = SNAPSHOT_PATH.test(path) && !path.split('/').some((part) => part === '.' || part === '..');
+    return more.length === 0 && isPlain ? RESTORE_ROOT + path : RESTORE_ROOT;
+  }
+
+  /** How many bytes came onto the file system: older versions of restic don't say. */
+  async #watchBytes(onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void> {
+    const used = async () => {
+      const { blocks, bfree, bsize } = await statfs(this.path);
+      return (blocks - bfree) * bsize;
+    };
+    const before = await used();
+    while (!signal.aborted) {
+      onBytes(Math.max((await used()) - before, 0));
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, PROGRESS_EVERY_MS);
+        signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
+      });
+    }
+  }
+
+  /** Runs restic to a good end. A store that is away is told while restic itself tries again; a lost lease ends it. */
+  async #done(repository: Repository, run: ResticRun, signal: AbortSignal): Promise<ResticEnd> {
+    const { restic } = this.parts;
+    if (restic === null) throw new VolumeFault('failed', 'this host has no restic any more');
+    await mkdir(this.#cache, { recursive: true, mode: 0o700 });
+    const { args, at = null, goodEnds = [0], onProblem = () => {} } = run;
+    const place = at === null ? { at: BACKUP_PATH, access: 'ro' as const } : { at, access: 'rw' as const };
+    const refused = new AbortController();
+    const onLine = (line: string) => {
+      onProblem(wordsOf(line));
+      if (!IS_REFUSED.test(line)) return;
+      repository.isMade().catch((error) => error instanceof VolumeFault && error.kind === 'refused' && refused.abort());
+    };
+    const call = { args, credentials: repository.credentials, volume: this.path, cache: this.#cache, ...place };
+    const end = await restic.run(call, AbortSignal.any([signal, refused.signal]), onLine);
+    if (signal.aborted) throw new VolumeFault('failed', 'it was not wanted any more');
+    if (goodEnds.includes(end.code ?? -1) && !refused.signal.aborted) return end;
+    throw await this.#judge(repository, end);
+  }
+
+  async #judge(repository: Repository, { stderr, code }: ResticEnd): Promise<VolumeFault> {
+    try {
+      await repository.isMade();
+    } catch (error) {
+      return error as VolumeFault;
+    }
+    const words = wordsOf(stderr.at(-1) ?? `restic ended with ${code}`);
+    const all = stderr.join('\n');
+    if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more room than the volume has');
+    if (STORE_IS_FULL.test(all))
+      return new VolumeFault('away', 'its store takes no more: too much of it is kept there (507)');
+    return new VolumeFault(IS_AWAY.test(all) ? 'away' : 'failed', words);
+  }
+}
+
+type OnProblem = (message: string) => void;
+
+interface ResticRun {
+  args: readonly string[];
+  /** Where restic has the volume to write it; left out: it reads it. */
+  at?: string;
+  goodEnds?: readonly number[];
+  onProblem?: OnProblem;
+}
+
+interface Summary {
+  snapshot_id: string;
+  total_bytes_processed: number;
+}
+
+function readSummary(lines: readonly string[]): Summary {
+  for (const line of lines.toReversed()) {
+    const read = parse(line) as (Partial<Summary> & { message_type?: string }) | null;
+    if (read?.message_type === 'summary' && typeof read.snapshot_id === 'string') return read as Summary;
+  }
+  throw new VolumeFault('failed', 'restic named no snapshot');
+}
+
+/** restic says some things as JSON. */
+function wordsOf(line: string): string {
+  const read = parse(line) as { message?: unknown; error?: { message?: unknown }; item?: unknown } | null;
+  const words = read?.message ?? read?.error?.message;
+  if (typeof words !== 'string') return line.replace(/^Fatal: /, '');
+  return typeof read?.item === 'string' ? `${read.item}: ${words}` : words;
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}

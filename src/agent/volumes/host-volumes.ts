@@ -1,0 +1,88 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FileSystems } from '../file-systems.js';
+import { Limiter } from '../limiter.js';
+import { HostVolume } from './host-volume.js';
+import { InstanceVolumes, type InstanceVolumesContext } from './instance-volumes.js';
+import { Restic } from './restic.js';
+import { VolumeRecords } from './volume-records.js';
+
+const VOLUME = /^v-[a-f0-9]{8}$/;
+const RESTORES_AT_ONCE = 2;
+const SAVES_AT_ONCE = 2;
+
+type Of = 'clock' | 'access' | 'isRunning' | 'changed' | 'trouble';
+
+/** The volumes of a host: files below `volumes` of the agent's data folder. */
+export class HostVolumes {
+  readonly #records: VolumeRecords;
+  readonly #files: FileSystems;
+  readonly #snapshots = new Limiter(1);
+  readonly #restores = new Limiter(RESTORES_AT_ONCE);
+  readonly #saves = new Limiter(SAVES_AT_ONCE);
+
+  private constructor(
+    private readonly dir: string,
+    private readonly gatewayUrl: string,
+    private readonly restic: Restic | null,
+    /** Why this host offers none, for the operator and in part for renters; null where it does. */
+    readonly whyNone: string | null,
+  ) {
+    this.#records = new VolumeRecords(dir);
+    this.#files = new FileSystems(dir);
+  }
+
+  /** Tries what volumes need: restic, mounts, and a mount namespace for it. */
+  static async open(dataDir: string, gatewayUrl: string): Promise<HostVolumes> {
+    const dir = join(dataDir, 'volumes');
+    try {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      const restic = await Restic.open(dir);
+      const fault = await new FileSystems(dir).fault();
+      if (fault !== null) throw new Error(`this host can't mount file systems of its own (${fault}): no volumes`);
+      return new HostVolumes(dir, gatewayUrl, restic, null);
+    } catch (error) {
+      return new HostVolumes(dir, gatewayUrl, null, (error as Error).message);
+    }
+  }
+
+  get isOffered(): boolean {
+    return this.restic !== null;
+  }
+
+  /** As `gpu-agent hardware` shows it. */
+  get words(): string {
+    return this.whyNone ?? `restic ${this.restic!.version}`;
+  }
+
+  of(instanceId: string, context: Pick<InstanceVolumesContext, Of>): InstanceVolumes {
+    return new InstanceVolumes(instanceId, {
+      ...context,
+      volume: (id) => this.#volume(id),
+      whyNone: this.whyNone,
+      snapshots: this.#snapshots,
+      restores: this.#restores,
+      saves: this.#saves,
+      heldBy: async (id) => (await this.#held()).flatMap(({ volume, instance }) => (instance === id ? [volume] : [])),
+    });
+  }
+
+  /** Instances that had a volume on this host last. */
+  async kept(): Promise<string[]> {
+    return [...new Set((await this.#held()).map(({ instance }) => instance))];
+  }
+
+  async #held(): Promise<{ volume: string; instance: string }[]> {
+    const ids = (await this.#records.ids()).filter((id) => VOLUME.test(id));
+    const records = await Promise.all(
+      ids.map(async (volume) => ({ volume, record: await this.#records.read(volume) })),
+    );
+    return records.flatMap(({ volume, record }) => (record === null ? [] : [{ volume, instance: record.instance }]));
+  }
+
+  #volume(id: string): HostVolume {
+    const { restic, gatewayUrl, dir } = this;
+    const parts = { files: this.#files, records: this.#records, restic, gatewayUrl, cacheDir: join(dir, 'cache') };
+    return new HostVolume(id, parts);
+  }
+}

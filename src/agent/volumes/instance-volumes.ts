@@ -1,0 +1,357 @@
+import { type AgentClock, pauseMs } from '../clock.js';
+import { GatewayFault } from '../gateway.js';
+import type { Limiter } from '../limiter.js';
+import type { DesiredInstance, ObservedVolume, VolumeAccess } from '../protocol.js';
+import type { HostVolume, Taken } from './host-volume.js';
+import { type OpenVolume, VolumeFault } from './repository.js';
+
+type WantedVolume = NonNullable<DesiredInstance['volumes']>[number];
+
+/** A start that its volumes fail for good. `image`: nothing is given back, since its renter may have caused it. */
+export class VolumesFailed extends Error {
+  constructor(
+    message: string,
+    readonly blame: 'host' | 'image',
+  ) {
+    super(message);
+  }
+}
+
+/** A folder of the host and where the container has it. */
+export interface VolumeMount {
+  source: string;
+  target: string;
+}
+
+export interface InstanceVolumesContext {
+  clock: AgentClock;
+  volume(volumeId: string): HostVolume;
+  /** Why this host can't have volumes; null where it can. */
+  whyNone: string | null;
+  /** Of all instances of the host: snapshots while containers run; restores and last snapshots. */
+  snapshots: Limiter;
+  restores: Limiter;
+  saves: Limiter;
+  access(instanceId: string, start: number): Promise<VolumeAccess>;
+  /** Volumes whose files this instance had last. */
+  heldBy(instanceId: string): Promise<string[]>;
+  /** Whether a container of the instance runs. */
+  isRunning(instanceId: string): Promise<boolean>;
+  changed(volumes: ObservedVolume[] | undefined): void;
+  trouble(message: string): void;
+}
+
+/** Pauses between tries while something does not answer. */
+const MAX_PAUSE_MS = 30_000;
+/** A snapshot that can't be read fails the start after so many tries. */
+const RESTORE_TRIES = 3;
+const MAX_MESSAGE = 500;
+
+/** The volumes of one instance on this host: brought before its start, saved while it runs and at its end. */
+export class InstanceVolumes {
+  #open: { start: number; volumes: OpenVolume[] } | null = null;
+  #observed = new Map<string, ObservedVolume>();
+  #told: string | undefined;
+  /** The snapshots of a container that runs; null while there are none. */
+  #watching: { start: number; ending: AbortController } | null = null;
+  /** The loops that were begun, each to its end. */
+  #watches: Promise<unknown> = Promise.resolve();
+  #saving: { start: number; ending: AbortController; done: Promise<void> } | null = null;
+  #unreadable = 0;
+
+  constructor(
+    readonly instanceId: string,
+    private readonly context: InstanceVolumesContext,
+  ) {}
+
+  /**
+   * Resolves when the file system of each is mounted and holds what it ought to. Rejects with VolumesFailed where it never
+   * will in this start, and with what is in the way otherwise.
+   */
+  async bring(
+    desired: DesiredInstance,
+    onProgress: (bytes: { pulledBytes: number; totalBytes: number } | null) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const wanted = desired.volumes ?? [];
+    // A container that ended by itself in this start has them still.
+    if (wanted.length === 0 || this.#watching?.start === desired.start) return;
+    if (this.context.whyNone !== null) throw new VolumesFailed(this.context.whyNone, 'host');
+    await this.#endSaving();
+    this.#note(wanted);
+    const missing: WantedVolume[] = [];
+    for (const each of wanted) {
+      const volume = this.context.volume(each.id);
+      if (each.lease === null || !(await volume.isAtHand(this.instanceId, each.lease))) missing.push(each);
+      else await this.#guarded(() => volume.mount(each.sizeGb));
+    }
+    if (missing.length === 0) return;
+    onProgress(null);
+    const open = await this.#access(desired);
+    const totalBytes = open.reduce((sum, { restore }) => sum + (restore?.sizeBytes ?? 0), 0);
+    let before = 0;
+    for (const each of missing) {
+      const found = open.find(({ id }) => id === each.id);
+      if (found === undefined) throw new VolumesFailed(`volume ${each.id} is not this instance's any more`, 'image');
+      await this.#free(each.id);
+      const onBytes = (bytes: number) => {
+        const pulledBytes = before + Math.min(bytes, found.restore?.sizeBytes ?? bytes);
+        onProgress({ pulledBytes, totalBytes: Math.max(totalBytes, pulledBytes) });
+      };
+      const bring = () => this.context.volume(each.id).bring(this.instanceId, found, each.sizeGb, onBytes, signal);
+      await this.#guarded(() => this.context.restores.run(bring, signal));
+      if (signal.aborted) return;
+      before += found.restore?.sizeBytes ?? 0;
+    }
+    this.#unreadable = 0;
+  }
+
+  /** For the engine: in the order in which they are mounted. */
+  mounts(desired: DesiredInstance): VolumeMount[] {
+    const wanted = [...(desired.volumes ?? [])].sort((a, b) => a.path.length - b.path.length);
+    return wanted.map(({ id, path }) => ({ source: this.context.volume(id).path, target: path }));
+  }
+
+  /** Before the container is started. */
+  async use(desired: DesiredInstance): Promise<void> {
+    for (const { id } of desired.volumes ?? []) await this.context.volume(id).use();
+  }
+
+  /** The container runs: a snapshot now and then, until `rest`. Harmless when they are being made. */
+  watch(desired: DesiredInstance): void {
+    if (!desired.volumes?.length || this.#watching?.start === desired.start) return;
+    this.rest();
+    this.#note(desired.volumes);
+    const ending = new AbortController();
+    this.#watching = { start: desired.start, ending };
+    const before = this.#watches;
+    const loops = desired.volumes.map(async (each) => {
+      await before;
+      await this.#watch(desired, each, ending.signal);
+    });
+    this.#watches = Promise.all(loops);
+  }
+
+  /** No more snapshots as of a container that runs. */
+  rest(): void {
+    this.#watching?.ending.abort();
+    this.#watching = null;
+  }
+
+  /** Leaves everything as it is. */
+  end(): void {
+    this.rest();
+    this.#saving?.ending.abort();
+  }
+
+  /** Whether something of an instance that does not run is still to be saved, or to be told so. */
+  owes(desired: DesiredInstance): boolean {
+    const held = heldOf(desired);
+    for (const { id, lease } of this.#observed.values())
+      if (!held.some((each) => each.id === id && each.lease === lease)) this.#observed.delete(id);
+    this.#tell();
+    return held.some(({ id }) => this.#observed.get(id)?.saved !== true);
+  }
+
+  /**
+   * Of an instance whose container has ended: resolves once the store has the last changes of each volume whose lease it
+   * has. Goes on when the signal is aborted, until `bring`; rejects with what is in the way.
+   */
+  async save(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
+    this.rest();
+    if (this.#saving === null || this.#saving.start !== desired.start) {
+      await this.#endSaving();
+      const ending = new AbortController();
+      const done = this.#save(desired, ending.signal).finally(() => {
+        if (this.#saving?.done === done) this.#saving = null;
+      });
+      this.#saving = { start: desired.start, ending, done };
+    }
+    const { done } = this.#saving;
+    done.catch(() => {});
+    if (signal.aborted) return;
+    await Promise.race([done, new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))]);
+  }
+
+  /**
+   * Of an instance that is to be absent, once nothing is owed. False while the gateway does not know yet that all is saved:
+   * were this agent to die, it could not say so a second time.
+   */
+  async erase(desired: DesiredInstance): Promise<boolean> {
+    const ids = await this.context.heldBy(this.instanceId);
+    const records = await Promise.all(ids.map((id) => this.context.volume(id).record()));
+    const isUnsaved = records.some((record) => record?.state === 'used');
+    if ((isUnsaved || heldOf(desired).length > 0) && (await this.#takes(desired)).length > 0) return false;
+    await this.#endSaving();
+    for (const id of ids) await this.context.volume(id).erase();
+    this.#observed.clear();
+    this.#tell();
+    return true;
+  }
+
+  /** What the gateway takes changes of, of an instance that does not run. */
+  async #takes(desired: DesiredInstance): Promise<OpenVolume[]> {
+    try {
+      return await this.#access(desired, true);
+    } catch (error) {
+      if (error instanceof VolumesFailed) return [];
+      throw error;
+    }
+  }
+
+  async #endSaving(): Promise<void> {
+    this.rest();
+    const saving = this.#saving;
+    saving?.ending.abort();
+    await saving?.done.catch(() => {});
+    await this.#watches;
+  }
+
+  async #save(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
+    await this.#watches;
+    const held = heldOf(desired);
+    const faults: string[] = [];
+    this.#note(held, true);
+    for (const each of held) {
+      try {
+        await this.#saveOne(desired, each, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const { message } = error as Error;
+        this.#observe(each.id, { message });
+        faults.push(`volume ${each.id} is not saved yet: ${message}`);
+      }
+    }
+    if (faults.length > 0) throw new Error(faults.join('; '));
+  }
+
+  async #saveOne(desired: DesiredInstance, { id, lease }: WantedVolume, signal: AbortSignal): Promise<void> {
+    const volume = this.context.volume(id);
+    const record = await volume.record();
+    const isOurs = record?.instance === this.instanceId && record.lease === lease;
+    if (isOurs && record.state === 'used') {
+      const open = (await this.#takes(desired)).find((each) => each.id === id && each.lease === lease);
+      if (open !== undefined) {
+        const taken = await this.context.saves.run(() => this.#snapshot(volume, open, false, signal), signal);
+        if (taken === null || signal.aborted) throw new Error('it was not wanted any more');
+        await volume.close(taken);
+        return this.#observe(id, { ...taken, saved: true, message: null });
+      }
+    }
+    if (isOurs) await volume.close(null);
+    const own = isOurs && record.own ? { snapshot: record.snapshot, sizeBytes: record.sizeBytes } : {};
+    this.#observe(id, { ...own, saved: true, message: null });
+  }
+
+  /** One after the other, counted from the end of the last. What fails is told, and tried again. */
+  async #watch(desired: DesiredInstance, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
+    for (let faults = 0; !signal.aborted; ) {
+      try {
+        await this.#watchOnce(desired, wanted, faults === 0, signal);
+        faults = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        const { message } = error as Error;
+        faults += 1;
+        this.#observe(wanted.id, { message });
+        this.context.trouble(`no snapshot of volume ${wanted.id}: ${message}`);
+        await this.context.clock.sleep(pauseMs(faults, MAX_PAUSE_MS), signal);
+      }
+    }
+  }
+
+  async #watchOnce(
+    desired: DesiredInstance,
+    { id, lease }: WantedVolume,
+    waits: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, snapshots } = this.context;
+    const volume = this.context.volume(id);
+    if (lease !== null) await volume.adopt(this.instanceId, lease);
+    const open = (await this.#access(desired)).find((each) => each.id === id && each.lease === lease);
+    if (open === undefined) throw new VolumeFault('refused', 'the gateway takes no more of it');
+    if (waits) await clock.sleep(open.snapshotSeconds * 1_000, signal);
+    const taken = await snapshots.run(() => this.#snapshot(volume, open, true, signal), signal);
+    if (taken !== null && !signal.aborted) this.#observe(id, { ...taken, message: null });
+  }
+
+  async #snapshot(volume: HostVolume, open: OpenVolume, isLive: boolean, signal: AbortSignal): Promise<Taken> {
+    try {
+      return await volume.snapshot(open, isLive, signal, (message) => this.#observe(open.id, { message }));
+    } catch (error) {
+      // Its lease may be another by now.
+      if (error instanceof VolumeFault && error.kind === 'refused') this.#open = null;
+      throw error;
+    }
+  }
+
+  /** Another instance of the host may have had the volume before: its container must have ended. */
+  async #free(volumeId: string): Promise<void> {
+    const other = (await this.context.volume(volumeId).record())?.instance ?? this.instanceId;
+    if (other === this.instanceId || !(await this.context.isRunning(other))) return;
+    throw new Error(`waits until instance ${other} has stopped, which has volume ${volumeId} on this host`);
+  }
+
+  async #access(desired: DesiredInstance, isAnew = false): Promise<OpenVolume[]> {
+    if (!isAnew && this.#open?.start === desired.start) return this.#open.volumes;
+    try {
+      const { volumes } = await this.context.access(this.instanceId, desired.start);
+      this.#open = { start: desired.start, volumes };
+      return volumes;
+    } catch (error) {
+      this.#open = null;
+      if (error instanceof GatewayFault && error.kind === 'refused') throw new VolumesFailed(error.message, 'image');
+      throw error;
+    }
+  }
+
+  /** Turns what no other try mends into VolumesFailed. */
+  async #guarded<T>(job: () => Promise<T>): Promise<T> {
+    try {
+      return await job();
+    } catch (error) {
+      if (!(error instanceof VolumeFault)) throw error;
+      this.#open = null;
+      if (error.kind === 'full') throw new VolumesFailed(error.message, 'image');
+      if (error.kind === 'host' || error.kind === 'unreadable') this.#unreadable += 1;
+      if (this.#unreadable < RESTORE_TRIES) throw error;
+      this.#unreadable = 0;
+      // Its owner can damage a repository: nothing is given back for one.
+      throw new VolumesFailed(error.message, error.kind === 'host' ? 'host' : 'image');
+    }
+  }
+
+  /** What is told of them begins anew with each lease. */
+  #note(wanted: readonly WantedVolume[], keepsSaved = false): void {
+    const before = this.#observed;
+    this.#observed = new Map();
+    for (const { id, lease } of wanted) {
+      if (lease === null) continue;
+      const same = before.get(id);
+      const none = { id, lease, snapshot: null, sizeBytes: null, saved: false, message: null };
+      this.#observed.set(id, same?.lease === lease ? { ...same, saved: keepsSaved && same.saved } : none);
+    }
+    this.#tell();
+  }
+
+  #observe(id: string, changes: Partial<ObservedVolume>): void {
+    const before = this.#observed.get(id);
+    if (before === undefined) return;
+    const message = changes.message?.slice(0, MAX_MESSAGE);
+    this.#observed.set(id, { ...before, ...changes, ...(message !== undefined && { message }) });
+    this.#tell();
+  }
+
+  #tell(): void {
+    const volumes = [...this.#observed.values()];
+    const text = JSON.stringify(volumes);
+    if (text === this.#told) return;
+    this.#told = text;
+    this.context.changed(volumes.length === 0 ? undefined : volumes);
+  }
+}
+
+function heldOf({ volumes = [] }: DesiredInstance): WantedVolume[] {
+  return volumes.filter(({ lease }) => lease !== null);
+}

@@ -1,0 +1,83 @@
+import { deadline } from '../../deadline.js';
+import type { VolumeAccess } from '../protocol.js';
+import type { Credentials } from './restic.js';
+
+const ANSWERS_WITHIN_MS = 15_000;
+const MAX_ANSWER_BYTES = 4_194_304;
+const REFUSALS = new Set([401, 403, 410]);
+const SHORT_ID = /^[a-f0-9]{8,64}$/;
+
+export type OpenVolume = VolumeAccess['volumes'][number];
+
+/**
+ * Why something of a volume was not done. `away`: the store does not answer as it should, and may do so again. `refused`:
+ * the lease is no longer this host's. `unreadable`: what the store has of it can't be restored. `full`: it does not fit into
+ * the volume. `host`: the host can't hold it. `failed`: anything else.
+ */
+export class VolumeFault extends Error {
+  constructor(
+    readonly kind: 'away' | 'refused' | 'unreadable' | 'full' | 'host' | 'failed',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The repository of a volume, under one lease, as the gateway serves it. Faults never hold the token. */
+export class Repository {
+  constructor(
+    readonly gatewayUrl: string,
+    readonly volume: OpenVolume,
+  ) {}
+
+  get credentials(): Credentials {
+    const { lease, token, password } = this.volume;
+    return { url: this.#url, user: String(lease), token, password };
+  }
+
+  /** False for one that was not made yet. */
+  async isMade(): Promise<boolean> {
+    const status = await this.#ask('config', async (answer) => answer.status);
+    return status !== 404;
+  }
+
+  /** The whole id of a snapshot that the store has; rejects where it has not. */
+  async snapshotId(short: string): Promise<string> {
+    if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic named no snapshot');
+    const names = await this.#ask('snapshots/', async (answer) => namesOf(await answer.text()));
+    const id = names.find((name) => name.startsWith(short));
+    if (id === undefined) throw new VolumeFault('failed', 'the store does not have the snapshot that was made');
+    return id;
+  }
+
+  get #url(): string {
+    return `${this.gatewayUrl.replace(/\/+$/, '')}${this.volume.path}`;
+  }
+
+  async #ask<T>(path: string, read: (answer: Response) => Promise<T>): Promise<T> {
+    const { lease, token } = this.volume;
+    const authorization = `Basic ${Buffer.from(`${lease}:${token}`).toString('base64')}`;
+    const headers = { authorization, accept: 'application/vnd.x.restic.rest.v2' };
+    const limit = deadline(ANSWERS_WITHIN_MS);
+    try {
+      const answer = await fetch(this.#url + path, { headers, redirect: 'error', signal: limit.signal });
+      if (REFUSALS.has(answer.status)) throw new VolumeFault('refused', 'the lease of the volume has ended');
+      if (!answer.ok && answer.status !== 404) throw new VolumeFault('away', `the store answers ${answer.status}`);
+      return await read(answer);
+    } catch (error) {
+      if (error instanceof VolumeFault) throw error;
+      const { message, cause } = error as Error & { cause?: Error };
+      throw new VolumeFault('away', `the store does not answer: ${cause?.message || message}`);
+    } finally {
+      limit.clear();
+    }
+  }
+}
+
+/** Of a listing, in either version of the protocol. */
+function namesOf(text: string): string[] {
+  if (text.length > MAX_ANSWER_BYTES) throw new VolumeFault('failed', 'the list of snapshots is too long');
+  const read = JSON.parse(text) as unknown;
+  if (!Array.isArray(read)) throw new VolumeFault('failed', 'the list of snapshots is none');
+  return read.map((each) => String((each as { name?: unknown } | null)?.name ?? each));
+}

@@ -1,0 +1,189 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { output } from '../shell.js';
+import { GUARDED_SCRIPT } from './guarded.js';
+
+/** Older ones are not tried: version 2 of repositories came with it. */
+const OLDEST = [0, 14];
+/** Restores over files that are there, of which it fetches what differs alone, and erases what ought not to be there. */
+const RESTORES_OVER = [0, 17];
+const RESTORES_SPARSE = [0, 15];
+/** After SIGINT, on which it takes its lock out of the repository. */
+const ENDS_WITHIN_MS = 5_000;
+const MAX_LINE = 2_000;
+const MAX_LINES = 200;
+
+/** Inside of its root: where it has the volume for a backup, and below what a snapshot is restored. */
+export const BACKUP_PATH = '/mnt';
+export const RESTORE_ROOT = '/to';
+
+/** A repository, with what opens it. */
+export interface Credentials {
+  /** As restic takes it behind `rest:`, without user and password. */
+  url: string;
+  user: string;
+  token: string;
+  password: string;
+}
+
+/** A run of restic. */
+export interface ResticCall {
+  args: readonly string[];
+  credentials: Credentials;
+  /** Folder of the host, and where restic has it. */
+  volume: string;
+  at: string;
+  access: 'ro' | 'rw';
+  /** Folder of the host for its cache and its unfinished files. */
+  cache: string;
+}
+
+export interface ResticEnd {
+  /** Null: by a signal. */
+  code: number | null;
+  /** The last lines of each, without secrets. */
+  stdout: string[];
+  stderr: string[];
+}
+
+/**
+ * restic of this host, a process of its own for each call, which ends with the agent. It sees of the host's files the one
+ * volume and its cache alone: what a renter makes of his volume while it is read or written (links to other files of the
+ * host, folders that become links) leads nowhere.
+ */
+export class Restic {
+  private constructor(
+    private readonly program: string,
+    readonly version: string,
+    private readonly root: string,
+  ) {}
+
+  /** `dir`: folder of the agent's own. Rejects with words for the operator where volumes can't be offered. */
+  static async open(dir: string, path = process.env.PATH ?? ''): Promise<Restic> {
+    const program = await find('restic', path);
+    if (program === null) throw new Error('no restic on this host: no volumes');
+    const version = /^restic (\d+\.\d+[.\d]*)/.exec(await output(program, 'version'))?.[1];
+    if (version === undefined || !isFrom(version, OLDEST))
+      throw new Error(`restic ${version ?? 'of an unknown version'} is older than ${OLDEST.join('.')}: no volumes`);
+    const root = join(dir, 'root');
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    const restic = new Restic(program, version, root);
+    await restic.#try(dir);
+    return restic;
+  }
+
+  get restoresOver(): boolean {
+    return isFrom(this.version, RESTORES_OVER);
+  }
+
+  get restoresSparse(): boolean {
+    return isFrom(this.version, RESTORES_SPARSE);
+  }
+
+  /** Resolves at its end, also after the signal. `onProblem` hears each line of standard error as it comes. */
+  run(call: ResticCall, signal: AbortSignal, onProblem: (line: string) => void = () => {}): Promise<ResticEnd> {
+    const { args, credentials } = call;
+    const clean = (line: string) => withoutSecrets(line, credentials).slice(0, MAX_LINE);
+    const child = this.#spawn(call, args);
+    const stdout = lastLines(child.stdout!, clean);
+    const stderr = lastLines(child.stderr!, clean, onProblem);
+    return new Promise((resolve, reject) => {
+      let killer: NodeJS.Timeout | undefined;
+      const end = () => {
+        child.kill('SIGINT');
+        killer ??= setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS);
+      };
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+      const settle = () => {
+        clearTimeout(killer);
+        signal.removeEventListener('abort', end);
+      };
+      child.once('error', (error) => {
+        settle();
+        reject(error);
+      });
+      child.once('close', (code) => {
+        settle();
+        resolve({ code, stdout, stderr });
+      });
+    });
+  }
+
+  /** Credentials are in the environment alone: arguments are for every process of the host to read. */
+  #spawn({ credentials, volume, at, access, cache }: ResticCall, args: readonly string[]): ChildProcess {
+    const { url, user, token, password } = credentials;
+    const env = {
+      PATH: process.env.PATH ?? '/usr/sbin:/usr/bin:/sbin:/bin',
+      LC_ALL: 'C',
+      HOME: '/cache',
+      TMPDIR: '/cache',
+      RESTIC_CACHE_DIR: '/cache',
+      RESTIC_PROGRESS_FPS: '0.1',
+      RESTIC_REPOSITORY: `rest:${url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(token)}@`)}`,
+      RESTIC_PASSWORD: password,
+      GOMEMLIMIT: '512MiB',
+      ...(process.env.SSL_CERT_FILE === undefined ? {} : { OPERATOR_CERTIFICATES: process.env.SSL_CERT_FILE }),
+    };
+    const guarded = ['-c', GUARDED_SCRIPT, 'restic', this.root, volume, at, access, cache, this.program, ...args];
+    return spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'unshare', '--mount', '--', '/bin/sh', ...guarded], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  /** Namespaces, bind mounts and a root of its own may each be missing or forbidden. */
+  async #try(dir: string): Promise<void> {
+    const credentials = { url: 'http://127.0.0.1:9/', user: 'none', token: 'none', password: 'none' };
+    const call = { args: ['version'], credentials, volume: dir, at: BACKUP_PATH, access: 'ro', cache: dir } as const;
+    const { code, stderr } = await this.run(call, new AbortController().signal).catch((error: Error) => {
+      return { code: null, stderr: [error.message] };
+    });
+    if (code !== 0)
+      throw new Error(`restic can't be run apart from this host's files: ${stderr.at(-1) ?? code}: no volumes`);
+  }
+}
+
+async function find(name: string, path: string): Promise<string | null> {
+  for (const dir of path.split(delimiter).filter(isAbsolute)) {
+    const file = join(dir, name);
+    if (
+      await access(file, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return file;
+  }
+  return null;
+}
+
+function isFrom(version: string, [major = 0, minor = 0]: readonly number[]): boolean {
+  const [itsMajor = 0, itsMinor = 0] = version.split('.').map(Number);
+  return itsMajor > major || (itsMajor === major && itsMinor >= minor);
+}
+
+/** The list that the last lines are put into while they come. */
+function lastLines(
+  stream: Readable,
+  clean: (line: string) => string,
+  onLine: (line: string) => void = () => {},
+): string[] {
+  const lines: string[] = [];
+  createInterface({ input: stream }).on('line', (text) => {
+    const line = clean(text);
+    if (line.trim() === '') return;
+    lines.push(line);
+    if (lines.length > MAX_LINES) lines.shift();
+    onLine(line);
+  });
+  return lines;
+}
+
+function withoutSecrets(line: string, { token, password }: Credentials): string {
+  return [token, encodeURIComponent(token), password].reduce((text, secret) => text.replaceAll(secret, '***'), line);
+}
