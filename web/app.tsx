@@ -8,6 +8,7 @@ import { Keys } from './screens/keys.js';
 import { Machines } from './screens/machines.js';
 import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
+import { Volumes } from './screens/volumes.js';
 import { Webhooks } from './screens/webhooks.js';
 import { go, path, query } from './state/location.js';
 import { session } from './state/session.js';
@@ -36,6 +37,7 @@ function Screen() {
   if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
   const Private = {
     instances: second ? InstanceScreen : Instances,
+    volumes: Volumes,
     money: Money,
     keys: Keys,
     activity: Activity,

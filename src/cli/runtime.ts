@@ -11,7 +11,7 @@ const BYTES_PER_MB = 1_000_000;
 /** In one line: the phase, how much of the image is there, and the engine's words. */
 export function describeRuntime({ phase, pulledBytes, totalBytes, message, restarts }: Runtime): string {
   const parts = [phase.toLowerCase()];
-  if (phase === 'PULLING' && pulledBytes !== null) parts.push(bytes(pulledBytes, totalBytes));
+  if (isFetching(phase) && pulledBytes !== null) parts.push(bytes(pulledBytes, totalBytes));
   if (restarts > 0) parts.push(`restarted ${restarts} times`);
   if (message !== null) parts.push(visible(message));
   return parts.join(', ');
@@ -47,9 +47,15 @@ export function showRuntime(progress: Progress | null, runtime: Runtime): Progre
 
 function lineOf(runtime: Runtime): string {
   const { phase, pulledBytes, totalBytes } = runtime;
-  if (phase !== 'PULLING' || pulledBytes === null || !totalBytes) return `Container: ${describeRuntime(runtime)}`;
+  if (!isFetching(phase) || pulledBytes === null || !totalBytes) return `Container: ${describeRuntime(runtime)}`;
   const full = Math.round(Math.min(pulledBytes / totalBytes, 1) * BAR_CHARACTERS);
-  return `Pulling ${'█'.repeat(full)}${'░'.repeat(BAR_CHARACTERS - full)} ${bytes(pulledBytes, totalBytes)}`;
+  const what = phase === 'PULLING' ? 'Pulling' : 'Restoring volumes';
+  return `${what} ${'█'.repeat(full)}${'░'.repeat(BAR_CHARACTERS - full)} ${bytes(pulledBytes, totalBytes)}`;
+}
+
+/** An image, or volumes. */
+function isFetching(phase: Runtime['phase']): boolean {
+  return phase === 'PULLING' || phase === 'RESTORING';
 }
 
 function bytes(pulled: number, total: number | null): string {

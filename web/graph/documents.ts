@@ -143,6 +143,67 @@ export const DeleteSecret = graphql(`
   }
 `);
 
+export const Volumes = graphql(`
+  query Volumes {
+    volumes {
+      id
+      name
+      sizeGb
+      priceHr
+      createdAt
+      inUseBy
+      storedBytes
+      lastSnapshotAt
+    }
+    pricing {
+      volumePricePerGbHour
+    }
+  }
+`);
+
+export const VolumeSnapshots = graphql(`
+  query VolumeSnapshots($id: ID!) {
+    volume(id: $id) {
+      snapshots {
+        id
+        at
+        sizeBytes
+        instanceId
+      }
+    }
+  }
+`);
+
+export const VolumePassword = graphql(`
+  query VolumePassword($id: ID!) {
+    volumePassword(id: $id)
+  }
+`);
+
+export const CreateVolume = graphql(`
+  mutation CreateVolume($input: CreateVolumeInput!) {
+    createVolume(input: $input) {
+      id
+    }
+  }
+`);
+
+export const GrowVolume = graphql(`
+  mutation GrowVolume($id: ID!, $sizeGb: Int!, $idempotencyKey: String) {
+    growVolume(id: $id, sizeGb: $sizeGb, idempotencyKey: $idempotencyKey) {
+      id
+    }
+  }
+`);
+
+export const DeleteVolume = graphql(`
+  mutation DeleteVolume($id: ID!, $idempotencyKey: String) {
+    deleteVolume(id: $id, idempotencyKey: $idempotencyKey) {
+      id
+    }
+  }
+`);
+
 export const Templates = graphql(`
   query Templates {
     templates {

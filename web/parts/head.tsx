@@ -7,6 +7,7 @@ import { RunsOut } from './runs-out.js';
 const SCREENS = [
   ['/', 'Machines'],
   ['/instances', 'Instances'],
+  ['/volumes', 'Volumes'],
   ['/money', 'Money'],
   ['/keys', 'Keys'],
 ] as const;

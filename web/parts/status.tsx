@@ -18,9 +18,11 @@ const REASONS: Record<NonNullable<Instance['stopReason']>, string> = {
 const PHASES: Record<NonNullable<Instance['runtime']>['phase'], string> = {
   WAITING: 'waiting for its machine',
   PULLING: 'pulling the image',
+  RESTORING: 'bringing your volumes',
   STARTING: 'starting',
   RUNNING: 'container runs',
   STOPPING: 'stopping',
+  SAVING: 'storing your volumes',
   STOPPED: 'container stopped',
   EXITED: 'command ended',
   FAILED: 'container failed',
@@ -46,7 +48,8 @@ export const stopReason = ({ stopReason }: Instance): string | null => stopReaso
 export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   if (runtime === null) return null;
   const { phase, pulledBytes, totalBytes, reachable, exitCode } = runtime;
-  const isKnown = phase === 'PULLING' && pulledBytes !== null && totalBytes !== null && totalBytes > 0;
+  const isFetching = phase === 'PULLING' || phase === 'RESTORING';
+  const isKnown = isFetching && pulledBytes !== null && totalBytes !== null && totalBytes > 0;
   return (
     <span class="stack-tight">
       <span class={`small ${phase === 'FAILED' || !reachable ? 'bad' : 'quiet'}`}>
@@ -54,7 +57,13 @@ export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
         {isKnown && `: ${bytes(pulledBytes)} of ${bytes(totalBytes)}`}
         {exitCode !== null && phase !== 'RUNNING' && `, exit code ${exitCode}`}
       </span>
-      {isKnown && <progress max={totalBytes} value={pulledBytes} aria-label="Image pulled" />}
+      {isKnown && (
+        <progress
+          max={totalBytes}
+          value={pulledBytes}
+          aria-label={phase === 'PULLING' ? 'Image pulled' : 'Volumes restored'}
+        />
+      )}
     </span>
   );
 }

@@ -1,0 +1,105 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openChromium } from '../support/chromium.js';
+import { type Service, startService } from '../support/service.js';
+import { needs } from '../support/tools.js';
+import { beyondWindow, Pages, seriousIn } from './support/pages.js';
+
+describe('volumes in the console', needs('chromium'), () => {
+  let service: Service;
+  let browser: Browser;
+  let pages: Pages;
+
+  beforeAll(async () => {
+    service = await startService({ secretsKeys: ['ab'.repeat(32)] });
+    browser = await openChromium();
+    pages = new Pages(browser, service.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await service?.close();
+  });
+
+  it('are made, grown and deleted, at the price that is shown', async () => {
+    const renter = await service.renter('100');
+    const sizes = async () => {
+      const { body } = await renter.graphql('{ volumes { name sizeGb priceHr } }');
+      return body.data.volumes;
+    };
+    await pages.with('/volumes', renter, async ({ page, complaints }) => {
+      await page.getByText('No volumes yet').waitFor();
+      await page.getByRole('button', { name: 'New volume' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name').fill('data <b>');
+      await dialog.getByLabel('Size, GB').fill('50');
+      await dialog.getByText('0.005 USD per hour').waitFor();
+      await dialog.getByRole('button', { name: 'Make it' }).click();
+      await page.getByRole('rowheader', { name: /data <b>/ }).waitFor();
+      expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 50, priceHr: 0.005 }]);
+
+      await page.getByRole('button', { name: 'Grow data <b>' }).click();
+      await dialog.getByLabel('Size, GB').fill('60');
+      await dialog.getByText('Then it costs 0.006 USD per hour.').waitFor();
+      await dialog.getByRole('button', { name: 'Grow it' }).click();
+      await page.getByText('60 GB').waitFor();
+      expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 60, priceHr: 0.006 }]);
+
+      await page.getByRole('button', { name: 'Delete data <b>' }).click();
+      await dialog.getByRole('button', { name: 'Delete it for good' }).click();
+      await page.getByText('No volumes yet').waitFor();
+      expect(await sizes()).toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('show who has them and what is kept of them, give their password, and are deleted only when they are free', async () => {
+    const renter = await service.renter('100');
+    const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
+    const { id } = (await renter.graphql(create)).body.data.createVolume;
+    await service.sql(
+      `insert into volume_snapshot (volume_id, id, at, size_bytes) values ($1, repeat('ab', 32), now(), 1500000000)`,
+      [id],
+    );
+    await pages.with('/volumes', renter, async ({ page, complaints }) => {
+      const dialog = page.getByRole('dialog');
+      await page.getByRole('button', { name: 'Snapshots work' }).click();
+      await dialog.getByText('1.50 GB').waitFor();
+      await dialog.getByText('your own restic').waitFor();
+      await page.keyboard.press('Escape');
+
+      await page.getByRole('button', { name: 'Get at it work' }).click();
+      await dialog.getByText(`/volumes/${id}/`).waitFor();
+      await dialog.getByRole('button', { name: 'Show the password' }).click();
+      const password = (await renter.graphql(`{ volumePassword(id: "${id}") }`)).body.data.volumePassword;
+      await dialog.getByText(`export RESTIC_PASSWORD=${password}`).waitFor();
+      await page.keyboard.press('Escape');
+
+      await service.sql(
+        `update volume set lease = 1, lease_instance_id = 'i-00000001', lease_nonce = 'n', lease_since = now() where id = $1`,
+        [id],
+      );
+      await page.reload();
+      await page.getByRole('link', { name: 'i-00000001' }).waitFor();
+      await page.getByRole('button', { name: 'Delete work' }).click();
+      await dialog.getByText('stop or destroy that first').waitFor();
+      await dialog.getByRole('button', { name: 'Delete it for good' }).click();
+      await dialog
+        .getByRole('alert')
+        .getByText(/in use/)
+        .waitFor();
+      expect(await seriousIn(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+    await pages.with(
+      '/volumes',
+      renter,
+      async ({ page }) => {
+        await page.getByText('work').first().waitFor();
+        expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+        expect(await seriousIn(page)).toEqual([]);
+      },
+      { width: 390, scheme: 'dark' },
+    );
+  });
+});

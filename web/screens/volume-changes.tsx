@@ -1,0 +1,154 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { micro, rate } from '../figures/money.js';
+import { visible } from '../figures/visible.js';
+import { CreateVolume, DeleteVolume as DeleteDocument, GrowVolume as GrowDocument } from '../graph/documents.js';
+import { newIdempotencyKey } from '../graph/idempotency-key.js';
+import { send } from '../graph/send.js';
+import { Dialog } from '../parts/dialog.js';
+import { Failure } from '../parts/notice.js';
+import type { Volume } from '../state/volumes.js';
+
+interface ChangeProps {
+  title: string;
+  /** On the button. */
+  words: string;
+  isDanger?: boolean;
+  /** With the key that makes it happen once, however often it is sent. */
+  change(typed: FormData, idempotencyKey: string): Promise<unknown>;
+  onClose(): void;
+  children: ComponentChildren;
+}
+
+/** A change of a volume, as a dialog of its own. */
+function Change({ title, words, isDanger = false, change, onClose, children }: ChangeProps) {
+  const idempotencyKey = useMemo(newIdempotencyKey, []);
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (isBusy.value) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      await change(new FormData(event.currentTarget as HTMLFormElement), idempotencyKey);
+      onClose();
+    } catch (fault) {
+      error.value = fault;
+      isBusy.value = false;
+    }
+  };
+  return (
+    <Dialog title={title} isNarrow onClose={onClose}>
+      <form onSubmit={submit}>
+        <div class="dialog-body stack">
+          {children}
+          <Failure error={error.value} />
+        </div>
+        <div class="dialog-end">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy.value}>
+            {words}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function NewVolume({ pricePerGbHour, onClose }: { pricePerGbHour: number | null; onClose(): void }) {
+  const size = useSignal('');
+  const sizeGb = Number(size.value);
+  const price = pricePerGbHour === null || !(sizeGb > 0) ? null : micro(pricePerGbHour) * BigInt(Math.trunc(sizeGb));
+  return (
+    <Change
+      title="New volume"
+      words="Make it"
+      onClose={onClose}
+      change={(typed, idempotencyKey) =>
+        send(CreateVolume, { input: { name: String(typed.get('volume-name')).trim(), sizeGb, idempotencyKey } })
+      }
+    >
+      <label class="field">
+        <span>Name</span>
+        <input name="volume-name" required maxLength={60} autocomplete="off" spellcheck={false} placeholder="data" />
+      </label>
+      <SizeField
+        min={1}
+        value={size.value}
+        onType={(text) => {
+          size.value = text;
+        }}
+      />
+      <p class="small quiet">
+        {price === null ? 'It is' : `${rate(price)} USD per hour,`} billed per second until you delete it. It can grow
+        later, and never shrinks.
+      </p>
+    </Change>
+  );
+}
+
+export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: { volume: Volume; onClose(): void }) {
+  const size = useSignal(String(sizeGb));
+  const wanted = Number(size.value);
+  const price = wanted > sizeGb ? (micro(priceHr) / BigInt(sizeGb)) * BigInt(Math.trunc(wanted)) : null;
+  return (
+    <Change
+      title={`Grow ${visible(name)}`}
+      words="Grow it"
+      onClose={onClose}
+      change={(_typed, idempotencyKey) => send(GrowDocument, { id, sizeGb: wanted, idempotencyKey })}
+    >
+      <SizeField
+        min={sizeGb + 1}
+        value={size.value}
+        onType={(text) => {
+          size.value = text;
+        }}
+      />
+      <p class="small quiet">
+        It has {sizeGb} GB.{price !== null && ` Then it costs ${rate(price)} USD per hour.`} An instance that uses it
+        sees the new size when it starts next.
+      </p>
+    </Change>
+  );
+}
+
+export function DeleteVolume({ volume: { id, name, inUseBy }, onClose }: { volume: Volume; onClose(): void }) {
+  return (
+    <Change
+      title={`Delete ${visible(name)}?`}
+      words="Delete it for good"
+      isDanger
+      onClose={onClose}
+      change={(_typed, idempotencyKey) => send(DeleteDocument, { id, idempotencyKey })}
+    >
+      <p>Everything on it and all its snapshots are erased. Nobody can bring them back.</p>
+      {inUseBy !== null && (
+        <p class="notice warn">
+          The instance <span class="mono">{inUseBy}</span> has it now: stop or destroy that first.
+        </p>
+      )}
+    </Change>
+  );
+}
+
+function SizeField({ min, value, onType }: { min: number; value: string; onType(text: string): void }) {
+  return (
+    <label class="field">
+      <span>Size, GB</span>
+      <input
+        type="number"
+        name="volume-size"
+        required
+        min={min}
+        max={10_000}
+        value={value}
+        onInput={({ currentTarget }) => onType(currentTarget.value)}
+      />
+    </label>
+  );
+}

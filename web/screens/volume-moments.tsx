@@ -1,0 +1,49 @@
+import { bytes, secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
+import { VolumeSnapshots } from '../graph/documents.js';
+import { Dialog } from '../parts/dialog.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { accountChanges } from '../state/account.js';
+import { useRead } from '../state/read.js';
+import type { Volume } from '../state/volumes.js';
+
+/** What is kept of a volume: the last 24 hours and 7 days in which it was stored. */
+export function Moments({ volume: { id, name }, onClose }: { volume: Volume; onClose(): void }) {
+  const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
+  const snapshots = data.value?.volume?.snapshots ?? null;
+  return (
+    <Dialog title={`Snapshots of ${visible(name)}`} onClose={onClose}>
+      <div class="dialog-body stack">
+        <p class="small quiet">
+          The last snapshot of each of 24 hours and of 7 days is kept. A start begins with the newest.
+        </p>
+        <Failure error={error.value} />
+        {snapshots !== null && snapshots.length === 0 && (
+          <Empty title="Nothing was stored yet">The first snapshot is made while an instance runs with it.</Empty>
+        )}
+        {snapshots !== null && snapshots.length > 0 && (
+          <Table isCards columns={[['When'], ['Size'], ['By'], ['Snapshot']]}>
+            {snapshots.map((snapshot) => (
+              <tr key={snapshot.id}>
+                <th scope="row" class="wide">
+                  <Time at={secondsOf(snapshot.at)} />
+                </th>
+                <td class="wide" data-label="Size">
+                  {snapshot.sizeBytes === null ? <span class="quiet">unknown</span> : bytes(snapshot.sizeBytes)}
+                </td>
+                <td class="wide mono" data-label="By">
+                  {snapshot.instanceId ?? <span class="quiet">your own restic</span>}
+                </td>
+                <td class="wide mono" data-label="Snapshot">
+                  {snapshot.id.slice(0, 8)}
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </div>
+    </Dialog>
+  );
+}
