@@ -10,6 +10,8 @@ export interface Runtime {
     | 'STOPPING'
     | 'STOPPED'
     | 'EXITED'
+    | 'RESTORING'
+    | 'SAVING'
     | 'FAILED'
     | 'UNREACHABLE'
     | 'ERASED';
