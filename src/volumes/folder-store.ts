@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto';
+import type { Dirent } from 'node:fs';
+import { type FileHandle, link, mkdir, open, opendir, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import {
+  type ByteRange,
+  type ListedObject,
+  type ObjectKind,
+  type ObjectName,
+  type Received,
+  StoreFault,
+  type VolumeStore,
+} from '../domain/volumes/store.js';
+
+const OWNER_ONLY = 0o600;
+const FOLDER_OWNER_ONLY = 0o700;
+/** A piece of an object that is read at once. */
+const READ_BYTES = 256 * 1_024;
+const STATS_AT_ONCE = 32;
+const VOLUME = /^v-[0-9a-f]{8}$/;
+/** What has begun to arrive; `restic` knows no such folder. */
+const ARRIVING = 'arriving';
+const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/**
+ * Volumes in a folder, one folder for each, laid out as restic's own local repositories are: `restic -r FOLDER/v-…` reads
+ * them too.
+ */
+export class FolderStore implements VolumeStore {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async receive(volume: string, object: ObjectName, bytes: AsyncIterable<Buffer>): Promise<Received> {
+    const arriving = join(this.#root, volume, ARRIVING, randomBytes(12).toString('hex'));
+    const discard = () => rm(arriving, { force: true });
+    try {
+      await this.#make(join(this.#root, volume, ARRIVING));
+      const file = await open(arriving, 'wx', OWNER_ONLY);
+      try {
+        await writeAll(file, bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      await discard().catch(() => {});
+      throw asFault(error);
+    }
+    return { publish: () => this.#publish(arriving, volume, object).catch(rethrow), discard };
+  }
+
+  async read(volume: string, object: ObjectName, range: ByteRange | null): Promise<Readable | null> {
+    const file = await open(this.#path(volume, object)).catch(nullIfMissing);
+    if (file === null) return null;
+    const span = range === null ? {} : { start: range.from, end: range.to };
+    return file.createReadStream({ highWaterMark: READ_BYTES, ...span });
+  }
+
+  async size(volume: string, object: ObjectName): Promise<number | null> {
+    return (await stat(this.#path(volume, object)).catch(nullIfMissing))?.size ?? null;
+  }
+
+  async *list(volume: string, kind: ObjectKind): AsyncIterable<ListedObject> {
+    const folder = join(this.#root, volume, kind);
+    for await (const files of kind === 'data' ? foldersOf(folder) : [folder]) {
+      const names = await readdir(files).catch(emptyIfMissing<string>);
+      for (let from = 0; from < names.length; from += STATS_AT_ONCE) {
+        const some = names.slice(from, from + STATS_AT_ONCE);
+        const stats = await Promise.all(some.map((name) => stat(join(files, name)).catch(nullIfMissing)));
+        for (const [index, found] of stats.entries())
+          if (found !== null) yield { name: some[index]!, size: found.size, modifiedAtMs: found.mtimeMs };
+      }
+    }
+  }
+
+  async delete(volume: string, object: ObjectName): Promise<number | null> {
+    const path = this.#path(volume, object);
+    const found = await stat(path).catch(nullIfMissing);
+    if (found === null) return null;
+    try {
+      await unlink(path);
+    } catch (error) {
+      return nullIfMissing(error as NodeJS.ErrnoException);
+    }
+    await syncFolder(join(path, '..')).catch(rethrow);
+    return found.size;
+  }
+
+  async erase(volume: string): Promise<void> {
+    await rm(join(this.#root, volume), { recursive: true, force: true }).catch(rethrow);
+  }
+
+  async copy(from: string, to: string, kind: ObjectKind | 'config'): Promise<number> {
+    if (kind === 'config') return this.#copyOne(from, to, { kind });
+    let added = 0;
+    for await (const { name } of this.list(from, kind)) added += await this.#copyOne(from, to, { kind, name });
+    return added;
+  }
+
+  async forgetArriving(volume: string, beforeMs: number): Promise<void> {
+    const folder = join(this.#root, volume, ARRIVING);
+    for (const name of await readdir(folder).catch(emptyIfMissing<string>)) {
+      const found = await stat(join(folder, name)).catch(nullIfMissing);
+      if (found !== null && found.mtimeMs < beforeMs) await rm(join(folder, name), { force: true }).catch(rethrow);
+    }
+  }
+
+  async *volumes(): AsyncIterable<string> {
+    const folder = await opendir(this.#root).catch(nullIfMissing);
+    if (folder === null) return;
+    for await (const entry of folder) if (entry.isDirectory() && VOLUME.test(entry.name)) yield entry.name;
+  }
+
+  close(): void {}
+
+  #path(volume: string, object: ObjectName): string {
+    if (object.kind === 'config') return join(this.#root, volume, 'config');
+    const { kind, name } = object;
+    return kind === 'data'
+      ? join(this.#root, volume, kind, name.slice(0, 2), name)
+      : join(this.#root, volume, kind, name);
+  }
+
+  async #publish(arriving: string, volume: string, object: ObjectName) {
+    const path = this.#path(volume, object);
+    const folder = join(path, '..');
+    await this.#make(folder);
+    try {
+      await link(arriving, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const [there, here] = await Promise.all([stat(path), stat(arriving)]);
+      if (there.size === here.size) return { outcome: 'kept' as const };
+      await rename(arriving, path);
+      await syncFolder(folder);
+      return { outcome: 'replaced' as const, wasBytes: there.size };
+    }
+    await syncFolder(folder);
+    return { outcome: 'created' as const };
+  }
+
+  /** A link: the bytes are stored once, and go with the last of them. */
+  async #copyOne(from: string, to: string, object: ObjectName): Promise<number> {
+    const path = this.#path(to, object);
+    await this.#make(join(path, '..'));
+    try {
+      await link(this.#path(from, object), path);
+    } catch (error) {
+      // There already, or deleted since it was listed.
+      if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
+      throw asFault(error);
+    }
+    await syncFolder(join(path, '..')).catch(rethrow);
+    return 1;
+  }
+
+  /** Each new folder is durable in the one above it. */
+  async #make(folder: string): Promise<void> {
+    const first = await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
+    if (first === undefined) return;
+    for (let made = folder; made.length >= first.length; made = join(made, '..')) await syncFolder(join(made, '..'));
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: AsyncIterable<Buffer>): Promise<void> {
+  for await (const piece of bytes) {
+    for (let done = 0; done < piece.length; ) done += (await file.write(piece, done)).bytesWritten;
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* foldersOf(folder: string): AsyncIterable<string> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(emptyIfMissing<Dirent>);
+  for (const entry of entries) if (entry.isDirectory()) yield join(folder, entry.name);
+}
+
+function emptyIfMissing<T>(error: NodeJS.ErrnoException): T[] {
+  nullIfMissing(error);
+  return [];
+}
+
+function nullIfMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+  throw asFault(error);
+}
+
+function rethrow(error: unknown): never {
+  throw asFault(error);
+}
+
+/** What the operating system says of the folder; anything else is what it was. */
+function asFault(error: unknown): unknown {
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined || code === 'ECONNRESET') return error;
+  return new StoreFault(message, { isFull: FULL.includes(code), cause: error });
+}

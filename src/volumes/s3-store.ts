@@ -1,0 +1,297 @@
+import { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsCommand,
+  PutObjectCommand,
+  S3Client,
+  type S3ServiceException,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import {
+  type ByteRange,
+  type ListedObject,
+  type ObjectKind,
+  type ObjectName,
+  type Received,
+  StoreFault,
+  type VolumeStore,
+} from '../domain/volumes/store.js';
+
+/** S3 takes no smaller parts, but the last; so much of each upload is in memory. */
+const PART_BYTES = 5 * 1_024 * 1_024;
+/** The transaction that publishes an object waits for it. */
+const PUBLISH_MS = 10_000;
+const CALL_MS = 60_000;
+const NO_ANSWER = ['AbortError', 'TimeoutError', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE'];
+const VOLUME = /^v-[0-9a-f]{8}$/;
+const FULL = ['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'];
+
+export interface S3Place {
+  bucket: string;
+  /** Of every key: nothing, or it ends with a slash. */
+  prefix: string;
+  /** Null: that of the environment, or Amazon's. */
+  endpoint: string | null;
+  region: string | null;
+}
+
+type Published = Awaited<ReturnType<Received['publish']>>;
+
+/** Volumes in a bucket of S3 or whatever speaks its protocol; the environment has the credentials, as the AWS SDK reads them. */
+export class S3Store implements VolumeStore {
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+
+  constructor({ bucket, prefix, endpoint, region }: S3Place) {
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#client = new S3Client({
+      // Servers of one's own seldom answer to a host name for each bucket, and may not know the newer checksums.
+      ...(endpoint !== null && { endpoint, forcePathStyle: true }),
+      ...(region !== null && { region }),
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+    });
+  }
+
+  async receive(volume: string, object: ObjectName, bytes: AsyncIterable<Buffer>): Promise<Received> {
+    const Key = this.#key(volume, object);
+    const upload = new Upload(this.#client, { Bucket: this.#bucket, Key });
+    try {
+      for await (const part of partsOf(bytes)) await upload.add(part);
+    } catch (error) {
+      await upload.abort();
+      throw asFault(error);
+    }
+    const publish = async (): Promise<Published> => {
+      const wasBytes = await this.size(volume, object);
+      if (wasBytes === upload.size) return { outcome: 'kept' };
+      await upload.complete().catch(rethrow);
+      return wasBytes === null ? { outcome: 'created' } : { outcome: 'replaced', wasBytes };
+    };
+    return { publish, discard: () => upload.abort() };
+  }
+
+  async read(volume: string, object: ObjectName, range: ByteRange | null): Promise<Readable | null> {
+    const Range = range === null ? undefined : `bytes=${range.from}-${range.to}`;
+    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: this.#key(volume, object), Range });
+    const found = await this.#client.send(command, within(CALL_MS)).catch(nullIfMissing);
+    if (found === null) return null;
+    return found.Body instanceof Readable ? found.Body : Readable.from([]);
+  }
+
+  async size(volume: string, object: ObjectName): Promise<number | null> {
+    const command = new HeadObjectCommand({ Bucket: this.#bucket, Key: this.#key(volume, object) });
+    const found = await this.#client.send(command, within(PUBLISH_MS)).catch(nullIfMissing);
+    return found === null ? null : (found.ContentLength ?? 0);
+  }
+
+  async *list(volume: string, kind: ObjectKind): AsyncIterable<ListedObject> {
+    for await (const { Key, Size, LastModified } of this.#objects(`${volume}/${kind}/`))
+      yield { name: Key!.slice(Key!.lastIndexOf('/') + 1), size: Size ?? 0, modifiedAtMs: Number(LastModified ?? 0) };
+  }
+
+  async delete(volume: string, object: ObjectName): Promise<number | null> {
+    const size = await this.size(volume, object);
+    if (size === null) return null;
+    const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: this.#key(volume, object) });
+    await this.#client.send(command, within(PUBLISH_MS)).catch(rethrow);
+    return size;
+  }
+
+  async erase(volume: string): Promise<void> {
+    await this.forgetArriving(volume, Number.POSITIVE_INFINITY);
+    for (;;) {
+      const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: `${this.#prefix}${volume}/` });
+      const { Contents = [] } = await this.#client.send(command, within(CALL_MS)).catch(rethrow);
+      if (Contents.length === 0) return;
+      const Delete = { Objects: Contents.map(({ Key }) => ({ Key })), Quiet: true };
+      const answer = await this.#client
+        .send(new DeleteObjectsCommand({ Bucket: this.#bucket, Delete }), within(CALL_MS))
+        .catch(rethrow);
+      const refused = answer.Errors?.[0];
+      if (refused !== undefined) throw new StoreFault(`S3 deletes ${refused.Key} not: ${refused.Message}`);
+    }
+  }
+
+  async copy(from: string, to: string, kind: ObjectKind | 'config'): Promise<number> {
+    const there = new Set<string>();
+    const prefixOf = (volume: string) => (kind === 'config' ? `${volume}/config` : `${volume}/${kind}/`);
+    for await (const { Key } of this.#objects(prefixOf(to))) there.add(Key!);
+    let added = 0;
+    for await (const { Key } of this.#objects(prefixOf(from))) {
+      const target = `${this.#prefix}${to}${Key!.slice(this.#prefix.length + from.length)}`;
+      if (there.has(target)) continue;
+      const CopySource = `${this.#bucket}/${Key!.split('/').map(encodeURIComponent).join('/')}`;
+      const command = new CopyObjectCommand({ Bucket: this.#bucket, Key: target, CopySource });
+      // Deleted since it was listed.
+      if ((await this.#client.send(command, within(CALL_MS)).catch(nullIfMissing)) !== null) added += 1;
+    }
+    return added;
+  }
+
+  async forgetArriving(volume: string, beforeMs: number): Promise<void> {
+    const Prefix = `${this.#prefix}${volume}/`;
+    const list = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix });
+    // Not every server knows the listing: then it forgets them by itself, or by a rule of the bucket.
+    const { Uploads = [] } = await this.#client.send(list, within(CALL_MS)).catch(() => ({ Uploads: [] }));
+    for (const { Key, UploadId, Initiated } of Uploads) {
+      if (!Key?.startsWith(Prefix) || Number(Initiated ?? 0) >= beforeMs) continue;
+      const abort = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
+      await this.#client.send(abort, within(CALL_MS)).catch(nullIfMissing);
+    }
+  }
+
+  /** Past each volume's objects to the next one's: not every server lists by delimiters as Amazon's does. */
+  async *volumes(): AsyncIterable<string> {
+    for (let Marker: string | undefined; ; ) {
+      const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1, Marker });
+      const { Contents = [] } = await this.#client.send(command, within(CALL_MS)).catch(rethrow);
+      const key = Contents[0]?.Key;
+      if (key === undefined) return;
+      const [name] = key.slice(this.#prefix.length).split('/');
+      if (VOLUME.test(name!)) yield name!;
+      // `0` comes after `/`.
+      Marker = `${this.#prefix}${name}0`;
+    }
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  #key(volume: string, object: ObjectName): string {
+    if (object.kind === 'config') return `${this.#prefix}${volume}/config`;
+    const { kind, name } = object;
+    return `${this.#prefix}${volume}/${kind}/${kind === 'data' ? `${name.slice(0, 2)}/` : ''}${name}`;
+  }
+
+  /** By the older listing, whose pages begin after a key: every server of this protocol has it. */
+  async *#objects(prefix: string) {
+    for (let Marker: string | undefined; ; ) {
+      const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}`, Marker });
+      const { Contents = [], IsTruncated } = await this.#client.send(command, within(CALL_MS)).catch(rethrow);
+      yield* Contents;
+      Marker = Contents.at(-1)?.Key;
+      if (IsTruncated !== true || Marker === undefined) return;
+    }
+  }
+}
+
+/** A small object waits in memory and is put when it is published; of a larger one the parts are there already. */
+class Upload {
+  readonly #client: S3Client;
+  readonly #target: { Bucket: string; Key: string };
+  readonly #parts: CompletedPart[] = [];
+  #first: Buffer | null = Buffer.alloc(0);
+  #uploadId: string | null = null;
+  size = 0;
+
+  constructor(client: S3Client, target: { Bucket: string; Key: string }) {
+    this.#client = client;
+    this.#target = target;
+  }
+
+  async add(part: Buffer): Promise<void> {
+    this.size += part.length;
+    if (this.size === part.length) {
+      this.#first = part;
+      return;
+    }
+    if (this.#uploadId === null) {
+      const created = await this.#client.send(new CreateMultipartUploadCommand(this.#target), within(CALL_MS));
+      this.#uploadId = created.UploadId!;
+    }
+    if (this.#first !== null) await this.#send(this.#first);
+    this.#first = null;
+    await this.#send(part);
+  }
+
+  async complete(): Promise<void> {
+    const { Bucket, Key } = this.#target;
+    if (this.#uploadId === null) {
+      const put = new PutObjectCommand({ Bucket, Key, Body: this.#first!, ContentLength: this.size });
+      await this.#client.send(put, within(PUBLISH_MS));
+      return;
+    }
+    const UploadId = this.#uploadId;
+    const MultipartUpload = { Parts: this.#parts };
+    await this.#client.send(
+      new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload }),
+      within(PUBLISH_MS),
+    );
+    this.#uploadId = null;
+  }
+
+  /** What can't be given up now is given up later, by `forgetArriving`. */
+  async abort(): Promise<void> {
+    this.#first = null;
+    if (this.#uploadId === null) return;
+    const command = new AbortMultipartUploadCommand({ ...this.#target, UploadId: this.#uploadId });
+    this.#uploadId = null;
+    await this.#client.send(command, within(CALL_MS)).catch(() => {});
+  }
+
+  async #send(Body: Buffer): Promise<void> {
+    const PartNumber = this.#parts.length + 1;
+    const { ETag } = await this.#client.send(
+      new UploadPartCommand({
+        ...this.#target,
+        UploadId: this.#uploadId!,
+        PartNumber,
+        Body,
+        ContentLength: Body.length,
+      }),
+      within(CALL_MS),
+    );
+    this.#parts.push({ PartNumber, ETag });
+  }
+}
+
+/** Parts of one length, but the last. */
+async function* partsOf(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  let waiting: Buffer[] = [];
+  let length = 0;
+  for await (const piece of bytes) {
+    waiting.push(piece);
+    length += piece.length;
+    if (length < PART_BYTES) continue;
+    yield Buffer.concat(waiting);
+    waiting = [];
+    length = 0;
+  }
+  if (length > 0) yield Buffer.concat(waiting);
+}
+
+function within(ms: number): { abortSignal: AbortSignal } {
+  return { abortSignal: AbortSignal.timeout(ms) };
+}
+
+function nullIfMissing(error: unknown): null {
+  const { name, $metadata } = error as S3ServiceException;
+  if (name === 'NoSuchKey' || name === 'NotFound' || ($metadata?.httpStatusCode === 404 && name !== 'NoSuchBucket'))
+    return null;
+  throw asFault(error);
+}
+
+function rethrow(error: unknown): never {
+  throw asFault(error);
+}
+
+/** What the SDK says: a refusal of the server, or that it can't be reached. Anything else is what it was. */
+function asFault(error: unknown): unknown {
+  const { name, message, $metadata, code, syscall } = error as S3ServiceException & NodeJS.ErrnoException;
+  const isUnreachable = NO_ANSWER.includes(name) || syscall !== undefined || NO_ANSWER.includes(code ?? '');
+  if (($metadata === undefined && !isUnreachable) || error instanceof StoreFault) return error;
+  return new StoreFault(`S3: ${name}: ${message}`, { isFull: FULL.includes(name), cause: error });
+}
