@@ -49,7 +49,7 @@ module.exports = {
     area('activity', ['billing'], 'who asked for which change'),
     area('webhooks', ['billing'], 'who is told of events, and sending them'),
     area('secrets', ['volumes', 'webhooks'], 'values that launches name, and what encrypts them and the secrets of webhooks'),
-    area('volumes', ['billing', 'secrets'], 'disks that outlive machines'),
+    area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines'),
     area('instances', ['billing', 'secrets'], 'rentals'),
     area('fleet', ['billing', 'secrets'], 'host agents, what ought to run on their machines, and what is given back'),
     area('inventory', ['billing', 'instances', 'secrets'], 'machines and offers; renting the best offer is a rental'),

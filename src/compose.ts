@@ -17,6 +17,7 @@ import {
   openSsh,
   openTcpPorts,
   openTraces,
+  openVolumeStore,
 } from './compose/optional.js';
 import { type Config, domainSettings } from './config.js';
 import { createDeps, type Deps } from './domain/deps.js';
@@ -70,7 +71,8 @@ const CLOSE_MS = 1_000;
 export async function openDomain(config: Config, clock: Clock, log: Logger): Promise<Domain> {
   const { db, close } = await openConfiguredDatabase(config, log, 'within');
   const settings = { ...domainSettings(config), publicUrl: config.publicUrl ?? '', ssh: null };
-  return { deps: createDeps(db, clock, settings, { sealingKeys: sealingKeysOf(config) }), close };
+  const volumeStore = await openVolumeStore(config);
+  return { deps: createDeps(db, clock, settings, { sealingKeys: sealingKeysOf(config), volumeStore }), close };
 }
 
 /** What the log has beside its logger. */
@@ -194,6 +196,7 @@ async function openUseCases({ config, clock, log, database, traces, metrics, add
     sealingKeys: sealingKeysOf(config),
     sendWebhook: createSender({ allowed: config.webhookNetworks }),
     sendMail: await openMail(config, log),
+    volumeStore: await openVolumeStore(config),
     onFault,
   });
   const tunnels = new Tunnels({ deps, log, tunnelsUrl: config.streamsUrl });

@@ -119,6 +119,13 @@ export const SETTINGS = {
     unset: 'secrets.key in DATA_DIR; none with DATABASE_URL',
     about: "Encrypts renters' secrets; of several, the first does.",
   },
+  VOLUME_STORE: {
+    group: 'Data',
+    name: 'volumeStore',
+    takes: text('an address such as s3://bucket/prefix', readS3),
+    unset: 'the folder volumes in DATA_DIR',
+    about: 'Where the snapshots of volumes are kept; the AWS SDK reads AWS_ENDPOINT_URL, AWS_REGION and credentials.',
+  },
   REDIS_URL: {
     group: 'Data',
     name: 'redisUrl',
@@ -310,6 +317,14 @@ export const SETTINGS = {
     about: 'Hours of every rate that a balance must cover to deploy or start.',
     domain: true,
   },
+  VOLUME_HISTORY_FACTOR: {
+    group: 'Billing',
+    name: 'volumeHistoryFactor',
+    takes: whole(1, 100),
+    default: '3',
+    about: 'How many times the size of a volume its snapshots may take in the store, and 1 GB more.',
+    domain: true,
+  },
   MARKET_SOURCE: {
     group: 'Market',
     name: 'marketSource',
@@ -486,6 +501,14 @@ function text<T>(takes: string, read: (given: string) => T | undefined) {
 function readKeys(given: string): string[] | undefined {
   const keys = given.split(',').map((key) => key.trim());
   return keys.every((key) => SEALING_KEY.test(key)) ? keys : undefined;
+}
+
+function readS3(given: string): { bucket: string; prefix: string } | undefined {
+  const [, bucket, prefix = ''] =
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]{0,200}))?$/.exec(given) ?? [];
+  if (bucket === undefined) return undefined;
+  const tidy = prefix.replace(/\/+$/, '');
+  return { bucket, prefix: tidy === '' ? '' : `${tidy}/` };
 }
 
 function readPorts(given: string): { from: number; to: number } | undefined {

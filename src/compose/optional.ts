@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { hostKey } from '../access/ssh/host-key.js';
 import { SshServer } from '../access/ssh/server.js';
@@ -7,12 +8,14 @@ import type { Database } from '../database/database.js';
 import type { Settings } from '../domain/deps.js';
 import type { Clock } from '../domain/rules/time.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
+import type { VolumeStore } from '../domain/volumes/store.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 import { CALLBACK_PATH } from '../http/payments/callback-path.js';
 import { withLog } from '../log-payments.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { createProcessor } from '../payments/create-processor.js';
 import type { Traces } from '../traces/traces.js';
+import { FolderStore } from '../volumes/folder-store.js';
 
 /*
  * What an operator may leave out. Each is null then, and its library is imported only when it is used: the clients of
@@ -54,6 +57,16 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
     else log.warn({ reason }, 'mails can not be sent and are tried again');
   };
   return createMailSender({ url, tls, from, onDelivery });
+}
+
+/** Nothing is asked of the store yet: it may be away. */
+export async function openVolumeStore({ volumeStore, dataDir }: Config): Promise<VolumeStore> {
+  if (volumeStore === null) return new FolderStore(join(dataDir, 'volumes'));
+  const { S3Store } = await import('../volumes/s3-store.js');
+  const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION, AWS_DEFAULT_REGION } = process.env;
+  const endpoint = AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL ?? null;
+  const region = AWS_REGION ?? AWS_DEFAULT_REGION ?? (endpoint === null ? null : 'us-east-1');
+  return new S3Store({ ...volumeStore, endpoint, region });
 }
 
 export interface OpenSsh {

@@ -17,6 +17,7 @@ import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { Visits } from './web-ports/visits.js';
+import { NO_STORE, type VolumeStore } from './volumes/store.js';
 import type { SendMail, SendWebhook } from './webhooks/receiver.js';
 
 /**
@@ -59,6 +60,8 @@ export type Deps = Readonly<{
   sealingKeys: () => Promise<readonly SealingKey[]>;
   /** Null where there are no top-ups. */
   payments: PaymentProcessor | null;
+  /** Where the repositories of volumes lie. */
+  volumeStore: VolumeStore;
   /** Receives what happens in use cases. */
   events: DomainEvents;
   /** Sends an event to a webhook. */
@@ -75,7 +78,7 @@ export type Deps = Readonly<{
 
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps
-  extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'sendWebhook' | 'sendMail'>> {
+  extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'volumeStore' | 'sendWebhook' | 'sendMail'>> {
   /** Receives faults of background work. */
   onFault?: (error: unknown) => void;
 }
@@ -89,6 +92,7 @@ export function createDeps(
     openLogs = null,
     events = NO_EVENTS,
     sealingKeys = noSealingKeys,
+    volumeStore = NO_STORE,
     sendWebhook = sendsNothing,
     sendMail = null,
     onFault = () => {},
@@ -112,6 +116,7 @@ export function createDeps(
     payments,
     events,
     sealingKeys,
+    volumeStore,
     sendWebhook,
     sendMail,
     activityLog: new ActivityLog(db.pool),

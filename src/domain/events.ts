@@ -6,6 +6,11 @@ export interface DomainEvents {
   deploy(outcome: string): void;
   /** A running instance has stopped, and this is committed. */
   stopped(reason: StopReason): void;
+  /**
+   * An object was written to a volume: `stored`; or not: `refused` for whoever may not, `full`, `broken` off by the sender,
+   * or `failed`.
+   */
+  volumeWritten(outcome: 'stored' | 'refused' | 'full' | 'broken' | 'failed'): void;
 }
 
-export const NO_EVENTS: DomainEvents = { deploy: () => {}, stopped: () => {} };
+export const NO_EVENTS: DomainEvents = { deploy: () => {}, stopped: () => {}, volumeWritten: () => {} };

@@ -38,6 +38,7 @@ import { acceptAnyPath, named, refuseOtherMethods, refuseUnknownRoute } from './
 import { sendJson } from './send-json.js';
 import type { Tracer } from './tracer.js';
 import type { IsTrusted } from './trust-proxy.js';
+import { createVolumeApi, isVolumeApi } from './volumes/volume-api.js';
 
 export interface AppOptions extends HealthOptions {
   deps: Deps;
@@ -78,6 +79,7 @@ export function createApp(options: AppOptions): RequestListener {
   const createContext = createContexts(deps, isTrusted);
   const others = createExpressApp(options, { identify, createContext, answers, browsers });
   const agents = createAgentApi({ deps, log, isTrusted });
+  const volumes = createVolumeApi({ deps, log, keyUses, isTrusted });
   return createPipeline({
     requestIds: createRequestIds(),
     logRequest:
@@ -100,7 +102,8 @@ export function createApp(options: AppOptions): RequestListener {
       tracer,
     }),
     isGraphql: (request) => isGraphql(request) && !asksForGraphiql(request),
-    app: (request, response) => (isAgentApi(request) ? agents : others)(request, response),
+    app: (request, response) =>
+      (isAgentApi(request) ? agents : isVolumeApi(request) ? volumes : others)(request, response),
     webPorts,
     tracer,
   });

@@ -16,11 +16,19 @@ export function countRentals(registry: Registry): DomainEvents {
     labelNames: ['reason'] as const,
     registers,
   });
+  const volumeWrites = new Counter({
+    name: 'gpu_rental_volume_writes_total',
+    help: 'Of this process. Objects of snapshots of volumes by outcome: stored, refused, full, broken off by the sender, or failed in the store.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
   // Shown as 0 from the start, so that the first one is an increase.
   for (const outcome of ['rented', 'replayed']) deploys.inc({ outcome }, 0);
   for (const reason of ['user', 'preempted', 'balance_exhausted']) stops.inc({ reason }, 0);
+  for (const outcome of ['stored', 'refused', 'full', 'broken', 'failed']) volumeWrites.inc({ outcome }, 0);
   return {
     deploy: (outcome) => deploys.inc({ outcome }),
     stopped: (reason) => stops.inc({ reason: reason.toLowerCase() }),
+    volumeWritten: (outcome) => volumeWrites.inc({ outcome }),
   };
 }

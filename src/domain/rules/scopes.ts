@@ -61,6 +61,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   /** What `node` answers of an account, and what `quote` says of one. */
   'node of an account': 'read',
   'quote for an account': 'read',
+  /** What restic asks of `/volumes`: nothing of it is readable without the repository's password. */
+  'read the repository of a volume': 'read',
 
   'Mutation.action': 'rent',
   'Mutation.deploy': 'rent',
@@ -75,6 +77,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.deleteVolume': 'rent',
   // Whoever may rent reads what the volumes of an instance hold.
   'Query.volumePassword': 'rent',
+  'write to the repository of a volume': 'rent',
 
   // Programs print tokens and passwords.
   'Query.instanceLogs': 'access',

@@ -22,3 +22,14 @@ export function isLeaseToken(secret: string, lease: VolumeLease, given: string):
   if (!TOKEN.test(given)) return false;
   return timingSafeEqual(Buffer.from(given, 'hex'), Buffer.from(leaseToken(secret, lease), 'hex'));
 }
+
+/** What the gateway itself shows while it works on a repository: `nonce` is of that piece of work. */
+export function upkeepToken(secret: string, id: string, nonce: string): string {
+  return createHmac('sha256', secret).update(`${id}|upkeep|${nonce}`).digest('hex');
+}
+
+/** Whether a text is the token of this piece of work. */
+export function isUpkeepToken(secret: string, id: string, nonce: string, given: string): boolean {
+  if (!TOKEN.test(given)) return false;
+  return timingSafeEqual(Buffer.from(given, 'hex'), Buffer.from(upkeepToken(secret, id, nonce), 'hex'));
+}

@@ -70,3 +70,10 @@ export interface VolumeStore {
   volumes(): AsyncIterable<string>;
   close(): void;
 }
+
+/** Of a process that has none: whoever asks it made a mistake. */
+export const NO_STORE: VolumeStore = new Proxy({} as VolumeStore, {
+  get: () => {
+    throw new Error('nothing of volumes is stored in this process');
+  },
+});

@@ -1,0 +1,133 @@
+import type { QueryResult } from 'pg';
+import { authenticate, type Caller, unauthorized } from '../accounts/api-keys.js';
+import type { Deps } from '../deps.js';
+import { hashApiKey } from '../rules/api-key.js';
+import { DomainError } from '../rules/errors.js';
+import { checkScope } from '../rules/scopes.js';
+import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
+import { LEASE_SECRET } from './lease-secret.js';
+import type { ObjectName } from './store.js';
+
+/** A volume's row, as far as it says who may do what with its repository. */
+export interface VolumeFacts {
+  id: string;
+  accountId: string;
+  sizeGb: number;
+  /** Bytes. */
+  storedBytes: bigint;
+  /** Number of the newest lease. */
+  lease: bigint;
+  /** Who holds it; null while nobody does, and then there is no nonce. */
+  leaseInstanceId: string | null;
+  leaseNonce: string | null;
+  /** While the gateway works on the repository. */
+  upkeepNonce: string | null;
+  deleted: boolean;
+}
+
+/** Who asks for a repository, as was found when the request came: whoever writes is checked again as it is committed. */
+export type RepositoryAccess = { volume: VolumeFacts } & (
+  | { kind: 'lease'; lease: bigint; nonce: string; instanceId: string }
+  | { kind: 'owner'; caller: Caller }
+  | { kind: 'upkeep'; nonce: string }
+);
+
+export interface Credentials {
+  volumeId: string;
+  /** A lease's token or an API key; undefined where none was sent. */
+  password: string | undefined;
+  /** Where the request comes from. */
+  address: string;
+}
+
+const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored_bytes as "storedBytes", lease,
+  lease_instance_id as "leaseInstanceId", lease_nonce as "leaseNonce", upkeep_nonce as "upkeepNonce",
+  deleted_at is not null as deleted`;
+
+/**
+ * Finds out who asks. Refuses with unauthorized without a password, or with a key that is not accepted; with not_found what is
+ * not of the key's account; with forbidden any other token than those of the newest lease and of the gateway's own work.
+ */
+export async function accessOf(deps: Deps, { volumeId, password, address }: Credentials): Promise<RepositoryAccess> {
+  if (password === undefined) throw unauthorized(null);
+  if (hashApiKey(password) !== null) return ownerAccess(deps, volumeId, password, address);
+  const { rows } = await deps.db.pool.query<VolumeFacts & { secret: string | null }>({
+    name: 'volume-of-token',
+    text: `select ${VOLUME_FACTS}, (select value from gateway_secret where name = $2) as secret from volume where id = $1`,
+    values: [volumeId, LEASE_SECRET],
+  });
+  const [found] = rows;
+  if (found === undefined || found.secret === null || found.deleted) throw notNewest();
+  const { secret, ...volume } = found;
+  const { lease, leaseNonce, leaseInstanceId, upkeepNonce } = volume;
+  if (leaseNonce !== null && isLeaseToken(secret, { id: volumeId, lease, nonce: leaseNonce }, password))
+    return { kind: 'lease', volume, lease, nonce: leaseNonce, instanceId: leaseInstanceId! };
+  if (upkeepNonce !== null && isUpkeepToken(secret, volumeId, upkeepNonce, password))
+    return { kind: 'upkeep', volume, nonce: upkeepNonce };
+  throw notNewest();
+}
+
+/** Locks the volume's row until the transaction ends: no lease begins or ends meanwhile. Refuses as the change would be. */
+export async function lockForWrite(
+  reader: { query(query: string, values: unknown[]): Promise<Pick<QueryResult<VolumeFacts>, 'rows'>> },
+  access: RepositoryAccess,
+): Promise<VolumeFacts> {
+  const { rows } = await reader.query(`select ${VOLUME_FACTS} from volume where id = $1 for no key update`, [
+    access.volume.id,
+  ]);
+  const [volume] = rows;
+  if (volume === undefined || volume.deleted) throw noVolume();
+  checkMayWrite({ ...access, volume });
+  return volume;
+}
+
+/** Whether the volume may be written at all by who asks, as its row is now. */
+export function checkMayWrite(access: RepositoryAccess): void {
+  const { volume } = access;
+  if (access.kind === 'lease') {
+    if (volume.lease !== access.lease || volume.leaseNonce !== access.nonce) throw notNewest();
+  } else if (access.kind === 'upkeep') {
+    if (volume.upkeepNonce !== access.nonce) throw notNewest();
+  } else {
+    checkScope(access.caller.scopes, 'write to the repository of a volume');
+    if (volume.leaseInstanceId !== null) throw inUse(volume.id, volume.leaseInstanceId);
+  }
+}
+
+/** A lease adds, and takes nothing away but locks: what was saved before it stays, whatever its host does. */
+export function checkMayDelete(access: RepositoryAccess, object: ObjectName): void {
+  if (access.kind === 'lease' && object.kind !== 'locks')
+    throw new DomainError('forbidden', 'an instance that holds the volume deletes locks alone');
+}
+
+export function noVolume(): DomainError {
+  return new DomainError('not_found', 'no such volume');
+}
+
+function inUse(volumeId: string, instanceId: string): DomainError {
+  return new DomainError('action_failed', `volume ${volumeId} is in use by instance ${instanceId}`);
+}
+
+async function ownerAccess(
+  deps: Deps,
+  volumeId: string,
+  key: string,
+  address: string,
+): Promise<RepositoryAccess & { kind: 'owner' }> {
+  const { caller, fault } = await authenticate(deps, key, address);
+  if (caller === null) throw unauthorized(fault);
+  checkScope(caller.scopes, 'read the repository of a volume');
+  const { rows } = await deps.db.pool.query<VolumeFacts>({
+    name: 'volume-of-key',
+    text: `select ${VOLUME_FACTS} from volume where id = $1 and account_id = $2 and deleted_at is null`,
+    values: [volumeId, caller.accountId],
+  });
+  const [volume] = rows;
+  if (volume === undefined) throw noVolume();
+  return { kind: 'owner', caller, volume };
+}
+
+/** The same for any wrong token of any volume, there or not. */
+function notNewest(): DomainError {
+  return new DomainError('forbidden', "this is not the token of the volume's newest lease");
+}

@@ -1,0 +1,51 @@
+import type { Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { formatInstant } from '../rules/time.js';
+import { MAX_SNAPSHOTS } from '../rules/volume-history.js';
+import type { RepositoryAccess } from './access.js';
+import { VolumeFull } from './full.js';
+
+/**
+ * The row of a snapshot whose object is written in this transaction, which has the volume's row locked. Each is later than all
+ * before it, though the clock shows the same second. Refuses with VolumeFull.
+ */
+export async function noteSnapshot(
+  { clock }: Deps,
+  transaction: Transaction,
+  volumeId: string,
+  id: string,
+  access: RepositoryAccess,
+): Promise<void> {
+  const { rows } = await transaction.query<{ count: number }>(
+    'select count(*)::int as count from volume_snapshot where volume_id = $1 and dropped_at is null and id <> $2',
+    [volumeId, id],
+  );
+  if (rows[0]!.count >= MAX_SNAPSHOTS)
+    throw new VolumeFull(`volume ${volumeId} has ${MAX_SNAPSHOTS} snapshots, which is the most: delete old ones`);
+  await transaction.query(
+    `insert into volume_snapshot (volume_id, id, at, lease, instance_id)
+     select $1, $2, greatest($3::timestamptz, max(at) + interval '1 millisecond'), $4, $5
+     from volume_snapshot where volume_id = $1
+     on conflict (volume_id, id) do update set dropped_at = null`,
+    [
+      volumeId,
+      id,
+      formatInstant(clock.now()),
+      access.kind === 'lease' ? access.lease : null,
+      access.kind === 'lease' ? access.instanceId : null,
+    ],
+  );
+}
+
+/** Its object is deleted in this transaction. */
+export async function forgetSnapshot(
+  { clock }: Deps,
+  transaction: Transaction,
+  volumeId: string,
+  id: string,
+): Promise<void> {
+  await transaction.query(
+    'update volume_snapshot set dropped_at = $3::timestamptz where volume_id = $1 and id = $2 and dropped_at is null',
+    [volumeId, id, formatInstant(clock.now())],
+  );
+}

@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http';
+import { performance } from 'node:perf_hooks';
+
+/** So much has to come within `STEP_MS` of waiting for it, because an upload holds a place: 8 kB each second. */
+const STEP_BYTES = 240_000;
+const STEP_MS = 30_000;
+
+/** The body of a request. Cuts the connection of a sender that is too slow; a store that is slow costs the sender no time. */
+export async function* atPace(request: IncomingMessage, stepMs = STEP_MS): AsyncIterable<Buffer> {
+  const pieces: AsyncIterator<Buffer> = request[Symbol.asyncIterator]();
+  let waitedMs = 0;
+  let bytes = 0;
+  for (;;) {
+    const cut = setTimeout(() => request.destroy(), Math.max(stepMs - waitedMs, 0)).unref();
+    const since = performance.now();
+    const next = await pieces.next().finally(() => clearTimeout(cut));
+    if (next.done === true) return;
+    waitedMs += performance.now() - since;
+    bytes += next.value.length;
+    if (bytes >= STEP_BYTES) {
+      bytes = 0;
+      waitedMs = 0;
+    }
+    yield next.value;
+  }
+}
