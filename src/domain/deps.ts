@@ -16,8 +16,8 @@ import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
-import { Visits } from './web-ports/visits.js';
 import { NO_STORE, type VolumeStore } from './volumes/store.js';
+import { Visits } from './web-ports/visits.js';
 import type { SendMail, SendWebhook } from './webhooks/receiver.js';
 
 /**
@@ -78,7 +78,9 @@ export type Deps = Readonly<{
 
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps
-  extends Partial<Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'volumeStore' | 'sendWebhook' | 'sendMail'>> {
+  extends Partial<
+    Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'volumeStore' | 'sendWebhook' | 'sendMail'>
+  > {
   /** Receives faults of background work. */
   onFault?: (error: unknown) => void;
 }

@@ -31,7 +31,16 @@ const PART_BYTES = 5 * 1_024 * 1_024;
 /** The transaction that publishes an object waits for it. */
 const PUBLISH_MS = 10_000;
 const CALL_MS = 60_000;
-const NO_ANSWER = ['CredentialsProviderError', 'AbortError', 'TimeoutError', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE'];
+const NO_ANSWER = [
+  'CredentialsProviderError',
+  'AbortError',
+  'TimeoutError',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+];
 const VOLUME = /^v-[0-9a-f]{8}$/;
 const FULL = ['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'];
 

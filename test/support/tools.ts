@@ -16,6 +16,7 @@ const BROUGHT_BY = {
   dockerd: 'docker.io',
   debootstrap: 'debootstrap',
   fallocate: 'util-linux',
+  fusermount3: 'fuse3',
   ldd: 'libc-bin',
   litecoind: 'litecoind',
   'mkfs.ext4': 'e2fsprogs',

@@ -2,7 +2,7 @@ import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 
 /** Locks of leases that are over, and of pieces of the gateway's own work that are. */
-const DEAD = `select name from volume_lock join volume on volume.id = volume_id where volume_id = $1
+const DEAD = `select volume_lock.name from volume_lock join volume on volume.id = volume_id where volume_id = $1
   and ((volume_lock.lease is not null and (lease_instance_id is null or volume_lock.lease <> volume.lease))
     or (upkeep is not null and upkeep is distinct from upkeep_nonce))`;
 
