@@ -301,6 +301,14 @@ export const SETTINGS = {
     about: 'Price of volumes in USD per GB and hour, locked when a volume is created.',
     domain: true,
   },
+  VOLUME_SNAPSHOT_SECONDS: {
+    group: 'Data',
+    name: 'volumeSnapshotSeconds',
+    takes: whole(10, 86_400),
+    default: '600',
+    about: 'Seconds between two snapshots of a volume while its instance runs: what is lost at most with a host.',
+    domain: true,
+  },
   GRACE_DAYS: {
     group: 'Billing',
     name: 'graceSeconds',

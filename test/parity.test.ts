@@ -86,7 +86,7 @@ const OPERATIONS: Record<
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
 const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);
 /** Options that are given once for each entry of a list have its singular. */
-const OPTIONS: Record<string, string> = { secrets: 'secret', ports: 'port', tcp_ports: 'tcp' };
+const OPTIONS: Record<string, string> = { secrets: 'secret', ports: 'port', tcp_ports: 'tcp', volumes: 'volume' };
 const launch = (): Partial<DeployRequest> => ({
   name: 'n',
   env: { A: 'b' },
@@ -102,6 +102,7 @@ const launch = (): Partial<DeployRequest> => ({
   destroy_at: '9h',
   spend_limit: 5,
   stop_when_idle: 30,
+  volumes: [{ id: 'v-00000000', path: '/data' }],
 });
 
 let gateway: TestGateway;

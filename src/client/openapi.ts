@@ -200,6 +200,11 @@ export interface components {
             spend_limit?: number | null;
             /** @description Minutes after which the instance stops by itself when no GPU of it was busy above 5 % and nobody was connected; its disk stays and is billed. Needs a machine whose host agent says how busy GPUs are. A convenience: what the agent says is not proof, a spend limit is what holds. */
             stop_when_idle?: number | null;
+            /** @description Volumes of the account that the container has, each at its path. One instance at a time has a volume; /workspace takes the place of that folder of the instance's own disk. */
+            volumes?: {
+                id: string;
+                path: string;
+            }[] | null;
         };
         /** @description One rental of a machine. */
         DestroyedInstance: {

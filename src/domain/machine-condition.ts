@@ -15,6 +15,9 @@ export const HAS_OLD_AGENT = 'exists (select from machine_host where machine_id 
 /** Whether the host agent of `machine` says how busy instances are; false without an agent. */
 export const WATCHES_LOAD = 'exists (select from machine_host where machine_id = machine.id and loads)';
 
+/** Whether the host agent of `machine` mounts volumes; true without an agent, where they are a record. */
+export const TAKES_VOLUMES = 'not exists (select from machine_host where machine_id = machine.id and not volumes)';
+
 /** SQL for a `machine` with its `host`, the host's agent and its heartbeat; these are null for one without an agent. */
 export const MACHINE_ON_HOST = `
   machine join machine host on host.id = machine.host_id
@@ -30,12 +33,16 @@ export const MACHINE_FOR_ADMISSION = `
     when agent.missing <> '{}' and agent.missing && array(
       select generate_series(machine.first_gpu, machine.first_gpu + machine.num_gpus - 1)) then 'DRAINED'
     else 'LISTED' end as state,
-  coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "watchesLoad"`;
+  coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "watchesLoad",
+  coalesce(agent.volumes, true) as "takesVolumes"`;
 
 /** SQL: two machines of one host, or an instance and a machine there, have a GPU in common. */
 export function overlapping(one: string, other: string): string {
   return `(${one}.first_gpu < ${other}.first_gpu + ${other}.num_gpus and ${other}.first_gpu < ${one}.first_gpu + ${one}.num_gpus)`;
 }
+
+/** SQL: GB of the host's disk that an `instance` uses until it is destroyed. */
+export const USED_GB = '(instance.disk_gb + instance.volume_gb)';
 
 /** SQL for an `instance` that is on the host of a machine whose id `is`. */
 export function onHostOf(is: string): string {

@@ -80,12 +80,13 @@ const LAUNCH: readonly Input[] = [
   },
 ];
 
-/** Optional, too: when it ends by itself, and what it may cost. */
+/** Optional, too: when it ends by itself, what it may cost, and its volumes. */
 const ENDS: readonly Input[] = [
   { in: 'body', name: 'stop_at', variable: 'stopAt' },
   { in: 'body', name: 'destroy_at', variable: 'destroyAt' },
   { in: 'body', name: 'spend_limit', variable: 'spendLimit' },
   { in: 'body', name: 'stop_when_idle', variable: 'stopWhenIdle' },
+  { in: 'body', name: 'volumes', variable: 'volumes' },
 ];
 
 /** The whole of `/v1` (contract section 4). */
@@ -168,9 +169,10 @@ export const routes: readonly Route[] = [
     document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String,
       $name: String, $env: Variables, $secrets: [LaunchSecretInput!], $entrypoint: [String!], $command: [String!],
       $ports: [LaunchPortInput!], $tcpPorts: [Int!], $registryLogin: String, $restart: RestartPolicy, $onExit: ExitAction,
-      $stopAt: String, $destroyAt: String, $spendLimit: Float, $stopWhenIdle: Int) {
+      $stopAt: String, $destroyAt: String, $spendLimit: Float, $stopWhenIdle: Int,
+      $volumes: [VolumeAtPathInput!]) {
       result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey,
-        stopAt: $stopAt, destroyAt: $destroyAt, spendLimit: $spendLimit, stopWhenIdle: $stopWhenIdle,
+        stopAt: $stopAt, destroyAt: $destroyAt, spendLimit: $spendLimit, stopWhenIdle: $stopWhenIdle, volumes: $volumes,
         launch: { name: $name, env: $env, secrets: $secrets, entrypoint: $entrypoint, command: $command, ports: $ports, tcpPorts: $tcpPorts,
           registryLogin: $registryLogin, restart: $restart, onExit: $onExit } }) {
         ${INSTANCE} } }`,

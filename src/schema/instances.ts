@@ -26,7 +26,7 @@ import { type Instant, secondOf } from '../domain/rules/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
-import { LaunchInput, LaunchType, renterOf } from './launch.js';
+import { LaunchInput, LaunchType, renterOf, VolumeAtPathInput } from './launch.js';
 import { Node } from './node.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
@@ -303,6 +303,7 @@ const DeployInput = builder.inputType('DeployInput', {
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
     stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
+    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(fields.volumes) }),
     maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),

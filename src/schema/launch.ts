@@ -56,6 +56,14 @@ export const LaunchInput = builder.inputType('LaunchInput', {
   }),
 });
 
+export const VolumeAtPathInput = builder.inputType('VolumeAtPathInput', {
+  description: 'A volume of the account, and where the container has it.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: '`v-` and 8 hexadecimal digits.' }),
+    path: t.string({ required: true, description: 'Absolute path in the container, such as /data.' }),
+  }),
+});
+
 const LaunchSecretType = builder.objectRef<LaunchSecret>('LaunchSecret').implement({
   description: 'A secret that the container gets.',
   fields: (t) => ({

@@ -12,7 +12,7 @@ import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { callerOf } from './context.js';
 import { answer, InstanceType } from './instances.js';
-import { LaunchInput, renterOf } from './launch.js';
+import { LaunchInput, renterOf, VolumeAtPathInput } from './launch.js';
 import { OfferType } from './offers.js';
 import { DEFAULT_PAGE, pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
@@ -71,6 +71,7 @@ const DeployBestInput = builder.inputType('DeployBestInput', {
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
     stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
+    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(fields.volumes) }),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
 });

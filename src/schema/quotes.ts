@@ -3,7 +3,7 @@ import { type Quote, type QuoteForAccount, quote, quotedMachine } from '../domai
 import { RESERVED_MONTHS } from '../domain/rules/reserved.js';
 import { mayDo } from '../domain/rules/scopes.js';
 import { builder, COUNTS_WITH_KEY, fromField } from './builder.js';
-import { LaunchInput } from './launch.js';
+import { LaunchInput, VolumeAtPathInput } from './launch.js';
 import { OfferFilterInput } from './offer-search.js';
 import { PricingMode } from './pricing.js';
 import { RefusalType } from './refusals.js';
@@ -28,6 +28,7 @@ const QuoteInput = builder.inputType('QuoteInput', {
     destroyAt: t.string(fromField(fields.destroyAt)),
     spendLimit: t.float(fromField(fields.spendLimit)),
     stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
+    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(fields.volumes) }),
   }),
 });
 

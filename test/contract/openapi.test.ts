@@ -172,6 +172,7 @@ describe('the document', () => {
         'destroy_at',
         'spend_limit',
         'stop_when_idle',
+        'volumes',
       ],
     ]);
     expect(properties.machine_id).toMatchObject({ type: 'string', minLength: 1, maxLength: 64 });

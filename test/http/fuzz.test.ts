@@ -194,6 +194,7 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   spend_limit: null,
   // No machine here has an agent that could see it.
   stop_when_idle: null,
+  volumes: [],
 };
 
 const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: 'binary' }), fc.string());

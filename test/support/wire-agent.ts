@@ -9,6 +9,8 @@ export class WireAgent {
   readonly machineId: string;
   /** False: an agent of a version before launches. */
   launches = true;
+  /** False: its host runs no restic. */
+  volumes = true;
   readonly #token: string;
   readonly #session = randomBytes(8).toString('hex');
   #sequence = 0;
@@ -50,6 +52,7 @@ export class WireAgent {
       engine: 'ok',
       launches: this.launches,
       loads: this.launches,
+      volumes: this.volumes,
     };
     const init = { method: 'POST', headers: this.headers(), body: JSON.stringify(body) };
     const answer = await fetch(`${this.address}/agent/v1/report`, init);

@@ -1,6 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { overlapping } from '../machine-condition.js';
+import { overlapping, USED_GB } from '../machine-condition.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 
@@ -325,9 +325,9 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   ],
   [
     'undestroyed disks fit their host',
-    `select '' as account_id, host.id as subject, sum(instance.disk_gb) || ' GB on ' || host.disk_gb || ' GB' as detail
+    `select '' as account_id, host.id as subject, sum(${USED_GB}) || ' GB on ' || host.disk_gb || ' GB' as detail
      from machine host join machine on machine.host_id = host.id join instance on machine_id = machine.id where status <> 'DESTROYED'
-     group by host.id having sum(instance.disk_gb) > host.disk_gb`,
+     group by host.id having sum(${USED_GB}) > host.disk_gb`,
   ],
   [
     'a GPU has one running instance at a time',

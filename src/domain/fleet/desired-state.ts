@@ -35,6 +35,8 @@ interface HostRow {
   protocol: number;
   /** Its agent understands launches. */
   launches: boolean;
+  /** Its agent mounts volumes. */
+  takesVolumes: boolean;
   containers: ContainerRow[];
 }
 
@@ -55,6 +57,8 @@ interface ContainerRow extends KnownContainer {
   stopsWhenIdle: boolean;
   /** Tokens were made for it. */
   hasTokens: boolean;
+  /** By path; null where it has none. `lease`: that it holds. */
+  volumes: { id: string; path: string; sizeGb: number; lease: number | null }[] | null;
 }
 
 /**
@@ -266,11 +270,14 @@ class Waiter {
 }
 
 function documentOf(host: HostRow): DesiredInstance[] {
-  const { containers, launches } = host;
+  const { containers, launches, takesVolumes } = host;
   const told: DesiredInstance[] = [];
   for (const [container, allowed] of desiredPhases(containers)) {
     if (told.length === MAX_INSTANCES) break;
-    const isLacking = (!launches && wouldLackLaunch(container)) || wouldHaveOthers(host, container);
+    const isLacking =
+      (!launches && wouldLackLaunch(container)) ||
+      (!takesVolumes && wouldLackVolumes(container)) ||
+      wouldHaveOthers(host, container);
     const phase = allowed === 'running' && isLacking ? 'stopped' : allowed;
     if (phase === 'stopped' && container.toldStart === 0) continue;
     const {
@@ -291,6 +298,7 @@ function documentOf(host: HostRow): DesiredInstance[] {
       hasTokens,
       stopsWhenIdle,
       ranSeconds,
+      volumes,
     } = container;
     const isHeldBack = status === 'RUNNING' && phase === 'stopped';
     const variables = env === null ? {} : { ...env, GPU_INSTANCE_ID: instanceId, GPU_COUNT: String(numGpus) };
@@ -315,6 +323,7 @@ function documentOf(host: HostRow): DesiredInstance[] {
       }),
       ...launchMembers(launch ?? {}, hasTokens),
       ...(phase === 'running' && stopsWhenIdle && { watchLoad: true }),
+      ...(volumes !== null && { volumes }),
     });
   }
   return told;
@@ -341,6 +350,11 @@ function wouldLackLaunch({ launch, hasTokens, phase, start, gpuIntervals }: Cont
   return (hasTokens || (launch !== null && needsAgent(launch))) && !runs;
 }
 
+/** An agent that does not understand volumes would start the container without them. */
+function wouldLackVolumes({ volumes, phase, start, gpuIntervals }: ContainerRow): boolean {
+  return volumes !== null && !(phase === 'RUNNING' && start === gpuIntervals);
+}
+
 /** What of a launch an agent receives beside the container's row. Of secrets: only that there are some. */
 function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
   const { entrypoint, restart } = launch;
@@ -351,10 +365,16 @@ function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInsta
   };
 }
 
+/** The volumes of a `container`, each in the size of its last start. */
+const VOLUMES = `
+  select json_agg(json_build_object('id', volume_id, 'path', path, 'sizeGb', attached.size_gb,
+    'lease', case when lease_instance_id = container.instance_id then lease end) order by path)
+  from volume_attachment attached join volume on volume.id = volume_id where attached.instance_id = container.instance_id`;
+
 /** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, host.gpus, host.protocol,
-    machine.num_gpus as "numGpus", launches, coalesce((
+    machine.num_gpus as "numGpus", launches, volumes as "takesVolumes", coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
         'firstGpu', first_gpu, 'numGpus', num_gpus, 'vcpus', vcpus, 'ramGb', ram_gb,
         'phase', phase, 'start', start, 'toldStart', told_start, 'image', image, 'fromTemplate', from_template,
@@ -362,9 +382,9 @@ const HOSTS_SQL = `
         'launch', case when status = 'RUNNING' then launch end, 'hasTokens', status = 'RUNNING' and exists (
           select from made_token where made_token.instance_id = container.instance_id),
         'ports', ports, 'diskGb', disk_gb, 'ranSeconds', ran_seconds,
-        'stopsWhenIdle', stop_when_idle is not null) order by status, instance_id)
+        'stopsWhenIdle', stop_when_idle is not null, 'volumes', case when volume_gb > 0 then (${VOLUMES}) end) order by status, instance_id)
       from (
-        select container.*, status, gpu_intervals, instance.disk_gb, stop_when_idle, launch, instance.first_gpu,
+        select container.*, status, gpu_intervals, instance.disk_gb, instance.volume_gb, stop_when_idle, launch, instance.first_gpu,
           instance.num_gpus, block.vcpus, block.ram_gb,
           exists (select from template where template.image = container.image) as from_template, (
           select extract(epoch from used.ended_at - greatest(told.running_at, used.started_at))::int

@@ -3,7 +3,7 @@ import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent/prot
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { LOCK_MACHINE, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf } from '../machine-condition.js';
+import { onHostOf, USED_GB } from '../machine-condition.js';
 import { DomainError } from '../rules/errors.js';
 import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
 import { type HostGpu, type HostLayout, layoutOf } from '../rules/host-gpus.js';
@@ -256,7 +256,7 @@ function checkSame(machine: MachineRow, { diskGb }: Hardware): void {
   checkMachine(machine);
   if (machine.usedDiskGb > BigInt(diskGb))
     throw invalid(
-      `machine ${machine.id} has instances with ${machine.usedDiskGb} GB of disks; found were ${diskGb} GB`,
+      `machine ${machine.id} has instances with ${machine.usedDiskGb} GB of disks and volumes; found were ${diskGb} GB`,
     );
 }
 
@@ -352,7 +352,7 @@ async function lockMachine(transaction: Transaction, id: string): Promise<Machin
        exists (select from machine_host where machine_id = id) as "hasHost",
        (select slices from machine_host where machine_id = id) as slices,
        (select count(*) from instance where ${onHostOf('= $1')} and status <> 'DESTROYED') as undestroyed,
-       (select coalesce(sum(disk_gb), 0) from instance where ${onHostOf('= $1')} and status <> 'DESTROYED') as "usedDiskGb"
+       (select coalesce(sum(${USED_GB}), 0) from instance where ${onHostOf('= $1')} and status <> 'DESTROYED') as "usedDiskGb"
      from machine where id = $1`,
     [id],
   );

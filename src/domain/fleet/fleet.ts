@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.js';
-import type { Clock } from '../rules/time.js';
+import type { Clock, Instant } from '../rules/time.js';
 import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
 import { HeardReports } from './heard-reports.js';
@@ -21,6 +21,8 @@ export class Fleet {
   readonly heard: HeardReports;
   /** Who is connected to instances through this process. */
   readonly connections: Connections;
+  /** When this process began to listen. */
+  readonly since: Instant;
   readonly writing = new Slots({ atOnce: WRITTEN_AT_ONCE, maxWaiting: MAX_UNWRITTEN });
   /** `onFault` receives faults of background work. */
   constructor(
@@ -28,6 +30,7 @@ export class Fleet {
     clock: Clock,
     readonly onFault: (error: unknown) => void,
   ) {
+    this.since = clock.now();
     this.tokens = new HostTokens(db);
     this.desired = new DesiredStates(db, clock);
     this.tunnelRequests = new TunnelRequests(db.notices, (machineId) => this.desired.wake(machineId));

@@ -2,7 +2,7 @@ import type { Report } from '../../agent/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { gpusOf, type HostBlocks, type HostRow, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf } from '../machine-condition.js';
+import { onHostOf, USED_GB } from '../machine-condition.js';
 import { emit } from '../outbox.js';
 import { DomainError } from '../rules/errors.js';
 import type { NewEvent } from '../rules/events.js';
@@ -99,7 +99,7 @@ const HOSTS_SQL = `
   select machine.id, machine.gpu, machine.state, machine.disk_gb as "diskGb", slices as sizes, protocol, missing, gpus,
     hardware -> 'gpus' as joined, joined_at as "joinedAt", coalesce(heartbeat.reachable, false) as reachable,
     machine.num_gpus - (select count(*)::int from sold_gpu where host_id = machine.id) as "freeGpus",
-    (select coalesce(sum(instance.disk_gb), 0)::int from instance where status <> 'DESTROYED' and ${onHostOf('= agent.machine_id')})
+    (select coalesce(sum(${USED_GB}), 0)::int from instance where status <> 'DESTROYED' and ${onHostOf('= agent.machine_id')})
       as "usedDiskGb",
     (select json_agg(json_build_object('id', block.id, 'firstGpu', block.first_gpu, 'numGpus', block.num_gpus, 'gpu', block.gpu,
         'sold', block.sold, 'runs', (select id from instance where machine_id = block.id and status = 'RUNNING'))

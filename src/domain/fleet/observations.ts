@@ -9,6 +9,7 @@ import { type ContainerPhase, isLate } from '../rules/fleet.js';
 import { missingOf } from '../rules/host-gpus.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
+import { takeVolumeReport } from '../volumes/leases.js';
 import { endInstances } from './ended-commands.js';
 import { noteGpus } from './hosts.js';
 import { settleStarts } from './start-credits.js';
@@ -91,6 +92,7 @@ export async function takeReport(deps: Deps, machineId: string, report: Report):
     }),
   );
   if (seen.hasOtherGpus) await noteGpus(deps, machineId, report);
+  await takeVolumeReport(deps, machineId, report);
   heard.note(machineId, report);
   // What fails now is stopped at once; what can't be is by the watch.
   for (const accountId of seen.toSettle) await settleStarts(deps, accountId).catch(onFault);
@@ -152,6 +154,7 @@ async function observe(
     report.unknown,
     String(report.launches === true),
     String(report.loads === true),
+    String(report.volumes === true),
   ];
   transaction.later({ name: 'note-report', text: NOTE_REPORT, values: place });
   if (changes.length > 0)
@@ -320,7 +323,8 @@ const CONTAINERS = `
 
 const NOTE_REPORT = `
   update machine_host set session = $2, sequence = $3::bigint, past_sessions = $4::text[], engine = $5, "unknown" = $6::text[],
-    launches = $7::boolean, loads = $8::boolean
+    launches = $7::boolean, loads = $8::boolean,
+    volumes = $9::boolean
   where machine_id = $1`;
 
 const NOTE_CONTAINERS = `

@@ -1,12 +1,16 @@
 import { settledWithLimits } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkCover, coverNeeded } from '../rules/cover.js';
+import { checkGrownVolumes } from '../rules/disk.js';
 import { type Refused, refusalOf, refusedBy } from '../rules/errors.js';
 import { claim } from '../rules/free-machine.js';
 import type { Instance } from '../rules/lifecycle.js';
 import { type Micro, shownCost } from '../rules/money.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
 import { type Instant, latest } from '../rules/time.js';
+import { checkTakesVolumes } from '../rules/volume-attachment.js';
+import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
+import { checkVolumes } from '../volumes/leases.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
 import { checkStartLimits } from './instances.js';
 import { checkLaunchOfStart } from './launch.js';
@@ -33,10 +37,16 @@ export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | n
   const asOf = latest(deps.clock.now(), account.settledAt);
   const { coverSeconds } = deps.settings;
   let preempted: readonly Instance[] = [];
-  const lacking = await refusalOf(checkLaunchOfStart(deps.db.pool, machine, instance));
+  const volumes = await attachedTo(deps.db.pool, instance);
+  const volumeGb = await sizeOfVolumes(deps, account.id, volumes);
+  const lacking =
+    (await refusalOf(checkLaunchOfStart(deps.db.pool, machine, instance))) ??
+    (await refusalOf(checkVolumes(deps, { accountId: account.id, volumes }, 'action_failed')));
   const refusal = refusedBy(() => {
     preempted = claim(machine, instance.mode, 'action_failed');
     if (lacking !== null) throw lacking;
+    if (volumes.length > 0) checkTakesVolumes(machine, 'action_failed');
+    checkGrownVolumes(machine, instance, volumeGb);
     checkCover(account, asOf, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
     checkStartLimits(account, instance, asOf, { keyId, preempted });
   });

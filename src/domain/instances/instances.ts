@@ -27,6 +27,7 @@ import {
 } from '../rules/admission.js';
 import { checkCover } from '../rules/cover.js';
 import { type DeadlineTexts, deadlinesOf } from '../rules/deadline.js';
+import { checkGrownVolumes } from '../rules/disk.js';
 import { checkEarlyExit } from '../rules/early-exit.js';
 import { DomainError } from '../rules/errors.js';
 import { claim } from '../rules/free-machine.js';
@@ -56,7 +57,10 @@ import type { PricingMode } from '../rules/price-rule.js';
 import { checkInstanceRoom, newLimited } from '../rules/spend-limit.js';
 import { type Instant, latest } from '../rules/time.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
+import { checkTakesVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
 import { checkSecrets } from '../secrets/secrets.js';
+import { attachedTo, readVolumes } from '../volumes/attachments.js';
+import { type LockedVolume, lockVolumes, takeLeases, totalGb } from '../volumes/leases.js';
 import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
@@ -82,6 +86,7 @@ export interface TermsInput extends DeadlinesInput {
   spendLimit?: number | null;
   /** Idle minutes after which it stops. */
   stopWhenIdle?: number | null;
+  volumes?: readonly VolumeAtPath[] | null;
   idempotencyKey?: string | null;
 }
 
@@ -92,7 +97,7 @@ export interface DeployInput extends TermsInput {
 }
 
 /** The terms within their bounds. */
-interface RentalTerms {
+export interface RentalTerms {
   template: string;
   diskGb: number;
   mode: PricingMode;
@@ -103,12 +108,16 @@ interface RentalTerms {
   spendLimit?: Micro | undefined;
   /** Left out: never because of that. */
   stopWhenIdle?: number | undefined;
+  /** Left out: none. */
+  volumes?: readonly VolumeAtPath[] | undefined;
   /** The API key that asks for it; null for the operator. */
   keyId: string | null;
   /** The highest acceptable rate of the whole machine in the mode. */
   maxRate: Rate | null;
   /** The machine was picked because it fits: if it no longer does, another may. */
   isPicked?: boolean;
+  /** An instance that is stopped in the same write: what it holds is free for this one. */
+  stopping?: string | undefined;
   inUse: TemplateInUse;
 }
 
@@ -204,11 +213,12 @@ async function deployMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = { ...checkDeploy(input), keyId };
-  const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle } = wanted;
+  const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
   const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
   // Unchanged for requests without these, because answers to them are stored.
   const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
-  const others = [maxRate ?? undefined, launch, deadlines, limit, idle].filter((each) => each !== undefined);
+  const attached = volumes === undefined ? undefined : { volumes };
+  const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);
   const what = [machineId, template, diskGb, mode, ...others];
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   const inUse = await templateInUse(deps, template, launch);
@@ -229,13 +239,17 @@ export async function rent(
 ): Promise<Instance> {
   const { template, diskGb, mode, launch, deadlines = NO_DEADLINES, maxRate, isPicked = false, keyId } = wanted;
   const { inUse } = wanted;
-  const { spendLimit = null, stopWhenIdle = null } = wanted;
+  const { spendLimit = null, stopWhenIdle = null, volumes: atPaths = [], stopping = null } = wanted;
   const { diskRatePerGb, coverSeconds } = deps.settings;
   const ends = deadlinesOf(deadlines, mode, current.at);
   checkTemplate(inUse, launch);
   checkAgent(machine, launch ?? {}, 'deploy_failed');
   checkIdleWatch(machine, stopWhenIdle);
-  const claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
+  if (atPaths.length > 0) checkTakesVolumes(machine, 'deploy_failed');
+  const asked = { accountId: account.id, volumes: atPaths, stopping };
+  const volumes = await lockVolumes(current, deps, asked, 'deploy_failed');
+  const volumeGb = totalGb(volumes);
+  const claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
   // A new price was published since the machine was picked.
   if (isPicked && maxRate !== null && claimed.gpuRate > maxRate) throw new StaleReadError();
   checkMaxRate(machine.id, claimed.gpuRate, maxRate);
@@ -246,13 +260,15 @@ export async function rent(
   const { preempted, ...rates } = claimed;
   const takeover = takeOver(current, machine, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
-  const terms = { id, machine, takeover, template, diskGb, mode, spendLimit, stopWhenIdle, keyId, ...ends, ...rates };
+  const own = { template, diskGb, volumeGb, mode, spendLimit, stopWhenIdle, keyId };
+  const terms = { id, machine, takeover, ...own, ...ends, ...rates };
   const instance = lifecycle.deploy(current.step(account), terms);
   if (launch !== undefined) noteLaunch(current, instance, launch);
   if (launch !== undefined) noteTcpPorts(current, instance, launch, tcpPorts);
   makeTokensOf(current, machine, instance, inUse, launch);
   if (machine.hasHost) beginContainer(current, instance, launch);
   if (stopWhenIdle !== null) watchIdle(current, instance);
+  takeLeases(current, instance, machine.hasHost, volumes);
   return instance;
 }
 
@@ -283,9 +299,11 @@ export async function act(
     const account = renter(current, accountId);
     const { transaction, machine } = current;
     const instance = current.instance(input.id);
-    if (input.action === 'START' && machine !== undefined && instance?.accountId === accountId)
-      await checkLaunchOfStart(transaction, machine, instance);
-    return actOn(deps, current, account, { ...input, reason: 'USER', keyId });
+    const isStart = input.action === 'START' && machine !== undefined && instance?.accountId === accountId;
+    if (isStart) await checkLaunchOfStart(transaction, machine, instance);
+    const volumes =
+      isStart && instance.status === 'STOPPED' ? await volumesOfStart(deps, current, machine, instance) : [];
+    return actOn(deps, current, account, { ...input, reason: 'USER', keyId, volumes });
   });
 }
 
@@ -323,7 +341,7 @@ export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DEST
   const scope: Scope = { accountIds: [found.accountId], instanceId: id };
   return write(deps, scope, (current) => {
     const account = current.account(found.accountId)!;
-    return toRow(actOn(deps, current, account, { id, action, reason: 'OPERATOR', keyId: null }));
+    return toRow(actOn(deps, current, account, { id, action, reason: 'OPERATOR', keyId: null, volumes: [] }));
   });
 }
 
@@ -331,9 +349,16 @@ function actOn(
   deps: Deps,
   current: Write,
   account: Account,
-  wanted: { id: string; action: InstanceActionKind; reason: StopReason; keyId: string | null },
+  wanted: {
+    id: string;
+    action: InstanceActionKind;
+    reason: StopReason;
+    keyId: string | null;
+    /** Of a start. */
+    volumes: readonly LockedVolume[];
+  },
 ): Instance {
-  const { id, action, reason, keyId } = wanted;
+  const { id, action, reason, keyId, volumes } = wanted;
   const instance = current.instance(id);
   if (instance === undefined || instance.accountId !== account.id) throw notFound();
   checkAllowed(action, instance.status);
@@ -354,14 +379,28 @@ function actOn(
       break;
     case 'START': {
       const preempted = claim(current.machine!, instance.mode, 'action_failed');
+      checkGrownVolumes(current.machine!, instance, totalGb(volumes));
       const { coverSeconds } = deps.settings;
       checkCover(account, current.at, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
       checkStartLimits(account, instance, current.at, { keyId, preempted });
-      start(step, instance, takeOver(current, current.machine!, preempted), keyId);
+      start(step, instance, takeOver(current, current.machine!, preempted), keyId, totalGb(volumes));
       if (current.machine!.hasHost) beginContainerStart(current, instance);
+      takeLeases(current, instance, current.machine!.hasHost, volumes);
     }
   }
   return instance;
+}
+
+/** The volumes of a start, locked. Refuses with action_failed where one is gone or held, or can't be had on this host. */
+async function volumesOfStart(
+  deps: Deps,
+  current: Write,
+  machine: MachineUnderLock,
+  instance: Instance,
+): Promise<LockedVolume[]> {
+  const volumes = await attachedTo(current.transaction, instance);
+  if (volumes.length > 0) checkTakesVolumes(machine, 'action_failed');
+  return lockVolumes(current, deps, { accountId: instance.accountId, volumes }, 'action_failed');
 }
 
 /** Refuses with action_failed a start that a limit of the instance, the key or the account leaves no room for. */
@@ -412,6 +451,7 @@ export function checkTerms(input: TermsInput) {
     deadlines: readDeadlines(input),
     spendLimit: limitOf(checkOptional('spendLimit', fields.spendLimit, input.spendLimit)) ?? undefined,
     stopWhenIdle: checkOptional('stopWhenIdle', fields.stopWhenIdle, input.stopWhenIdle),
+    volumes: readVolumes(input.volumes),
     idempotencyKey: checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey),
   };
 }

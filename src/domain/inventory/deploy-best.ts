@@ -7,7 +7,7 @@ import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import { checkTerms, countOutcome, type Outcome, rent, type TermsInput, writeOnce } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, WATCHES_LOAD } from '../machine-condition.js';
+import { HAS_OLD_AGENT, TAKES_VOLUMES, WATCHES_LOAD } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { needsAgent } from '../rules/launch.js';
@@ -15,6 +15,7 @@ import { formatUsd } from '../rules/money.js';
 import { groupKeyOf, offerOf, type PricedModel, traitsOf } from '../rules/offer.js';
 import { fits } from '../rules/offer-filter.js';
 import { compareOffers } from '../rules/offer-order.js';
+import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter } from './offer-search.js';
 
@@ -60,17 +61,19 @@ async function deployBestMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = checkDeployBest(input);
-  const { idempotencyKey, maxRate, spendLimit, stopWhenIdle, ...rest } = wanted;
+  const { idempotencyKey, maxRate, spendLimit, stopWhenIdle, volumes, ...rest } = wanted;
   const limits = {
     maxRate: `${maxRate}`,
     ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }),
     ...(stopWhenIdle !== undefined && { stopWhenIdle }),
+    ...(volumes !== undefined && { volumes }),
   };
   const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, ...limits }]);
   const best = {
-    ...bestOffer(wanted),
+    ...bestOffer({ ...wanted, volumeGb: await sizeOfVolumes(deps, accountId, volumes) }),
     needsAgent: needsAgent(wanted.launch ?? {}),
     needsLoad: stopWhenIdle !== undefined,
+    needsVolumes: volumes !== undefined,
   };
   const inUse = await templateInUse(deps, wanted.template, wanted.launch);
   let waitFor: string | null = null;
@@ -123,6 +126,8 @@ interface Search extends BestOffer {
   needsAgent: boolean;
   /** Its host agent has to say how busy instances are. */
   needsLoad: boolean;
+  /** Its host has to mount volumes. */
+  needsVolumes: boolean;
 }
 
 /** Picks the best machine: the offers in memory say which to try, locked rows decide. */
@@ -168,7 +173,7 @@ async function firstCandidate<T>(
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order, needsAgent, needsLoad }: Search,
+  { criteria, order, needsAgent, needsLoad, needsVolumes }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.query<CandidateRow>({
@@ -178,6 +183,7 @@ async function fittingOf(
   });
   return rows
     .filter(({ hasOldAgent, watchesLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !watchesLoad))
+    .filter(({ takesVolumes }) => takesVolumes || !needsVolumes)
     .flatMap((row) => pricedOffers(row))
     .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))
@@ -218,7 +224,7 @@ export function nothingFits({
   mode,
 }: Omit<
   CheckedDeployBest,
-  'template' | 'launch' | 'deadlines' | 'spendLimit' | 'stopWhenIdle' | 'idempotencyKey'
+  'template' | 'launch' | 'deadlines' | 'spendLimit' | 'stopWhenIdle' | 'volumes' | 'idempotencyKey'
 >): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
   const asked = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
@@ -237,6 +243,7 @@ interface CandidateRow extends HostRow, PricedModel {
   machineId: string;
   hasOldAgent: boolean;
   watchesLoad: boolean;
+  takesVolumes: boolean;
 }
 
 /** The machines as the tables stand, each with its host and the price of its model. */
@@ -244,7 +251,8 @@ const PRICED_MACHINES_SQL = `
   select candidate.id as "machineId", tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate", machine.*
   from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
     join lateral (
-      select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad"
+      select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${WATCHES_LOAD} as "watchesLoad",
+        ${TAKES_VOLUMES} as "takesVolumes"
       from (${HOSTS}) machine where id = candidate.host_id
     ) machine on true
   where candidate.id = any($1)`;

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
-import { HAS_AGENT, MACHINE_CONDITION } from '../machine-condition.js';
+import { HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../machine-condition.js';
 import { diskLeftGb } from '../rules/disk.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import { type GpuBits, type Layout, layoutOf, wholeLayout } from '../rules/layout.js';
@@ -30,7 +30,7 @@ export const HOSTS = `
       from machine_host where machine_id = machine.id
     ) as layout
   from machine left join lateral (
-    select sum(disk_gb)::int as used_disk_gb,
+    select sum(${USED_GB})::int as used_disk_gb,
       bit_or(gpus.bits) filter (where status = 'RUNNING' and mode <> 'INTERRUPTIBLE') as taken,
       array_agg(gpus.bits order by gpus.bits) filter (where status = 'RUNNING' and mode = 'INTERRUPTIBLE') as yielding
     from instance, lateral (select ${GPU_BITS}) as gpus (bits)

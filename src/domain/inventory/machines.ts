@@ -6,10 +6,9 @@ import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { lockHost, writeBlocks } from '../host-blocks.js';
 import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
-import { onHostOf } from '../machine-condition.js';
+import { onHostOf, USED_GB } from '../machine-condition.js';
 import { usedDiskGb } from '../rules/disk.js';
 import { DomainError } from '../rules/errors.js';
-import type { InstanceStatus } from '../rules/lifecycle.js';
 import { type MachineChange, type MachineState, stateAfter } from '../rules/machine-state.js';
 import { hostIdOf } from '../rules/slices.js';
 import { formatInstant } from '../rules/time.js';
@@ -20,7 +19,7 @@ export type { Machine, MachineChange, MachineState };
 export interface MachineView extends Machine {
   /** Id of the instance that runs on it. */
   runs: string | null;
-  /** GB of the disks of undestroyed instances. */
+  /** GB of the disks and volumes of undestroyed instances. */
   usedDiskGb: number;
   /** Whether its host agent sends heartbeats; null for a machine without one. */
   reachable: boolean | null;
@@ -224,9 +223,9 @@ async function checkDisks(
   faults: FileFaults,
 ): Promise<void> {
   const { rows } = await client.query<{ id: string; used: bigint; disk_gb: number }>(
-    `select given.id, given.disk_gb, sum(instance.disk_gb) as used
+    `select given.id, given.disk_gb, sum(${USED_GB}) as used
      from machine_import given join machine on machine.host_id = given.id join instance on machine_id = machine.id
-     where status <> 'DESTROYED' group by given.id, given.disk_gb having sum(instance.disk_gb) > given.disk_gb`,
+     where status <> 'DESTROYED' group by given.id, given.disk_gb having sum(${USED_GB}) > given.disk_gb`,
   );
   for (const { id, used, disk_gb } of rows) {
     const reason = `disk_gb ${disk_gb} is less than the ${used} GB of its instances' disks`;
@@ -295,11 +294,11 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
 
 const LIVE = {
   where: { status: { not: 'DESTROYED' } },
-  select: { id: true, status: true, diskGb: true },
+  select: { id: true, status: true, diskGb: true, volumeGb: true },
 } as const;
 
 function viewOf(
-  { instances, ...machine }: Machine & { instances: { id: string; status: InstanceStatus; diskGb: number }[] },
+  { instances, ...machine }: Machine & { instances: ({ id: string } & Parameters<typeof usedDiskGb>[0][number])[] },
   agent: { heartbeat: MachineHeartbeat | null; unknown: string[] } | undefined,
 ): MachineView {
   return {

@@ -24,7 +24,10 @@ import type { PricingMode } from '../rules/price-rule.js';
 import { termEndFrom } from '../rules/reserved.js';
 import { checkVariables } from '../rules/template.js';
 import { type Instant, latest, SECONDS_PER_HOUR } from '../rules/time.js';
+import { checkTakesVolumes } from '../rules/volume-attachment.js';
 import { checkSecrets } from '../secrets/secrets.js';
+import { sizeOfVolumes } from '../volumes/attachments.js';
+import { checkVolumes } from '../volumes/leases.js';
 import { checkPreferences, nothingFits, type Preferences } from './deploy-best.js';
 
 /** Machines tried before a quote of the best gives up: each time another account had rented the one before. */
@@ -80,19 +83,22 @@ export async function quote(
   input: QuoteInput,
   keyId: string | null = null,
 ): Promise<Quote> {
-  const wanted = { ...checkPreferences(input), ...checkTerms(input), keyId };
+  const terms = checkTerms(input);
+  const volumeGb = await sizeOfVolumes(deps, accountId, terms.volumes);
+  const wanted = { ...checkPreferences(input), ...terms, keyId, volumeGb };
   const account = accountId === null ? null : await settledWithLimits(deps, accountId);
-  const { launch = {}, template, deadlines, mode } = wanted;
+  const { launch = {}, template, deadlines, mode, volumes = [] } = wanted;
   if (deadlines !== undefined) deadlinesOf(deadlines, mode, deps.clock.now());
   const quoted = await quoteOfMachine(deps, account, input, wanted);
   if (quoted.refusal !== null) return quoted;
-  const terms = await templateTerms(deps, template);
-  const unset = terms && refusedBy(() => checkVariables(terms, launch));
+  const known = await templateTerms(deps, template);
+  const unset = known && refusedBy(() => checkVariables(known, launch));
   if (unset !== null || account === null) return { ...quoted, refusal: unset };
   const place = { settings: deps.settings, accountId: account.id, at: deps.clock.now() };
   const lacking =
     (await refusalOf(checkSecrets(deps.db.pool, account.id, launch, template, 'deploy_failed'))) ??
-    (await refusalOf(checkTcpPorts(deps.db.pool, place, launch)));
+    (await refusalOf(checkTcpPorts(deps.db.pool, place, launch))) ??
+    (await refusalOf(checkVolumes(deps, { accountId: account.id, volumes }, 'deploy_failed')));
   return { ...quoted, refusal: lacking && { code: lacking.code, message: lacking.message } };
 }
 
@@ -117,7 +123,10 @@ async function quoteOfMachine(
     const machine = await machineForPreview(deps, machineId);
     if (machine === null) continue;
     const quoted = quoteOf(deps, account, machine, wanted);
-    if (quoted.isFree && (machine.watchesLoad || wanted.stopWhenIdle === undefined)) return quoted;
+    const suits =
+      (machine.watchesLoad || wanted.stopWhenIdle === undefined) &&
+      (machine.takesVolumes || wanted.volumes === undefined);
+    if (quoted.isFree && suits) return quoted;
   }
   throw new DomainError('deploy_failed', nothingFits(wanted));
 }
@@ -131,13 +140,14 @@ export function quotedMachine(
   return deps.db.prisma.machine.findUniqueOrThrow({ ...query, where: { id: machineId } });
 }
 
-type Terms = ReturnType<typeof checkTerms> & ReturnType<typeof checkPreferences> & { keyId: string | null };
+type Terms = ReturnType<typeof checkTerms> &
+  ReturnType<typeof checkPreferences> & { keyId: string | null; volumeGb: number };
 
 function quoteOf(
   deps: Deps,
   account: Readonly<Account> | null,
   machine: MachineAsRead,
-  { template, diskGb, mode, maxRate, launch = {}, keyId, spendLimit, stopWhenIdle }: Terms,
+  { template, diskGb, mode, maxRate, launch = {}, keyId, spendLimit, stopWhenIdle, volumes, volumeGb }: Terms,
 ): Quote & { isFree: boolean } {
   const { diskRatePerGb, coverSeconds } = deps.settings;
   const asOf = latest(deps.clock.now(), account?.settledAt ?? 0n);
@@ -145,7 +155,8 @@ function quoteOf(
   const refusal = refusedBy(() => {
     checkAgent(machine, launch, 'deploy_failed');
     checkIdleWatch(machine, stopWhenIdle);
-    claimed = admitMachine(machine, { mode, diskGb }, diskRatePerGb);
+    if (volumes !== undefined) checkTakesVolumes(machine, 'deploy_failed');
+    claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
     checkMaxRate(machine.id, claimed.gpuRate, maxRate);
     if (account === null) return;
     admitAccount(account, asOf, claimed, coverSeconds);

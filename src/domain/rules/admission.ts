@@ -13,7 +13,7 @@ import type { Instant } from './time.js';
 /** The fields of an instance on a machine that the rules read. */
 export type InstanceOnMachine = Pick<
   Instance,
-  'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'accountId' | 'gpuRate' | 'runKeyId'
+  'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'volumeGb' | 'accountId' | 'gpuRate' | 'runKeyId'
 >;
 
 /** A machine to decide on, with the undestroyed instances on its host. */
@@ -31,6 +31,8 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   hasOldAgent: boolean;
   /** Its host agent says how busy instances are. */
   watchesLoad: boolean;
+  /** Its host agent mounts volumes; true without an agent, where they are a record. */
+  takesVolumes: boolean;
 }
 
 /** What a rental would lock, and the instances that would have to stop for it. */
@@ -41,11 +43,11 @@ export interface Claim<T extends InstanceOnMachine> extends LockedRates {
 /** What a rental of the machine locks. Refuses with deploy_failed when nobody can have it on these terms now. */
 export function admitMachine<T extends InstanceOnMachine>(
   machine: MachineForAdmission<T>,
-  { mode, diskGb }: { mode: PricingMode; diskGb: number },
+  { mode, diskGb, volumeGb = 0 }: { mode: PricingMode; diskGb: number; volumeGb?: number },
   diskRatePerGb: Rate,
 ): Claim<T> {
   const preempted = claim(machine.isSold ? machine : { ...machine, state: 'DRAINED' }, mode, 'deploy_failed');
-  checkDisk(machine, diskGb);
+  checkDisk(machine, diskGb, volumeGb);
   return { ...ratesOf(machine, { mode, diskGb }, diskRatePerGb), preempted };
 }
 

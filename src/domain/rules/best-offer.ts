@@ -13,6 +13,8 @@ export interface BestOfferRequest {
   /** Of the whole machine in the mode, micro-USD per hour; null: any. */
   maxRate: Rate | null;
   diskGb: number;
+  /** Of the host's disk, beside diskGb. */
+  volumeGb?: number;
   mode: PricingMode;
 }
 
@@ -27,9 +29,9 @@ export interface BestOffer {
  * demand), a free machine before one that an instance must yield, the one that breaks the smallest free block, then in
  * the order of the offers.
  */
-export function bestOffer({ filter, gpus, regions, maxRate, diskGb, mode }: BestOfferRequest): BestOffer {
+export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0, mode }: BestOfferRequest): BestOffer {
   const includePreemptible = filter.includePreemptible && isFreeFor(mode, 'PREEMPTIBLE');
-  const diskGbMin = Math.max(filter.diskGbMin ?? 0, diskGb);
+  const diskGbMin = Math.max(filter.diskGbMin ?? 0, diskGb + volumeGb);
   const required = criteriaOf({ ...filter, includePreemptible, diskGbMin });
   const [gpuRank, regionRank] = [rankIn(gpus), rankIn(regions)];
   return {

@@ -33,6 +33,9 @@ export type RefusalReason =
   | 'instance_limit'
   | 'unknown_secret'
   | 'host_agent'
+  | 'unknown_volume'
+  | 'volume_held'
+  | 'host_volumes'
   | 'tcp_ports'
   | 'nothing_fits';
 

@@ -116,3 +116,16 @@ export function isLate(
   if (report.session === known.session) return report.sequence <= known.sequence;
   return known.pastSessions.includes(report.session);
 }
+
+/**
+ * Seconds without a heartbeat after which a host holds no lease of a volume any more. Agents stop what they run after 900
+ * (docs/host-agent.md); stopping takes up to 300.
+ */
+export const LEASE_CUT_OFF_SECONDS = 1_200n;
+/** Seconds that a gateway has to listen before it takes hosts as silent: while it was away, nobody was heard. */
+const LISTENING_SECONDS = 60n;
+
+/** Hosts whose last heartbeat is before this instant hold no lease any more; `since`: when the gateway began to listen. */
+export function silentBefore(now: Instant, since: Instant): Instant {
+  return now - since < LISTENING_SECONDS ? 0n : now - LEASE_CUT_OFF_SECONDS;
+}

@@ -282,7 +282,8 @@ export type Deadlines = Pick<Instance, 'stopAt' | 'destroyAt'>;
 export interface NewInstance
   extends LockedRates,
     Deadlines,
-    Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'stopWhenIdle' | 'keyId'> {
+    Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'stopWhenIdle' | 'keyId'>,
+    Partial<Pick<Instance, 'volumeGb'>> {
   id: string;
   machine: Pick<Instance, 'hostId' | 'firstGpu' | 'gpu' | 'numGpus' | 'region'> & { id: string };
   takeover: Takeover;
@@ -303,7 +304,7 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     region: machine.region,
     template,
     diskGb,
-    volumeGb: 0,
+    volumeGb: terms.volumeGb ?? 0,
     mode,
     gpuRate: terms.gpuRate,
     diskRate: terms.diskRate,
@@ -366,14 +367,21 @@ export function endsOf(instance: Instance): (Instant | null)[] {
   return [instance.stopAt, instance.destroyAt, instanceLimitAt(instance)];
 }
 
-/** `keyId`: the API key that starts it. */
-export function start(step: Step, instance: Instance, takeover: Takeover, keyId: string | null): void {
+/** `keyId`: the API key that starts it. `volumeGb`: what its volumes take of the host from now on. */
+export function start(
+  step: Step,
+  instance: Instance,
+  takeover: Takeover,
+  keyId: string | null,
+  volumeGb = instance.volumeGb,
+): void {
   // A deadline in the second it starts in was for the time before.
   if (instance.stopAt !== null && instance.stopAt <= step.at) instance.stopAt = null;
   instance.status = 'RUNNING';
   instance.stopReason = null;
   instance.stoppedAt = null;
   instance.runKeyId = keyId;
+  instance.volumeGb = volumeGb;
   step.changes.updated.add(instance);
   openGpu(step, instance, takeover);
 }

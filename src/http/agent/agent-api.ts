@@ -7,6 +7,7 @@ import type { Deps } from '../../domain/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
 import { takeReport } from '../../domain/fleet/observations.js';
 import { secretsForAgent } from '../../domain/fleet/start-secrets.js';
+import { volumesForAgent } from '../../domain/fleet/volume-access.js';
 import { bearerOf } from '../../domain/rules/bearer.js';
 import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { DomainError } from '../../domain/rules/errors.js';
@@ -133,6 +134,14 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         asks.take(machineId);
         const start = wholeNumber(query, 'start', MAX_START);
         send(response, 200, await secretsForAgent(deps, machineId, query.get('instance') ?? '', start));
+      },
+    },
+    '/volumes': {
+      GET: async (request, response, query) => {
+        const machineId = await machineOf(request);
+        asks.take(machineId);
+        const start = wholeNumber(query, 'start', MAX_START);
+        send(response, 200, await volumesForAgent(deps, machineId, query.get('instance') ?? '', start));
       },
     },
     '/openapi.json': {

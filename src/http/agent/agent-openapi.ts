@@ -9,6 +9,7 @@ import {
   report,
   reportAnswer,
   startSecrets,
+  volumeAccess,
 } from '../../agent/protocol.js';
 import { HOST_TOKEN_PREFIX } from '../../domain/rules/host-token.js';
 
@@ -19,6 +20,7 @@ const SHAPES = {
   Report: report,
   ReportAnswer: reportAnswer,
   StartSecrets: startSecrets,
+  VolumeAccess: volumeAccess,
   Error: z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 } as const;
 
@@ -88,6 +90,21 @@ export function agentOpenApi(serverUrl: string, contactUrl: string): object {
             query('start', Number.MAX_SAFE_INTEGER, 'The start that the document names.'),
           ],
           responses: { 200: answer('Its secrets', 'StartSecrets'), ...refusals(401, 404, 409, 422, 429, 503) },
+        },
+      },
+      '/volumes': {
+        get: {
+          operationId: 'volumes',
+          tags: [TAG],
+          summary: 'What the volumes of a start are reached with',
+          description:
+            'For the present start of an instance of this machine, as long as it holds their leases: while it runs, and until its last changes are saved if it had them before. Hold it in memory only.',
+          security: BEARER,
+          parameters: [
+            { name: 'instance', in: 'query', required: true, description: 'Its id.', schema: { type: 'string' } },
+            query('start', Number.MAX_SAFE_INTEGER, 'The start that the document names.'),
+          ],
+          responses: { 200: answer('Its volumes', 'VolumeAccess'), ...refusals(401, 404, 409, 422, 429, 503) },
         },
       },
       '/report': {

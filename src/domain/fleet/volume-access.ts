@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import type { VolumeAccess } from '../../agent/protocol.js';
+import { gatewaySecret } from '../accounts/gateway-secret.js';
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { leaseToken } from '../rules/volume-lease.js';
+import { openSealed } from '../secrets/secrets.js';
+
+const SECRET_BYTES = 32;
+
+interface AccessRow {
+  id: string;
+  accountId: string;
+  lease: bigint;
+  nonce: string;
+  sealed: Uint8Array;
+  keyId: string;
+  snapshot: string | null;
+  sizeBytes: bigint | null;
+}
+
+/**
+ * What the agent of a host needs for the volumes that an instance there holds, up to its last snapshot. Refuses with
+ * not_found any start but the present one, one that has stopped before it had access, and one that holds none.
+ */
+export async function volumesForAgent(
+  deps: Deps,
+  machineId: string,
+  instanceId: string,
+  start: number,
+): Promise<VolumeAccess> {
+  const { rows } = await deps.db.pool.query<AccessRow>({
+    name: 'open-volumes',
+    text: OPEN_SQL,
+    values: [instanceId, machineId, start],
+  });
+  if (rows.length === 0) throw new DomainError('not_found', 'no such start, or it holds no volume');
+  const [secret, keys] = await Promise.all([leaseSecret(deps), deps.sealingKeys()]);
+  const { volumeSnapshotSeconds: snapshotSeconds } = deps.settings;
+  return {
+    volumes: rows.map(({ id, accountId, lease, nonce, sealed, keyId, snapshot, sizeBytes }) => ({
+      id,
+      lease: Number(lease),
+      path: `/volumes/${id}/`,
+      token: leaseToken(secret, { id, lease, nonce }),
+      password: openSealed(keys, { context: `volume/${accountId}/${id}`, name: `of volume ${id}`, sealed, keyId }),
+      restore: snapshot === null ? null : { snapshot, sizeBytes: sizeBytes === null ? null : Number(sizeBytes) },
+      snapshotSeconds,
+    })),
+  };
+}
+
+/** What tokens of leases are made with. */
+function leaseSecret(deps: Deps): Promise<string> {
+  return gatewaySecret(deps, 'volume-leases', () => randomBytes(SECRET_BYTES).toString('hex'));
+}
+
+/** From the first access on the host may have something to save. */
+const OPEN_SQL = `
+  with opened as (
+    update volume set lease_opened = true from instance holder
+    where lease_instance_id = $1 and lease_host_id = $2 and holder.id = lease_instance_id and gpu_intervals = $3
+      and (status = 'RUNNING' or lease_opened)
+    returning volume.*
+  )
+  select opened.id, opened.account_id as "accountId", lease, lease_nonce as nonce, sealed_password as sealed,
+    sealing_key_id as "keyId", newest.id as snapshot, size_bytes as "sizeBytes"
+  from opened left join lateral (
+    select id, size_bytes from volume_snapshot where volume_id = opened.id and dropped_at is null order by at desc limit 1
+  ) newest on true
+  order by opened.id`;

@@ -1,0 +1,42 @@
+import type pg from 'pg';
+import type { Transaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { checkOptional, fields } from '../fields.js';
+import type { Instance } from '../rules/lifecycle.js';
+import type { VolumeAtPath } from '../rules/volume-attachment.js';
+
+/** Undefined for none. Refuses with invalid_request. */
+export function readVolumes(given: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
+  const volumes = checkOptional('volumes', fields.volumes, given)?.map(({ id, path }) => ({ id, path }));
+  return volumes === undefined || volumes.length === 0 ? undefined : volumes;
+}
+
+/** GB of those of these volumes that the account has: how large a machine's disk must be for them. */
+export async function sizeOfVolumes(
+  deps: Deps,
+  accountId: string | null,
+  volumes: readonly VolumeAtPath[] = [],
+): Promise<number> {
+  if (volumes.length === 0 || accountId === null) return 0;
+  const { rows } = await deps.db.pool.query<{ gb: number }>(
+    `select coalesce(sum(size_gb), 0)::int as gb from volume
+     where account_id = $1 and id = any($2::text[]) and deleted_at is null`,
+    [accountId, volumes.map(({ id }) => id)],
+  );
+  return rows[0]!.gb;
+}
+
+/** Where an instance has its volumes, by path. */
+export async function attachedTo(
+  reader: Pick<Transaction, 'query'> | Pick<pg.Pool, 'query'>,
+  { id, volumeGb }: Pick<Instance, 'id' | 'volumeGb'>,
+): Promise<VolumeAtPath[]> {
+  // Nearly all instances have none.
+  if (volumeGb === 0) return [];
+  const { rows } = await (reader as Pick<Transaction, 'query'>).query<VolumeAtPath>({
+    name: 'attached-to',
+    text: 'select volume_id as id, path from volume_attachment where instance_id = $1 order by path',
+    values: [id],
+  });
+  return rows;
+}

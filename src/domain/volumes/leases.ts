@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto';
+import type { Report } from '../../agent/protocol.js';
+import type { Transaction } from '../../database/transaction.js';
+import type { Write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { DomainError, type ErrorCode } from '../rules/errors.js';
+import { silentBefore } from '../rules/fleet.js';
+import type { Instance } from '../rules/lifecycle.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import type { VolumeAtPath } from '../rules/volume-attachment.js';
+
+/**
+ * Who may write a volume: one instance at a time, from its start until its last snapshot is in. Each lease has the next
+ * number; the store refuses writes of any but the newest. A lease ends by the host's word, checked against the snapshots
+ * that the gateway itself took, with the host's silence, or by its owner's. Nothing ends by a timer: whoever asks for a
+ * volume judges it.
+ */
+
+const NONCE_BYTES = 16;
+
+/** How a volume is held. OVER: by an instance that can write nothing more, so that it counts as free. */
+type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING';
+
+/** A volume under lock, and who holds it. */
+export interface LockedVolume extends VolumeAtPath {
+  sizeGb: number;
+}
+
+export interface VolumeRow {
+  id: string;
+  sizeGb: number;
+  holding: Holding;
+  holderId: string | null;
+  hostId: string | null;
+}
+
+/**
+ * Locks these volumes of the account, in order of id. Refuses with `code` one that the account does not have or that
+ * another instance holds; nothing is then changed. `stopping`: an instance that is stopped in the same write.
+ */
+export async function lockVolumes(
+  current: Write,
+  deps: Deps,
+  {
+    accountId,
+    volumes,
+    stopping = null,
+  }: { accountId: string; volumes: readonly VolumeAtPath[]; stopping?: string | null },
+  code: ErrorCode,
+): Promise<LockedVolume[]> {
+  if (volumes.length === 0) return [];
+  const ids = volumes.map(({ id }) => id);
+  const values = [ids, accountId, silentText(deps, current.at), stopping];
+  const rows = (await current.transaction.query<VolumeRow>({ name: 'lock-volumes', text: LOCK_SQL, values })).rows;
+  const known = new Map(rows.map((row) => [row.id, row]));
+  return volumes.map(({ id, path }) => {
+    const row = checkFree(id, known.get(id), code);
+    return { id, path, sizeGb: row.sizeGb };
+  });
+}
+
+/** As `lockVolumes` decides, without locks. */
+export async function checkVolumes(
+  deps: Deps,
+  { accountId, volumes }: { accountId: string; volumes: readonly VolumeAtPath[] },
+  code: ErrorCode,
+): Promise<void> {
+  if (volumes.length === 0) return;
+  const values = [volumes.map(({ id }) => id), accountId, silentText(deps, deps.clock.now()), null];
+  const { rows } = await deps.db.pool.query<VolumeRow>({ name: 'check-volumes', text: VOLUMES_SQL, values });
+  for (const { id } of volumes)
+    checkFree(
+      id,
+      rows.find((row) => row.id === id),
+      code,
+    );
+}
+
+/** Another account's looks like one that does not exist. */
+function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): VolumeRow {
+  if (row === undefined) throw new DomainError(code, `there is no volume ${id}`, { reason: 'unknown_volume' });
+  const held = { reason: 'volume_held' } as const;
+  if (row.holding === 'IN_USE') throw new DomainError(code, `volume ${id} is in use by instance ${row.holderId}`, held);
+  if (row.holding !== 'SAVING') return row;
+  const message = `volume ${id} is still being saved by instance ${row.holderId} on ${row.hostId}; try again in a while, or release it`;
+  throw new DomainError(code, message, held);
+}
+
+/** What the volumes take of a host. */
+export function totalGb(volumes: readonly Pick<LockedVolume, 'sizeGb'>[]): number {
+  return volumes.reduce((sum, { sizeGb }) => sum + sizeGb, 0);
+}
+
+/** Gives the instance the next lease of each volume, with this write. They are locked and free. */
+export function takeLeases(
+  current: Write,
+  { id, hostId }: Instance,
+  hasHost: boolean,
+  volumes: readonly LockedVolume[],
+) {
+  if (volumes.length === 0) return;
+  current.transaction.later({
+    name: 'take-leases',
+    text: TAKE_SQL,
+    values: [
+      id,
+      hasHost ? hostId : null,
+      formatInstant(current.at),
+      volumes.map((volume) => volume.id),
+      volumes.map(({ path }) => path),
+      volumes.map(({ sizeGb }) => String(sizeGb)),
+      volumes.map(() => randomBytes(NONCE_BYTES).toString('hex')),
+    ],
+  });
+}
+
+/** Frees those of these volumes whose holder can write nothing more: for whoever else wants to write or delete them. */
+export async function endOverLeases(
+  deps: Deps,
+  reader: Pick<Transaction, 'query'>,
+  volumeIds: readonly string[],
+): Promise<void> {
+  await reader.query(END_OVER_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
+}
+
+interface Reported {
+  holder: string;
+  id: string;
+  lease: number;
+  snapshot: string | null;
+  size: number | null;
+  saved: boolean;
+  message: string | null;
+}
+
+/**
+ * Takes what a host says of the leases that it holds: sizes of snapshots, why one failed, and that all is saved, which ends
+ * a lease where the gateway itself took that snapshot under it after the instance's stop, or nothing of that start ever
+ * ran. What a host says of leases that it does not hold changes nothing.
+ */
+export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
+  const said = instances.flatMap(({ id: holder, volumes = [] }) =>
+    volumes.map(({ id, lease, snapshot, sizeBytes: size, saved, message }): Reported => {
+      return { holder, id, lease, snapshot, size, saved, message };
+    }),
+  );
+  if (said.length === 0) return;
+  const { rows } = await deps.db.pool.query<{ id: string; accountId: string }>({
+    name: 'volumes-of-report',
+    text: REPORTED_SQL,
+    values: [hostId, JSON.stringify(said)],
+  });
+  deps.db.notices.publish(
+    rows.map(({ id, accountId }) => ({ table: 'container' as const, id, account: accountId, machine: hostId })),
+  );
+}
+
+/** Hosts that were last heard before it hold no lease any more. */
+export function silentText(deps: Deps, now: Instant): string {
+  return formatInstant(silentBefore(now, deps.fleet.since));
+}
+
+/**
+ * SQL: `holder` of a volume can write nothing more to it, or never could: no agent runs it, its agent never had access, has
+ * erased it, is revoked or silent since `before`. `stopping` is taken as stopped.
+ */
+const isOver = (before: string, stopping: string) => `
+  (holder.status <> 'RUNNING' or holder.id = ${stopping}) and (lease_host_id is null or not lease_opened
+    or exists (select from container where container.instance_id = holder.id and erased_at is not null)
+    or not exists (
+      select from machine_host agent join machine_heartbeat heard using (machine_id)
+      where machine_id = lease_host_id and revoked_at is null and seen_at >= ${before}::timestamptz))`;
+
+/** SQL: whether a host may have written something under the lease that ends, and since when that is not in the store. */
+export const MAY_LOSE = 'lease_opened and lease_host_id is not null';
+export const LOST_SINCE = `coalesce((
+  select max(at)::timestamptz(0) from volume_snapshot written where written.volume_id = volume.id and written.lease = volume.lease), lease_since)`;
+export const FREE =
+  'lease_instance_id = null, lease_host_id = null, lease_nonce = null, lease_since = null, lease_opened = false';
+
+const VOLUMES_SQL = `
+  select volume.id, size_gb as "sizeGb", lease_instance_id as "holderId", coalesce(lease_host_id, holder.machine_id) as "hostId",
+    case when holder.id is null then 'FREE' when ${isOver('$3', '$4')} then 'OVER'
+      when holder.status = 'RUNNING' then 'IN_USE' else 'SAVING' end as holding
+  from volume left join instance holder on holder.id = lease_instance_id
+  where volume.id = any($1::text[]) and volume.account_id = $2 and deleted_at is null order by volume.id`;
+
+export const LOCK_SQL = `${VOLUMES_SQL} for update of volume`;
+
+/** What the holder before may not have saved is lost: its lease is over. */
+const TAKE_SQL = `
+  with taken as (
+    select * from unnest($4::text[], $5::text[], $6::text[], $7::text[]) as taken (id, path, size, nonce)
+  ), lost as (
+    update volume_attachment set lost_since = ${LOST_SINCE} from volume join taken using (id)
+    where volume_id = volume.id and instance_id = lease_instance_id and instance_id <> $1 and ${MAY_LOSE}
+  ), attached as (
+    insert into volume_attachment (instance_id, volume_id, path, size_gb) select $1, id, path, size::int from taken
+    on conflict (instance_id, volume_id) do update set size_gb = excluded.size_gb, message = null, lost_since = null
+  )
+  update volume set lease = lease + 1, lease_instance_id = $1, lease_host_id = $2, lease_since = $3::timestamptz,
+    lease_nonce = nonce, lease_opened = false
+  from taken where volume.id = taken.id`;
+
+const END_OVER_SQL = `
+  with ended as (
+    select volume.id, lease_instance_id, case when ${MAY_LOSE} then ${LOST_SINCE} end as lost_since
+    from volume join instance holder on holder.id = lease_instance_id
+    where volume.id = any($1::text[]) and ${isOver('$2', 'null')} order by volume.id for update of volume
+  ), lost as (
+    update volume_attachment set lost_since = ended.lost_since from ended
+    where volume_id = ended.id and instance_id = lease_instance_id and ended.lost_since is not null
+  )
+  update volume set ${FREE} from ended where volume.id = ended.id`;
+
+/** Without a snapshot a lease ends only where the gateway never saw that start run. */
+const REPORTED_SQL = `
+  with said as (
+    select said.*, held.account_id, status, stopped_at, gpu_intervals
+    from jsonb_to_recordset($2::jsonb)
+        as said (holder text, id text, lease bigint, snapshot text, size bigint, saved boolean, message text)
+      join volume held on held.id = said.id and held.lease = said.lease and lease_instance_id = holder and lease_host_id = $1
+      join instance on instance.id = holder
+  ), sized as (
+    update volume_snapshot sized set size_bytes = size from said
+    where sized.volume_id = said.id and sized.id = snapshot and sized.lease = said.lease and size_bytes is distinct from size
+  ), told as (
+    update volume_attachment told set message = said.message from said
+    where told.volume_id = said.id and instance_id = holder and told.message is distinct from said.message returning instance_id
+  ), over as (
+    select volume.id, holder from said join volume using (id)
+    where saved and status <> 'RUNNING' and volume.lease = said.lease and case when snapshot is null
+      then not volume.lease_opened or not exists (
+        select from container_start where instance_id = holder and ordinal = gpu_intervals and running_at is not null)
+      else exists (
+        select from volume_snapshot last where last.volume_id = volume.id and last.id = snapshot and last.lease = volume.lease
+          and last.at >= stopped_at - interval '1 second') end
+    order by volume.id for update of volume
+  ), ended as (
+    update volume set ${FREE} from over where volume.id = over.id returning holder
+  )
+  select distinct holder as id, account_id as "accountId" from said
+  where holder in (select instance_id from told union all select holder from ended)`;

@@ -1,0 +1,48 @@
+import { write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { renter } from '../instances/instances.js';
+import { DomainError } from '../rules/errors.js';
+import type { Instant } from '../rules/time.js';
+import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, silentText, type VolumeRow } from './leases.js';
+
+/** A lease that its owner ended. */
+export interface Release {
+  volumeId: string;
+  instanceId: string;
+  /** What the instance wrote from then on is not in the store; null where it never had access. */
+  lostSince: Instant | null;
+}
+
+/**
+ * Ends the lease of an instance that does not run, whatever it has not saved: for a host that does not say that it is done.
+ * Refuses with not_found, and with action_failed while the instance runs, or where nobody holds the volume.
+ */
+export async function releaseVolume(deps: Deps, accountId: string, volumeId: string): Promise<Release> {
+  const { release, hostId } = await write(deps, { accountIds: [accountId] }, async (current) => {
+    renter(current, accountId);
+    const values = [[volumeId], accountId, silentText(deps, current.at), null];
+    const { rows } = await current.transaction.query<VolumeRow>({ name: 'lock-volumes', text: LOCK_SQL, values });
+    const [row] = rows;
+    if (row === undefined) throw new DomainError('not_found', 'no such volume');
+    if (row.holding === 'IN_USE')
+      throw new DomainError('action_failed', `volume ${volumeId} is in use by instance ${row.holderId}: stop it first`);
+    if (row.holderId === null) throw new DomainError('action_failed', `volume ${volumeId} is held by no instance`);
+    const freed = await current.transaction.query<{ lostSince: Instant | null }>(RELEASE_SQL, [volumeId]);
+    const release: Release = { volumeId, instanceId: row.holderId, lostSince: freed.rows[0]!.lostSince };
+    return { release, hostId: row.hostId! };
+  });
+  // Its host is told to forget the volume.
+  deps.db.notices.publish([{ table: 'container', id: release.instanceId, account: accountId, machine: hostId }]);
+  return release;
+}
+
+const RELEASE_SQL = `
+  with held as (
+    select id, lease_instance_id, case when ${MAY_LOSE} then ${LOST_SINCE} end as lost_since from volume where id = $1
+  ), lost as (
+    update volume_attachment set lost_since = held.lost_since from held
+    where volume_id = held.id and instance_id = lease_instance_id
+  ), freed as (
+    update volume set ${FREE} where id = $1
+  )
+  select lost_since as "lostSince" from held`;

@@ -1,0 +1,460 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ObservedVolume } from '../../src/agent/protocol.js';
+import { enrol, forgetContainers, revokeHost } from '../../src/domain/fleet/enrolment.js';
+import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
+import { seal, sealingKey } from '../../src/domain/rules/sealing.js';
+import { releaseVolume } from '../../src/domain/volumes/release.js';
+import { seen } from '../support/agent.js';
+import type { Renter } from '../support/gateway.js';
+import { type Service, startService } from '../support/service.js';
+import { WireAgent } from '../support/wire-agent.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+type Any = any;
+
+const KEY = 'ab'.repeat(32);
+const PASSWORD = 'repository password';
+let service: Service;
+let renter: Renter;
+
+beforeAll(async () => {
+  service = await startService({ secretsKeys: [KEY] });
+  renter = await service.renter('1000');
+});
+afterAll(() => service?.close());
+
+const iso = (seconds = 0) => new Date(Number(service.clock.now()) * 1_000 + seconds * 1_000).toISOString();
+
+/** A volume of the account; its id. */
+async function volume(gb = 10, of = renter): Promise<string> {
+  const id = `v-${randomBytes(4).toString('hex')}`;
+  const account = of.accountId;
+  const key = sealingKey(KEY);
+  await service.sql(
+    `insert into volume (id, account_id, name, size_gb, gb_rate, created_at, sealed_password, sealing_key_id)
+     values ($1, $2, 'work', $3, 100, $4, $5, $6)`,
+    [id, account, gb, iso(), seal(key, `volume/${account}/${id}`, PASSWORD), key.id],
+  );
+  return id;
+}
+
+/** A snapshot as the store notes it; its id. */
+async function snapshot(of: string, lease: number | null, at = iso()): Promise<string> {
+  const id = randomBytes(32).toString('hex');
+  await service.sql('insert into volume_snapshot (volume_id, id, at, lease) values ($1, $2, $3, $4)', [
+    of,
+    id,
+    at,
+    lease,
+  ]);
+  return id;
+}
+
+async function row(id: string): Promise<Any> {
+  const [found] = await service.sql(
+    `select lease::int, lease_instance_id as holder, lease_host_id as host, lease_nonce as nonce, lease_opened as opened
+     from volume where id = $1`,
+    [id],
+  );
+  return found;
+}
+
+async function attachment(id: string, instance: string): Promise<Any> {
+  const [found] = await service.sql(
+    'select path, size_gb as gb, message, lost_since from volume_attachment where volume_id = $1 and instance_id = $2',
+    [id, instance],
+  );
+  return found;
+}
+
+/** A machine whose agent reports what the test says. */
+class Host {
+  static readonly #joined: string[] = [];
+
+  private constructor(readonly agent: WireAgent) {}
+
+  static async join({ volumes = true, region = 'us-tx' } = {}): Promise<Host> {
+    // Few may join from one place in a minute.
+    service.clock.advance(61);
+    const { code } = await enrol(service.deps, { machineId: null, gpu: null, region, online: true, demo: false });
+    const agent = await WireAgent.join(service.address, code);
+    agent.volumes = volumes;
+    const host = new Host(agent);
+    Host.#joined.push(host.id);
+    // The others are heard, too.
+    for (const id of Host.#joined) service.deps.fleet.heartbeats.note(id, service.clock.now());
+    await host.report();
+    return host;
+  }
+
+  get id(): string {
+    return this.agent.machineId;
+  }
+
+  async report(...instances: Parameters<WireAgent['report']>[0] & object): Promise<void> {
+    await this.agent.report(instances);
+    await service.deps.fleet.heartbeats.flush();
+    await service.deps.db.notices.caughtUp();
+  }
+
+  async access(instance: string, start = 1): Promise<Any> {
+    const path = `/agent/v1/volumes?instance=${instance}&start=${start}`;
+    const answer = await fetch(service.address + path, { headers: this.agent.headers() });
+    return { status: answer.status, body: (await answer.json()) as Any };
+  }
+
+  /** Deploys here, and runs. */
+  async run(...volumes: { id: string; path: string }[]): Promise<string> {
+    const { status, body } = await this.deploy(volumes);
+    expect([status, body.error]).toEqual([201, undefined]);
+    await this.agent.desired();
+    expect((await this.access(body.id)).status).toBe(200);
+    await this.report(seen(body.id, 'RUNNING', { start: 1 }));
+    return body.id;
+  }
+
+  deploy(volumes: unknown, of = renter, more = {}) {
+    return of.rest('POST', '/instances', { machine_id: this.id, volumes, ...more });
+  }
+
+  /** Stands still, and says this of its volumes. */
+  async stopped(id: string, volumes: ObservedVolume[], start = 1): Promise<void> {
+    await this.report(seen(id, 'SAVING', { start, volumes }));
+  }
+}
+
+const at = (id: string, path = '/data') => ({ id, path });
+const said = (id: string, lease: number, of: Partial<ObservedVolume> = {}): ObservedVolume => {
+  return { id, lease, snapshot: null, sizeBytes: null, saved: true, message: null, ...of };
+};
+const act = (id: string, action: string, of = renter) => of.rest('POST', `/instances/${id}/actions`, { action });
+
+async function silence(seconds: number): Promise<void> {
+  service.clock.advance(seconds);
+  await markUnreachable(service.deps.db, service.clock.now());
+  await service.deps.db.notices.caughtUp();
+}
+
+describe('an instance with volumes', () => {
+  it('holds their leases; its agent is told of them, and handed what reaches them', async () => {
+    const host = await Host.join();
+    const [one, two] = [await volume(10), await volume(20)];
+    const newest = await snapshot(one, null);
+    const { body } = await host.deploy([at(two, '/workspace'), at(one)]);
+    expect(await row(one)).toMatchObject({ lease: 1, holder: body.id, host: host.id, opened: false });
+    const document = await host.agent.desired();
+    expect(document.instances.find(({ id }) => id === body.id)!.volumes).toEqual([
+      { id: one, path: '/data', sizeGb: 10, lease: 1 },
+      { id: two, path: '/workspace', sizeGb: 20, lease: 1 },
+    ]);
+    const access = await host.access(body.id);
+    const [first, second] = [one, two].sort();
+    expect(access.body.volumes.map(({ id }: Any) => id)).toEqual([first, second]);
+    const of = (id: string) => access.body.volumes.find((each: Any) => each.id === id);
+    expect(of(one)).toMatchObject({
+      lease: 1,
+      path: `/volumes/${one}/`,
+      password: PASSWORD,
+      token: expect.stringMatching(/^[0-9a-f]{64}$/),
+      restore: { snapshot: newest, sizeBytes: null },
+      snapshotSeconds: 600,
+    });
+    expect(of(two).restore).toBeNull();
+    expect(await row(one)).toMatchObject({ opened: true });
+    const other = await Host.join();
+    for (const refused of [
+      await other.access(body.id),
+      await host.access(body.id, 2),
+      await host.access('i-00000000'),
+      await host.access("' or true --"),
+    ])
+      expect(refused).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+  });
+
+  it('takes their GB of the host with its own disk, until it is destroyed', async () => {
+    const host = await Host.join();
+    const [small, large] = [await volume(400), await volume(600)];
+    const refused = await host.deploy([at(small), at(large, '/large')]);
+    expect(refused.body.error.message).toBe(
+      `machine ${host.id} has 1000 GB of disk left, less than the 1050 of disk and volumes`,
+    );
+    const id = await host.run(at(small));
+    const { rows } = await service.deps.db.pool.query('select volume_gb as gb from instance where id = $1', [id]);
+    expect(rows[0].gb).toBe(400);
+    const view = `{ offerSearch(filter: { diskGbMin: 551, regions: ["us-tx"] }) { edges { node { machineId } } } }`;
+    await act(id, 'stop');
+    expect(JSON.stringify((await renter.graphql(view)).body)).not.toContain(host.id);
+    await renter.rest('DELETE', `/instances/${id}`);
+    await expect
+      .poll(async () => JSON.stringify((await renter.graphql(view)).body), { timeout: 20_000 })
+      .toContain(host.id);
+  });
+
+  it('is refused by the bounds of the list', async () => {
+    const host = await Host.join();
+    const ids = await Promise.all(Array.from({ length: 9 }, () => volume(1)));
+    const [one = '', two = ''] = ids;
+    for (const volumes of [
+      ids.map((id, index) => at(id, `/data-${index}`)),
+      [at(one), at(two)],
+      [at(one), at(one, '/other')],
+      [{ id: one }],
+      [at('v-1')],
+      ...[
+        'data',
+        '/',
+        '/etc',
+        '/proc',
+        '/sys/x',
+        '/dev/shm',
+        '/run/secrets/a',
+        '/a/',
+        '/a//b',
+        '/a/../b',
+        '/a/.',
+        `/${'a'.repeat(200)}`,
+        '/a\u0000',
+      ].map((path) => [at(one, path)]),
+    ]) {
+      const { status, body } = await host.deploy(volumes);
+      expect([JSON.stringify(volumes), status, body.error?.code]).toEqual([
+        JSON.stringify(volumes),
+        422,
+        'invalid_request',
+      ]);
+    }
+    const { status } = await host.deploy(ids.slice(0, 8).map((id, index) => at(id, `/etc/data-${index}`)));
+    expect(status).toBe(201);
+  });
+
+  it("is refused another account's volume like one that does not exist, and hosts without volumes", async () => {
+    const host = await Host.join();
+    const stranger = await service.renter('100');
+    const theirs = await volume(10, stranger);
+    const messages = [];
+    for (const id of [theirs, 'v-00000000']) {
+      const { status, body } = await host.deploy([at(id)]);
+      messages.push(body.error.message.replace(id, 'ID'));
+      expect([status, body.error.code]).toEqual([409, 'deploy_failed']);
+    }
+    expect(messages).toEqual(['there is no volume ID', 'there is no volume ID']);
+    const bare = await Host.join({ volumes: false });
+    const own = await volume();
+    const refused = await bare.deploy([at(own)]);
+    expect(refused.body.error).toMatchObject({
+      code: 'deploy_failed',
+      message: expect.stringContaining(`the host of machine ${bare.id} offers no volumes: `),
+    });
+    expect(await row(own)).toMatchObject({ lease: 0, holder: null });
+  });
+});
+
+describe('one instance at a time', () => {
+  it('has a volume, of two that are deployed at once', async () => {
+    const hosts = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const answers = await Promise.all(hosts.map((host) => host.deploy([at(id)])));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+    const won = answers.find(({ status }) => status === 201)!.body.id;
+    expect(answers.find(({ status }) => status === 409)!.body.error.message).toBe(
+      `volume ${id} is in use by instance ${won}`,
+    );
+    expect(await row(id)).toMatchObject({ lease: 1, holder: won });
+  });
+
+  it('has it until the gateway has the last snapshot, whatever the host says', async () => {
+    const [host, other] = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const before = await snapshot(id, null);
+    const instance = await host.run(at(id));
+    service.clock.advance(100);
+    const during = await snapshot(id, 1);
+    service.clock.advance(100);
+    // While it runs nothing is over.
+    await host.report(seen(instance, 'RUNNING', { volumes: [said(id, 1, { snapshot: during })] }));
+    expect(await row(id)).toMatchObject({ holder: instance });
+    expect((await act(instance, 'stop')).status).toBe(200);
+    const saving = `volume ${id} is still being saved by instance ${instance} on ${host.id}; try again in a while, or release it`;
+    expect((await other.deploy([at(id)])).body.error).toMatchObject({ code: 'deploy_failed', message: saving });
+    expect((await act(instance, 'start')).body.error).toMatchObject({ code: 'action_failed', message: saving });
+    const check = `{ instance(id: "${instance}") { canStart { allowed refusal { message } } } }`;
+    expect((await renter.graphql(check)).body.data.instance.canStart).toMatchObject({
+      allowed: false,
+      refusal: { message: saving },
+    });
+    const newer = await snapshot(id, 1, iso(1));
+    for (const forged of [
+      said(id, 1),
+      said(id, 1, { snapshot: before }),
+      said(id, 1, { snapshot: during }),
+      said(id, 1, { snapshot: 'ab'.repeat(32) }),
+      said(id, 2, { snapshot: newer }),
+      said(id, 1, { snapshot: newer, saved: false }),
+    ])
+      await host.stopped(instance, [forged]);
+    await other.report();
+    expect(await row(id)).toMatchObject({ lease: 1, holder: instance });
+    await host.stopped(instance, [said(id, 1, { snapshot: newer, sizeBytes: 1_234 })]);
+    expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null, opened: false });
+    expect(await service.sql('select size_bytes::int as size from volume_snapshot where id = $1', [newer])).toEqual([
+      { size: 1_234 },
+    ]);
+    expect((await host.access(instance)).status).toBe(404);
+    const told = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
+    expect(told).toMatchObject({ phase: 'stopped', volumes: [{ id, lease: null }] });
+
+    // Elsewhere it goes on; what the host before says late changes nothing.
+    const next = await other.run(at(id));
+    expect((await other.access(next)).body.volumes[0]).toMatchObject({ lease: 2, restore: { snapshot: newer } });
+    await act(next, 'stop');
+    const late = await snapshot(id, 2, iso(2));
+    for (const lease of [1, 2]) await host.stopped(instance, [said(id, lease, { snapshot: late })]);
+    expect(await row(id)).toMatchObject({ lease: 2, holder: next });
+  });
+
+  it('is told why the last snapshot failed', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const instance = await host.run(at(id));
+    await host.report(
+      seen(instance, 'RUNNING', { volumes: [said(id, 1, { saved: false, message: 'store is full' })] }),
+    );
+    expect(await attachment(id, instance)).toMatchObject({ message: 'store is full', lost_since: null });
+    await host.report(seen(instance, 'RUNNING', { volumes: [said(id, 1, { saved: false })] }));
+    expect(await attachment(id, instance)).toMatchObject({ message: null });
+  });
+
+  it('frees it at once where nothing was mounted: never sent, without access, or never seen running', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const never = (await host.deploy([at(id)])).body.id;
+    await act(never, 'stop');
+    const { body } = await act(never, 'start');
+    expect(body.status).toBe('running');
+    expect(await row(id)).toMatchObject({ lease: 2, holder: never });
+    await act(never, 'stop');
+    expect((await host.access(never, 2)).status).toBe(404);
+    const failed = (await host.deploy([at(id)])).body.id;
+    await host.agent.desired();
+    expect((await host.access(failed)).status).toBe(200);
+    await act(failed, 'stop');
+    // With access it may save something; the agent says that there is nothing.
+    expect((await act(never, 'start')).status).toBe(409);
+    await host.stopped(failed, [said(id, 3)]);
+    expect(await row(id)).toMatchObject({ holder: null });
+    expect(await attachment(id, failed)).toMatchObject({ lost_since: null });
+    expect((await act(never, 'start')).status).toBe(200);
+  });
+
+  it('keeps it while it is destroyed, until it is saved or erased', async () => {
+    const host = await Host.join();
+    const [id, lost] = [await volume(), await volume()];
+    const instance = await host.run(at(id), at(lost, '/lost'));
+    await renter.rest('DELETE', `/instances/${instance}`);
+    const told = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
+    expect(told).toMatchObject({ phase: 'absent', volumes: [{ lease: 1 }, { lease: 1 }] });
+    expect((await host.deploy([at(id)])).body.error.message).toContain('is still being saved');
+    // An agent that was started again has to ask again.
+    expect((await host.access(instance)).status).toBe(200);
+    const last = await snapshot(id, 1, iso(1));
+    await host.stopped(instance, [said(id, 1, { snapshot: last }), said(lost, 1, { saved: false })]);
+    expect(await row(id)).toMatchObject({ holder: null });
+    await host.report(seen(instance, 'ERASED'));
+    // The other went with the disk, unsaved.
+    expect((await host.deploy([at(lost)])).status).toBe(201);
+    expect(await attachment(lost, instance)).toMatchObject({ lost_since: expect.anything() });
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
+  });
+
+  it('loses it with its host: silent for 20 minutes while it does not run, or revoked', async () => {
+    const [silent, other] = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const first = await silent.run(at(id));
+    service.clock.advance(100);
+    const kept = iso();
+    await snapshot(id, 1, kept);
+    await silence(1_100);
+    await other.report();
+    // It runs, as far as anybody knows.
+    expect((await other.deploy([at(id)])).body.error.message).toBe(`volume ${id} is in use by instance ${first}`);
+    await act(first, 'stop');
+    expect((await other.deploy([at(id)])).body.error.message).toContain('is still being saved');
+    await silence(110);
+    await other.report();
+    const second = await other.run(at(id));
+    expect(await row(id)).toMatchObject({ lease: 2, holder: second });
+    const [{ since } = {}] = await service.sql(
+      'select lost_since = $3::timestamptz as since from volume_attachment where volume_id = $1 and instance_id = $2',
+      [id, first, kept.slice(0, 19)],
+    );
+    expect(since).toBe(true);
+    await act(second, 'stop');
+    await revokeHost(service.deps, other.id);
+    await silent.report();
+    const third = await silent.deploy([at(id)]);
+    expect(third.status).toBe(201);
+    expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
+    // A forgotten host of a running instance begins anew under the same lease.
+    await silence(31);
+    await forgetContainers(service.deps, silent.id);
+    expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
+  });
+
+  it('loses it by the word of its owner, when it does not run', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const account = renter.accountId;
+    const release = () => releaseVolume(service.deps, account, id);
+    await expect(release()).rejects.toMatchObject({
+      code: 'action_failed',
+      message: `volume ${id} is held by no instance`,
+    });
+    const instance = await host.run(at(id));
+    await expect(release()).rejects.toMatchObject({
+      message: `volume ${id} is in use by instance ${instance}: stop it first`,
+    });
+    await act(instance, 'stop');
+    const stranger = (await service.renter('1')).accountId;
+    await expect(releaseVolume(service.deps, stranger, id)).rejects.toMatchObject({ code: 'not_found' });
+    const { lostSince, instanceId } = await release();
+    expect([instanceId, lostSince]).toEqual([instance, expect.any(BigInt)]);
+    expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null });
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
+    // Too late.
+    await host.stopped(instance, [said(id, 1, { snapshot: await snapshot(id, 1, iso(1)) })]);
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
+    expect((await act(instance, 'start')).status).toBe(200);
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
+  });
+
+  it('yields it to nobody when it is preempted, before it is saved', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const { body } = await host.deploy([at(id)], renter, { type: 'interruptible' });
+    await host.agent.desired();
+    await host.access(body.id);
+    await host.report(seen(body.id, 'RUNNING'));
+    const stranger = await service.renter('100');
+    expect((await host.deploy([], stranger)).status).toBe(201);
+    const other = await Host.join();
+    expect((await other.deploy([at(id)])).body.error.message).toContain('is still being saved');
+    await host.stopped(body.id, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    expect((await other.deploy([at(id)])).status).toBe(201);
+  });
+
+  it('is a record on a machine without an agent: its lease ends with the stop', async () => {
+    const machine = await service.machine();
+    const id = await volume();
+    const { body } = await renter.rest('POST', '/instances', { machine_id: machine, volumes: [at(id)] });
+    expect(await row(id)).toMatchObject({ lease: 1, holder: body.id, host: null });
+    const other = await service.machine();
+    const again = () => renter.rest('POST', '/instances', { machine_id: other, volumes: [at(id)] });
+    expect((await again()).body.error.message).toBe(`volume ${id} is in use by instance ${body.id}`);
+    await act(body.id, 'stop');
+    expect((await again()).status).toBe(201);
+    expect(await row(id)).toMatchObject({ lease: 2 });
+    expect(await attachment(id, body.id)).toMatchObject({ lost_since: null });
+    expect((await act(body.id, 'start')).body.error).toMatchObject({ code: 'action_failed' });
+  });
+});
