@@ -15,6 +15,7 @@ import { givenBackSince } from './statements.js';
 import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
 import { requestOfSaved } from './templates.js';
 import { canAsk, confirm, done, type Style } from './terminal.js';
+import { addVolume, type VolumeAtPath } from './volume-paths.js';
 
 type Type = NonNullable<DeployRequest['type']>;
 
@@ -79,6 +80,7 @@ interface DeployOptions extends WriteOptions, LaunchOptions, DeadlineOptions {
   template?: string;
   diskGb?: number;
   saved?: string;
+  volume?: VolumeAtPath[];
   type?: Type;
   wait?: boolean;
   ssh?: boolean;
@@ -111,6 +113,7 @@ export function addRentalCommands(program: Command): void {
             )
             .option('--template <template>', 'template slug or OCI image (default: pytorch)')
             .option('--disk-gb <gb>', 'disk size in GB (default: 50)', amount)
+            .option('--volume <id:path>', 'a volume of yours, such as v-1a2b3c4d:/data (repeatable)', addVolume)
             .option('--saved <name>', 'what you saved under this name (`gpu template`); other options go before it')
             .addOption(new Option('--type <type>', 'how it is priced (default: od)').choices(TYPES))
             .option('--wait', 'end when its container runs, or can not')
@@ -123,7 +126,8 @@ export function addRentalCommands(program: Command): void {
     if (options.identity !== undefined && !options.ssh) throw new Failure(EXIT.usage, '--identity goes with --ssh');
     const session = openSession(command, { needsKey: true });
     const saved = options.saved === undefined ? {} : await requestOfSaved(session.settings, options.saved);
-    const asked = { ...launchOf(options, words), ...deadlinesOf(options) };
+    const { volume: volumes } = options;
+    const asked = { ...launchOf(options, words), ...deadlinesOf(options), ...(volumes !== undefined && { volumes }) };
     let id = '';
     await show(
       session,

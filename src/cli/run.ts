@@ -11,6 +11,7 @@ import { amount } from './market.js';
 import { describeRuntime, showRuntime } from './runtime.js';
 import { openSession, type Session } from './session.js';
 import { canAsk, confirm, type Progress, paint, printLines } from './terminal.js';
+import { type VolumeAtPath, volumeAtPath } from './volume-paths.js';
 
 /** Seconds without a client after which an instance is stopped, before the command begins and after it has ended. */
 const DEFAULT_LINGER = 600;
@@ -32,7 +33,7 @@ interface RunCommandOptions extends FollowOptions, LaunchOptions {
   image?: string;
   diskGb?: number;
   interruptible?: boolean;
-  volume?: Folder[];
+  volume?: (Folder | VolumeAtPath)[];
   out?: string[];
   keep?: boolean;
   detach?: boolean;
@@ -53,7 +54,7 @@ export function addRunCommands(program: Command): void {
     .option('--interruptible', 'at half the price, on a machine that may be taken away')
     .option(
       '-v, --volume <folder[:path]>',
-      'send what is in a folder to /workspace, or to a path (repeatable)',
+      'send what is in a folder to /workspace, or to a path; v-1a2b3c4d:/data attaches a volume of yours (repeatable)',
       addFolder,
     )
     .option('--out <path>', 'bring this path below /workspace back at the end (repeatable)', collect)
@@ -86,7 +87,9 @@ function withFollowing(command: Command): Command {
 
 async function runCommand(words: string[], options: RunCommandOptions, command: Command): Promise<void> {
   const session = openSession(command, { needsKey: true });
-  const folders = options.volume ?? [];
+  const given = options.volume ?? [];
+  const folders = given.filter((each): each is Folder => 'from' in each);
+  const volumes = given.filter((each): each is VolumeAtPath => 'id' in each);
   await inWords(async () => {
     checkFolders(folders);
     const terms = { out: checkOut(options.out ?? []), keep: options.keep ?? false };
@@ -100,6 +103,7 @@ async function runCommand(words: string[], options: RunCommandOptions, command: 
           {
             ...{ gpus: options.gpu, regions: options.region, numGpus: options.numMin, image: options.image },
             ...{ maxPricePerHour: options.maxPrice, diskGb: options.diskGb, isInterruptible: options.interruptible },
+            ...(volumes.length > 0 && { volumes }),
             launch: {
               ...(launch as object),
               ...(registryLogin != null && { registryLogin }),
@@ -291,7 +295,9 @@ async function inWords(use: () => Promise<void>): Promise<void> {
   }
 }
 
-function addFolder(text: string, before: Folder[] = []): Folder[] {
+function addFolder(text: string, before: (Folder | VolumeAtPath)[] = []): (Folder | VolumeAtPath)[] {
+  const volume = volumeAtPath(text);
+  if (volume !== undefined) return [...before, volume];
   const [, from, to] = /^(.+?)(?::(\/[^:]*|[^:\\/][^:]*))?$/s.exec(text) ?? [];
   if (from === undefined) throw new InvalidArgumentError('must be a folder, or a folder, a colon and a path.');
   return [...before, { from, to: to ?? '/workspace' }];

@@ -12,8 +12,8 @@ import { parseNetwork } from './rules/networks.js';
 import { SCOPES } from './rules/scopes.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
-import { MAX_VOLUME_GB, MAX_VOLUME_NAME } from './rules/volume.js';
-import { isVolumePath, MAX_VOLUMES, type VolumeAtPath } from './rules/volume-attachment.js';
+import { MAX_VOLUME_GB, MAX_VOLUME_NAME, VOLUME_ID } from './rules/volume.js';
+import { isVolumePath, MAX_ATTACHED, type VolumeAtPath } from './rules/volume-attachment.js';
 import { isWebPath } from './rules/web-site.js';
 import { isWebhookUrl } from './rules/webhook.js';
 
@@ -54,7 +54,6 @@ const VARIABLE = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const SECRET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const SECRET_NAME_MUST =
   'a name of 1 to 63 letters, digits, dots, hyphens and underscores that begins with a letter or digit';
-const VOLUME_ID = /^v-[0-9a-f]{8}$/;
 const LAUNCH_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** What a variable and an argument of a process can hold, and PostgreSQL as JSON. */
 const processText = z.string().refine((value) => !/[\0\p{Surrogate}]/u.test(value));
@@ -193,10 +192,10 @@ export const fields = {
   volumes: {
     schema: z
       .array(z.object({ id: z.string().regex(VOLUME_ID), path: z.string().refine(isVolumePath) }))
-      .max(MAX_VOLUMES)
+      .max(MAX_ATTACHED)
       .refine((list) => new Set(list.map(({ id }) => id)).size === list.length)
       .refine((list) => new Set(list.map(({ path }) => path)).size === list.length) as z.ZodType<VolumeAtPath[]>,
-    must: `a list of at most ${MAX_VOLUMES} volumes, each once, with ids of v- and 8 hexadecimal digits, each at a path of its own of 2 to 200 characters, such as /data: absolute, without . and .., with no slash at its end, not /etc and not below /proc, /sys, /dev and /run/secrets`,
+    must: `a list of at most ${MAX_ATTACHED} volumes, each once, with ids of v- and 8 hexadecimal digits, each at a path of its own of 2 to 200 characters, such as /data: absolute, without . and .., with no slash at its end, not /etc and not below /proc, /sys, /dev and /run/secrets`,
     description:
       "Volumes of the account that the container has, each at its path. One instance at a time has a volume; /workspace takes the place of that folder of the instance's own disk.",
   },

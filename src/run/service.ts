@@ -16,6 +16,8 @@ export interface Wanted {
   /** OCI image, or slug of a template. */
   image?: string | undefined;
   diskGb?: number | undefined;
+  /** Volumes of the account, each at its path. */
+  volumes?: readonly { id: string; path: string }[] | undefined;
   /** An interruptible machine costs half, and may be taken away. */
   isInterruptible?: boolean | undefined;
   /** When it is destroyed by itself: from now, such as 8h, or an instant. */
@@ -69,7 +71,8 @@ export async function deployBest(
   launch: RunLaunch,
   idempotencyKey: string,
 ): Promise<Rented> {
-  const { gpus, regions, numGpus, filter, maxPricePerHour, image, diskGb, isInterruptible, destroyAt } = wanted;
+  const { gpus, regions, numGpus, filter, maxPricePerHour, image, diskGb, volumes, isInterruptible, destroyAt } =
+    wanted;
   const input = {
     ...(gpus !== undefined && { gpus }),
     ...(regions !== undefined && { regions }),
@@ -78,6 +81,7 @@ export async function deployBest(
     ...(maxPricePerHour !== undefined && { maxPricePerHour }),
     ...(image !== undefined && { template: image }),
     ...(diskGb !== undefined && { diskGb }),
+    ...(volumes !== undefined && { volumes }),
     ...(destroyAt !== undefined && { destroyAt }),
     ...(isInterruptible && { mode: 'INTERRUPTIBLE' }),
     launch,

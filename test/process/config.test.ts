@@ -39,6 +39,7 @@ const DEFAULTS: Config = {
   diskRatePerGb: 140n,
   volumeRatePerGb: 100n,
   graceSeconds: 604_800n,
+  volumeSnapshotSeconds: 600,
   coverSeconds: 3_600n,
   marketSource: null,
   marketSchedule: '0 4 * * 1',

@@ -22,6 +22,7 @@ type InstanceOn = {
   firstGpu: number;
   numGpus: number;
   diskGb: number;
+  volumeGb: number;
   accountId: string;
   gpuRate: bigint;
   runKeyId: string | null;
@@ -42,6 +43,7 @@ const machine = (changes: Partial<MachineForAdmission<InstanceOn>> = {}): Machin
   },
   hasOldAgent: false,
   watchesLoad: false,
+  takesVolumes: true,
   ...changes,
 });
 const yielding: On = {
@@ -50,6 +52,7 @@ const yielding: On = {
   firstGpu: 0,
   numGpus: 2,
   diskGb: 100,
+  volumeGb: 0,
   accountId: 'other',
   gpuRate: USD,
   runKeyId: null,

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { checkDisk, diskLeftGb, usedDiskGb } from '../../src/domain/rules/disk.js';
+import { checkDisk, checkGrownVolumes, diskLeftGb, usedDiskGb } from '../../src/domain/rules/disk.js';
 
 const liveInstances = [
-  { status: 'RUNNING', diskGb: 60 },
-  { status: 'STOPPED', diskGb: 30 },
-  { status: 'DESTROYED', diskGb: 500 },
+  { status: 'RUNNING', diskGb: 60, volumeGb: 0 },
+  { status: 'STOPPED', diskGb: 10, volumeGb: 20 },
+  { status: 'DESTROYED', diskGb: 500, volumeGb: 500 },
 ] as const;
 
 describe('the disk of a machine', () => {
-  it('is used by running and stopped instances, not by destroyed ones', () => {
+  it('is used by running and stopped instances with their volumes, not by destroyed ones', () => {
     expect(usedDiskGb(liveInstances)).toBe(90);
     expect(usedDiskGb([])).toBe(0);
   });
@@ -25,6 +25,26 @@ describe('the disk of a machine', () => {
     const refused = () => checkDisk(machine, 11);
     expect(refused).toThrow('machine m-1 has 10 GB of disk left, less than the 11 asked for');
     expect(refused).toThrow(expect.objectContaining({ code: 'deploy_failed' }));
+  });
+
+  it('takes a new disk with its volumes', () => {
+    const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
+    expect(() => checkDisk(machine, 4, 6)).not.toThrow();
+    expect(() => checkDisk(machine, 5, 6)).toThrow(
+      'machine m-1 has 10 GB of disk left, less than the 11 of disk and volumes',
+    );
+  });
+
+  it('has room for volumes that have grown, or that have not', () => {
+    const machine = { id: 'm-1', diskGb: 50, hostDiskGb: 100, liveInstances };
+    const [, stopped] = liveInstances;
+    expect(() => checkGrownVolumes(machine, stopped, 30)).not.toThrow();
+    const refused = () => checkGrownVolumes(machine, stopped, 31);
+    expect(refused).toThrow('machine m-1 has 30 GB of disk left for volumes, less than the 31 that they have now');
+    expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
+    // The host became smaller than what is used of it: what was there may start again.
+    expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 20)).not.toThrow();
+    expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 21)).toThrow('has 20 GB');
   });
 
   it('is its share of the host, or what the host has left', () => {

@@ -228,6 +228,7 @@ class Instances(_Resource):
         destroy_at: Optional[str] = None,
         spend_limit: Optional[float] = None,
         stop_when_idle: Optional[int] = None,
+        volumes: Optional[Sequence[Mapping[str, str]]] = None,
         idempotency_key: Optional[str] = None,
     ) -> Instance:
         """Rents a machine; its hourly rate is locked for the life of the instance.
@@ -250,6 +251,7 @@ class Instances(_Resource):
         :param destroy_at: when it is destroyed by itself, in the same way.
         :param spend_limit: USD that it may cost in all; it stops when that is reached.
         :param stop_when_idle: minutes, 5 to 1440, without a busy GPU and without connections after which it stops.
+        :param volumes: ``{"id": volume, "path": absolute path}`` each; at most 8.
         :raises DeployFailed: balance too small, machine taken or unknown, disk too large, secret unknown.
         :raises MissingMachine: `machine_id` is empty.
         :raises InvalidRequest: a value is out of its bounds.
@@ -274,6 +276,7 @@ class Instances(_Resource):
             "destroy_at": destroy_at,
             "spend_limit": spend_limit,
             "stop_when_idle": stop_when_idle,
+            "volumes": None if volumes is None else [dict(each) for each in volumes],
         }
         given = {name: value for name, value in fields.items() if value is not None}
         return self._transport.request(

@@ -155,9 +155,10 @@ async function deploy(service: Service, { quote, maxPricePerHour }: { quote: str
     throw new Refused('unknown_quote', 'no such quote, or it is older than an hour: ask quote for a new one');
   }
   const { machineId, template, diskGb, mode, launch, priceHr, totalPriceHr } = quoted;
-  const { stopAt, destroyAt, spendLimit, stopWhenIdle } = quoted;
+  const { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = quoted;
   refuseAbove(maxPricePerHour, totalPriceHr, 'rented');
-  const what = { machineId, template, diskGb, mode, launch, stopAt, destroyAt, spendLimit, stopWhenIdle };
+  const ends = { stopAt, destroyAt, spendLimit, stopWhenIdle };
+  const what = { machineId, template, diskGb, mode, launch, ...ends, volumes };
   const input = { ...what, idempotencyKey: quote, maxPricePerHour: priceHr };
   return service.inTurn(async () => {
     await refuseBeyondLimit(service, totalPriceHr, quote);

@@ -152,11 +152,15 @@ export const marketTools: readonly Tool[] = [
         .int()
         .optional()
         .describe('Minutes without load and connections after which it stops; on machines with a host agent alone.'),
+      volumes: z
+        .array(z.object({ id: z.string(), path: z.string() }))
+        .optional()
+        .describe('Volumes of the account that it has, each at an absolute path such as /data; they outlive it.'),
     },
     annotations: READS,
     run: async ({ settings, quotes }, { machineId, diskGb, mode, template, ...rest }) => {
-      const { launch, stopAt, destroyAt, spendLimit, stopWhenIdle, ...filter } = rest;
-      const ends = { stopAt, destroyAt, spendLimit, stopWhenIdle };
+      const { launch, stopAt, destroyAt, spendLimit, stopWhenIdle, volumes, ...filter } = rest;
+      const ends = { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes };
       const what = { machineId, diskGb, mode, template, launch, ...ends };
       const input = { ...what, ...(Object.values(filter).some((value) => value !== undefined) && { filter }) };
       const { quote } = await askGraphql<QuoteAnswer>(settings, QUOTE, { input });

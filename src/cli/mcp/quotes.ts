@@ -15,6 +15,7 @@ export interface Quoted {
   spendLimit: number | undefined;
   /** In minutes. */
   stopWhenIdle: number | undefined;
+  volumes: readonly { id: string; path: string }[] | undefined;
   /** The whole machine, in USD per hour. */
   priceHr: number;
   /** Machine and disk. */

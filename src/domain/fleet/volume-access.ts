@@ -1,20 +1,17 @@
-import { randomBytes } from 'node:crypto';
 import type { VolumeAccess } from '../../agent/protocol.js';
-import { gatewaySecret } from '../accounts/gateway-secret.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { leaseToken } from '../rules/volume-lease.js';
-import { openSealed } from '../secrets/secrets.js';
-
-const SECRET_BYTES = 32;
+import { leaseSecret } from '../volumes/lease-secret.js';
+import { passwordOf } from '../volumes/password.js';
 
 interface AccessRow {
   id: string;
   accountId: string;
   lease: bigint;
   nonce: string;
-  sealed: Uint8Array;
-  keyId: string;
+  sealedPassword: Uint8Array;
+  sealingKeyId: string;
   snapshot: string | null;
   sizeBytes: bigint | null;
 }
@@ -35,24 +32,20 @@ export async function volumesForAgent(
     values: [instanceId, machineId, start],
   });
   if (rows.length === 0) throw new DomainError('not_found', 'no such start, or it holds no volume');
-  const [secret, keys] = await Promise.all([leaseSecret(deps), deps.sealingKeys()]);
+  const secret = await leaseSecret(deps);
+  const passwords = await Promise.all(rows.map((row) => passwordOf(deps, row)));
   const { volumeSnapshotSeconds: snapshotSeconds } = deps.settings;
   return {
-    volumes: rows.map(({ id, accountId, lease, nonce, sealed, keyId, snapshot, sizeBytes }) => ({
+    volumes: rows.map(({ id, lease, nonce, snapshot, sizeBytes }, index) => ({
       id,
       lease: Number(lease),
       path: `/volumes/${id}/`,
       token: leaseToken(secret, { id, lease, nonce }),
-      password: openSealed(keys, { context: `volume/${accountId}/${id}`, name: `of volume ${id}`, sealed, keyId }),
+      password: passwords[index]!,
       restore: snapshot === null ? null : { snapshot, sizeBytes: sizeBytes === null ? null : Number(sizeBytes) },
       snapshotSeconds,
     })),
   };
-}
-
-/** What tokens of leases are made with. */
-function leaseSecret(deps: Deps): Promise<string> {
-  return gatewaySecret(deps, 'volume-leases', () => randomBytes(SECRET_BYTES).toString('hex'));
 }
 
 /** From the first access on the host may have something to save. */
@@ -63,8 +56,8 @@ const OPEN_SQL = `
       and (status = 'RUNNING' or lease_opened)
     returning volume.*
   )
-  select opened.id, opened.account_id as "accountId", lease, lease_nonce as nonce, sealed_password as sealed,
-    sealing_key_id as "keyId", newest.id as snapshot, size_bytes as "sizeBytes"
+  select opened.id, opened.account_id as "accountId", lease, lease_nonce as nonce, sealed_password as "sealedPassword",
+    sealing_key_id as "sealingKeyId", newest.id as snapshot, size_bytes as "sizeBytes"
   from opened left join lateral (
     select id, size_bytes from volume_snapshot where volume_id = opened.id and dropped_at is null order by at desc limit 1
   ) newest on true

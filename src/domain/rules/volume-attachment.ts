@@ -1,7 +1,7 @@
 import { DomainError, type ErrorCode } from './errors.js';
 
 /** Volumes of one instance, at most. */
-export const MAX_VOLUMES = 8;
+export const MAX_ATTACHED = 8;
 const MAX_PATH_LENGTH = 200;
 /** What a container needs as it is; volumes below these are refused too. */
 const TAKEN_TREES = ['/proc', '/sys', '/dev', '/run/secrets'];

@@ -1,6 +1,6 @@
 import { write } from '../billing/ledger.js';
+import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
-import { renter } from '../instances/instances.js';
 import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, silentText, type VolumeRow } from './leases.js';

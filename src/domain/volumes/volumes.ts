@@ -15,6 +15,7 @@ import type { Rate } from '../rules/money.js';
 import * as rules from '../rules/volume.js';
 import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
+import { endOverLeases } from './leases.js';
 import { makePassword } from './password.js';
 
 export type { VolumeRow, VolumeSnapshot };
@@ -118,7 +119,7 @@ export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput)
   return changeOnce(deps, owner, 'deleteVolume', [id], idempotencyKey, async (current, account) => {
     const volume = await volumeOf(current, account, id);
     rules.checkNotDeleted(volume);
-    await checkFree(current, volume);
+    await checkFree(deps, current, volume);
     rules.deleteVolume(current.step(account), volume, 'USER');
     return volume;
   });
@@ -142,7 +143,8 @@ async function volumeOf(current: Write, account: Account, id: string): Promise<V
   return volume;
 }
 
-async function checkFree(current: Write, { id }: Volume): Promise<void> {
+async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<void> {
+  await endOverLeases(deps, current.transaction, [id]);
   const { rows } = await current.transaction.query<{ holder: string | null }>(
     'select lease_instance_id as holder from volume where id = $1',
     [id],

@@ -1,0 +1,16 @@
+import { InvalidArgumentError } from 'commander';
+import type { DeployRequest } from '../client/index.js';
+
+export type VolumeAtPath = NonNullable<DeployRequest['volumes']>[number];
+
+/** Undefined for a text that names no volume. */
+export function volumeAtPath(text: string): VolumeAtPath | undefined {
+  const [, id, path] = /^(v-[0-9a-f]{8}):(\/.+)$/.exec(text) ?? [];
+  return id === undefined ? undefined : { id, path: path! };
+}
+
+export function addVolume(text: string, before: VolumeAtPath[] = []): VolumeAtPath[] {
+  const volume = volumeAtPath(text);
+  if (volume === undefined) throw new InvalidArgumentError('must be a volume and a path, such as v-1a2b3c4d:/data.');
+  return [...before, volume];
+}
