@@ -330,6 +330,14 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['-0.1', '1.000001', '0.0000001', '1e-4', '.5', '0,1', 'free'],
     message: 'must be an amount in USD from 0 to 1 with at most 6 decimals',
   },
+  VOLUME_SNAPSHOT_SECONDS: {
+    takes: [
+      ['10', { volumeSnapshotSeconds: 10 }],
+      ['86400', { volumeSnapshotSeconds: 86_400 }],
+    ],
+    refuses: ['9', '86401', '-1', '10.5', '10m'],
+    message: 'must be a whole number from 10 to 86400',
+  },
   GRACE_DAYS: {
     takes: [
       ['0', { graceSeconds: 0n }],
