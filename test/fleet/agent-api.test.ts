@@ -311,7 +311,7 @@ describe('bad input', () => {
 
 test('the OpenAPI document is valid and describes what is served', async () => {
   const { body } = await ask(first, 'GET', '/openapi.json');
-  expect(Object.keys(body.paths)).toEqual(['/join', '/desired', '/secrets', '/report']);
+  expect(Object.keys(body.paths)).toEqual(['/join', '/desired', '/secrets', '/volumes', '/report']);
   const ajv = new Ajv2020({ strict: false });
   ajv.addSchema(body, 'agent');
   const report = ajv.getSchema('agent#/components/schemas/Report')!;

@@ -7,7 +7,17 @@ import Negotiator from 'negotiator';
 import { named, refuseOtherMethods } from '../routing.js';
 
 /** The screens: each is an address that can be opened, and all are the one page. */
-const SCREENS = ['/launch', '/sign-in', '/instances', '/instances/:id', '/volumes', '/money', '/keys', '/activity', '/webhooks'];
+const SCREENS = [
+  '/launch',
+  '/sign-in',
+  '/instances',
+  '/instances/:id',
+  '/volumes',
+  '/money',
+  '/keys',
+  '/activity',
+  '/webhooks',
+];
 /** Preferred first: a client that accepts anything wants no page. */
 const ANSWER_TYPES = ['application/json', 'text/html'];
 const MAX_FILES = 200;
