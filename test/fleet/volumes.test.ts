@@ -172,6 +172,25 @@ describe('an instance with volumes', () => {
       expect(refused).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
   });
 
+  it('begins a copy of a volume with the moment that was chosen, once all of it is there', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const [older, head, other] = [
+      await snapshot(id, null),
+      await snapshot(id, null, iso(1)),
+      await snapshot(id, null, iso(2)),
+    ];
+    await service.sql(`update volume set copy_of = 'v-00000000', head_snapshot_id = $2 where id = $1`, [id, head]);
+    expect((await host.deploy([at(id)])).body.error.message).toBe(`volume ${id} is being copied; try again in a while`);
+    await service.sql('update volume set copied_at = $2 where id = $1', [id, iso(10)]);
+    const { body } = await host.deploy([at(id)]);
+    const begins = async () => (await host.access(body.id)).body.volumes[0].restore.snapshot;
+    expect([older, other]).not.toContain(await begins());
+    expect(await begins()).toBe(head);
+    const newer = await snapshot(id, 1, iso(20));
+    expect(await begins()).toBe(newer);
+  });
+
   it('takes their GB of the host with its own disk, until it is destroyed', async () => {
     const host = await Host.join();
     const [small, large] = [await volume(400), await volume(600)];

@@ -48,7 +48,7 @@ export async function volumesForAgent(
   };
 }
 
-/** From the first access on the host may have something to save. */
+/** From the first access on the host may have something to save. A copy begins with its head, until it has a newer snapshot. */
 const OPEN_SQL = `
   with opened as (
     update volume set lease_opened = true from instance holder
@@ -59,6 +59,8 @@ const OPEN_SQL = `
   select opened.id, opened.account_id as "accountId", lease, lease_nonce as nonce, sealed_password as "sealedPassword",
     sealing_key_id as "sealingKeyId", newest.id as snapshot, size_bytes as "sizeBytes"
   from opened left join lateral (
-    select id, size_bytes from volume_snapshot where volume_id = opened.id and dropped_at is null order by at desc limit 1
+    select id, size_bytes from volume_snapshot where volume_id = opened.id and dropped_at is null
+    order by case when head_snapshot_id is null or at > copied_at then 0 when id = head_snapshot_id then 1 else 2 end, at desc
+    limit 1
   ) newest on true
   order by opened.id`;

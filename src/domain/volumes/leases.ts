@@ -18,8 +18,11 @@ import type { VolumeAtPath } from '../rules/volume-attachment.js';
 
 const NONCE_BYTES = 16;
 
-/** How a volume is held. OVER: by an instance that can write nothing more, so that it counts as free. */
-type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING';
+/**
+ * How a volume is held. OVER: by an instance that can write nothing more, so that it counts as free. COPYING: by nobody, but what
+ * it begins with is not there yet.
+ */
+type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING' | 'COPYING';
 
 /** A volume under lock, and who holds it. */
 export interface LockedVolume extends VolumeAtPath {
@@ -80,6 +83,8 @@ export async function checkVolumes(
 function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): VolumeRow {
   if (row === undefined) throw new DomainError(code, `there is no volume ${id}`, { reason: 'unknown_volume' });
   const held = { reason: 'volume_held' } as const;
+  if (row.holding === 'COPYING')
+    throw new DomainError(code, `volume ${id} is being copied; try again in a while`, held);
   if (row.holding === 'IN_USE') throw new DomainError(code, `volume ${id} is in use by instance ${row.holderId}`, held);
   if (row.holding !== 'SAVING') return row;
   const message = `volume ${id} is still being saved by instance ${row.holderId} on ${row.hostId}; try again in a while, or release it`;
@@ -180,7 +185,7 @@ export const FREE =
 
 const VOLUMES_SQL = `
   select volume.id, size_gb as "sizeGb", lease_instance_id as "holderId", coalesce(lease_host_id, holder.machine_id) as "hostId",
-    case when holder.id is null then 'FREE' when ${isOver('$3', '$4')} then 'OVER'
+    case when copy_of is not null and copied_at is null then 'COPYING' when holder.id is null then 'FREE' when ${isOver('$3', '$4')} then 'OVER'
       when holder.status = 'RUNNING' then 'IN_USE' else 'SAVING' end as holding
   from volume left join instance holder on holder.id = lease_instance_id
   where volume.id = any($1::text[]) and volume.account_id = $2 and deleted_at is null order by volume.id`;
