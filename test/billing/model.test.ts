@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { adjustAccount, creditAccount } from '../../src/domain/accounts/accounts.js';
@@ -10,19 +11,25 @@ import { act, changeDeadlines, deploy } from '../../src/domain/instances/instanc
 import { changeSpendLimit } from '../../src/domain/instances/spend-limits.js';
 import { DomainError } from '../../src/domain/rules/errors.js';
 import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
+import { sealingKey } from '../../src/domain/rules/sealing.js';
 import { instantOf } from '../../src/domain/rules/time.js';
 import type { TopUp } from '../../src/domain/rules/top-up.js';
 import { bookPayments } from '../../src/domain/top-ups/book-payments.js';
 import { createTopUp } from '../../src/domain/top-ups/create-top-up.js';
 import type { PaymentProcessor } from '../../src/domain/top-ups/processor.js';
+import { createVolume, deleteVolume, growVolume } from '../../src/domain/volumes/volumes.js';
 import { openTestDomain, type TestDomain } from '../support/domain.js';
 import { NaiveModel } from './naive-model.js';
-import { isRunning, type Rental } from './naive-rows.js';
+import { isRunning, type Rental, type Store } from './naive-rows.js';
 
+/** The histories of one seed. */
+const SEED = process.env.SEED === undefined ? {} : { seed: Number(process.env.SEED) };
 const RUNS = Number(process.env.MODEL_RUNS ?? 30);
 const STEPS = 40;
 const ACCOUNTS = 3;
 const DISK_RATE_PER_GB = 140n;
+const VOLUME_RATE_PER_GB = 100n;
+const SEALING_KEY = sealingKey(randomBytes(32).toString('hex'));
 const GRACE = 7n * 86_400n;
 /** Micro-USD per GPU-hour of the three machines, from the catalogue's sheet. */
 const MACHINES = [
@@ -44,6 +51,7 @@ const spendLimit = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 2_000_000 }) },
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 40_000_000 }) },
 );
+const volumeGb = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 10_000 }));
 /** None, or one of the account's two keys. */
 const key = fc.nat({ max: 2 });
 const account = fc.nat({ max: ACCOUNTS - 1 });
@@ -88,6 +96,21 @@ const command = fc.oneof(
       stopIn: fc.option(deadline, { nil: undefined }),
       destroyIn: fc.option(deadline, { nil: undefined }),
     }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('createVolume' as const), account, gb: volumeGb, key }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('growVolume' as const),
+      account,
+      pick: fc.nat({ max: 50 }),
+      gb: volumeGb,
+      key,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('deleteVolume' as const), account, pick: fc.nat({ max: 50 }) }),
   },
   {
     weight: 3,
@@ -149,10 +172,12 @@ class World {
   /** Of each account: none, and two keys. */
   readonly keys: (string | null)[][] = [];
   readonly topUps: TopUp[] = [];
+  /** Ids of the volumes of each account, in the order of the model's. */
+  readonly volumes: string[][] = [];
   readonly machines: { id: string; onDemandRate: bigint }[] = [];
 
   constructor(domain: TestDomain) {
-    this.domain = domain;
+    this.domain = { ...domain, sealingKeys: async () => [SEALING_KEY] };
     this.model = new NaiveModel(domain.clock, GRACE);
   }
 
@@ -160,6 +185,7 @@ class World {
     const world = new World(await openTestDomain({}, '2027-11-30T23:59:50Z'));
     for (let i = 0; i < ACCOUNTS; i += 1) {
       world.ids.push(await world.domain.account('20'));
+      world.volumes.push([]);
       const made = [await createApiKey(world.domain, world.ids[i]!), await createApiKey(world.domain, world.ids[i]!)];
       world.keys.push([null, ...made.map(({ apiKey }) => apiKey.id)]);
       world.model.join(20n * MICRO_PER_USD * 3_600n);
@@ -227,9 +253,40 @@ class World {
       model.look(renter);
       await readBalance(domain, id);
     } else if (step.do === 'deadlines') await this.setDeadlines(step.account, step.pick, step.stopIn, step.destroyIn);
-    else if (step.do === 'limit') await this.setLimit(step.account, step.pick, step.limit);
+    else if (step.do === 'createVolume') await this.createVolume(step.account, step.gb, step.key);
+    else if (step.do === 'growVolume') {
+      const { store, id: volume } = this.recentVolume(step.account, step.pick);
+      if (store === undefined) return;
+      const [owner, sizeGb] = [this.owner(step.account, step.key), step.gb];
+      const expected = model.grow(store, BigInt(sizeGb), owner.keyId);
+      expect(await done(growVolume(domain, owner, { id: volume!, sizeGb }))).toBe(expected);
+    } else if (step.do === 'deleteVolume') {
+      const { store, id: volume } = this.recentVolume(step.account, step.pick);
+      if (store === undefined) return;
+      const expected = model.drop(store);
+      expect(await done(deleteVolume(domain, this.owner(step.account, 0), { id: volume! }))).toBe(expected);
+    } else if (step.do === 'limit') await this.setLimit(step.account, step.pick, step.limit);
     else if (step.do === 'monthlyLimit') await this.setMonthlyLimit(step.account, step.key, step.limit);
     else await this.act(step);
+  }
+
+  owner(index: number, key: number) {
+    return { accountId: this.ids[index]!, keyId: this.keys[index]![key]! };
+  }
+
+  /** Mostly one that is kept. */
+  recentVolume(index: number, pick: number): { store: Store | undefined; id: string | undefined } {
+    const { stores } = this.model.renters[index]!;
+    const position = Math.max(stores.length - 1 - (pick % 3), 0);
+    return { store: stores[position], id: this.volumes[index]![position] };
+  }
+
+  async createVolume(index: number, gb: number, key: number): Promise<void> {
+    const owner = this.owner(index, key);
+    const expected = this.model.store(this.model.renters[index]!, VOLUME_RATE_PER_GB, BigInt(gb), owner.keyId);
+    const made = createVolume(this.domain, owner, { name: 'work', sizeGb: gb });
+    expect(await done(made)).toBe(expected !== null);
+    if (expected !== null) this.volumes[index]!.push((await made).volume.id);
   }
 
   /** The next exhaustion, end of grace or deadline. */
@@ -350,6 +407,20 @@ class World {
       expect(used.map(({ startedAt, endedAt }) => [instantOf(startedAt), endedAt && instantOf(endedAt)])).toEqual(
         renter.rentals.flatMap(({ runs }) => runs.map(({ from, to }) => [from, to])),
       );
+      const ids = this.volumes[index]!;
+      const sizes = await this.domain.db.prisma.volumeInterval.findMany({
+        where: { volume: { accountId: id } },
+        orderBy: { ordinal: 'asc' },
+      });
+      sizes.sort((one, other) => ids.indexOf(one.volumeId) - ids.indexOf(other.volumeId));
+      expect(
+        sizes.map(({ sizeGb, startedAt, endedAt, keyId }) => [
+          BigInt(sizeGb),
+          instantOf(startedAt),
+          endedAt && instantOf(endedAt),
+          keyId,
+        ]),
+      ).toEqual(renter.stores.flatMap((store) => store.sizes.map(({ gb, from, to, key }) => [gb, from, to, key])));
     }
   }
 }
@@ -409,7 +480,7 @@ describe('random histories', () => {
         }
       }),
       // To make a failure smaller takes longer than a test may.
-      { numRuns: RUNS, verbose: 1, endOnFailure: true },
+      { numRuns: RUNS, verbose: 1, endOnFailure: true, ...SEED },
     );
   });
 });

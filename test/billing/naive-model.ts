@@ -5,6 +5,8 @@ import {
   firstDeadline,
   firstOf,
   gpuSeconds,
+  hasNothing,
+  isKept,
   isRunning,
   isUnder,
   live,
@@ -19,6 +21,8 @@ import {
   type Run,
   type Scope,
   type Second,
+  type Store,
+  storeRate,
 } from './naive-rows.js';
 
 /**
@@ -45,6 +49,7 @@ export class NaiveModel {
     this.renters.push({
       credits: [{ at, units: creditUnits }],
       rentals: [],
+      stores: [],
       exhaustedAt: null,
       cap: noCap(at),
       keys: new Map(),
@@ -54,10 +59,14 @@ export class NaiveModel {
   }
 
   spend(renter: Renter, at: Instant): bigint {
+    const stored = renter.stores.reduce(
+      (all, { gbRate, sizes }) => sizes.reduce((sum, size) => sum + gbRate * size.gb * overlap(size, at), all),
+      0n,
+    );
     return renter.rentals.reduce((sum, rental) => {
       const charged = rental.charges.reduce((units, charge) => units + (charge.at <= at ? charge.units : 0n), 0n);
       return sum + rental.gpuRate * gpuSeconds(rental, at) + rental.diskRate * overlap(rental, at) + charged;
-    }, 0n);
+    }, stored);
   }
 
   credit(renter: Renter): bigint {
@@ -108,13 +117,15 @@ export class NaiveModel {
   /** When credit runs out, or the grace is over, before `now`. */
   #firstMoney(renter: Renter, now: Instant): Instant | null {
     if (renter.exhaustedAt === null) return this.#exhaustion(renter, now);
-    return live(renter).length === 0 ? null : renter.exhaustedAt + this.#grace;
+    return hasNothing(renter) ? null : renter.exhaustedAt + this.#grace;
   }
 
   #runOut(renter: Renter, at: Instant): void {
     const then = { at, end: at };
-    if (renter.exhaustedAt !== null) for (const rental of live(renter)) this.#end(rental, then, 'BALANCE_EXHAUSTED');
-    else {
+    if (renter.exhaustedAt !== null) {
+      for (const rental of live(renter)) this.#end(rental, then, 'BALANCE_EXHAUSTED');
+      for (const store of renter.stores.filter(isKept)) this.#close(store, then);
+    } else {
       for (const rental of live(renter)) if (isRunning(rental)) this.#halt(rental, then, 'BALANCE_EXHAUSTED');
       renter.exhaustedAt = at;
     }
@@ -126,6 +137,10 @@ export class NaiveModel {
     const isRental = typeof scope === 'object' && scope !== null;
     const begin = isRental ? 0n : monthStart(within);
     const counts = (key: string | null) => isRental || scope === null || scope === key;
+    const stored = (isRental ? [] : renter.stores).reduce((all, { gbRate, sizes }) => {
+      const counted = sizes.filter(({ key }) => counts(key));
+      return counted.reduce((sum, size) => sum + gbRate * size.gb * (overlap(size, at) - overlap(size, begin)), all);
+    }, 0n);
     return (isRental ? [scope] : renter.rentals).reduce((sum, rental) => {
       const runs = rental.runs.filter(({ key }) => counts(key));
       const gpu = runs.reduce((seconds, run) => seconds + overlap(run, at) - overlap(run, begin), 0n);
@@ -135,7 +150,7 @@ export class NaiveModel {
       const charged = rental.charges.filter((charge) => charge.at >= begin && charge.at <= at && counts(charge.key));
       const atOnce = charged.reduce((units, charge) => units + charge.units, 0n);
       return sum + rental.gpuRate * (gpu + owed) + rental.diskRate * disk + atOnce;
-    }, 0n);
+    }, stored);
   }
 
   /** The first second before `now` that no other fits behind, month by month; null for none. */
@@ -205,9 +220,9 @@ export class NaiveModel {
   #hasRoom(
     renter: Renter,
     at: Instant,
-    added: { key: string | null; gpu: bigint; disk: bigint; yields: Rental | null; least: bigint },
+    added: { key: string | null; gpu: bigint; disk: bigint; yields: Rental | null; least: bigint; ofKey?: bigint },
   ): boolean {
-    const { key, gpu, disk, least } = added;
+    const { key, gpu, least } = added;
     const yields = added.yields?.account === renter ? added.yields : null;
     const caps: [Scope, Cap | undefined][] = [[null, renter.cap]];
     if (key !== null) caps.push([key, renter.keys.get(key)]);
@@ -215,6 +230,7 @@ export class NaiveModel {
       const limit = cap?.limit ?? null;
       if (limit === null) return true;
       if (cap!.reachedAt !== null && cap!.reachedAt >= monthStart(at)) return false;
+      const disk = scope === null ? added.disk : (added.ofKey ?? added.disk);
       const given = yields !== null && isUnder(yields, scope) ? yields.gpuRate : 0n;
       for (let second = at; second < at + 60n; second += 1n) {
         const [to, begin] = [second + 1n, max(at, monthStart(second))];
@@ -239,7 +255,7 @@ export class NaiveModel {
   /** The first second before `now`, from the last write on, whose balance is zero or less. */
   #exhaustion(renter: Renter, now: Instant): Instant | null {
     const isDry = (at: Instant) => this.#isDry(renter, at);
-    if (live(renter).length === 0 || renter.written >= now || !isDry(now - 1n)) return null;
+    if (hasNothing(renter) || renter.written >= now || !isDry(now - 1n)) return null;
     let [wet, dry] = [renter.written - 1n, now - 1n];
     while (dry - wet > 1n) {
       const middle = (wet + dry) / 2n;
@@ -344,6 +360,48 @@ export class NaiveModel {
     return true;
   }
 
+  /** A volume; null where it is refused. */
+  store(renter: Renter, gbRate: bigint, gb: bigint, key: string | null): Store | null {
+    const { at } = this.#second([renter]);
+    const disk = gbRate * gb;
+    if (!this.#covers(renter, disk, at)) return null;
+    if (!this.#hasRoom(renter, at, { key, gpu: 0n, disk, yields: null, least: 0n })) return null;
+    const made = { account: renter, gbRate, sizes: [{ gb, from: at, to: null, key }] };
+    renter.stores.push(made);
+    renter.written = max(renter.written, at);
+    return made;
+  }
+
+  /** It has the size from where the one before ended. */
+  grow(store: Store, gb: bigint, key: string | null): boolean {
+    const { account: renter, gbRate, sizes } = store;
+    const second = this.#second([renter]);
+    const last = sizes.at(-1)!;
+    if (last.to !== null || gb < last.gb) return false;
+    if (gb === last.gb) return true;
+    const disk = gbRate * (gb - last.gb);
+    const ofKey = last.key === key ? disk : gbRate * gb;
+    if (!this.#covers(renter, disk, second.at)) return false;
+    if (!this.#hasRoom(renter, second.at, { key, gpu: 0n, disk, yields: null, least: 0n, ofKey })) return false;
+    sizes.push({ gb, from: this.#close(store, second), to: null, key });
+    return true;
+  }
+
+  drop(store: Store): boolean {
+    const second = this.#second([store.account]);
+    if (!isKept(store)) return false;
+    this.#close(store, second);
+    return true;
+  }
+
+  #close(store: Store, second: Second): Instant {
+    const size = store.sizes.at(-1)!;
+    const to = max(this.#boundOf(store.account, second, [], [size.key]), size.from);
+    size.to = to;
+    store.account.written = max(store.account.written, to);
+    return to;
+  }
+
   /** The container could not be started. */
   fail(rental: Rental): void {
     const second = this.#second([rental.account]);
@@ -386,36 +444,40 @@ export class NaiveModel {
   #claim(renter: Renter, machine: string, mode: Mode, added: bigint, at: Instant): Rental | null | false {
     const holder = this.holder(machine) ?? null;
     if (holder !== null && (holder.mode !== 'INTERRUPTIBLE' || mode === 'INTERRUPTIBLE')) return false;
-    const paying = live(renter)
-      .filter((rental) => rental !== holder)
-      .reduce((sum, rental) => sum + rental.diskRate + (isRunning(rental) ? rental.gpuRate : 0n), 0n);
-    const kept = holder?.account === renter ? holder.diskRate : 0n;
-    if (this.credit(renter) - this.spend(renter, max(at, renter.written)) < (paying + kept + added) * HOUR)
-      return false;
-    return holder;
+    const given = holder?.account === renter ? holder.gpuRate : 0n;
+    return this.#covers(renter, added - given, at) ? holder : false;
   }
 
-  /** The end of the second, but not after credit, or the grace, ran out in it, or a deadline was over. */
-  #endOf(rental: Rental, { at, end }: Second, ...deadlines: (Instant | null)[]): Instant {
-    const { account, from, runs } = rental;
-    const last = runs.at(-1)!;
+  /** Whether an hour of all that is paid now, and of what is added, can be paid. */
+  #covers(renter: Renter, added: bigint, at: Instant): boolean {
+    const paying = live(renter).reduce(
+      (sum, rental) => sum + rental.diskRate + (isRunning(rental) ? rental.gpuRate : 0n),
+      renter.stores.reduce((sum, store) => sum + storeRate(store), 0n),
+    );
+    return this.credit(renter) - this.spend(renter, max(at, renter.written)) >= (paying + added) * HOUR;
+  }
+
+  #endOf(rental: Rental, second: Second, ...deadlines: (Instant | null)[]): Instant {
+    const last = rental.runs.at(-1)!;
+    const bound = this.#boundOf(rental.account, second, [[rental, rental.cap]], [rental.key, last.key]);
+    return max(deadlines.includes(second.at) ? second.at : bound, rental.from, last.to ?? last.from);
+  }
+
+  /** The end of the second, but not after credit, or the grace, ran out in it, or a limit was reached. */
+  #boundOf(account: Renter, { at, end }: Second, own: [Scope, Cap][], keys: (string | null)[]): Instant {
     const isOver =
       account.exhaustedAt === null
         ? account.written <= at && this.#isDry(account, at)
         : account.exhaustedAt + this.#grace === at;
     const caps: [Scope, Cap | undefined][] = [
-      [rental, rental.cap],
+      ...own,
       [null, account.cap],
-      ...[rental.key, runs.at(-1)!.key].map((key): [Scope, Cap | undefined] => [
-        key,
-        key === null ? undefined : account.keys.get(key),
-      ]),
+      ...keys.map((key): [Scope, Cap | undefined] => [key, key === null ? undefined : account.keys.get(key)]),
     ];
     const isLimited = caps.some(
       ([scope, cap]) => cap !== undefined && this.#reached(account, scope, cap, at + 1n) === at,
     );
-    const bound = isOver || isLimited || deadlines.includes(at) ? at : end;
-    return max(bound, from, last.to ?? last.from);
+    return isOver || isLimited ? at : end;
   }
 
   #halt(rental: Rental, second: Second, why: string): void {

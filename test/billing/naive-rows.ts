@@ -50,7 +50,15 @@ export interface Rental {
   why: string | null;
 }
 
+/** A volume, as the sizes that it had. */
+export interface Store {
+  account: Renter;
+  gbRate: bigint;
+  sizes: { gb: bigint; from: Instant; to: Instant | null; key: string | null }[];
+}
+
 export interface Renter {
+  stores: Store[];
   credits: { at: Instant; units: bigint }[];
   rentals: Rental[];
   exhaustedAt: Instant | null;
@@ -83,6 +91,20 @@ export function exitCost(rental: Rental, at: Instant): bigint {
   const term = BigInt(end.getTime() / 1000) - rental.from;
   const used = gpuSeconds(rental, at);
   return used >= term ? 0n : rental.discount * used;
+}
+
+export function isKept(store: Store): boolean {
+  return store.sizes.at(-1)!.to === null;
+}
+
+/** What is paid for it now. */
+export function storeRate(store: Store): bigint {
+  return isKept(store) ? store.gbRate * store.sizes.at(-1)!.gb : 0n;
+}
+
+/** Neither a disk nor a volume. */
+export function hasNothing(renter: Renter): boolean {
+  return live(renter).length === 0 && !renter.stores.some(isKept);
 }
 
 export function noCap(since: Instant): Cap {

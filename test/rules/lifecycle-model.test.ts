@@ -19,10 +19,17 @@ import {
   start,
   stop,
   type Takeover,
+  type Volume,
 } from '../../src/domain/rules/lifecycle.js';
 import type { PricingMode } from '../../src/domain/rules/price-rule.js';
 import { settle } from '../../src/domain/rules/settle.js';
 import { LAST_INSTANT } from '../../src/domain/rules/time.js';
+import { createVolume, deleteVolume, growVolume, VOLUME_ID } from '../../src/domain/rules/volume.js';
+
+/** `MODEL_RUNS=10000` for more. */
+const RUNS = Number(process.env.MODEL_RUNS ?? 150);
+/** The histories of one seed. */
+const SEED = process.env.SEED === undefined ? {} : { seed: Number(process.env.SEED) };
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 
@@ -30,11 +37,13 @@ const GRACE = 500n;
 const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n, RESERVED: 65n };
 const MODES = Object.keys(RATES) as PricingMode[];
 const DISK_RATE = 7n;
+const GB_RATE = 3n;
 
 /** One account, what it has, and every change that was noted. */
 class World {
   readonly account: Account;
   readonly instances: Instance[] = [];
+  readonly volumes: Volume[] = [];
   readonly changes: RowChanges = noChanges();
   now = 1_000n;
 
@@ -57,7 +66,7 @@ class World {
   }
 
   settle(): void {
-    settle(this.account, { live: this.instances, volumes: [] }, this.now, GRACE, this.changes);
+    settle(this.account, { live: this.instances, volumes: this.volumes }, this.now, GRACE, this.changes);
   }
 
   /** Within a second; what ends does so at its end. */
@@ -95,13 +104,30 @@ class World {
     credit(this.step(), entry);
   }
 
+  store(sizeGb: number): Volume {
+    const id = `v-0000000${this.volumes.length + 1}`;
+    const sealed = { sealedPassword: '', sealingKeyId: '' };
+    const volume = createVolume(this.step(), { id, name: 'work', sizeGb, gbRate: GB_RATE, keyId: null, ...sealed });
+    this.volumes.push(volume);
+    return volume;
+  }
+
   /** Intervals as they stand: each was opened once, and closed once at most. */
   get intervals() {
-    const nameOf = ({ instanceId, resource, ordinal }: RowChanges['opened'][number]) =>
+    const { changes } = this;
+    const asUsage = ({ volumeId, ...size }: RowChanges['openedSizes'][number]) => ({
+      ...size,
+      instanceId: volumeId,
+      resource: 'VOLUME' as const,
+      minimumUntil: null,
+    });
+    const allOpened = [...changes.opened, ...changes.openedSizes.map(asUsage)];
+    const allClosed = [...changes.closed, ...changes.closedSizes.map(asUsage)];
+    const nameOf = ({ instanceId, resource, ordinal }: (typeof allOpened)[number]) =>
       `${instanceId}/${resource.toLowerCase()}/${ordinal}`;
-    const closed = new Map(this.changes.closed.map((interval) => [nameOf(interval), interval]));
-    expect(closed.size).toBe(this.changes.closed.length);
-    const all = this.changes.opened.map((interval) => ({
+    const closed = new Map(allClosed.map((interval) => [nameOf(interval), interval]));
+    expect(closed.size).toBe(allClosed.length);
+    const all = allOpened.map((interval) => ({
       name: nameOf(interval),
       ...interval,
       ...closed.get(nameOf(interval)),
@@ -123,7 +149,7 @@ class World {
   }
 
   check(): void {
-    const { account, changes, instances, intervals } = this;
+    const { account, changes, instances, volumes, intervals } = this;
     const open = intervals.filter(({ endedAt }) => endedAt === null);
     expect(account.burnRate).toBe(open.reduce((sum, { rate }) => sum + rate, 0n));
     for (const ahead of [0n, 1n, 1_000n])
@@ -131,14 +157,17 @@ class World {
         account.creditUnits - this.spendAt(account.settledAt + ahead),
       );
     const live = instances.filter(({ status }) => status !== 'DESTROYED');
+    const kept = volumes.filter(({ deletedAt }) => deletedAt === null);
     expect([account.liveInstances, account.deployedInstances]).toEqual([live.length, instances.length]);
+    expect(account.liveVolumes).toBe(kept.length);
     expect(open.map(({ name }) => name).sort()).toEqual(
-      live
-        .flatMap(({ id, status, gpuIntervals }) => [
+      [
+        ...live.flatMap(({ id, status, gpuIntervals }) => [
           `${id}/disk/1`,
           ...(status === 'RUNNING' ? [`${id}/gpu/${gpuIntervals}`] : []),
-        ])
-        .sort(),
+        ]),
+        ...kept.map(({ id, sizes }) => `${id}/volume/${sizes}`),
+      ].sort(),
     );
     // Each closed interval is charged to the unit, under its own name, at its end.
     for (const { name, resource, rate, startedAt, endedAt } of intervals.filter(({ endedAt }) => endedAt !== null))
@@ -153,7 +182,25 @@ class World {
         },
       ]);
     for (const instance of instances) this.#checkInstance(instance);
-    this.#checkDue(live.length > 0);
+    for (const volume of volumes) this.#checkVolume(volume);
+    this.#checkDue(live.length + kept.length > 0);
+  }
+
+  /** Its sizes follow each other from its creation to its deletion, none before or after. */
+  #checkVolume({ id, createdAt, sizedAt, sizeGb, sizes, deletedAt, deleteReason }: Volume): void {
+    const own = this.intervals.filter(({ instanceId }) => instanceId === id);
+    expect(own.map(({ startedAt }) => startedAt)).toEqual([
+      createdAt,
+      ...own.slice(0, -1).map(({ endedAt }) => endedAt),
+    ]);
+    expect(own.at(-1)).toMatchObject({
+      ordinal: sizes,
+      startedAt: sizedAt,
+      sizeGb,
+      rate: GB_RATE * BigInt(sizeGb),
+      endedAt: deletedAt,
+    });
+    expect(deleteReason === null).toBe(deletedAt === null);
   }
 
   #checkInstance({
@@ -205,7 +252,7 @@ class World {
 
 const moves = fc.array(
   fc.record({
-    what: fc.constantFrom('deploy', 'stop', 'start', 'destroy', 'pay', 'look'),
+    what: fc.constantFrom('deploy', 'stop', 'start', 'destroy', 'pay', 'look', 'store', 'grow', 'drop'),
     which: fc.nat(3),
     wait: fc.oneof(fc.bigInt(0n, 2n), fc.bigInt(0n, 90n), fc.bigInt(0n, 2_000n), fc.bigInt(0n, 5_000_000n)),
     isWhole: fc.boolean(),
@@ -227,9 +274,32 @@ function carryOut(world: World, { what, which, isWhole, preempts, ahead, units }
   }
   const soldUntil = ahead ? now + 1n : null;
   const maySpend = account.exhaustedAt === null && balanceUnitsAt(account, now) > 0n && now >= account.settledAt;
-  if (what === 'deploy' && maySpend && instances.length < 4) world.rent(MODES[which % 3]!, { preempts, soldUntil });
+  if (what === 'store' || what === 'grow' || what === 'drop') keep(world, { what, which, isWhole, maySpend });
+  else if (what === 'deploy' && maySpend && instances.length < 4)
+    world.rent(MODES[which % 3]!, { preempts, soldUntil });
   else if (what !== 'deploy' && now >= account.settledAt && instances[which] !== undefined)
     act(world, instances[which], what, { isWhole, maySpend, takeover: { soldUntil, preempts } });
+}
+
+function keep(
+  world: World,
+  { what, which, isWhole, maySpend }: Pick<Move, 'which' | 'isWhole'> & { what: string; maySpend: boolean },
+): void {
+  const { account, now, volumes } = world;
+  if (now < account.settledAt) return;
+  if (what === 'store' && maySpend && volumes.length < 4) world.store(1 + 9 * which);
+  const volume = volumes[which];
+  if (what === 'store' || volume === undefined || volume.deletedAt !== null) return;
+  const step = world.step(isWhole);
+  const due = account.dueAt !== null && account.dueAt < step.end ? account.dueAt : step.end;
+  const end = volume.sizedAt > due ? volume.sizedAt : due;
+  if (what === 'drop') {
+    deleteVolume(step, volume, 'USER');
+    expect(volume).toMatchObject({ deletedAt: end, deleteReason: 'USER' });
+  } else if (maySpend) {
+    growVolume(step, volume, volume.sizeGb + 5, 'key-1');
+    expect(volume).toMatchObject({ sizedAt: end, sizeKeyId: 'key-1', deletedAt: null });
+  }
 }
 
 function act(
@@ -266,7 +336,7 @@ function act(
   }
 }
 
-describe('an account and its instances', () => {
+describe('an account, its instances and its volumes', () => {
   it('owe exactly what was sold, whatever is done with them', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 2_000_000_000n), (drawn, creditUnits) => {
@@ -277,7 +347,7 @@ describe('an account and its instances', () => {
           world.check();
         }
       }),
-      { numRuns: 150 },
+      { numRuns: RUNS, ...SEED },
     );
   });
 
@@ -301,10 +371,11 @@ describe('an account and its instances', () => {
           }
           for (const world of [often, seldom]) world.settle();
           expect(often.account).toEqual(seldom.account);
-          expect([often.instances, often.changes.entries]).toEqual([seldom.instances, seldom.changes.entries]);
+          expect([often.instances, often.volumes]).toEqual([seldom.instances, seldom.volumes]);
+          expect(often.changes.entries).toEqual(seldom.changes.entries);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: RUNS, ...SEED },
     );
   });
 });
@@ -349,6 +420,54 @@ describe('credit that runs out', () => {
     expect(world.changes.entries.filter(({ kind }) => kind === 'CREDIT')).toHaveLength(2);
     expect(world.changes.accounts.has(world.account)).toBe(true);
   });
+});
+
+it('credit that runs out leaves volumes until the end of grace, and then deletes them in that second', () => {
+  const world = new World(3_000n);
+  const volume = world.store(10);
+  expect(world.account).toMatchObject({ burnRate: 30n, dueAt: 1_100n, liveVolumes: 1 });
+  world.now = 1_101n;
+  world.settle();
+  expect(world.account).toMatchObject({ exhaustedAt: 1_100n, diskDeleteAt: 1_600n, dueAt: 1_600n, burnRate: 30n });
+  expect(volume.deletedAt).toBeNull();
+  world.now = 1_600n;
+  world.settle();
+  expect(volume.deletedAt).toBeNull();
+  world.now = 9_000n;
+  world.settle();
+  expect(volume).toMatchObject({ deletedAt: 1_600n, deleteReason: 'BALANCE_EXHAUSTED' });
+  expect(world.account).toMatchObject({ burnRate: 0n, dueAt: null, liveVolumes: 0 });
+  expect(world.changes.entries).toMatchObject([
+    { id: 'v-00000001/volume/1', kind: 'VOLUME_USAGE', units: -18_000n, at: 1_600n, instanceId: null, reference: null },
+  ]);
+});
+
+it('no second of a volume is charged twice, or for two sizes', () => {
+  const world = new World(1_000_000n);
+  const volume = world.store(1);
+  const sizes = () => world.intervals.map(({ startedAt, endedAt }) => [startedAt, endedAt]);
+  // In the second of its creation, and twice more in the same.
+  for (const gb of [2, 3]) growVolume(world.step(false), volume, gb, null);
+  expect(sizes()).toEqual([
+    [1_000n, 1_001n],
+    [1_001n, 1_001n],
+    [1_001n, null],
+  ]);
+  // Deleted in the second in which it grew.
+  deleteVolume(world.step(false), volume, 'USER');
+  expect(sizes()).toEqual([
+    [1_000n, 1_001n],
+    [1_001n, 1_001n],
+    [1_001n, 1_001n],
+  ]);
+  expect(world.changes.entries.map(({ units }) => units)).toEqual([-3n, -0n, -0n]);
+  world.check();
+});
+
+it('the id of a volume is eight hexadecimal digits', () => {
+  expect(VOLUME_ID.test('v-31f72534')).toBe(true);
+  for (const other of ['v-31f7253', 'v-31f725345', 'xv-31f72534', 'v-31F72534', 'v-31f72534\n', 'i-31f72534'])
+    expect(VOLUME_ID.test(other), other).toBe(false);
 });
 
 it('leaving a reserved term early is charged at its end, once, beside its usage', () => {
