@@ -184,7 +184,7 @@ export class NaiveModel {
     cap.reachedAt = at;
     for (const rental of live(renter))
       if (isRunning(rental) && isUnder(rental, scope)) this.#halt(rental, { at, end }, 'SPEND_LIMIT');
-    if (scope === null) renter.written = max(renter.written, end);
+    if (scope === null) renter.written = max(renter.written, this.#isOver(renter, at) ? at : end);
   }
 
   /** Null takes it away. One that is passed is reached with this second. */
@@ -465,10 +465,6 @@ export class NaiveModel {
 
   /** The end of the second, but not after credit, or the grace, ran out in it, or a limit was reached. */
   #boundOf(account: Renter, { at, end }: Second, own: [Scope, Cap][], keys: (string | null)[]): Instant {
-    const isOver =
-      account.exhaustedAt === null
-        ? account.written <= at && this.#isDry(account, at)
-        : account.exhaustedAt + this.#grace === at;
     const caps: [Scope, Cap | undefined][] = [
       ...own,
       [null, account.cap],
@@ -477,7 +473,15 @@ export class NaiveModel {
     const isLimited = caps.some(
       ([scope, cap]) => cap !== undefined && this.#reached(account, scope, cap, at + 1n) === at,
     );
-    return isOver || isLimited ? at : end;
+    return this.#isOver(account, at) || isLimited ? at : end;
+  }
+
+  /** Whether credit, or the grace, runs out in this second. */
+  #isOver(account: Renter, at: Instant): boolean {
+    if (hasNothing(account)) return false;
+    return account.exhaustedAt === null
+      ? account.written <= at && this.#isDry(account, at)
+      : account.exhaustedAt + this.#grace === at;
   }
 
   #halt(rental: Rental, second: Second, why: string): void {

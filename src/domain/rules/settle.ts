@@ -98,7 +98,8 @@ function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint)
 function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[]): void {
   limit.limitReachedAt = step.at;
   for (const instance of running) stop(step, instance, 'SPEND_LIMIT');
-  advance(limit, step.end);
+  // Not beyond the end of credit, which is the first second without: it would be taken for a later one.
+  advance(limit, earliest(step.end, step.account.dueAt)!);
   step.changes.accounts.add(step.account);
   for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
 }
