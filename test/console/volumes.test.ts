@@ -68,7 +68,7 @@ describe('volumes in the console', needs('chromium'), () => {
       await dialog.getByText('your own restic').waitFor();
       await page.keyboard.press('Escape');
 
-      await page.getByRole('button', { name: 'Get at it work' }).click();
+      await page.getByRole('button', { name: 'Copy in and out work' }).click();
       await dialog.getByText(`/volumes/${id}/`).waitFor();
       await dialog.getByRole('button', { name: 'Show the password' }).click();
       const password = (await renter.graphql(`{ volumePassword(id: "${id}") }`)).body.data.volumePassword;

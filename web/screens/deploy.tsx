@@ -24,6 +24,7 @@ import { NextBest, Price, type Quoted, QuotedMachine, useQuote } from './quoted.
 import { SaveAs } from './save-as.js';
 import { NewSecret } from './secrets.js';
 import { TemplateVariables } from './template-variables.js';
+import { VolumeFields } from './volume-fields.js';
 
 type DeployForm = ReturnType<typeof useDeployForm>;
 type QuoteOf = ReturnType<typeof useQuote>;
@@ -154,6 +155,7 @@ function Terms({ form, quoted, onNewSecret }: TermsProps) {
           />
         </label>
       </div>
+      {session.value === 'in' && <VolumeFields />}
       <LaunchFields onNewSecret={onNewSecret} />
       {session.value === 'in' && <SaveAs template={template} diskGb={diskGb} launch={launch} />}
       <DeadlineFields

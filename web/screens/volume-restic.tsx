@@ -29,7 +29,7 @@ export function OwnRestic({ volume: { id, name, inUseBy }, onClose }: { volume: 
     ...(inUseBy === null ? ['restic init  # a volume that never ran', 'restic backup data'] : []),
   ];
   return (
-    <Dialog title={`Get at ${visible(name)}`} onClose={onClose}>
+    <Dialog title={`Copy in and out of ${visible(name)}`} onClose={onClose}>
       <div class="dialog-body stack">
         <p>
           A volume is a repository of restic, which you can read from anywhere at any time

@@ -106,7 +106,7 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
       <td class="number wide">
         <span class="row">
           {button('moments', 'Snapshots')}
-          {button('restic', 'Get at it')}
+          {button('restic', 'Copy in and out')}
           {button('grow', 'Grow')}
           {button('delete', 'Delete', 'danger')}
         </span>

@@ -3,7 +3,7 @@ import type { VariablesOf } from 'gql.tada';
 import type { Quote } from '../graph/documents.js';
 import { filter, isFilterKnown } from './filters.js';
 import { draft, link } from './launch-draft.js';
-import { imageOfLink, launchOf } from './launch-form.js';
+import { imageOfLink, launchOf, volumesOf } from './launch-form.js';
 import { query, setQuery } from './location.js';
 import { modeOf } from './modes.js';
 
@@ -33,6 +33,7 @@ export function useDeployForm() {
   const machineId = asked === BEST ? null : asked;
   const diskGb = /^\d{1,7}$/.test(disk) ? Number(disk) : 0;
   const { launch, fault } = launchOf(draft.value);
+  const volumes = volumesOf(draft.value);
   const stopWhenIdle = idleMinutes(idle.value);
   const terms = {
     template,
@@ -41,6 +42,7 @@ export function useDeployForm() {
     ...(launch !== null && { launch }),
     ...Object.fromEntries(Object.entries(ends.value).filter(([, text]) => text !== '')),
     ...(stopWhenIdle !== null && { stopWhenIdle }),
+    ...(volumes.length > 0 && { volumes }),
   };
   const isAsked = fault === null && diskGb > 0 && template !== '' && (machineId !== null || isFilterKnown.value);
   const input: VariablesOf<typeof Quote>['input'] =

@@ -27,6 +27,13 @@ export interface LaunchForm {
   registryLogin: string;
   restart: keyof typeof RESTARTS;
   onExit: keyof typeof EXITS;
+  /** Beside the launch: an instance has them as long as it is. */
+  volumes: readonly VolumeRow[];
+}
+
+export interface VolumeRow {
+  id: string;
+  path: string;
 }
 
 export const EMPTY: LaunchForm = {
@@ -40,6 +47,7 @@ export const EMPTY: LaunchForm = {
   registryLogin: '',
   restart: 'ALWAYS',
   onExit: 'KEEP',
+  volumes: [],
 };
 
 /** The launch that the form says, or what is wrong with it. Its bounds are the service's to check. */
@@ -70,9 +78,15 @@ export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault:
   return { launch: Object.keys(launch).length === 0 ? null : launch, fault: null };
 }
 
+/** The volumes that were chosen. */
+export function volumesOf({ volumes }: LaunchForm): VolumeRow[] {
+  return volumes.filter(({ id }) => id !== '');
+}
+
 /** To deploy again what was launched before. */
 export function formOf(launch: Launch): LaunchForm {
   return {
+    ...EMPTY,
     name: launch.name ?? '',
     env: envOf(launch).map(([name, value]) => ({ name, value })),
     secrets: launch.secrets.map(({ secret, variable, file }) => ({

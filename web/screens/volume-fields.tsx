@@ -1,0 +1,53 @@
+import { visible } from '../figures/visible.js';
+import { Rows } from '../parts/rows.js';
+import { draft } from '../state/launch-draft.js';
+import { useVolumes } from '../state/volumes.js';
+
+const FIRST_PATH = '/workspace';
+
+/** Which volumes the instance has, and where. Nothing for who has none. */
+export function VolumeFields() {
+  const volumes = useVolumes().volumes ?? [];
+  const rows = draft.value.volumes;
+  if (volumes.length === 0 && rows.length === 0) return null;
+  const isTaken = (id: string) => rows.some((row) => row.id === id);
+  const next = volumes.find(({ id, inUseBy }) => inUseBy === null && !isTaken(id));
+  return (
+    <Rows
+      legend="Volumes, whose files outlive the instance"
+      one="volume"
+      rows={rows}
+      empty={{ id: next?.id ?? '', path: rows.length === 0 ? FIRST_PATH : '' }}
+      onChange={(changed) => {
+        draft.value = { ...draft.value, volumes: changed };
+      }}
+    >
+      {({ id, path }, change, label) => (
+        <>
+          <select
+            aria-label={`Volume ${label}`}
+            value={id}
+            onChange={({ currentTarget }) => change({ id: currentTarget.value })}
+          >
+            <option value="">choose …</option>
+            {id !== '' && !volumes.some((volume) => volume.id === id) && <option value={id}>{id}</option>}
+            {volumes.map((volume) => (
+              <option key={volume.id} value={volume.id}>
+                {visible(volume.name)}, {volume.sizeGb} GB{volume.inUseBy !== null && ` (${volume.inUseBy} has it)`}
+              </option>
+            ))}
+          </select>
+          <input
+            class="mono"
+            aria-label={`Path ${label}`}
+            placeholder="/data"
+            autocomplete="off"
+            spellcheck={false}
+            value={path}
+            onInput={({ currentTarget }) => change({ path: currentTarget.value.trim() })}
+          />
+        </>
+      )}
+    </Rows>
+  );
+}
