@@ -16,6 +16,8 @@ const DEFAULTS: Config = {
   smtpTls: 'required',
   mailFrom: null,
   redisUrl: null,
+  volumeStore: null,
+  volumeHistoryFactor: 3,
   serviceDomain: 'gpu.localhost',
   publicUrl: null,
   tcpPorts: null,

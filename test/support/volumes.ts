@@ -62,10 +62,15 @@ export function ask(
   secret: string | null,
   method: string,
   path: string,
-  init: { body?: BodyInit; headers?: Record<string, string> } = {},
+  init: { body?: Uint8Array; headers?: Record<string, string> } = {},
 ): Promise<Response> {
-  const authorization = secret === null ? {} : { authorization: `Basic ${btoa(`user:${secret}`)}` };
-  return fetch(`${address}/volumes/${path}`, { method, ...init, headers: { ...authorization, ...init.headers } });
+  const authorization: Record<string, string> =
+    secret === null ? {} : { authorization: `Basic ${btoa(`user:${secret}`)}` };
+  return fetch(`${address}/volumes/${path}`, {
+    method,
+    ...(init as RequestInit),
+    headers: { ...authorization, ...init.headers },
+  });
 }
 
 /** The name of an object of these bytes. */
