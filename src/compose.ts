@@ -9,6 +9,7 @@ import { WebFront } from './access/web/web-front.js';
 import { type BackgroundWork, startBackgroundWork } from './compose/background.js';
 import { DatabaseUnusable, type OpenDatabase, openConfiguredDatabase, within } from './compose/database.js';
 import {
+  findRestic,
   type OpenSsh,
   openMail,
   openMetrics,
@@ -72,7 +73,8 @@ export async function openDomain(config: Config, clock: Clock, log: Logger): Pro
   const { db, close } = await openConfiguredDatabase(config, log, 'within');
   const settings = { ...domainSettings(config), publicUrl: config.publicUrl ?? '', ssh: null };
   const volumeStore = await openVolumeStore(config);
-  return { deps: createDeps(db, clock, settings, { sealingKeys: sealingKeysOf(config), volumeStore }), close };
+  const adapters = { sealingKeys: sealingKeysOf(config), volumeStore, restic: await findRestic() };
+  return { deps: createDeps(db, clock, settings, adapters), close };
 }
 
 /** What the log has beside its logger. */
@@ -128,7 +130,7 @@ export async function openGateway(
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined && tunnels.handleUpgrade(request, socket, head);
     base.server.serve(app, onUpgrade);
-    const background = startBackgroundWork(deps, { log, onPayment, onFault });
+    const background = startBackgroundWork(deps, { log, address: base.address, onPayment, onFault });
     return {
       deps,
       address: base.address,
@@ -197,6 +199,7 @@ async function openUseCases({ config, clock, log, database, traces, metrics, add
     sendWebhook: createSender({ allowed: config.webhookNetworks }),
     sendMail: await openMail(config, log),
     volumeStore: await openVolumeStore(config),
+    restic: await findRestic(),
     onFault,
   });
   const tunnels = new Tunnels({ deps, log, tunnelsUrl: config.streamsUrl });

@@ -20,6 +20,7 @@ import type { Run } from './run.js';
 import { addSecretCommands } from './secrets.js';
 import { addStatementCommand } from './statements.js';
 import { addTopUpCommands } from './top-ups.js';
+import { addVolumeCommands } from './volumes.js';
 
 const BAD_INPUT = 2;
 const NO_COMMAND = 'a command is missing; --help lists them';
@@ -50,6 +51,7 @@ export function createProgram(run: Run): Command {
   addStatementCommand(program, run);
   addTopUpCommands(program, run);
   addSecretCommands(program, run);
+  addVolumeCommands(program, run);
   addAuditCommand(program, run);
   addBackupCommands(program, run);
   addExportCommand(program, run);

@@ -7,11 +7,15 @@ import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
+import { startVolumeUpkeep } from '../domain/volumes/upkeep.js';
 import { startWebhooks } from '../domain/webhooks/deliver.js';
 import { logRecheck } from '../log-recheck.js';
+import { volumeLog } from '../log-volumes.js';
 
 export interface BackgroundOptions {
   log: Logger;
+  /** Of this gateway, such as http://127.0.0.1:4000. */
+  address: string;
   onPayment(event: PaymentEvent): void;
   onFault(error: unknown): void;
 }
@@ -24,17 +28,19 @@ export interface BackgroundWork {
   stop(): Promise<void>;
 }
 
-export function startBackgroundWork(deps: Deps, { log, onPayment, onFault }: BackgroundOptions): BackgroundWork {
+export function startBackgroundWork(deps: Deps, options: BackgroundOptions): BackgroundWork {
+  const { log, address, onPayment, onFault } = options;
   const sweep = startSweep(deps, onFault);
   const activity = startActivity(deps, onFault);
   const webhooks = startWebhooks(deps, onFault);
   const sessionSweep = startSessionSweep(deps, onFault);
   const watch = startFleetWatch(deps, onFault);
   const recheck = startRecheck(deps, logRecheck(log), onFault);
+  const upkeep = startVolumeUpkeep(deps, { address, ...volumeLog(log, deps) }, onFault);
   const reconciliation = startReconciliation(deps, onPayment, onFault);
   return {
     stopAskingOthers: async () => {
-      await Promise.all([recheck.stop(), reconciliation.stop(), webhooks.stop()]);
+      await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop()]);
     },
     stop: async () => {
       await Promise.all([sweep.stop(), sessionSweep.stop(), activity.stop(), watch.stop(), deps.fleet.close()]);

@@ -8,6 +8,7 @@ import type { Database } from '../database/database.js';
 import type { Settings } from '../domain/deps.js';
 import type { Clock } from '../domain/rules/time.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
+import type { RunRestic } from '../domain/volumes/restic.js';
 import type { VolumeStore } from '../domain/volumes/store.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 import { CALLBACK_PATH } from '../http/payments/callback-path.js';
@@ -16,6 +17,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import { createProcessor } from '../payments/create-processor.js';
 import type { Traces } from '../traces/traces.js';
 import { FolderStore } from '../volumes/folder-store.js';
+import { hasRestic, runRestic } from '../volumes/restic.js';
 
 /*
  * What an operator may leave out. Each is null then, and its library is imported only when it is used: the clients of
@@ -57,6 +59,11 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
     else log.warn({ reason }, 'mails can not be sent and are tried again');
   };
   return createMailSender({ url, tls, from, onDelivery });
+}
+
+/** Null where this machine has none. */
+export async function findRestic(): Promise<RunRestic | null> {
+  return (await hasRestic()) ? runRestic : null;
 }
 
 /** Nothing is asked of the store yet: it may be away. */

@@ -16,6 +16,7 @@ import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
+import type { RunRestic } from './volumes/restic.js';
 import { NO_STORE, type VolumeStore } from './volumes/store.js';
 import { Visits } from './web-ports/visits.js';
 import type { SendMail, SendWebhook } from './webhooks/receiver.js';
@@ -62,6 +63,8 @@ export type Deps = Readonly<{
   payments: PaymentProcessor | null;
   /** Where the repositories of volumes lie. */
   volumeStore: VolumeStore;
+  /** Null where there is none: then nothing of volumes is pruned or checked. */
+  restic: RunRestic | null;
   /** Receives what happens in use cases. */
   events: DomainEvents;
   /** Sends an event to a webhook. */
@@ -79,7 +82,10 @@ export type Deps = Readonly<{
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps
   extends Partial<
-    Pick<Deps, 'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'volumeStore' | 'sendWebhook' | 'sendMail'>
+    Pick<
+      Deps,
+      'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'volumeStore' | 'restic' | 'sendWebhook' | 'sendMail'
+    >
   > {
   /** Receives faults of background work. */
   onFault?: (error: unknown) => void;
@@ -95,6 +101,7 @@ export function createDeps(
     events = NO_EVENTS,
     sealingKeys = noSealingKeys,
     volumeStore = NO_STORE,
+    restic = null,
     sendWebhook = sendsNothing,
     sendMail = null,
     onFault = () => {},
@@ -119,6 +126,7 @@ export function createDeps(
     events,
     sealingKeys,
     volumeStore,
+    restic,
     sendWebhook,
     sendMail,
     activityLog: new ActivityLog(db.pool),

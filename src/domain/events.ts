@@ -11,6 +11,13 @@ export interface DomainEvents {
    * or `failed`.
    */
   volumeWritten(outcome: 'stored' | 'refused' | 'full' | 'broken' | 'failed'): void;
+  /** The gateway has done something with the repository of a volume, or could not. */
+  volumeKept(outcome: 'pruned' | 'erased' | 'copied' | 'failed'): void;
 }
 
-export const NO_EVENTS: DomainEvents = { deploy: () => {}, stopped: () => {}, volumeWritten: () => {} };
+export const NO_EVENTS: DomainEvents = {
+  deploy: () => {},
+  stopped: () => {},
+  volumeWritten: () => {},
+  volumeKept: () => {},
+};

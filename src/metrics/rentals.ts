@@ -22,13 +22,21 @@ export function countRentals(registry: Registry): DomainEvents {
     labelNames: ['outcome'] as const,
     registers,
   });
+  const upkeep = new Counter({
+    name: 'gpu_rental_volume_upkeep_total',
+    help: 'Of this process. Repositories of volumes that were pruned, erased or copied, and failures of that.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
   // Shown as 0 from the start, so that the first one is an increase.
   for (const outcome of ['rented', 'replayed']) deploys.inc({ outcome }, 0);
   for (const reason of ['user', 'preempted', 'balance_exhausted']) stops.inc({ reason }, 0);
   for (const outcome of ['stored', 'refused', 'full', 'broken', 'failed']) volumeWrites.inc({ outcome }, 0);
+  for (const outcome of ['pruned', 'erased', 'copied', 'failed']) upkeep.inc({ outcome }, 0);
   return {
     deploy: (outcome) => deploys.inc({ outcome }),
     stopped: (reason) => stops.inc({ reason: reason.toLowerCase() }),
     volumeWritten: (outcome) => volumeWrites.inc({ outcome }),
+    volumeKept: (outcome) => upkeep.inc({ outcome }),
   };
 }

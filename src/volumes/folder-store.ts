@@ -94,8 +94,9 @@ export class FolderStore implements VolumeStore {
     await rm(join(this.#root, volume), { recursive: true, force: true }).catch(rethrow);
   }
 
-  async copy(from: string, to: string, kind: ObjectKind | 'config'): Promise<number> {
+  async copy(from: string, to: string, kind: ObjectKind | 'config', only?: string): Promise<number> {
     if (kind === 'config') return this.#copyOne(from, to, { kind });
+    if (only !== undefined) return this.#copyOne(from, to, { kind, name: only });
     let added = 0;
     for await (const { name } of this.list(from, kind)) added += await this.#copyOne(from, to, { kind, name });
     return added;
@@ -107,6 +108,10 @@ export class FolderStore implements VolumeStore {
       const found = await stat(join(folder, name)).catch(nullIfMissing);
       if (found !== null && found.mtimeMs < beforeMs) await rm(join(folder, name), { force: true }).catch(rethrow);
     }
+  }
+
+  repository(volume: string): string {
+    return join(this.#root, volume);
   }
 
   async *volumes(): AsyncIterable<string> {

@@ -60,10 +60,12 @@ export class S3Store implements VolumeStore {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
+  readonly #endpoint: string;
 
   constructor({ bucket, prefix, endpoint, region }: S3Place) {
     this.#bucket = bucket;
     this.#prefix = prefix;
+    this.#endpoint = endpoint ?? 's3.amazonaws.com';
     this.#client = new S3Client({
       // Servers of one's own seldom answer to a host name for each bucket, and may not know the newer checksums.
       ...(endpoint !== null && { endpoint, forcePathStyle: true }),
@@ -133,14 +135,14 @@ export class S3Store implements VolumeStore {
     }
   }
 
-  async copy(from: string, to: string, kind: ObjectKind | 'config'): Promise<number> {
+  async copy(from: string, to: string, kind: ObjectKind | 'config', only?: string): Promise<number> {
     const there = new Set<string>();
     const prefixOf = (volume: string) => (kind === 'config' ? `${volume}/config` : `${volume}/${kind}/`);
     for await (const { Key } of this.#objects(prefixOf(to))) there.add(Key!);
     let added = 0;
     for await (const { Key } of this.#objects(prefixOf(from))) {
       const target = `${this.#prefix}${to}${Key!.slice(this.#prefix.length + from.length)}`;
-      if (there.has(target)) continue;
+      if (there.has(target) || (only !== undefined && !target.endsWith(`/${only}`))) continue;
       const CopySource = `${this.#bucket}/${Key!.split('/').map(encodeURIComponent).join('/')}`;
       const command = new CopyObjectCommand({ Bucket: this.#bucket, Key: target, CopySource });
       // Deleted since it was listed.
@@ -159,6 +161,10 @@ export class S3Store implements VolumeStore {
       const abort = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
       await this.#client.send(abort, within(CALL_MS)).catch(nullIfMissing);
     }
+  }
+
+  repository(volume: string): string {
+    return `s3:${this.#endpoint}/${this.#bucket}/${this.#prefix}${volume}`;
   }
 
   /** Past each volume's objects to the next one's: not every server lists by delimiters as Amazon's does. */

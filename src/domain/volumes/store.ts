@@ -62,10 +62,12 @@ export interface VolumeStore {
   delete(volume: string, object: ObjectName): Promise<number | null>;
   /** Leaves nothing of a volume: no object, and nothing that was on its way. */
   erase(volume: string): Promise<void>;
-  /** Adds the objects of this kind that `to` lacks, as they are. Returns how many were added. */
-  copy(from: string, to: string, kind: ObjectKind | 'config'): Promise<number>;
+  /** Adds the objects of this kind that `to` lacks, or the one of this name, as they are. Returns how many were added. */
+  copy(from: string, to: string, kind: ObjectKind | 'config', only?: string): Promise<number>;
   /** Forgets what began to arrive before this time of the store and was never published: its gateway died. */
   forgetArriving(volume: string, beforeMs: number): Promise<void>;
+  /** Where restic itself finds the repository, without the gateway. */
+  repository(volume: string): string;
   /** Ids of the volumes that it has something of. */
   volumes(): AsyncIterable<string>;
   close(): void;

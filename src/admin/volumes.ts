@@ -1,0 +1,115 @@
+import type { Command } from 'commander';
+import type { Deps } from '../domain/deps.js';
+import {
+  type CheckedRepository,
+  checkRepository,
+  compareStore,
+  type StoreComparison,
+  type VolumeView,
+  viewVolumes,
+} from '../domain/volumes/check.js';
+import { type Column, type Output, print, printJson, time, timeOrNull } from './output.js';
+import type { Run } from './run.js';
+
+const BYTES_PER_MB = 1_000_000n;
+
+const COLUMNS: readonly Column<VolumeView>[] = [
+  ['ID', ({ id }) => id],
+  ['ACCOUNT', ({ accountId }) => accountId],
+  ['SIZE GB', ({ sizeGb }) => String(sizeGb)],
+  ['STORED MB', ({ storedBytes }) => String(storedBytes / BYTES_PER_MB)],
+  ['SNAPSHOTS', ({ snapshots }) => String(snapshots)],
+  ['NEWEST', ({ newestAt }) => time(newestAt)],
+  ['HELD BY', ({ heldBy }) => heldBy ?? '-'],
+  ['STATE', ({ deletedAt, keepFailedAt }) => stateOf(deletedAt, keepFailedAt)],
+];
+
+interface CheckOptions extends Output {
+  readData?: boolean;
+}
+
+/** Commands about the volumes of accounts and the store that they lie in. */
+export function addVolumeCommands(program: Command, run: Run): void {
+  const volume = program.command('volume').description("accounts' volumes, and the store that their snapshots lie in");
+  volume
+    .command('list')
+    .description('all volumes that the store has something of')
+    .option('--json', 'print JSON')
+    .action(({ json }: Output) =>
+      run(async (deps) => {
+        const volumes = await viewVolumes(deps);
+        if (json) printJson(volumes.map(asJson));
+        else print(volumes, COLUMNS);
+      }),
+    );
+  volume
+    .command('check [id]')
+    .description(
+      'compare store and database, and check the repositories with restic; exit code 1 for whatever is wrong',
+    )
+    .option('--read-data', 'read every byte that is stored')
+    .option('--json', 'print JSON')
+    .action((id: string | undefined, options: CheckOptions) => run((deps) => check(deps, id ?? null, options)));
+}
+
+async function check(deps: Deps, only: string | null, { json, readData = false }: CheckOptions): Promise<void> {
+  const compared = await compareStore(deps, only);
+  const ids = only === null ? (await viewVolumes(deps)).flatMap((each) => (each.deletedAt ? [] : [each.id])) : [only];
+  const checked: CheckedRepository[] = [];
+  for (const id of ids) checked.push(await checkRepository(deps, id, readData));
+  const faults = checked.filter(({ fault }) => fault !== null);
+  if (json)
+    printJson({
+      ...comparisonJson(compared),
+      faults: faults.map(({ volumeId, fault }) => ({ volume: volumeId, fault })),
+    });
+  else for (const line of linesOf(compared, faults, checked.length)) process.stdout.write(`${line}\n`);
+  if (faults.length > 0 || compared.differences.length > 0) process.exitCode = 1;
+}
+
+function linesOf({ differences, strangers }: StoreComparison, faults: readonly CheckedRepository[], checked: number) {
+  return [
+    ...differences.flatMap(({ volumeId, isGone, missing, unknown }) => [
+      ...(isGone ? [`${volumeId}: the store has nothing of it; it is older than the database, or another one`] : []),
+      ...(missing.length > 0 && !isGone
+        ? [`${volumeId}: the store lacks ${missing.length} snapshots of the database`]
+        : []),
+      ...(unknown.length > 0 ? [`${volumeId}: the database lacks ${unknown.length} snapshots of the store`] : []),
+    ]),
+    ...strangers.map((id) => `${id}: the database does not know it; nothing of it is ever erased by itself`),
+    ...faults.map(({ volumeId, fault }) => `${volumeId}: ${fault!.replace(/\s*\n\s*/g, ' | ')}`),
+    `${checked} repositories checked, ${faults.length} with faults`,
+  ];
+}
+
+function comparisonJson({ volumes, differences, strangers }: StoreComparison) {
+  return {
+    volumes,
+    differences: differences.map(({ volumeId, isGone, missing, unknown }) => ({
+      volume: volumeId,
+      gone: isGone,
+      missing,
+      unknown: unknown.map(({ id }) => id),
+    })),
+    strangers,
+  };
+}
+
+function asJson(volume: VolumeView) {
+  return {
+    id: volume.id,
+    account_id: volume.accountId,
+    size_gb: volume.sizeGb,
+    stored_bytes: Number(volume.storedBytes),
+    snapshots: volume.snapshots,
+    newest_at: timeOrNull(volume.newestAt),
+    held_by: volume.heldBy,
+    keep_failed_at: timeOrNull(volume.keepFailedAt),
+    deleted_at: timeOrNull(volume.deletedAt),
+  };
+}
+
+function stateOf(deletedAt: Date | null, keepFailedAt: Date | null): string {
+  if (deletedAt !== null) return 'to be erased';
+  return keepFailedAt === null ? '-' : `not pruned since ${time(keepFailedAt)}`;
+}

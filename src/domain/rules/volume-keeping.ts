@@ -1,0 +1,34 @@
+const MS_PER_HOUR = 3_600_000;
+const MS_PER_DAY = 24 * MS_PER_HOUR;
+export const KEPT_HOURS = 24;
+export const KEPT_DAYS = 7;
+
+export interface KeptSnapshot {
+  id: string;
+  /** When the gateway had all of it, in milliseconds since 1970. */
+  atMs: number;
+}
+
+/**
+ * The snapshots that are dropped. Kept are the last of each of the newest 24 hours and of the newest 7 days (UTC) that have
+ * one, and the last from before the present lease (`leaseSinceMs`, null: none holds it): whatever its host does, that stays.
+ */
+export function droppedSnapshots(snapshots: readonly KeptSnapshot[], leaseSinceMs: number | null): KeptSnapshot[] {
+  const newestFirst = [...snapshots].sort((one, other) => other.atMs - one.atMs);
+  const before = leaseSinceMs === null ? undefined : newestFirst.find(({ atMs }) => atMs < leaseSinceMs);
+  const kept = new Set([
+    ...lastOfEach(newestFirst, MS_PER_HOUR, KEPT_HOURS),
+    ...lastOfEach(newestFirst, MS_PER_DAY, KEPT_DAYS),
+    ...(before === undefined ? [] : [before]),
+  ]);
+  return newestFirst.filter((snapshot) => !kept.has(snapshot));
+}
+
+function lastOfEach(newestFirst: readonly KeptSnapshot[], spanMs: number, spans: number): KeptSnapshot[] {
+  const last = new Map<number, KeptSnapshot>();
+  for (const snapshot of newestFirst) {
+    const span = Math.floor(snapshot.atMs / spanMs);
+    if (!last.has(span)) last.set(span, snapshot);
+  }
+  return [...last.values()].slice(0, spans);
+}

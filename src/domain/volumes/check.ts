@@ -1,0 +1,83 @@
+import type { Deps } from '../deps.js';
+import { DomainError } from '../rules/errors.js';
+import { VOLUME_ID } from '../rules/volume.js';
+import { passwordOf } from './password.js';
+import { type Difference, differenceOf } from './reconcile.js';
+
+/** A volume as the operator sees it. */
+export interface VolumeView {
+  id: string;
+  accountId: string;
+  sizeGb: number;
+  storedBytes: bigint;
+  snapshots: number;
+  newestAt: Date | null;
+  /** The instance that holds its lease. */
+  heldBy: string | null;
+  keepFailedAt: Date | null;
+  deletedAt: Date | null;
+}
+
+/** Those with something in the store, by id. */
+export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
+  const rows = await db.prisma.volume.findMany({
+    where: { erasedAt: null },
+    orderBy: { id: 'asc' },
+    include: { snapshots: { where: { droppedAt: null }, select: { at: true }, orderBy: { at: 'desc' } } },
+  });
+  return rows.map(({ snapshots, leaseInstanceId: heldBy, ...row }) => ({
+    ...row,
+    heldBy,
+    snapshots: snapshots.length,
+    newestAt: snapshots[0]?.at ?? null,
+  }));
+}
+
+/** What store and database say, where they differ. */
+export interface StoreComparison {
+  volumes: number;
+  differences: Difference[];
+  /** Folders of volumes in the store that the database does not know: it is older, or they are of another service. */
+  strangers: string[];
+}
+
+/** Compares all volumes, or one. Reads only; rejects with StoreFault. */
+export async function compareStore(deps: Deps, only: string | null = null): Promise<StoreComparison> {
+  const { rows } = await deps.db.pool.query<{ id: string; isLive: boolean }>(
+    `select id, deleted_at is null and (copy_of is null or copied_at is not null) as "isLive"
+     from volume where erased_at is null and ($1::text is null or id = $1) order by id`,
+    [only],
+  );
+  const differences: Difference[] = [];
+  for (const { id, isLive } of rows) {
+    const found = isLive ? await differenceOf(deps, id) : null;
+    if (found !== null) differences.push(found);
+  }
+  const known = new Set(rows.map(({ id }) => id));
+  const strangers: string[] = [];
+  if (only === null) for await (const id of deps.volumeStore.volumes()) if (!known.has(id)) strangers.push(id);
+  return { volumes: rows.length, differences, strangers };
+}
+
+/** What restic found. */
+export interface CheckedRepository {
+  volumeId: string;
+  /** Null: it is sound, or nothing was ever saved. */
+  fault: string | null;
+}
+
+/**
+ * restic's own check of a repository as it lies in the store; `readData`: every byte of it. Takes no lock: of a volume that is
+ * being written it may find what is gone a moment later. Refuses with not_found and action_failed.
+ */
+export async function checkRepository(deps: Deps, id: string, readData: boolean): Promise<CheckedRepository> {
+  const { restic, volumeStore, db } = deps;
+  if (restic === null) throw new DomainError('action_failed', 'there is no restic on the PATH: install it');
+  const volume = VOLUME_ID.test(id) ? await db.prisma.volume.findFirst({ where: { id, deletedAt: null } }) : null;
+  if (volume === null) throw new DomainError('not_found', `there is no volume ${id}`);
+  if ((await volumeStore.size(id, { kind: 'config' })) === null) return { volumeId: id, fault: null };
+  const repository = { url: volumeStore.repository(id), password: await passwordOf(deps, volume) };
+  const args = ['check', '--no-lock', ...(readData ? ['--read-data'] : [])];
+  const { code, output } = await restic(repository, args, new AbortController().signal);
+  return { volumeId: id, fault: code === 0 ? null : output.trim() };
+}

@@ -1,0 +1,48 @@
+import type { Deps } from '../deps.js';
+import { formatInstant } from '../rules/time.js';
+import { recount } from './reconcile.js';
+
+/** The source may be written meanwhile: then what is new is copied again, this often at most. */
+const MAX_PASSES = 20;
+
+/**
+ * Makes a new volume's repository of the one it is a copy of: with all data, and the one snapshot that it starts from. What
+ * that does not need is pruned later. Rejects where the source is no longer whole.
+ */
+export async function copyRepository(deps: Deps, id: string): Promise<void> {
+  const { db, volumeStore, clock } = deps;
+  const { rows } = await db.pool.query<{ from: string; head: string }>(
+    'select copy_of as "from", head_snapshot_id as head from volume where id = $1',
+    [id],
+  );
+  const { from, head } = rows[0]!;
+  let index = await indexOf(deps, from);
+  for (let pass = 1; ; pass += 1) {
+    await volumeStore.copy(from, id, 'data');
+    await volumeStore.copy(from, id, 'index');
+    const now = await indexOf(deps, from);
+    if (now === index) break;
+    if (pass === MAX_PASSES) throw new Error(`volume ${from} changes all the time: it is copied later`);
+    index = now;
+  }
+  for (const kind of ['keys', 'config'] as const) await volumeStore.copy(from, id, kind);
+  await volumeStore.copy(from, id, 'snapshots', head);
+  if ((await volumeStore.size(id, { kind: 'snapshots', name: head })) === null)
+    throw new Error(`snapshot ${head} of volume ${from} is gone`);
+  await recount(deps, id);
+  await db.pool.query(
+    `insert into volume_snapshot (volume_id, id, at, size_bytes)
+     select $1, $2, $3::timestamptz, (select size_bytes from volume_snapshot where volume_id = $4 and id = $2)
+     on conflict do nothing`,
+    [id, head, formatInstant(clock.now()), from],
+  );
+  await db.pool.query('update volume set copied_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
+  deps.events.volumeKept('copied');
+}
+
+/** Changes whenever something was added or pruned. */
+async function indexOf({ volumeStore }: Deps, id: string): Promise<string> {
+  const names: string[] = [];
+  for await (const { name } of volumeStore.list(id, 'index')) names.push(name);
+  return names.sort().join();
+}

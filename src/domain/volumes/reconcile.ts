@@ -1,0 +1,70 @@
+import { inTransaction } from '../../database/transaction.js';
+import type { Deps } from '../deps.js';
+import { formatInstant } from '../rules/time.js';
+import { storedSize } from '../rules/volume-history.js';
+import { OBJECT_KINDS } from './store.js';
+
+/** What store and database say of one volume, where they differ. */
+export interface Difference {
+  volumeId: string;
+  /** It has rows of snapshots, and the store has no repository at all. */
+  isGone: boolean;
+  /** Ids of snapshots that the database has and the store lacks: the store is older, or was damaged. */
+  missing: string[];
+  /** Those that the store has and the database lacks: the database is older. */
+  unknown: { id: string; modifiedAtMs: number }[];
+}
+
+/** Null where they agree. Reads only. */
+export async function differenceOf(deps: Deps, volumeId: string): Promise<Difference | null> {
+  const { rows } = await deps.db.pool.query<{ id: string; dropped: boolean }>({
+    name: 'snapshots-of-volume',
+    text: 'select id, dropped_at is not null as dropped from volume_snapshot where volume_id = $1',
+    values: [volumeId],
+  });
+  const there = new Map<string, number>();
+  for await (const { name, modifiedAtMs } of deps.volumeStore.list(volumeId, 'snapshots'))
+    there.set(name, modifiedAtMs);
+  const known = new Set(rows.flatMap(({ id, dropped }) => (dropped ? [] : [id])));
+  const missing = [...known].filter((id) => !there.has(id));
+  const unknown = [...there].flatMap(([id, modifiedAtMs]) => (known.has(id) ? [] : [{ id, modifiedAtMs }]));
+  if (missing.length === 0 && unknown.length === 0) return null;
+  const isGone = missing.length > 0 && (await deps.volumeStore.size(volumeId, { kind: 'config' })) === null;
+  return { volumeId, isGone, missing, unknown };
+}
+
+/**
+ * Brings the rows to what the store has: snapshots that it lacks are dropped, those found there are added. A repository that
+ * is gone altogether changes nothing: most likely it is another store. False then.
+ */
+export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> {
+  const found = await differenceOf(deps, volumeId);
+  if (found === null) return true;
+  if (found.isGone) return false;
+  await inTransaction(deps.db.pool, async (transaction) => {
+    await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
+    // Written or deleted meanwhile.
+    const still = await differenceOf(deps, volumeId);
+    if (still === null || still.isGone) return;
+    await transaction.query(
+      'update volume_snapshot set dropped_at = $3::timestamptz where volume_id = $1 and id = any($2::text[]) and dropped_at is null',
+      [volumeId, still.missing, formatInstant(deps.clock.now())],
+    );
+    for (const { id, modifiedAtMs } of still.unknown)
+      await transaction.query(
+        `insert into volume_snapshot (volume_id, id, at) values ($1, $2, to_timestamp($3::double precision / 1000))
+         on conflict (volume_id, id) do update set dropped_at = null`,
+        [volumeId, id, modifiedAtMs],
+      );
+  });
+  return true;
+}
+
+/** Counts anew what the repository takes. Returns its bytes. */
+export async function recount(deps: Deps, volumeId: string): Promise<bigint> {
+  let bytes = storedSize((await deps.volumeStore.size(volumeId, { kind: 'config' })) ?? 0);
+  for (const kind of OBJECT_KINDS)
+    for await (const { size } of deps.volumeStore.list(volumeId, kind)) bytes += storedSize(size);
+  await deps.db.pool.query('update volume set stored_bytes = $2 where id = $1', [volumeId, bytes]);
+  return bytes;
+}

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { RunRestic } from '../domain/volumes/restic.js';
+
+const MAX_OUTPUT = 20_000;
+/** Passed on: where the store is S3, restic reads it by itself. */
+const PASSED_ON = /^(PATH|AWS_\w+|HTTPS?_PROXY|NO_PROXY|SSL_CERT_\w+)$/;
+
+/** Whether this machine has restic. */
+export async function hasRestic(path = process.env.PATH ?? ''): Promise<boolean> {
+  const found = path.split(delimiter).map((dir) => access(join(dir, 'restic'), constants.X_OK));
+  return Promise.any(found).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** restic of the PATH. What it must not show goes by its environment, which its own user alone may read. */
+export const runRestic: RunRestic = ({ url, password }, args, signal) =>
+  new Promise((resolve, reject) => {
+    const passed = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
+    const child = spawn('restic', ['--no-cache', '--quiet', ...args], {
+      env: { ...Object.fromEntries(passed), HOME: tmpdir(), RESTIC_REPOSITORY: url, RESTIC_PASSWORD: password },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal,
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output = (output + text).slice(-MAX_OUTPUT);
+      });
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, output }));
+  });

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { droppedSnapshots } from '../../src/domain/rules/volume-keeping.js';
+
+const at = (time: string) => ({ id: time, atMs: Date.parse(`${time}Z`) });
+const dropped = (times: string[], leaseSince: string | null = null) =>
+  droppedSnapshots(times.map(at), leaseSince === null ? null : at(leaseSince).atMs).map(({ id }) => id);
+
+test('of each hour the last one is kept', () => {
+  const times = ['2026-03-01T10:00:00', '2026-03-01T10:59:59.999', '2026-03-01T11:00:00', '2026-03-01T11:10:00'];
+  expect(dropped(times)).toEqual(['2026-03-01T11:00:00', '2026-03-01T10:00:00']);
+});
+
+test('the newest 24 hours that have one, however long ago, and the newest 7 days', () => {
+  const hour = (day: number, hour: number) =>
+    `2026-03-${String(day).padStart(2, '0')}T${String(hour).padStart(2, '0')}:30:00`;
+  const times = Array.from({ length: 10 }, (_, day) => [hour(day + 1, 3), hour(day + 1, 9), hour(day + 1, 15)]).flat();
+  // 30 snapshots: 24 hours reach back to day 3; of days 1 and 2, older than 7 days, nothing is kept.
+  expect(dropped(times)).toEqual([hour(2, 15), hour(2, 9), hour(2, 3), hour(1, 15), hour(1, 9), hour(1, 3)]);
+  const many = Array.from({ length: 9 }, (_, day) =>
+    Array.from({ length: 24 }, (_, each) => hour(day + 1, each)),
+  ).flat();
+  const kept = new Set(many);
+  for (const id of dropped(many)) kept.delete(id);
+  expect([...kept]).toEqual([
+    ...[3, 4, 5, 6, 7, 8].map((day) => hour(day, 23)),
+    ...Array.from({ length: 24 }, (_, each) => hour(9, each)),
+  ]);
+});
+
+test('the last from before the present lease is kept, whatever was written since', () => {
+  const times = ['2026-03-01T10:05:00', '2026-03-01T10:10:00', '2026-03-01T10:20:00', '2026-03-01T10:30:00'];
+  expect(dropped(times, '2026-03-01T10:15:00')).toEqual(['2026-03-01T10:20:00', '2026-03-01T10:05:00']);
+  expect(dropped(times)).toHaveLength(3);
+});
