@@ -23,6 +23,10 @@ FROM ${BASE}
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /srv/gateway
 COPY --from=build /out ./
+# restic drops and checks snapshots of volumes, and the host agent saves them with it.
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends restic > /dev/null \
+ && rm -rf /var/lib/apt/lists/*
 # 1000 is the base's user `node`. It owns /data alone, so that the program can't change itself.
 RUN ln -s /srv/gateway/dist/admin.mjs /usr/local/bin/admin \
  && ln -s /srv/gateway/dist/src/agent/main.js /usr/local/bin/gpu-agent \

@@ -7,10 +7,10 @@ export interface DomainEvents {
   /** A running instance has stopped, and this is committed. */
   stopped(reason: StopReason): void;
   /**
-   * An object was written to a volume: `stored`; or not: `refused` for whoever may not, `full`, `broken` off by the sender,
-   * or `failed`.
+   * An object was written to a volume: `stored`; or not: `refused` for whoever may not, `full` where the volume has all that
+   * it may, `store_full`, `broken` off by the sender, or `failed`.
    */
-  volumeWritten(outcome: 'stored' | 'refused' | 'full' | 'broken' | 'failed'): void;
+  volumeWritten(outcome: 'stored' | 'refused' | 'full' | 'store_full' | 'broken' | 'failed'): void;
   /** The gateway has done something with the repository of a volume, or could not. */
   volumeKept(outcome: 'pruned' | 'erased' | 'copied' | 'failed'): void;
 }

@@ -285,6 +285,11 @@ export const fields = {
     must: 'a text',
     description: 'Volume id: `v-` and 8 hex characters. Any other text is an unknown volume.',
   },
+  snapshotId: {
+    schema: z.string().regex(/^[0-9a-f]{64}$/),
+    must: '64 hexadecimal digits',
+    description: "restic's own id of a snapshot: 64 hex characters.",
+  },
   keyScopes: {
     schema: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length),
     must: `a list of ${SCOPES.join(', ')}: one at least`,

@@ -26,6 +26,7 @@ interface Figures {
   money: { credited: string; charged: string; held: string; burn: string };
   market: { succeeded: number | null; failed: number | null };
   aside: number;
+  volumes: { live: number; stored: number; held: number; unsaved: number; unpruned: number };
 }
 
 /**
@@ -108,8 +109,19 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   );
   const held = gauge('gpu_rental_balances_usd', 'USD that accounts have left: the sum of the balances above zero.');
   const burn = gauge('gpu_rental_burn_usd_per_hour', 'USD per hour that all accounts are charged now.');
+  const volumes = {
+    live: gauge('gpu_rental_volumes', 'Volumes that are not deleted.'),
+    stored: gauge('gpu_rental_volume_stored_bytes', 'Bytes that the snapshots of all volumes take in the store.'),
+    held: gauge('gpu_rental_volumes_held', 'Volumes that an instance with a host agent has.'),
+    unsaved: gauge(
+      'gpu_rental_volume_unsaved_seconds',
+      'The longest time since the last snapshot of a volume, or since its instance got it, of those that an instance with a host agent has.',
+    ),
+    unpruned: gauge('gpu_rental_volumes_unpruned', 'Volumes whose old snapshots could not be dropped at the last try.'),
+  };
   const labelled: Gauge<string>[] = [instances, gpus, machines, agents];
   const single: Gauge<string>[] = [accounts, suspended, exhausted, credited, charged, held, burn];
+  single.push(...Object.values(volumes));
   const market =
     settings.marketSource === null
       ? null
@@ -168,6 +180,8 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
       market?.succeeded.set(figures.market.succeeded ?? 0);
       market?.failed.set(figures.market.failed ?? 0);
       aside?.set(figures.aside);
+      for (const name of ['live', 'stored', 'held', 'unsaved', 'unpruned'] as const)
+        volumes[name].set(figures.volumes[name]);
     },
   };
 }
@@ -201,5 +215,12 @@ const FIGURES_SQL = `
     'market', (select json_build_object(
         'succeeded', extract(epoch from max(finished_at) filter (where status = 'PUBLISHED')),
         'failed', extract(epoch from max(failed_at))) from market_recheck),
-    'aside', (select count(*) from aside_callback)
+    'aside', (select count(*) from aside_callback),
+    'volumes', (select json_build_object('live', count(*) filter (where deleted_at is null), 'stored', coalesce(sum(stored_bytes), 0),
+        'held', count(lease_host_id) filter (where deleted_at is null),
+        'unpruned', count(keep_failed_at) filter (where deleted_at is null),
+        'unsaved', coalesce(max(greatest($1::bigint - extract(epoch from greatest(lease_since, (
+          select max(at) from volume_snapshot where volume_id = volume.id)))::bigint, 0))
+          filter (where deleted_at is null and lease_host_id is not null and lease_opened), 0))
+      from volume where erased_at is null)
   ) as figures`;

@@ -18,7 +18,7 @@ export function countRentals(registry: Registry): DomainEvents {
   });
   const volumeWrites = new Counter({
     name: 'gpu_rental_volume_writes_total',
-    help: 'Of this process. Objects of snapshots of volumes by outcome: stored, refused, full, broken off by the sender, or failed in the store.',
+    help: 'Of this process. Objects of snapshots of volumes by outcome: stored, refused, full (the volume has all that it may), store_full, broken off by the sender, or failed in the store.',
     labelNames: ['outcome'] as const,
     registers,
   });
@@ -31,7 +31,8 @@ export function countRentals(registry: Registry): DomainEvents {
   // Shown as 0 from the start, so that the first one is an increase.
   for (const outcome of ['rented', 'replayed']) deploys.inc({ outcome }, 0);
   for (const reason of ['user', 'preempted', 'balance_exhausted']) stops.inc({ reason }, 0);
-  for (const outcome of ['stored', 'refused', 'full', 'broken', 'failed']) volumeWrites.inc({ outcome }, 0);
+  for (const outcome of ['stored', 'refused', 'full', 'store_full', 'broken', 'failed'])
+    volumeWrites.inc({ outcome }, 0);
   for (const outcome of ['pruned', 'erased', 'copied', 'failed']) upkeep.inc({ outcome }, 0);
   return {
     deploy: (outcome) => deploys.inc({ outcome }),

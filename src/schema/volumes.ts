@@ -110,11 +110,24 @@ builder.queryFields((t) => ({
   }),
 }));
 
+const VolumeSnapshotInput = builder.inputType('VolumeSnapshotInput', {
+  description: "A snapshot of one of the account's volumes.",
+  fields: (t) => ({
+    volumeId: t.id({ required: true, description: 'Id of the volume.' }),
+    snapshotId: t.string({ required: true, ...fromField(fields.snapshotId) }),
+  }),
+});
+
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
   description: 'A new volume.',
   fields: (t) => ({
     name: t.string({ required: true, ...fromField(fields.volumeName) }),
     sizeGb: t.int({ required: true, ...fromField(fields.volumeGb) }),
+    fromSnapshot: t.field({
+      type: VolumeSnapshotInput,
+      description:
+        'What it begins with: a volume is put back to one of its moments as a new volume, at least as large. Instances can have it as soon as it is copied.',
+    }),
     idempotencyKey: t.string(fromField(fields.idempotencyKey)),
   }),
 });

@@ -312,7 +312,13 @@ const CLOSE_INTERVAL: RowWrite<UsageInterval> = {
     where instance_id = $${first + 1} and resource = $${first + 2} and ordinal = $${first + 3} and ended_at is null`,
 };
 const UPDATE_VOLUME = updateOf<Volume>('volume', VOLUME_UPDATES);
-const INSERT_VOLUME = insertOf<NewVolume>('volume', [...VOLUME_FIELDS, 'sealedPassword', 'sealingKeyId']);
+const INSERT_VOLUME = insertOf<NewVolume>('volume', [
+  ...VOLUME_FIELDS,
+  'sealedPassword',
+  'sealingKeyId',
+  'copyOf',
+  'headSnapshotId',
+]);
 const OPEN_SIZES = insertOf<VolumeInterval>('volume_interval', SIZE_FIELDS);
 const CLOSE_SIZE: RowWrite<VolumeInterval> = {
   name: 'close size',

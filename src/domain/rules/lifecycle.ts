@@ -161,6 +161,9 @@ export interface Volume {
 export interface NewVolume extends Volume {
   sealedPassword: string;
   sealingKeyId: string;
+  /** The volume whose repository it begins as, and the snapshot of that which it starts from; null for an empty one. */
+  copyOf: string | null;
+  headSnapshotId: string | null;
 }
 
 /** Seconds [startedAt, endedAt) of a volume at one size; endedAt is null while it is open. */

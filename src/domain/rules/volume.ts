@@ -51,7 +51,10 @@ export function checkNotDeleted({ id, deletedAt }: Pick<Volume, 'id' | 'deletedA
 /** A new volume begins, with the second of the step. */
 export function createVolume(
   step: Step,
-  terms: Pick<NewVolume, 'id' | 'name' | 'sizeGb' | 'gbRate' | 'keyId' | 'sealedPassword' | 'sealingKeyId'>,
+  terms: Pick<
+    NewVolume,
+    'id' | 'name' | 'sizeGb' | 'gbRate' | 'keyId' | 'sealedPassword' | 'sealingKeyId' | 'copyOf' | 'headSnapshotId'
+  >,
 ): Volume {
   const { account, at, changes } = step;
   const begun = { sizes: 1, sizedAt: at, sizeKeyId: terms.keyId };

@@ -6,6 +6,7 @@ import { DomainError } from '../rules/errors.js';
 import { checkScope } from '../rules/scopes.js';
 import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
 import { LEASE_SECRET } from './lease-secret.js';
+import { endOverLeases } from './leases.js';
 import type { ObjectName } from './store.js';
 
 /** A volume's row, as far as it says who may do what with its repository. */
@@ -79,6 +80,19 @@ export async function lockForWrite(
   if (volume === undefined || volume.deleted) throw noVolume();
   checkMayWrite({ ...access, volume });
   return volume;
+}
+
+/**
+ * As `checkMayWrite`, before anything is read of the sender. For an owner a lease whose holder can write nothing more, since
+ * its host is silent or gone, ends here.
+ */
+export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promise<void> {
+  const { id, leaseInstanceId } = access.volume;
+  if (access.kind !== 'owner' || leaseInstanceId === null) return checkMayWrite(access);
+  checkScope(access.caller.scopes, 'write to the repository of a volume');
+  await endOverLeases(deps, deps.db.pool, [id]);
+  const { rows } = await deps.db.pool.query<VolumeFacts>(`select ${VOLUME_FACTS} from volume where id = $1`, [id]);
+  checkMayWrite({ ...access, volume: rows[0]! });
 }
 
 /** Whether the volume may be written at all by who asks, as its row is now. */

@@ -18,9 +18,16 @@ interface SealedRow {
 
 const SEALED = `id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId"`;
 
-/** A password for the repository of a new volume, as the ledger writes it. It is in clear only in the answers of `passwordOf`. */
-export function makePassword(key: SealingKey, volume: { id: string; accountId: string }) {
-  const sealed = seal(key, contextOf(volume), randomBytes(PASSWORD_BYTES).toString('hex'));
+/**
+ * A password for the repository of a new volume, as the ledger writes it; `known`: that of the one it is a copy of. It is in
+ * clear only in the answers of `passwordOf`.
+ */
+export function makePassword(
+  key: SealingKey,
+  volume: { id: string; accountId: string },
+  known = randomBytes(PASSWORD_BYTES).toString('hex'),
+) {
+  const sealed = seal(key, contextOf(volume), known);
   return { sealedPassword: `\\x${sealed.toString('hex')}`, sealingKeyId: key.id };
 }
 

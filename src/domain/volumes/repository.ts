@@ -4,7 +4,7 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { historyLimit, MAX_OBJECT_BYTES, storedSize } from '../rules/volume-history.js';
-import { checkMayDelete, checkMayWrite, lockForWrite, type RepositoryAccess, type VolumeFacts } from './access.js';
+import { checkMayBegin, checkMayDelete, lockForWrite, type RepositoryAccess, type VolumeFacts } from './access.js';
 import { VolumeFull } from './full.js';
 import { removeDeadLocks } from './locks.js';
 import { forgetSnapshot, noteSnapshot } from './snapshots.js';
@@ -25,7 +25,7 @@ export async function putObject(
   bytes: AsyncIterable<Buffer>,
   length: number | null,
 ): Promise<void> {
-  checkMayWrite(access);
+  await checkMayBegin(deps, access);
   if (length !== null && length > MAX_OBJECT_BYTES) throw tooLarge();
   checkRoom(deps, access.volume, storedSize(length ?? 0));
   const checked = new CheckedBytes(object, bytes);
@@ -68,8 +68,8 @@ export async function* listObjects(
 }
 
 /** False without one. Refuses as `putObject`. */
-export function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
-  checkMayWrite(access);
+export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
+  await checkMayBegin(deps, access);
   checkMayDelete(access, object);
   const { id } = access.volume;
   return inTransaction(deps.db.pool, async (transaction) => {

@@ -16,7 +16,7 @@ import * as rules from '../rules/volume.js';
 import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
 import { endOverLeases } from './leases.js';
-import { makePassword } from './password.js';
+import { makePassword, volumePassword } from './password.js';
 
 export type { VolumeRow, VolumeSnapshot };
 
@@ -31,7 +31,15 @@ export interface Owner {
 interface CreateVolumeInput {
   name: string;
   sizeGb: number;
+  /** What it begins with; nothing where it is left out. */
+  fromSnapshot?: SnapshotInput | null | undefined;
   idempotencyKey?: string | null | undefined;
+}
+
+/** A snapshot of one of the account's volumes. */
+interface SnapshotInput {
+  volumeId: string;
+  snapshotId: string;
 }
 
 interface ChangeInput {
@@ -77,14 +85,19 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
   const name = check('name', fields.volumeName, input.name);
   const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
   const sealingKey = await sealingKeyOf(deps);
-  return changeOnce(deps, owner, 'createVolume', [name, sizeGb], input.idempotencyKey, (current, account) => {
+  const from = input.fromSnapshot ?? null;
+  const source = from === null ? null : await sourceOf(deps, owner.accountId, from, sizeGb);
+  const asked = [name, sizeGb, ...(from === null ? [] : [from.volumeId, from.snapshotId])];
+  return changeOnce(deps, owner, 'createVolume', asked, input.idempotencyKey, (current, account) => {
     const id = randomId('v', ID_BYTES);
     const gbRate = deps.settings.volumeRatePerGb;
     rules.checkVolumeLimit(account);
     const addedRate = rules.volumeRate({ gbRate, sizeGb });
     admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey: addedRate });
-    const sealed = makePassword(sealingKey, { id, accountId: account.id });
-    return rules.createVolume(current.step(account), { id, name, sizeGb, gbRate, keyId: owner.keyId, ...sealed });
+    const sealed = makePassword(sealingKey, { id, accountId: account.id }, source?.password);
+    const copied = { copyOf: from?.volumeId ?? null, headSnapshotId: from?.snapshotId ?? null };
+    const terms = { id, name, sizeGb, gbRate, keyId: owner.keyId, ...sealed, ...copied };
+    return rules.createVolume(current.step(account), terms);
   });
 }
 
@@ -123,6 +136,23 @@ export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput)
     rules.deleteVolume(current.step(account), volume, 'USER');
     return volume;
   });
+}
+
+/** What a copy needs of the volume that it is made of. Refuses with not_found, and with action_failed a smaller size. */
+async function sourceOf(
+  deps: Deps,
+  accountId: string,
+  { volumeId, snapshotId }: SnapshotInput,
+  sizeGb: number,
+): Promise<{ password: string }> {
+  const password = await volumePassword(deps, accountId, volumeId);
+  const source = await deps.db.prisma.volume.findUniqueOrThrow({
+    where: { id: volumeId },
+    include: { snapshots: { where: { id: check('snapshotId', fields.snapshotId, snapshotId), droppedAt: null } } },
+  });
+  if (source.snapshots.length === 0) throw new DomainError('not_found', `volume ${volumeId} has no such snapshot`);
+  if (sizeGb >= source.sizeGb) return { password };
+  throw new DomainError('action_failed', `volume ${volumeId} has ${source.sizeGb} GB: a copy has as many or more`);
 }
 
 /** Refuses with action_failed where cover or a limit is missing for what would be paid more. */

@@ -218,8 +218,9 @@ function noObject(): DomainError {
 }
 
 /** For the metrics. */
-function outcomeOf(error: unknown, request: IncomingMessage): 'refused' | 'full' | 'broken' | 'failed' {
-  if (error instanceof VolumeFull || (error instanceof StoreFault && error.isFull)) return 'full';
+function outcomeOf(error: unknown, request: IncomingMessage): 'refused' | 'full' | 'store_full' | 'broken' | 'failed' {
+  if (error instanceof VolumeFull) return 'full';
+  if (error instanceof StoreFault && error.isFull) return 'store_full';
   if (error instanceof DomainError) return 'refused';
   return request.destroyed && !request.complete ? 'broken' : 'failed';
 }
