@@ -132,6 +132,14 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['x', SEALING_KEY.slice(1), `${SEALING_KEY},`],
     message: 'must be one key of 64 hex characters, or several with commas between them',
   },
+  VOLUME_STORE: {
+    takes: [
+      ['s3://volumes', { volumeStore: { bucket: 'volumes', prefix: '' } }],
+      ['s3://my.bucket/gateway/one/', { volumeStore: { bucket: 'my.bucket', prefix: 'gateway/one/' } }],
+    ],
+    refuses: ['volumes', 's3://', 's3:///prefix', 's3://B', 'https://example.com', 's3://bucket/a b'],
+    message: 'must be an address such as s3://bucket/prefix',
+  },
   REDIS_URL: {
     takes: [
       ['redis://127.0.0.1:6379', { redisUrl: 'redis://127.0.0.1:6379' }],
@@ -356,6 +364,14 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['-1', '721', '1.5', '1h'],
     message: 'must be a whole number from 0 to 720',
   },
+  VOLUME_HISTORY_FACTOR: {
+    takes: [
+      ['1', { volumeHistoryFactor: 1 }],
+      ['100', { volumeHistoryFactor: 100 }],
+    ],
+    refuses: ['0', '101', '2.5', 'x'],
+    message: 'must be a whole number from 1 to 100',
+  },
   MARKET_SOURCE: {
     takes: [
       ['/srv/market/listings.csv', { marketSource: '/srv/market/listings.csv' }],
@@ -538,6 +554,7 @@ describe('.env.example', () => {
       'SMTP_URL',
       'STREAMS_URL',
       'TCP_PORTS',
+      'VOLUME_STORE',
     ]);
   });
 
