@@ -1,5 +1,5 @@
 import { type Runtime, readRuntime, readRuntimes } from './runtime.js';
-import { type CallOptions, type ClientOptions, createSend, type WriteOptions } from './send.js';
+import { type CallOptions, type ClientOptions, createSend, type Send, type WriteOptions } from './send.js';
 import {
   type InstanceLinks,
   type LaunchRequest,
@@ -10,6 +10,7 @@ import {
 } from './templates.js';
 import type {
   Balance,
+  CreateVolumeRequest,
   DeployRequest,
   Destroyed,
   Instance,
@@ -18,6 +19,9 @@ import type {
   OfferFilter,
   OfferList,
   PriceSheet,
+  Volume,
+  VolumeList,
+  VolumeWithSnapshots,
 } from './types.js';
 
 export { GpuConnectionError, GpuError, GpuRefusal, type TransportCode } from './errors.js';
@@ -66,6 +70,18 @@ export interface GpuClient {
     /** How what runs in it is opened, with the tokens made for it, by GraphQL: passwords. Refused once it is destroyed. */
     links(id: string, options?: CallOptions): Promise<InstanceLinks>;
   };
+  volumes: {
+    /** Those that are not deleted, oldest first. */
+    list(options?: CallOptions): Promise<VolumeList>;
+    /** Billed by the second from then on. */
+    create(request: CreateVolumeRequest, options?: WriteOptions): Promise<Volume>;
+    /** One volume, deleted or not, with its snapshots. */
+    get(id: string, options?: CallOptions): Promise<VolumeWithSnapshots>;
+    /** It never shrinks. */
+    grow(id: string, sizeGb: number, options?: WriteOptions): Promise<Volume>;
+    /** With all its snapshots. Refused while an instance has it. */
+    delete(id: string, options?: WriteOptions): Promise<Volume>;
+  };
   /** By GraphQL; REST has no routes for them. */
   templates: {
     /** What can be deployed by its slug. Needs no key. */
@@ -110,6 +126,7 @@ export function createClient(options: ClientOptions = {}): GpuClient {
       runtimes: (options = {}) => readRuntimes(send, options),
       links: (id, options = {}) => links(id, options),
     },
+    volumes: volumesOf(send),
     templates: {
       list: (options = {}) => templates.list(options),
       saved: (options = {}) => templates.saved(options),
@@ -121,6 +138,19 @@ export function createClient(options: ClientOptions = {}): GpuClient {
       const call = { method: 'POST', path: '/graphql', isGraphql: true, refuses: true, options } as const;
       return (await send<{ data: Data }>({ ...call, body: { query, variables } })).data;
     },
+  };
+}
+
+function volumesOf(send: Send): GpuClient['volumes'] {
+  const path = (id: string) => `/volumes/${encodeURIComponent(id)}`;
+  const write = (method: 'POST' | 'DELETE', path: string, options: WriteOptions, body?: object) =>
+    send<Volume>({ method, path, ...(body && { body }), idempotencyKey: keyOf(options), options });
+  return {
+    list: (options = {}) => send({ method: 'GET', path: '/volumes', options }),
+    create: (body, options = {}) => write('POST', '/volumes', options, body),
+    get: (id, options = {}) => send({ method: 'GET', path: path(id), options }),
+    grow: (id, sizeGb, options = {}) => write('POST', `${path(id)}/grow`, options, { size_gb: sizeGb }),
+    delete: (id, options = {}) => write('DELETE', path(id), options),
   };
 }
 

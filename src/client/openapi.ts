@@ -132,6 +132,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/volumes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The volumes of the account, oldest first.
+         * @description At most 100. A deleted one is still found by its id.
+         */
+        get: operations["listVolumes"];
+        put?: never;
+        /**
+         * Creates a volume, billed by the second until it is deleted.
+         * @description Its rate per GB-hour is locked for life. The balance must cover one hour of everything that the account would then be paying.
+         */
+        post: operations["createVolume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/volumes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One volume of the account, with its snapshots.
+         * @description A deleted one too. Snapshots are the newest 100, newest first. A volume of another account is answered like one that does not exist.
+         */
+        get: operations["getVolume"];
+        put?: never;
+        post?: never;
+        /**
+         * Deletes a volume with all its snapshots.
+         * @description Refused while an instance has it. Ends its billing.
+         */
+        delete: operations["deleteVolume"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/volumes/{id}/grow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a volume larger; it never shrinks.
+         * @description Billed from the next second on. An instance that has it sees the new size from its next start on.
+         */
+        post: operations["growVolume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -153,6 +221,12 @@ export interface components {
             balance: number;
             /** @description Spend since the first of the UTC month. */
             month_spend: number;
+        };
+        CreateVolumeRequest: {
+            /** @description What you call the volume; need not be unique. */
+            name: string;
+            /** @description Size of the volume in GB. It grows, it never shrinks. */
+            size_gb: number;
         };
         DeployRequest: {
             /** @description The id of the machine to rent, from the offers. */
@@ -246,6 +320,10 @@ export interface components {
             available_gpus: number;
             /** @description Address of the model's offers. */
             url: string;
+        };
+        GrowVolumeRequest: {
+            /** @description Size of the volume in GB. It grows, it never shrinks. */
+            size_gb: number;
         };
         /** @description One rental of a machine. */
         Instance: {
@@ -374,6 +452,91 @@ export interface components {
             count: number;
             /** @description One entry per GPU model. */
             data: components["schemas"]["GpuPrice"][];
+        };
+        /** @description A disk of the account's own, which survives the machines that its instances run on. */
+        Volume: {
+            /** @constant */
+            object: "volume";
+            /** @description `v-` and 8 hex characters. */
+            id: string;
+            /** @description What its owner calls it. */
+            name: string;
+            /** @description Size in GB. */
+            size_gb: number;
+            /** @description USD per hour of its size, at the rate that was locked when it was created. */
+            price_hr: number;
+            /**
+             * Format: date-time
+             * @description From this second on it is billed.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description It was billed up to then; null while it is there.
+             */
+            deleted_at: string | null;
+            /** @description The instance that has it, from its start until its last snapshot is stored; null while none does. */
+            in_use_by: string | null;
+            /** @description Bytes that its snapshots take, compressed and each part once. */
+            stored_bytes: number;
+            /**
+             * Format: date-time
+             * @description When its newest snapshot was stored; null before the first.
+             */
+            last_snapshot_at: string | null;
+        };
+        VolumeList: {
+            /** @constant */
+            object: "volumes";
+            data: components["schemas"]["Volume"][];
+        };
+        /** @description What a volume held at one moment. */
+        VolumeSnapshot: {
+            /** @description restic's own id of it: 64 hex characters. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When its last byte was stored.
+             */
+            at: string;
+            /** @description Bytes of all its files; null where nobody said. */
+            size_bytes: number | null;
+            /** @description The instance that it is of; null for the owner's own. */
+            instance_id: string | null;
+        };
+        /** @description A disk of the account's own, which survives the machines that its instances run on. */
+        VolumeWithSnapshots: {
+            /** @constant */
+            object: "volume";
+            /** @description `v-` and 8 hex characters. */
+            id: string;
+            /** @description What its owner calls it. */
+            name: string;
+            /** @description Size in GB. */
+            size_gb: number;
+            /** @description USD per hour of its size, at the rate that was locked when it was created. */
+            price_hr: number;
+            /**
+             * Format: date-time
+             * @description From this second on it is billed.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description It was billed up to then; null while it is there.
+             */
+            deleted_at: string | null;
+            /** @description The instance that has it, from its start until its last snapshot is stored; null while none does. */
+            in_use_by: string | null;
+            /** @description Bytes that its snapshots take, compressed and each part once. */
+            stored_bytes: number;
+            /**
+             * Format: date-time
+             * @description When its newest snapshot was stored; null before the first.
+             */
+            last_snapshot_at: string | null;
+            /** @description Its snapshots, newest first; at most 100. */
+            snapshots: components["schemas"]["VolumeSnapshot"][];
         };
     };
     responses: never;
@@ -582,6 +745,143 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+        };
+    };
+    listVolumes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeList"];
+                };
+            };
+        };
+    };
+    createVolume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "work",
+                 *       "size_gb": 200
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateVolumeRequest"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"];
+                };
+            };
+        };
+    };
+    getVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeWithSnapshots"];
+                };
+            };
+        };
+    };
+    deleteVolume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"];
+                };
+            };
+        };
+    };
+    growVolume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "size_gb": 200
+                 *     }
+                 */
+                "application/json": components["schemas"]["GrowVolumeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"];
                 };
             };
         };

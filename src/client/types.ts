@@ -13,6 +13,10 @@ export type Instance = Schemas['Instance'];
 export type DeployRequest = Schemas['DeployRequest'];
 export type InstanceAction = Schemas['ActionRequest']['action'];
 export type Destroyed = Schemas['DestroyedInstance'];
+export type Volume = Schemas['Volume'];
+export type VolumeList = Schemas['VolumeList'];
+export type VolumeWithSnapshots = Schemas['VolumeWithSnapshots'];
+export type CreateVolumeRequest = Schemas['CreateVolumeRequest'];
 
 /** The codes of the service's refusals. */
 export type RefusalCode = Schemas['Error']['error']['code'];

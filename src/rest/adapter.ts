@@ -76,7 +76,7 @@ function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): 
     const { data, errors } = await hooks.run(route.operationId, () => query(undefined, contextValue, variableValues));
     if (errors !== undefined) throw errors[0]!;
     const result = data!.result;
-    if (result === null) throw new RestRefusal('not_found', 'no such instance');
+    if (result === null) throw new RestRefusal('not_found', `no such ${route.envelope.object}`);
     const body = route.respond(result);
     if (route.needsKey) hooks.send(response, route.status, body);
     else hooks.sendPublic(request, response, body);

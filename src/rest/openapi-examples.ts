@@ -49,6 +49,25 @@ const INSTANCE = {
   stopped_at: null,
 };
 
+const VOLUME = {
+  object: 'volume',
+  id: 'v-31f72534',
+  name: 'work',
+  size_gb: 200,
+  price_hr: 0.02,
+  created_at: '2026-11-22T03:28:04Z',
+  deleted_at: null,
+  in_use_by: 'i-b74ef499',
+  stored_bytes: 5_368_709_120,
+  last_snapshot_at: '2026-11-22T04:18:11Z',
+};
+const SNAPSHOT = {
+  id: '5f0c1a4c2e6f4d0b9a58bb1c3bd1f9a7a4a3d4b6f6c1f2f0e8f6b4a1c9d7e5f3',
+  at: '2026-11-22T04:18:11Z',
+  size_bytes: 7_516_192_768,
+  instance_id: 'i-b74ef499',
+};
+
 /** By the name of the schema. */
 export const EXAMPLES: Readonly<Record<string, object>> = {
   ModePrices: MODE_PRICES,
@@ -70,5 +89,9 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   Instance: INSTANCE,
   InstanceList: { object: 'instances', data: [INSTANCE] },
   DestroyedInstance: { object: 'instance', id: 'i-b74ef499', status: 'destroyed' },
+  Volume: VOLUME,
+  VolumeList: { object: 'volumes', data: [VOLUME] },
+  VolumeSnapshot: SNAPSHOT,
+  VolumeWithSnapshots: { ...VOLUME, snapshots: [SNAPSHOT] },
   Error: { error: { code: 'not_found', message: 'no such instance' } },
 };

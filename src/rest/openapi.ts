@@ -17,6 +17,7 @@ export interface OpenApiFacts {
 const ALWAYS = ['method_not_allowed', 'internal', 'unavailable'];
 const WITH_KEY = ['unauthorized', 'forbidden', 'rate_limited'];
 const WITH_BODY = ['invalid_json', 'payload_too_large'];
+const VOLUME_CHANGE = ['invalid_request', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'];
 const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   listOffers: ['invalid_request'],
   deployInstance: [
@@ -28,6 +29,10 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   ],
   getInstance: ['not_found'],
   destroyInstance: ['not_found', 'invalid_request', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],
+  createVolume: VOLUME_CHANGE,
+  getVolume: ['not_found'],
+  growVolume: ['not_found', ...VOLUME_CHANGE],
+  deleteVolume: ['not_found', ...VOLUME_CHANGE],
   actOnInstance: [
     'not_found',
     'bad_action',
@@ -136,7 +141,7 @@ function parameter(input: PreparedInput, facts: OpenApiFacts): Json {
 
 function requestBody(inputs: readonly PreparedInput[], name: string, facts: OpenApiFacts, schemas: Schemas): Json {
   const schema = schemas.put(name, bodySchema(inputs));
-  const values = exampleValues(facts);
+  const values: Json = { ...exampleValues(facts), ...(name === 'CreateVolumeRequest' && { name: 'work' }) };
   const shown = inputs.filter(({ name: input }) => input in values);
   const example = Object.fromEntries(shown.map((input) => [input.name, values[input.name]]));
   const isWhole = !Object.values(example).includes(undefined);
@@ -151,6 +156,7 @@ function exampleValues({ offered }: OpenApiFacts): Json {
     machine_id: offered?.machineId,
     template: 'pytorch',
     disk_gb: 50,
+    size_gb: 200,
     type: 'od',
     action: 'stop',
   };

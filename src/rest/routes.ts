@@ -28,6 +28,7 @@ export const TAGS = {
   GPUs: 'The price sheet. Public.',
   Instances: 'Rentals of the account: deploy, list, start, stop, destroy.',
   Offers: 'Machines that can be deployed now. Public.',
+  Volumes: 'Disks of the account that survive machines: create, list, grow, delete.',
 } as const;
 
 /** A variable of the document. Bounds, default and description are those of the argument that takes it. */
@@ -53,6 +54,11 @@ export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>
 
 const INSTANCE = `id status gpu num_gpus: numGpus region template disk_gb: diskGb type: mode price_hr: priceHr hostname
   created_at: createdAt stopped_at: stoppedAt`;
+const VOLUME = `id name size_gb: sizeGb price_hr: priceHr created_at: createdAt deleted_at: deletedAt in_use_by: inUseBy
+  stored_bytes: storedBytes last_snapshot_at: lastSnapshotAt`;
+const SNAPSHOTS = 'snapshots { id at size_bytes: sizeBytes instance_id: instanceId }';
+const VOLUME_ID: Input = { in: 'path', name: 'id', variable: 'id' };
+const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
 
@@ -89,7 +95,7 @@ const ENDS: readonly Input[] = [
   { in: 'body', name: 'volumes', variable: 'volumes' },
 ];
 
-/** The whole of `/v1` (contract section 4). */
+/** The whole of `/v1`: contract section 4, and volumes. */
 export const routes: readonly Route[] = [
   {
     method: 'GET',
@@ -243,5 +249,77 @@ export const routes: readonly Route[] = [
     envelope: { kind: 'item', object: 'instance' },
     requestSchema: 'ActionRequest',
     answerSchema: 'Instance',
+  },
+  {
+    method: 'GET',
+    path: '/volumes',
+    operationId: 'listVolumes',
+    tag: 'Volumes',
+    summary: 'The volumes of the account, oldest first.',
+    description: 'At most 100. A deleted one is still found by its id.',
+    document: `query listVolumes { result: volumes { ${VOLUME} } }`,
+    inputs: [],
+    status: 200,
+    envelope: { kind: 'list', object: 'volumes', count: false, itemObject: 'volume' },
+    answerSchema: 'VolumeList',
+  },
+  {
+    method: 'POST',
+    path: '/volumes',
+    operationId: 'createVolume',
+    tag: 'Volumes',
+    summary: 'Creates a volume, billed by the second until it is deleted.',
+    description:
+      'Its rate per GB-hour is locked for life. The balance must cover one hour of everything that the account would then be paying.',
+    document: `mutation createVolume($name: String!, $sizeGb: Int!, $idempotencyKey: String) {
+      result: createVolume(input: { name: $name, sizeGb: $sizeGb, idempotencyKey: $idempotencyKey }) { ${VOLUME} } }`,
+    inputs: [{ in: 'body', name: 'name', variable: 'name' }, SIZE_GB, IDEMPOTENCY_KEY],
+    status: 201,
+    envelope: { kind: 'item', object: 'volume' },
+    requestSchema: 'CreateVolumeRequest',
+    answerSchema: 'Volume',
+  },
+  {
+    method: 'GET',
+    path: '/volumes/{id}',
+    operationId: 'getVolume',
+    tag: 'Volumes',
+    summary: 'One volume of the account, with its snapshots.',
+    description:
+      'A deleted one too. Snapshots are the newest 100, newest first. A volume of another account is answered like one that does not exist.',
+    document: `query getVolume($id: ID!) { result: volume(id: $id) { ${VOLUME} ${SNAPSHOTS} } }`,
+    inputs: [VOLUME_ID],
+    status: 200,
+    envelope: { kind: 'item', object: 'volume' },
+    answerSchema: 'VolumeWithSnapshots',
+  },
+  {
+    method: 'POST',
+    path: '/volumes/{id}/grow',
+    operationId: 'growVolume',
+    tag: 'Volumes',
+    summary: 'Makes a volume larger; it never shrinks.',
+    description: 'Billed from the next second on. An instance that has it sees the new size from its next start on.',
+    document: `mutation growVolume($id: ID!, $sizeGb: Int!, $idempotencyKey: String) {
+      result: growVolume(id: $id, sizeGb: $sizeGb, idempotencyKey: $idempotencyKey) { ${VOLUME} } }`,
+    inputs: [VOLUME_ID, SIZE_GB, IDEMPOTENCY_KEY],
+    status: 200,
+    envelope: { kind: 'item', object: 'volume' },
+    requestSchema: 'GrowVolumeRequest',
+    answerSchema: 'Volume',
+  },
+  {
+    method: 'DELETE',
+    path: '/volumes/{id}',
+    operationId: 'deleteVolume',
+    tag: 'Volumes',
+    summary: 'Deletes a volume with all its snapshots.',
+    description: 'Refused while an instance has it. Ends its billing.',
+    document: `mutation deleteVolume($id: ID!, $idempotencyKey: String) {
+      result: deleteVolume(id: $id, idempotencyKey: $idempotencyKey) { ${VOLUME} } }`,
+    inputs: [VOLUME_ID, IDEMPOTENCY_KEY],
+    status: 200,
+    envelope: { kind: 'item', object: 'volume' },
+    answerSchema: 'Volume',
   },
 ];

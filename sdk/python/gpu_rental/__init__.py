@@ -45,6 +45,10 @@ from .models import (
     SavedTemplate,
     Template,
     TemplateVariable,
+    Volume,
+    VolumeList,
+    VolumeSnapshot,
+    VolumeWithSnapshots,
 )
 from .run import RunEnded, RunFailed
 from .version import VERSION as __version__
@@ -94,5 +98,9 @@ __all__ = [
     "Unauthorized",
     "Unavailable",
     "UnexpectedAnswer",
+    "Volume",
+    "VolumeList",
+    "VolumeSnapshot",
+    "VolumeWithSnapshots",
     "__version__",
 ]

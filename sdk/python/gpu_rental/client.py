@@ -17,6 +17,9 @@ from .models import (
     PricingSheet,
     SavedTemplate,
     Template,
+    Volume,
+    VolumeList,
+    VolumeWithSnapshots,
 )
 from .run import OnOutput, Run, RunEnded, Terms, checked_folders, checked_out, deploy_input
 from .transport import Transport
@@ -69,6 +72,8 @@ class Client:
         self.balance = BalanceResource(transport)
         #: The account's rentals.
         self.instances = Instances(transport)
+        #: Disks of the account that survive machines.
+        self.volumes = Volumes(transport)
         #: What can be deployed by name, and what the account saved.
         self.templates = Templates(transport)
 
@@ -324,6 +329,53 @@ class Instances(_Resource):
     def stop(self, id: str, *, idempotency_key: Optional[str] = None) -> Instance:
         """Ends GPU billing this second; the disk is billed until the instance is destroyed. See :meth:`action`."""
         return self.action(id, "stop", idempotency_key=idempotency_key)
+
+
+class Volumes(_Resource):
+    """Changes carry an ``Idempotency-Key`` as those of :class:`Instances` do."""
+
+    def list(self) -> VolumeList:
+        """Those that are not deleted, oldest first; at most 100."""
+        return self._transport.request(VolumeList, "GET", "/volumes")
+
+    def create(self, name: str, size_gb: int, *, idempotency_key: Optional[str] = None) -> Volume:
+        """Billed by the second from then on.
+
+        :param name: what you call it, 1 to 60 characters; need not be unique.
+        :param size_gb: GB, 1 to 10,000.
+        :raises ActionFailed: balance too small, a limit leaves no room, or 100 volumes are there.
+        """
+        body = {"name": name, "size_gb": size_gb}
+        return self._write("POST", "/volumes", body, idempotency_key)
+
+    def get(self, id: str) -> VolumeWithSnapshots:
+        """One volume, deleted or not, with its snapshots.
+
+        :raises NotFound: the account has no such volume.
+        """
+        return self._transport.request(VolumeWithSnapshots, "GET", _volume_path(id))
+
+    def grow(self, id: str, size_gb: int, *, idempotency_key: Optional[str] = None) -> Volume:
+        """Makes it larger; an instance that has it sees that from its next start on.
+
+        :raises ActionFailed: smaller than it is, balance too small, or a limit leaves no room.
+        """
+        return self._write("POST", _volume_path(id) + "/grow", {"size_gb": size_gb}, idempotency_key)
+
+    def delete(self, id: str, *, idempotency_key: Optional[str] = None) -> Volume:
+        """With all its snapshots.
+
+        :raises ActionFailed: an instance has it, or it is deleted.
+        """
+        return self._write("DELETE", _volume_path(id), None, idempotency_key)
+
+    def _write(self, method: str, path: str, body: Optional[Mapping[str, Any]], key: Optional[str]) -> Volume:
+        sent = None if body is None else json.dumps(body).encode()
+        return self._transport.request(Volume, method, path, body=sent, idempotency_key=key)
+
+
+def _volume_path(id: str) -> str:
+    return "/volumes/" + quote(id, safe="")
 
 
 class Templates(_Resource):

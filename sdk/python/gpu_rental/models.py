@@ -147,6 +147,51 @@ class InstanceList(_Entries[Instance]):
 
 
 @dataclass(frozen=True)
+class Volume:
+    """A disk of the account's own, which survives the machines that its instances run on."""
+
+    object: str
+    #: ``v-`` and 8 hex characters
+    id: str
+    name: str
+    size_gb: int
+    #: USD per hour of its size
+    price_hr: Decimal
+    created_at: datetime
+    deleted_at: Optional[datetime]
+    #: the instance that has it
+    in_use_by: Optional[str]
+    #: what its snapshots take, compressed and each part once
+    stored_bytes: int
+    last_snapshot_at: Optional[datetime]
+
+
+@dataclass(frozen=True)
+class VolumeList(_Entries[Volume]):
+    object: str
+    data: Tuple[Volume, ...]
+
+
+@dataclass(frozen=True)
+class VolumeSnapshot:
+    """What a volume held at one moment."""
+
+    #: restic's own
+    id: str
+    at: datetime
+    #: of all its files; None where nobody said
+    size_bytes: Optional[int]
+    #: the instance that it is of; None for the owner's own
+    instance_id: Optional[str]
+
+
+@dataclass(frozen=True)
+class VolumeWithSnapshots(Volume):
+    #: the newest 100, newest first
+    snapshots: Tuple[VolumeSnapshot, ...]
+
+
+@dataclass(frozen=True)
 class Destroyed:
     """What is left of an instance that DELETE destroyed."""
 
