@@ -24,6 +24,7 @@ import { addStatementCommand } from './statements.js';
 import { addTemplateCommands } from './templates.js';
 import { paint } from './terminal.js';
 import { addTopUpCommands } from './top-ups.js';
+import { addVolumeCommands } from './volumes.js';
 import { addWebCommands } from './web.js';
 import { addWebhookCommands } from './webhooks.js';
 
@@ -61,6 +62,7 @@ function createProgram(): Command {
   addLimitCommand(program);
   addRunCommands(program);
   addSecretCommands(program);
+  addVolumeCommands(program);
   addKeyCommands(program);
   addActivityCommand(program);
   addTemplateCommands(program);

@@ -10,7 +10,8 @@ let whole: OpenApiDocument;
 let operations: Map<string, Operation>;
 
 beforeAll(async () => {
-  service = await startService({ rateLimitPerMinute: 30, publicUrl: 'https://gpu.example.com' });
+  const secretsKeys = ['5'.repeat(64)];
+  service = await startService({ rateLimitPerMinute: 30, publicUrl: 'https://gpu.example.com', secretsKeys });
   whole = dereferenced(service.api.document);
   operations = new Map(operationsOf(whole).map((entry) => [entry.operation.operationId, entry.operation]));
 });
@@ -65,7 +66,7 @@ describe('the document', () => {
     expect(components.securitySchemes.apiKey).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  it('has the operations of the contract and no others', () => {
+  it('has the operations of the contract, those of volumes, and no others', () => {
     const listed = operationsOf(service.api.document).map(({ path, method, operation }) => [
       `${method.toUpperCase()} ${path}`,
       operation.security.length > 0 ? 'key' : 'public',
@@ -80,8 +81,13 @@ describe('the document', () => {
       ['GET /instances/{id}', 'key', '200'],
       ['DELETE /instances/{id}', 'key', '200'],
       ['POST /instances/{id}/actions', 'key', '200'],
+      ['GET /volumes', 'key', '200'],
+      ['POST /volumes', 'key', '201'],
+      ['GET /volumes/{id}', 'key', '200'],
+      ['DELETE /volumes/{id}', 'key', '200'],
+      ['POST /volumes/{id}/grow', 'key', '200'],
     ]);
-    expect(operations.size).toBe(8);
+    expect(operations.size).toBe(13);
   });
 
   it('has nothing in it that its structure does not allow', () => {
@@ -91,7 +97,7 @@ describe('the document', () => {
       const { operationId, tags, summary, description, security, ...sent } = operation;
       const { parameters = [], requestBody, responses, ...rest } = sent;
       expect(rest).toEqual({});
-      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers)$/)]);
+      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers|Volumes)$/)]);
       expect(description.length).toBeGreaterThan(summary.length);
       expect(operationId).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
       expect(summary.length).toBeGreaterThan(10);
@@ -190,7 +196,14 @@ describe('the document', () => {
     const { required, properties } = bodyOf('actOnInstance');
     expect([required, properties.action.enum]).toEqual([['action'], ['start', 'stop', 'destroy']]);
     const taking = [...operations].filter(([id]) => 'Idempotency-Key' in parametersOf(id)).map(([id]) => id);
-    expect(taking).toEqual(['deployInstance', 'destroyInstance', 'actOnInstance']);
+    expect(taking).toEqual([
+      'deployInstance',
+      'destroyInstance',
+      'actOnInstance',
+      'createVolume',
+      'deleteVolume',
+      'growVolume',
+    ]);
     for (const id of taking) {
       expect(parametersOf(id)['Idempotency-Key']).toMatchObject({ in: 'header', minLength: 1, maxLength: 255 });
       const success = Object.entries(operations.get(id)!.responses).find(([status]) => status.startsWith('2'))!;
@@ -292,10 +305,12 @@ describe('the document', () => {
     expect(Object.keys(schemas)).toEqual([
       'ActionRequest',
       'Balance',
+      'CreateVolumeRequest',
       'DeployRequest',
       'DestroyedInstance',
       'Error',
       'GpuPrice',
+      'GrowVolumeRequest',
       'Instance',
       'InstanceList',
       'ModePrices',
@@ -304,6 +319,10 @@ describe('the document', () => {
       'OfferList',
       'OfferPrices',
       'PriceSheet',
+      'Volume',
+      'VolumeList',
+      'VolumeSnapshot',
+      'VolumeWithSnapshots',
     ]);
     // No operation has a copy of its own.
     expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
@@ -350,7 +369,36 @@ describe('answers', () => {
     await renter.rest('DELETE', `/instances/${body.id}`);
     await renter.rest('DELETE', `/instances/${body.id}`);
     await renter.rest('DELETE', '/instances/i-00000000');
+    const keeper = await service.renter();
+    const wanted = { name: 'work', size_gb: 10 };
+    const { body: volume } = await keeper.rest('POST', '/volumes', wanted, key);
+    expect(volume).toMatchObject({ object: 'volume', ...wanted, price_hr: 0.001, deleted_at: null, in_use_by: null });
+    await keeper.rest('POST', '/volumes', wanted, key);
+    await keeper.rest('POST', '/volumes', '{');
+    await keeper.rest('POST', '/volumes', { ...wanted, size_gb: 0 });
+    await poor.rest('POST', '/volumes', { ...wanted, size_gb: 10_000 });
+    await poor.rest('POST', '/volumes', { ...wanted, name: 'more', size_gb: 9_999 });
+    const grow = `/volumes/${volume.id}/grow`;
+    await keeper.rest('POST', grow, { size_gb: 20 });
+    await keeper.rest('POST', grow, { size_gb: 10 });
+    await keeper.rest('POST', grow, {});
+    await keeper.rest('POST', grow, '{');
+    await renter.rest('POST', grow, { size_gb: 30 });
+    expect((await keeper.rest('GET', `/volumes/${volume.id}`)).body).toMatchObject({ size_gb: 20, snapshots: [] });
+    expect(await renter.rest('GET', `/volumes/${volume.id}`)).toMatchObject({
+      status: 404,
+      body: { error: { message: 'no such volume' } },
+    });
+    expect((await keeper.rest('GET', '/volumes')).body).toMatchObject({ object: 'volumes', data: [{ id: volume.id }] });
+    await renter.rest('DELETE', `/volumes/${volume.id}`);
+    await keeper.rest('DELETE', `/volumes/${volume.id}`);
+    await keeper.rest('DELETE', `/volumes/${volume.id}`);
     for (const [method, path] of [
+      ['GET', '/volumes'],
+      ['POST', '/volumes'],
+      ['GET', `/volumes/${volume.id}`],
+      ['DELETE', `/volumes/${volume.id}`],
+      ['POST', grow],
       ['GET', '/balance'],
       ['GET', '/instances'],
       ['POST', '/instances'],
@@ -395,6 +443,26 @@ describe('answers', () => {
       'actOnInstance 404',
       'actOnInstance 409',
       'actOnInstance 422',
+      'listVolumes 200',
+      'listVolumes 401',
+      'createVolume 201',
+      'createVolume 400',
+      'createVolume 401',
+      'createVolume 409',
+      'createVolume 422',
+      'getVolume 200',
+      'getVolume 401',
+      'getVolume 404',
+      'growVolume 200',
+      'growVolume 400',
+      'growVolume 401',
+      'growVolume 404',
+      'growVolume 409',
+      'growVolume 422',
+      'deleteVolume 200',
+      'deleteVolume 401',
+      'deleteVolume 404',
+      'deleteVolume 409',
     ];
     expect([...service.api.seen].sort()).toEqual(expected.sort());
   });
@@ -480,7 +548,7 @@ describe('examples', () => {
     const document: OpenApiDocument = await (await fetch(`${empty.address}/v1/openapi.json`)).json();
     await empty.close();
     const bodies = operationsOf(document).map(({ operation }) => operation.requestBody?.content['application/json']);
-    expect(bodies.filter((body) => body?.example !== undefined)).toHaveLength(1);
+    expect(bodies.filter((body) => body?.example !== undefined)).toHaveLength(3);
     const parameters = operationsOf(service.api.document).flatMap(({ operation }) => operation.parameters ?? []);
     const examples = parameters.filter(({ example }) => example !== undefined).map(({ name }) => name);
     expect(examples).toEqual(['gpu', 'region']);

@@ -195,6 +195,7 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   // No machine here has an agent that could see it.
   stop_when_idle: null,
   volumes: [],
+  size_gb: 10,
 };
 
 const oddText = () => fc.oneof(fc.constantFrom(...oddTexts), fc.string({ unit: 'binary' }), fc.string());

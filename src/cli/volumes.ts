@@ -1,0 +1,142 @@
+import type { Command } from 'commander';
+import type { Volume, VolumeList, VolumeWithSnapshots } from '../client/index.js';
+import { visible } from '../visible.js';
+import { EXIT, Failure } from './failure.js';
+import { askGraphql } from './graphql.js';
+import { amount } from './market.js';
+import { openSession } from './session.js';
+import { type Output, show, type View } from './show.js';
+import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
+import { canAsk, confirm, done, printLines, printText } from './terminal.js';
+
+const BYTES_PER_MB = 1_000_000;
+const NEEDS_KEY = { needsKey: true } as const;
+
+type Listed = VolumeList['data'][number];
+type Snapshot = VolumeWithSnapshots['snapshots'][number];
+
+const COLUMNS: readonly Column<Listed>[] = [
+  text('ID', ({ id }) => id, { style: () => 'cyan' }),
+  text('NAME', ({ name }) => visible(name)),
+  number('SIZE', ({ size_gb }) => size_gb, { unit: 'GB' }),
+  usd('PRICE', ({ price_hr }) => price_hr),
+  text('IN USE BY', ({ in_use_by }) => in_use_by ?? '-'),
+  text('LAST SNAPSHOT', ({ last_snapshot_at }) => last_snapshot_at ?? '-', { spare: 2 }),
+  text('STORED', ({ stored_bytes }) => megabytes(stored_bytes), { spare: 3 }),
+  text('CREATED', ({ created_at }) => created_at, { spare: 1 }),
+];
+const SNAPSHOTS: readonly Column<Snapshot>[] = [
+  text('ID', ({ id }) => id, { style: () => 'cyan' }),
+  text('AT', ({ at }) => at),
+  text('SIZE', ({ size_bytes }) => (size_bytes === null ? '-' : megabytes(size_bytes))),
+  text('INSTANCE', ({ instance_id }) => instance_id ?? '-', { spare: 1 }),
+];
+
+const LIST: View<VolumeList> = {
+  lines: ({ data }) => (data.length === 0 ? [] : table(data, COLUMNS)),
+  ids: ({ data }) => data.map(({ id }) => id),
+  remark: ({ data }) => (data.length === 0 ? 'No volumes. `gpu volume create NAME --size-gb GB` makes one.' : null),
+};
+const ONE: View<Volume> = { lines: (volume) => card(fieldsOf(volume)), ids: ({ id }) => [id] };
+const OF_ONE: View<VolumeWithSnapshots> = {
+  lines: ({ snapshots }) => (snapshots.length === 0 ? [] : table(snapshots, SNAPSHOTS)),
+  ids: ({ snapshots }) => snapshots.map(({ id }) => id),
+  remark: ({ snapshots }) => (snapshots.length === 0 ? 'No snapshot is stored yet.' : null),
+};
+
+interface WriteOptions extends Output {
+  idempotencyKey?: string;
+}
+
+export function addVolumeCommands(program: Command): void {
+  const volume = program.command('volume').description('disks of yours that survive the machines');
+  withOutput(volume.command('list').description('your volumes, oldest first')).action((options: Output, command) =>
+    show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.list(), LIST),
+  );
+  withOutput(volume.command('show <id>').description('one volume, also a deleted one')).action(
+    (id: string, options: Output, command) =>
+      show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), ONE),
+  );
+  withOutput(volume.command('snapshots <id>').description('what is stored of a volume, newest first')).action(
+    (id: string, options: Output, command) =>
+      show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), OF_ONE),
+  );
+  addChanges(volume);
+  volume
+    .command('password <id>')
+    .description('the password of its repository, for restic')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { settings } = openSession(command, NEEDS_KEY);
+      const query = 'query ($id: ID!) { volumePassword(id: $id) }';
+      printText((await askGraphql<{ volumePassword: string }>(settings, query, { id })).volumePassword);
+    });
+}
+
+function addChanges(volume: Command): void {
+  withKey(withOutput(volume.command('create <name>').description('create a volume; it is billed until it is deleted')))
+    .requiredOption('--size-gb <gb>', 'size in GB; it grows, it never shrinks', amount)
+    .action((name: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
+      show(
+        openSession(command, NEEDS_KEY),
+        options,
+        (client) => client.volumes.create({ name, size_gb: options.sizeGb }, keyOf(options)),
+        ONE,
+      ),
+    );
+  withKey(withOutput(volume.command('grow <id>').description('make a volume larger, from its next start on')))
+    .requiredOption('--size-gb <gb>', 'new size in GB', amount)
+    .action((id: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
+      show(
+        openSession(command, NEEDS_KEY),
+        options,
+        (client) => client.volumes.grow(id, options.sizeGb, keyOf(options)),
+        ONE,
+      ),
+    );
+  withKey(withOutput(volume.command('delete <id>').description('delete a volume with all its snapshots')))
+    .option('-y, --yes', "don't ask")
+    .action(deleteOne);
+}
+
+async function deleteOne(id: string, options: WriteOptions & { yes?: boolean }, command: Command): Promise<void> {
+  if (!options.yes && !canAsk())
+    throw new Failure(EXIT.usage, 'delete erases a volume and nobody is here to ask: confirm with --yes');
+  const session = openSession(command, NEEDS_KEY);
+  if (!options.yes) {
+    const { body } = await session.ask((client) => client.volumes.get(id));
+    const what = `${body.id} (${visible(body.name)}, ${body.size_gb} GB)`;
+    if (!(await confirm(`Delete ${what} and all its snapshots?`))) throw new Failure(EXIT.usage, 'not deleted');
+  }
+  const view: View<Volume> = { lines: (body) => [done(`${body.id} is deleted`)], ids: (body) => [body.id] };
+  await show(session, options, (client) => client.volumes.delete(id, keyOf(options)), view);
+}
+
+function fieldsOf(volume: Volume): [label: string, value: string][] {
+  return [
+    ['Id', volume.id],
+    ['Name', visible(volume.name)],
+    ['Size', `${volume.size_gb} GB`],
+    ['Price', `${formatUsd(volume.price_hr)} USD/h`],
+    ['In use by', volume.in_use_by ?? '-'],
+    ['Last snapshot', volume.last_snapshot_at ?? '-'],
+    ['Stored', megabytes(volume.stored_bytes)],
+    ['Created', volume.created_at],
+    ...(volume.deleted_at === null ? [] : [['Deleted', volume.deleted_at] as [string, string]]),
+  ];
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / BYTES_PER_MB)} MB`;
+}
+
+function keyOf({ idempotencyKey }: WriteOptions): { idempotencyKey?: string } {
+  return idempotencyKey === undefined ? {} : { idempotencyKey };
+}
+
+function withOutput(command: Command): Command {
+  return command.option('--json', "print the service's answer as it is").option('-q, --quiet', 'print ids only');
+}
+
+function withKey(command: Command): Command {
+  return command.option('--idempotency-key <key>', 'name this request, so that sending it again does nothing twice');
+}
