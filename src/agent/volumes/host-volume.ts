@@ -225,8 +225,9 @@ export class HostVolume {
     };
     const call = { args, credentials: repository.credentials, volume: this.path, cache: this.#cache, ...place };
     const end = await restic.run(call, AbortSignal.any([signal, refused.signal]), onLine);
-    if (signal.aborted) throw new VolumeFault('failed', 'it was not wanted any more');
+    // Of a snapshot that is in the store the record has to know, also where it was not wanted any more at its end.
     if (goodEnds.includes(end.code ?? -1) && !refused.signal.aborted) return end;
+    if (signal.aborted) throw new VolumeFault('failed', 'it was not wanted any more');
     throw await this.#judge(repository, end);
   }
 

@@ -23,7 +23,8 @@ export class ResticStore {
   isAway = false;
   /** What a start is told to restore, where that is not the newest. */
   readonly restores = new Map<string, string>();
-  #asked: string[] = [];
+  /** Requests: method and kind of object. */
+  readonly asked: string[] = [];
   readonly dir = mkdtempSync(join(tmpdir(), 'restic-store-'));
 
   private constructor(
@@ -47,11 +48,8 @@ export class ResticStore {
     return store;
   }
 
-  /** Requests since this was read last: method and kind of object. */
-  get asked(): string[] {
-    const asked = this.#asked;
-    this.#asked = [];
-    return asked;
+  forgetAsked(): void {
+    this.asked.length = 0;
   }
 
   access(wanted: Wanted): VolumeAccess['volumes'] {
@@ -81,7 +79,7 @@ export class ResticStore {
 
   serve(request: IncomingMessage, response: ServerResponse): void {
     const [, , id = '', kind = ''] = request.url!.split('/');
-    this.#asked.push(`${request.method} ${kind}`);
+    this.asked.push(`${request.method} ${kind}`);
     const [user, token] = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64')
       .toString()
       .split(':');

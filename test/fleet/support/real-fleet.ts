@@ -193,6 +193,11 @@ export class RealHost {
     return [...this.#logs, this.#agent?.stderr() ?? ''].join('');
   }
 
+  /** The address that it was told to join. */
+  get gateway(): string {
+    return new MachineFile(this.dataDir).read()!.gateway;
+  }
+
   get token(): string {
     return new MachineFile(this.dataDir).read()!.token;
   }
