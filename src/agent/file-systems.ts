@@ -17,18 +17,12 @@ export class FileSystems {
     if (await isMounted(target)) return target;
     await this.#format(name, sizeBytes);
     const image = this.#image(name);
-    if ((await stat(image)).size < sizeBytes) await truncate(image, sizeBytes);
+    if ((await sizeOf(image)) < sizeBytes) await grow(image, sizeBytes);
     await mkdir(target, { recursive: true, mode: 0o700 });
     await output('mount', '-o', MOUNT_OPTIONS, image, target);
     // A new file system has it, and a renter who looks into it expects nothing there.
     await rmdir(join(target, 'lost+found')).catch(() => {});
     return target;
-  }
-
-  /** One that is mounted takes all of its file, which `mount` made larger. */
-  async fill(name: string): Promise<void> {
-    const mounted = (await mounts()).find(({ target }) => target === this.target(name));
-    if (mounted !== undefined) await output('resize2fs', mounted.source);
   }
 
   /** What was written is on the host's disk. */
@@ -95,6 +89,28 @@ export class FileSystems {
   }
 }
 
+/** Bytes of an ext4 file system by its superblock: its file may be larger, where growing it was cut off. */
+async function sizeOf(image: string): Promise<number> {
+  const superblock = Buffer.alloc(1_024);
+  const file = await open(image);
+  try {
+    const { bytesRead } = await file.read(superblock, 0, superblock.length, superblock.length);
+    if (bytesRead < superblock.length) return 0;
+  } finally {
+    await file.close();
+  }
+  const blocks = superblock.readUInt32LE(0x4) + superblock.readUInt32LE(0x150) * 2 ** 32;
+  return blocks * 2 ** (10 + superblock.readUInt32LE(0x18));
+}
+
+/** While it is not mounted: growing one that is takes more rights than mounting. */
+async function grow(image: string, sizeBytes: number): Promise<void> {
+  if ((await stat(image)).size < sizeBytes) await truncate(image, sizeBytes);
+  // Ends with 1 where it mended something.
+  await output('sh', '-c', 'e2fsck -f -p "$1" || [ $? -eq 1 ]', 'sh', image);
+  await output('resize2fs', image);
+}
+
 export async function isMounted(target: string): Promise<boolean> {
   return (await mounts()).some((mount) => mount.target === target);
 }
@@ -102,8 +118,6 @@ export async function isMounted(target: string): Promise<boolean> {
 interface Mount {
   target: string;
   type: string;
-  /** The device, of a file system that is on one. */
-  source: string;
   options: string;
 }
 
@@ -116,11 +130,10 @@ export async function mounts(): Promise<Mount[]> {
     .map((line) => {
       const [before = '', after = ''] = line.split(' - ');
       const target = before.split(' ')[4] ?? '';
-      const [type = '', source = '', options = ''] = after.split(' ');
+      const [type = '', , options = ''] = after.split(' ');
       return {
         target: target.replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
         type,
-        source,
         options,
       };
     });

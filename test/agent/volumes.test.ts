@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredInstance, ObservedVolume } from '../../src/agent/protocol.js';
@@ -264,8 +265,8 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     gateway.wish([desired('running', 2, { start: 2 })]);
     await gateway.sees(id, ({ phase, message }) => phase === 'RESTORING' && /store/.test(message ?? ''), WITHIN_MS);
     const data = join(store.dir, volume, 'data');
-    rmSync(data, { recursive: true });
-    mkdirSync(data);
+    for (const file of readdirSync(data, { recursive: true, encoding: 'utf8' }).map((each) => join(data, each)))
+      if (statSync(file).isFile()) writeFileSync(file, randomBytes(statSync(file).size));
     store.isAway = false;
     const { message, fault } = await gateway.phase(id, 'FAILED', 120_000);
     expect([fault, message]).toEqual(['image', expect.stringContaining(volume)]);
@@ -273,5 +274,5 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     // What is half restored must not become the newest snapshot.
     await gateway.sees(id, ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true, WITHIN_MS);
     expect(gateway.observed(id)!.volumes![0]!.snapshot).toBeNull();
-  });
+  }, 240_000);
 });

@@ -57,9 +57,8 @@ export class HostVolume {
   async mount(sizeGb: number): Promise<void> {
     try {
       await this.parts.files.mount(this.id, sizeGb * BYTES_PER_GB);
-      await this.parts.files.fill(this.id);
     } catch (error) {
-      throw new VolumeFault('host', `the file system of volume ${this.id} can't be made: ${(error as Error).message}`);
+      throw new VolumeFault('host', `its file system can't be made: ${(error as Error).message}`);
     }
   }
 

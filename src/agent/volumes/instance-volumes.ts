@@ -45,6 +45,8 @@ export interface InstanceVolumesContext {
 const MAX_PAUSE_MS = 30_000;
 /** A snapshot that can't be read fails the start after so many tries. */
 const RESTORE_TRIES = 3;
+/** A try that took so long counts as all of them: restic itself has tried again and again. */
+const LONG_TRY_MS = 300_000;
 const MAX_MESSAGE = 500;
 
 /** The volumes of one instance on this host: brought before its start, saved while it runs and at its end. */
@@ -83,7 +85,7 @@ export class InstanceVolumes {
     for (const each of wanted) {
       const volume = this.context.volume(each.id);
       if (each.lease === null || !(await volume.isAtHand(this.instanceId, each.lease))) missing.push(each);
-      else await this.#guarded(() => volume.mount(each.sizeGb));
+      else await this.#guarded(each.id, () => volume.mount(each.sizeGb));
     }
     if (missing.length === 0) return;
     onProgress(null);
@@ -99,7 +101,7 @@ export class InstanceVolumes {
         onProgress({ pulledBytes, totalBytes: Math.max(totalBytes, pulledBytes) });
       };
       const bring = () => this.context.volume(each.id).bring(this.instanceId, found, each.sizeGb, onBytes, signal);
-      await this.#guarded(() => this.context.restores.run(bring, signal));
+      await this.#guarded(each.id, () => this.context.restores.run(bring, signal));
       if (signal.aborted) return;
       before += found.restore?.sizeBytes ?? 0;
     }
@@ -307,18 +309,21 @@ export class InstanceVolumes {
   }
 
   /** Turns what no other try mends into VolumesFailed. */
-  async #guarded<T>(job: () => Promise<T>): Promise<T> {
+  async #guarded<T>(id: string, job: () => Promise<T>): Promise<T> {
+    const began = this.context.clock.now();
     try {
       return await job();
     } catch (error) {
       if (!(error instanceof VolumeFault)) throw error;
       this.#open = null;
-      if (error.kind === 'full') throw new VolumesFailed(error.message, 'image');
-      if (error.kind === 'host' || error.kind === 'unreadable') this.#unreadable += 1;
-      if (this.#unreadable < RESTORE_TRIES) throw error;
+      const message = `volume ${id} is not restored: ${error.message}`;
+      if (error.kind === 'full') throw new VolumesFailed(message, 'image');
+      const isLong = this.context.clock.now() - began >= LONG_TRY_MS;
+      if (error.kind === 'host' || error.kind === 'unreadable') this.#unreadable += isLong ? RESTORE_TRIES : 1;
+      if (this.#unreadable < RESTORE_TRIES) throw new Error(message);
       this.#unreadable = 0;
       // Its owner can damage a repository: nothing is given back for one.
-      throw new VolumesFailed(error.message, error.kind === 'host' ? 'host' : 'image');
+      throw new VolumesFailed(message, error.kind === 'host' ? 'host' : 'image');
     }
   }
 
