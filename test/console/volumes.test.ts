@@ -63,12 +63,16 @@ describe('volumes in the console', needs('chromium'), () => {
     );
     await pages.with('/volumes', renter, async ({ page, complaints }) => {
       const dialog = page.getByRole('dialog');
-      await page.getByRole('button', { name: 'Snapshots work' }).click();
+      await page.getByRole('button', { name: 'Snapshots work', exact: true }).click();
       await dialog.getByText('1.50 GB').waitFor();
       await dialog.getByText('your own restic').waitFor();
-      await page.keyboard.press('Escape');
+      await dialog.getByRole('button', { name: 'New volume from it' }).click();
+      await dialog.getByText('It begins with the snapshot abababab of work').waitFor();
+      await dialog.getByLabel('Name').fill('work of yesterday');
+      await dialog.getByRole('button', { name: 'Make it' }).click();
+      await page.getByRole('rowheader', { name: /work of yesterday/ }).waitFor();
 
-      await page.getByRole('button', { name: 'Copy in and out work' }).click();
+      await page.getByRole('button', { name: 'Copy in and out work', exact: true }).click();
       await dialog.getByText(`/volumes/${id}/`).waitFor();
       await dialog.getByRole('button', { name: 'Show the password' }).click();
       const password = (await renter.graphql(`{ volumePassword(id: "${id}") }`)).body.data.volumePassword;
@@ -81,7 +85,7 @@ describe('volumes in the console', needs('chromium'), () => {
       );
       await page.reload();
       await page.getByRole('link', { name: 'i-00000001' }).waitFor();
-      await page.getByRole('button', { name: 'Delete work' }).click();
+      await page.getByRole('button', { name: 'Delete work', exact: true }).click();
       await dialog.getByText('stop or destroy that first').waitFor();
       await dialog.getByRole('button', { name: 'Delete it for good' }).click();
       await dialog

@@ -59,25 +59,36 @@ function Change({ title, words, isDanger = false, change, onClose, children }: C
   );
 }
 
-export function NewVolume({ pricePerGbHour, onClose }: { pricePerGbHour: number | null; onClose(): void }) {
-  const size = useSignal('');
+interface NewProps {
+  pricePerGbHour: number | null;
+  /** Begins with what this volume held at that moment. */
+  from?: { volume: Volume; snapshot: string } | undefined;
+  onClose(): void;
+}
+
+export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
+  const size = useSignal(from === undefined ? '' : String(from.volume.sizeGb));
   const sizeGb = Number(size.value);
   const price = pricePerGbHour === null || !(sizeGb > 0) ? null : micro(pricePerGbHour) * BigInt(Math.trunc(sizeGb));
+  const create = (typed: FormData, idempotencyKey: string) => {
+    const fromSnapshot = from && { volumeId: from.volume.id, snapshotId: from.snapshot };
+    const name = String(typed.get('volume-name')).trim();
+    return send(CreateVolume, { input: { name, sizeGb, idempotencyKey, ...(fromSnapshot && { fromSnapshot }) } });
+  };
   return (
-    <Change
-      title="New volume"
-      words="Make it"
-      onClose={onClose}
-      change={(typed, idempotencyKey) =>
-        send(CreateVolume, { input: { name: String(typed.get('volume-name')).trim(), sizeGb, idempotencyKey } })
-      }
-    >
+    <Change title="New volume" words="Make it" onClose={onClose} change={create}>
+      {from !== undefined && (
+        <p>
+          It begins with the snapshot <span class="mono">{from.snapshot.slice(0, 8)}</span> of{' '}
+          {visible(from.volume.name)}, which stays as it is.
+        </p>
+      )}
       <label class="field">
         <span>Name</span>
         <input name="volume-name" required maxLength={60} autocomplete="off" spellcheck={false} placeholder="data" />
       </label>
       <SizeField
-        min={1}
+        min={from?.volume.sizeGb ?? 1}
         value={size.value}
         onType={(text) => {
           size.value = text;

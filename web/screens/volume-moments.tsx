@@ -9,8 +9,15 @@ import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import type { Volume } from '../state/volumes.js';
 
+interface Props {
+  volume: Volume;
+  /** With the snapshot that a new volume is to begin with. */
+  onPutBack(snapshot: string): void;
+  onClose(): void;
+}
+
 /** What is kept of a volume: the last 24 hours and 7 days in which it was stored. */
-export function Moments({ volume: { id, name }, onClose }: { volume: Volume; onClose(): void }) {
+export function Moments({ volume: { id, name }, onPutBack, onClose }: Props) {
   const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
   const snapshots = data.value?.volume?.snapshots ?? null;
   return (
@@ -24,7 +31,7 @@ export function Moments({ volume: { id, name }, onClose }: { volume: Volume; onC
           <Empty title="Nothing was stored yet">The first snapshot is made while an instance runs with it.</Empty>
         )}
         {snapshots !== null && snapshots.length > 0 && (
-          <Table isCards columns={[['When'], ['Size'], ['By'], ['Snapshot']]}>
+          <Table isCards columns={[['When'], ['Size'], ['By'], ['Snapshot'], ['Do', 'unseen']]}>
             {snapshots.map((snapshot) => (
               <tr key={snapshot.id}>
                 <th scope="row" class="wide">
@@ -38,6 +45,11 @@ export function Moments({ volume: { id, name }, onClose }: { volume: Volume; onC
                 </td>
                 <td class="wide mono" data-label="Snapshot">
                   {snapshot.id.slice(0, 8)}
+                </td>
+                <td class="number wide">
+                  <button type="button" onClick={() => onPutBack(snapshot.id)}>
+                    New volume from it
+                  </button>
                 </td>
               </tr>
             ))}

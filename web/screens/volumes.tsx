@@ -20,7 +20,7 @@ export function Volumes() {
   useTitle('Volumes');
   const { volumes, pricePerGbHour, error, again } = useVolumes();
   const isMaking = useSignal(false);
-  const open = useSignal<{ task: Task; id: string } | null>(null);
+  const open = useSignal<{ task: Task; id: string; snapshot?: string } | null>(null);
   const volume = volumes?.find(({ id }) => id === open.value?.id);
   const close = () => {
     open.value = null;
@@ -65,7 +65,19 @@ export function Volumes() {
         )}
       </section>
       {isMaking.value && <NewVolume pricePerGbHour={pricePerGbHour} onClose={close} />}
-      {volume !== undefined && <Open task={open.value!.task} volume={volume} onClose={close} />}
+      {volume !== undefined && open.value?.snapshot !== undefined && (
+        <NewVolume pricePerGbHour={pricePerGbHour} from={{ volume, snapshot: open.value.snapshot }} onClose={close} />
+      )}
+      {volume !== undefined && open.value?.snapshot === undefined && (
+        <Open
+          task={open.value!.task}
+          volume={volume}
+          onPutBack={(snapshot) => {
+            open.value = { task: 'moments', id: volume.id, snapshot };
+          }}
+          onClose={close}
+        />
+      )}
     </div>
   );
 }
@@ -115,9 +127,16 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
   );
 }
 
-function Open({ task, volume, onClose }: { task: Task; volume: Volume; onClose(): void }) {
+interface OpenProps {
+  task: Task;
+  volume: Volume;
+  onPutBack(snapshot: string): void;
+  onClose(): void;
+}
+
+function Open({ task, volume, onPutBack, onClose }: OpenProps) {
   if (task === 'grow') return <GrowVolume volume={volume} onClose={onClose} />;
   if (task === 'delete') return <DeleteVolume volume={volume} onClose={onClose} />;
   if (task === 'restic') return <OwnRestic volume={volume} onClose={onClose} />;
-  return <Moments volume={volume} onClose={onClose} />;
+  return <Moments volume={volume} onPutBack={onPutBack} onClose={onClose} />;
 }
