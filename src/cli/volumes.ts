@@ -7,7 +7,7 @@ import { amount } from './market.js';
 import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
 import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
-import { canAsk, confirm, done, printLines, printText } from './terminal.js';
+import { canAsk, confirm, done, printLines } from './terminal.js';
 
 const BYTES_PER_MB = 1_000_000;
 const NEEDS_KEY = { needsKey: true } as const;
@@ -68,7 +68,7 @@ export function addVolumeCommands(program: Command): void {
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, NEEDS_KEY);
       const query = 'query ($id: ID!) { volumePassword(id: $id) }';
-      printText((await askGraphql<{ volumePassword: string }>(settings, query, { id })).volumePassword);
+      printLines([(await askGraphql<{ volumePassword: string }>(settings, query, { id })).volumePassword]);
     });
 }
 

@@ -18,7 +18,7 @@ let renter: Renter;
 let env: Env;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ secretsKeys: ['5'.repeat(64)] });
   wire = await openWire(service.address);
   renter = await service.renter('100000');
   env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${service.address}/v1`, GPU_API_KEY: renter.key };
@@ -64,6 +64,32 @@ describe('a deadline', () => {
       code: 1,
       stderr: expect.stringContaining('no such instance'),
     });
+  });
+});
+
+describe('a volume', () => {
+  it('is created, listed, grown, shown with its password, and deleted', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    expect((await gpu(['volume', 'list'], own)).stdout).toBe('');
+    const made = await gpu(['volume', 'create', 'work', '--size-gb', '100', '--quiet', '--idempotency-key', 'k'], own);
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^v-[0-9a-f]{8}\n$/)]);
+    const again = await gpu(['volume', 'create', 'work', '--size-gb', '100', '--quiet', '--idempotency-key', 'k'], own);
+    expect(again.stdout).toBe(made.stdout);
+    const id = made.stdout.trim();
+    expect((await gpu(['volume', 'list'], own)).stdout).toMatch(
+      new RegExp(`^${id} +work +100 +0.01 +- +- +0 MB +`, 'm'),
+    );
+    const grown = await gpu(['volume', 'grow', id, '--size-gb', '250', '--json'], own);
+    expect(JSON.parse(grown.stdout)).toMatchObject({ object: 'volume', id, size_gb: 250, price_hr: 0.025 });
+    const smaller = await gpu(['volume', 'grow', id, '--size-gb', '200'], own);
+    expect([smaller.code, smaller.stderr]).toEqual([1, expect.stringContaining('it never shrinks')]);
+    expect((await gpu(['volume', 'show', id], own)).stdout).toContain('250 GB');
+    expect((await gpu(['volume', 'snapshots', id, '--json'], own)).stdout).toContain('"snapshots":[]');
+    expect((await gpu(['volume', 'password', id], own)).stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    expect((await gpu(['volume', 'delete', id], own)).code).toBe(2);
+    expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} is deleted\n`);
+    expect((await gpu(['volume', 'show', id], own)).stdout).toMatch(/Deleted/);
+    expect((await gpu(['volume', 'password', id], own)).stderr).toContain('no such volume');
   });
 });
 

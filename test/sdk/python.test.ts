@@ -23,7 +23,7 @@ test('the Python SDK against a gateway', {
   timeout: MAX_RUN_MS + 20_000,
   ...needsThat(python !== null, 'Python 3.9', 'python3-venv, or PYTHON'),
 }, async () => {
-  const gateway = await startGateway();
+  const gateway = await startGateway({ secretsKeys: ['5'.repeat(64)] });
   const limited = await startGateway({ rateLimitPerMinute: LIMIT, databaseUrl: gateway.databaseUrl });
   const control = await openControl(gateway);
   const { failed, output } = await unittest({

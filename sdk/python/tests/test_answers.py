@@ -229,6 +229,11 @@ class TheContract(unittest.TestCase):
             ("/instances/{id}", "get", "200", gpu_rental.Instance),
             ("/instances/{id}", "delete", "200", gpu_rental.Destroyed),
             ("/instances/{id}/actions", "post", "200", gpu_rental.Instance),
+            ("/volumes", "get", "200", gpu_rental.VolumeList),
+            ("/volumes", "post", "201", gpu_rental.Volume),
+            ("/volumes/{id}", "get", "200", gpu_rental.VolumeWithSnapshots),
+            ("/volumes/{id}", "delete", "200", gpu_rental.Volume),
+            ("/volumes/{id}/grow", "post", "200", gpu_rental.Volume),
         ):
             operation = copy.deepcopy(paths[path].pop(method))
             compare(kind, operation["responses"][status]["content"]["application/json"]["schema"])

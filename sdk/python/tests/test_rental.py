@@ -20,6 +20,26 @@ from .support import GATEWAY_URL, Server, answer, control, needs_gateway, renter
 
 @needs_gateway
 class ARental(unittest.TestCase):
+    def test_a_volume_from_its_creation_to_its_end(self) -> None:
+        client = renter("100").client
+        made = client.volumes.create("work", 100, idempotency_key="one")
+        self.assertRegex(made.id, "^v-[a-f0-9]{8}$")
+        self.assertEqual((made.name, made.size_gb, made.price_hr), ("work", 100, Decimal("0.01")))
+        self.assertEqual((made.deleted_at, made.in_use_by, made.stored_bytes), (None, None, 0))
+        self.assertEqual(client.volumes.create("work", 100, idempotency_key="one"), made)
+        self.assertEqual(client.volumes.list().data, (made,))
+        self.assertEqual(client.volumes.grow(made.id, 200).size_gb, 200)
+        with self.assertRaises(ActionFailed):
+            client.volumes.grow(made.id, 100)
+        with self.assertRaises(InvalidRequest):
+            client.volumes.create("work", 0)
+        shown = client.volumes.get(made.id)
+        self.assertEqual((shown.size_gb, shown.snapshots, shown.last_snapshot_at), (200, (), None))
+        self.assertIsNotNone(client.volumes.delete(made.id).deleted_at)
+        with self.assertRaises(NotFound):
+            client.volumes.get("v-00000000")
+        self.assertEqual(len(client.volumes.list()), 0)
+
     def test_from_prices_to_the_last_balance(self) -> None:
         client = renter("100").client
 
