@@ -10,6 +10,7 @@ import { offersCases } from './cases/offers.mjs';
 import { readyBytesCases } from './cases/ready-bytes.mjs';
 import { rentalsCases } from './cases/rentals.mjs';
 import { streamsCases } from './cases/streams.mjs';
+import { volumesCases } from './cases/volumes.mjs';
 import { createDefaultData } from './support/default-data.mjs';
 import { fillHosts, fillMachines, settleTables } from './support/fill.mjs';
 import { HOSTS, MACHINES } from './support/large-data.mjs';
@@ -31,6 +32,7 @@ const all = [
   ...streamsCases,
   ...memoryCases,
   ...accessCases,
+  ...volumesCases,
 ];
 
 async function main() {

@@ -124,7 +124,7 @@ export const SETTINGS = {
     name: 'volumeStore',
     takes: text('an address such as s3://bucket/prefix', readS3),
     unset: 'the folder volumes in DATA_DIR',
-    about: 'Where the snapshots of volumes are kept; the AWS SDK reads AWS_ENDPOINT_URL, AWS_REGION and credentials.',
+    about: "Where snapshots of volumes are kept; the AWS SDK's own variables say how.",
   },
   REDIS_URL: {
     group: 'Data',
