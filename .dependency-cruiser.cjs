@@ -44,6 +44,12 @@ module.exports = {
       '^src/(webhooks|mail)/|^src/domain/(rules/|webhooks/receiver)',
       'an adapter is the port that the domain asks for, in the words of the rules',
     ),
+    only(
+      'volume-stores-know-their-port',
+      '^src/volumes/',
+      '^src/volumes/|^src/domain/volumes/(store|restic)',
+      'an adapter is the port that the domain asks for',
+    ),
     area('billing', [], 'the ledger and what reads it'),
     area('accounts', ['billing'], 'who pays, and their keys'),
     area('activity', ['billing'], 'who asked for which change'),

@@ -67,7 +67,18 @@ function compared(way, rounds) {
   const ratio = subject.perSecond / peer.perSecond;
   const spread = [Math.min(...ratios), Math.max(...ratios)];
   const named = { name: `volumes ${way}`, title: `volume, ${way}`, against: AGAINST };
-  return { ...named, subject, peer, ratio, spread, rounds, note: '', atLeast: AT_LEAST, unit: 'MB/s', isReached: ratio >= AT_LEAST };
+  return {
+    ...named,
+    subject,
+    peer,
+    ratio,
+    spread,
+    rounds,
+    note: '',
+    atLeast: AT_LEAST,
+    unit: 'MB/s',
+    isReached: ratio >= AT_LEAST,
+  };
 }
 
 /** What the gateway takes more while four volumes are saved at once. */

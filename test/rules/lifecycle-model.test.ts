@@ -106,7 +106,7 @@ class World {
 
   store(sizeGb: number): Volume {
     const id = `v-0000000${this.volumes.length + 1}`;
-    const sealed = { sealedPassword: '', sealingKeyId: '' };
+    const sealed = { sealedPassword: '', sealingKeyId: '', copyOf: null, headSnapshotId: null };
     const volume = createVolume(this.step(), { id, name: 'work', sizeGb, gbRate: GB_RATE, keyId: null, ...sealed });
     this.volumes.push(volume);
     return volume;
