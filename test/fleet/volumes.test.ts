@@ -332,6 +332,23 @@ describe('one instance at a time', () => {
     expect(await row(id)).toMatchObject({ lease: 2, holder: next });
   });
 
+  it('is not shown more bytes of a snapshot than agents can report, whatever its host says', async () => {
+    const [host, other] = [await Host.join(), await Host.join()];
+    const ids = [await volume(), await volume()];
+    const instance = await host.run(...ids.map((id, index) => at(id, `/data-${index}`)));
+    const saved = await Promise.all(ids.map((id) => snapshot(id, 1, iso(1))));
+    await act(instance, 'stop');
+    const size = Number.MAX_SAFE_INTEGER;
+    const huge = ids.map((id, index) => said(id, 1, { snapshot: saved[index]!, sizeBytes: size }));
+    await host.stopped(instance, huge);
+    const next = await other.run(...ids.map((id, index) => at(id, `/data-${index}`)));
+    const { volumes } = (await other.access(next)).body;
+    // An agent adds them up, and a report with a larger number is refused.
+    const totalBytes = volumes.reduce((sum: number, { restore }: Any) => sum + restore.sizeBytes, 0);
+    await other.report(seen(next, 'RESTORING', { pulledBytes: totalBytes, totalBytes }));
+    expect(volumes).toHaveLength(2);
+  });
+
   it('is told why the last snapshot failed', async () => {
     const host = await Host.join();
     const id = await volume();
@@ -384,6 +401,29 @@ describe('one instance at a time', () => {
     expect((await host.deploy([at(lost)])).status).toBe(201);
     expect(await attachment(lost, instance)).toMatchObject({ lost_since: expect.anything() });
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
+  });
+
+  it('keeps nothing of a host for ever: not for a deleted volume, nor a week after it was destroyed', async () => {
+    const host = await Host.join();
+    const [deleted, unsaved] = [await volume(), await volume()];
+    const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));
+    await act(instance, 'stop');
+    // As at the end of the grace period, whoever holds it.
+    await service.sql(`update volume set deleted_at = $2, delete_reason = 'BALANCE_EXHAUSTED' where id = $1`, [
+      deleted,
+      iso(),
+    ]);
+    const { body } = await host.access(instance);
+    expect(body.volumes.map(({ id }: Any) => id)).toEqual([unsaved]);
+    await renter.rest('DELETE', `/instances/${instance}`);
+    await silence(7 * 86_400 - 10);
+    await host.report(seen(instance, 'SAVING', { volumes: [said(unsaved, 1, { saved: false })] }));
+    expect((await host.access(instance)).status).toBe(200);
+    await silence(1_300);
+    await host.report(seen(instance, 'SAVING', { volumes: [said(unsaved, 1, { saved: false })] }));
+    expect((await host.access(instance)).status).toBe(404);
+    expect((await host.deploy([at(unsaved)])).status).toBe(201);
+    expect(await attachment(unsaved, instance)).toMatchObject({ lost_since: expect.anything() });
   });
 
   it('loses it with its host: silent for 20 minutes while it does not run, or revoked', async () => {

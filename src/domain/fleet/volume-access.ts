@@ -1,7 +1,8 @@
 import type { VolumeAccess } from '../../agent/protocol.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
-import { leaseToken } from '../rules/volume-lease.js';
+import { formatInstant } from '../rules/time.js';
+import { leaseToken, SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
 import { leaseSecret } from '../volumes/lease-secret.js';
 import { passwordOf } from '../volumes/password.js';
 
@@ -18,7 +19,8 @@ interface AccessRow {
 
 /**
  * What the agent of a host needs for the volumes that an instance there holds, up to its last snapshot. Refuses with
- * not_found any start but the present one, one that has stopped before it had access, and one that holds none.
+ * not_found any start but the present one, one that has stopped before it had access, one that was destroyed a week ago, and one
+ * that holds none.
  */
 export async function volumesForAgent(
   deps: Deps,
@@ -29,7 +31,7 @@ export async function volumesForAgent(
   const { rows } = await deps.db.pool.query<AccessRow>({
     name: 'open-volumes',
     text: OPEN_SQL,
-    values: [instanceId, machineId, start],
+    values: [instanceId, machineId, start, formatInstant(deps.clock.now())],
   });
   if (rows.length === 0) throw new DomainError('not_found', 'no such start, or it holds no volume');
   const secret = await leaseSecret(deps);
@@ -53,7 +55,8 @@ const OPEN_SQL = `
   with opened as (
     update volume set lease_opened = true from instance holder
     where lease_instance_id = $1 and lease_host_id = $2 and holder.id = lease_instance_id and gpu_intervals = $3
-      and (status = 'RUNNING' or lease_opened)
+      and (status = 'RUNNING' or lease_opened) and deleted_at is null
+      and (destroyed_at is null or destroyed_at >= $4::timestamptz - interval '${SAVED_WITHIN_DAYS} days')
     returning volume.*
   )
   select opened.id, opened.account_id as "accountId", lease, lease_nonce as nonce, sealed_password as "sealedPassword",

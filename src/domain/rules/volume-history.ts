@@ -7,6 +7,12 @@ export const MAX_OBJECT_BYTES = 536_870_912;
 /** That a repository has at once: keeping leaves 32, and a host that lies fills no table. */
 export const MAX_SNAPSHOTS = 1_000;
 
+/**
+ * Bytes of a snapshot's files that a host is believed: of as many volumes as an instance may have the sum is a number that
+ * reports may hold. Files with holes can count more than their volume has.
+ */
+export const MAX_SNAPSHOT_BYTES = 2 ** 49;
+
 /** What an object counts in a store. */
 export function storedSize(bytes: number): bigint {
   return BigInt(Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES);

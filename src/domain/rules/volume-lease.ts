@@ -1,5 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
+/**
+ * Days after its end in which what a destroyed instance wrote may still be saved: then its host may erase the files, which fill
+ * a disk that is rented to others.
+ */
+export const SAVED_WITHIN_DAYS = 7;
+
 /** One lease of a volume: what a token is made of, and nothing of the token is stored. */
 export interface VolumeLease {
   /** Of the volume. */

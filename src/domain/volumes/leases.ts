@@ -8,6 +8,8 @@ import { silentBefore } from '../rules/fleet.js';
 import type { Instance } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import type { VolumeAtPath } from '../rules/volume-attachment.js';
+import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
+import { SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
 
 /**
  * Who may write a volume: one instance at a time, from its start until its last snapshot is in. Each lease has the next
@@ -145,7 +147,8 @@ interface Reported {
  */
 export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
   const said = instances.flatMap(({ id: holder, volumes = [] }) =>
-    volumes.map(({ id, lease, snapshot, sizeBytes: size, saved, message }): Reported => {
+    volumes.map(({ id, lease, snapshot, sizeBytes, saved, message }): Reported => {
+      const size = sizeBytes === null ? null : Math.min(sizeBytes, MAX_SNAPSHOT_BYTES);
       return { holder, id, lease, snapshot, size, saved, message };
     }),
   );
@@ -167,10 +170,11 @@ export function silentText(deps: Deps, now: Instant): string {
 
 /**
  * SQL: `holder` of a volume can write nothing more to it, or never could: no agent runs it, its agent never had access, has
- * erased it, is revoked or silent since `before`. `stopping` is taken as stopped.
+ * erased it, is revoked or silent since `before`, or had a week to save it. `stopping` is taken as stopped.
  */
 const isOver = (before: string, stopping: string) => `
   (holder.status <> 'RUNNING' or holder.id = ${stopping}) and (lease_host_id is null or not lease_opened
+    or holder.destroyed_at < ${before}::timestamptz - interval '${SAVED_WITHIN_DAYS} days'
     or exists (select from container where container.instance_id = holder.id and erased_at is not null)
     or not exists (
       select from machine_host agent join machine_heartbeat heard using (machine_id)
