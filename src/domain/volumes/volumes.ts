@@ -1,4 +1,4 @@
-import type { Prisma, Volume as VolumeRow, VolumeSnapshot } from '../../database/generated/client/client.js';
+import type { Prisma, Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Transaction } from '../../database/transaction.js';
 import { idempotentRequest, onceFree, recall, remember } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
@@ -18,7 +18,7 @@ import { sealingKeyOf } from '../secrets/secrets.js';
 import { endOverLeases } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
 
-export type { VolumeRow, VolumeSnapshot };
+export type { VolumeRow };
 
 const ID_BYTES = 4;
 
