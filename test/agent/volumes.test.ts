@@ -222,6 +222,33 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
 
+  it('saves after the death of agent and host what is not to run again', async () => {
+    await run(1);
+    await sh('echo unsaved > /data/file; sync');
+    await host.end('SIGKILL');
+    await engine.docker.getContainer(`gpu-${id}`).kill();
+    execFileSync('umount', mountsBelow(join(host.dataDir, 'volumes')));
+    gateway.wish([desired('stopped', 1)]);
+    host.start();
+    await stop(1);
+    // The folder that it was mounted on is empty: a snapshot of that would have been the newest.
+    expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
+  });
+
+  it('an agent killed in the middle of a restore restores anew', async () => {
+    await run(1);
+    await sh('head -c 20000000 /dev/urandom > /data/file; sha256sum < /data/file > /data/sum');
+    await stop(1);
+    await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
+    store.leases.set(volume, 2);
+    gateway.wish([desired('running', 2, { start: 2 })]);
+    await gateway.phase(id, 'RESTORING', WITHIN_MS);
+    await host.end('SIGKILL');
+    host.start();
+    await gateway.sees(id, (seen) => seen.phase === 'RUNNING' && seen.start === 2, WITHIN_MS);
+    expect(await sh('sha256sum < /data/file | cmp - /data/sum && echo same')).toBe('same\n');
+  });
+
   it('an agent that starts anew goes on with the snapshots of what runs', async () => {
     await run(1);
     await sh('echo one > /data/file');
