@@ -99,6 +99,7 @@ describe('a deploy', () => {
       region: 'x',
       template: 'pytorch',
       diskGb: 50,
+      volumeGb: 0,
       mode: 'ON_DEMAND',
       gpuRate: 100n,
       diskRate: 7n,
