@@ -5,6 +5,7 @@ import { ActivityLog } from './activity/activity-log.js';
 import type { ActivityNote } from './activity-note.js';
 import { type DomainEvents, NO_EVENTS } from './events.js';
 import { Fleet } from './fleet/fleet.js';
+import { Slots } from './fleet/slots.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
@@ -63,6 +64,8 @@ export type Deps = Readonly<{
   payments: PaymentProcessor | null;
   /** Where the repositories of volumes lie. */
   volumeStore: VolumeStore;
+  /** For writes to it within a transaction. */
+  volumeWrites: Slots;
   /** Null where there is none: then nothing of volumes is pruned or checked. */
   restic: RunRestic | null;
   /** Receives what happens in use cases. */
@@ -78,6 +81,10 @@ export type Deps = Readonly<{
   clock: Clock;
   settings: Readonly<Settings>;
 }>;
+
+/** Each has a connection to the database, of the 20 that a process has. */
+const VOLUMES_WRITTEN_AT_ONCE = 6;
+const MAX_VOLUMES_UNWRITTEN = 2_000;
 
 /** What only a gateway has: operator commands do without. */
 export interface GatewayDeps
@@ -126,6 +133,7 @@ export function createDeps(
     events,
     sealingKeys,
     volumeStore,
+    volumeWrites: new Slots({ atOnce: VOLUMES_WRITTEN_AT_ONCE, maxWaiting: MAX_VOLUMES_UNWRITTEN }),
     restic,
     sendWebhook,
     sendMail,

@@ -17,7 +17,7 @@ export class Slots {
     if (this.#free > 0) this.#free -= 1;
     else if (this.#waiting.length < this.#maxWaiting) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else
-      throw new DomainError('unavailable', 'many machines report at once', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+      throw new DomainError('unavailable', 'too much is written at once', { retryAfterSeconds: RETRY_AFTER_SECONDS });
     try {
       return await work();
     } finally {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { isAccepted, unauthorized } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import { historyLimit, MAX_OBJECT_BYTES, storedSize } from '../rules/volume-history.js';
@@ -27,13 +28,13 @@ export async function putObject(
 ): Promise<void> {
   await checkMayBegin(deps, access);
   if (length !== null && length > MAX_OBJECT_BYTES) throw tooLarge();
-  checkRoom(deps, access.volume, storedSize(length ?? 0));
+  checkRoom(deps, access, access.volume, storedSize(length ?? 0));
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
-    await inTransaction(deps.db.pool, (transaction) =>
-      commit(deps, transaction, access, object, received, checked.size),
-    );
+    // The bytes may have taken hours.
+    if (access.kind === 'owner' && !(await isAccepted(deps, access.caller))) throw unauthorized(null);
+    await writing(deps, (transaction) => commit(deps, transaction, access, object, received, checked.size));
   } finally {
     await received.discard();
   }
@@ -72,7 +73,7 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
   const { id } = access.volume;
-  return inTransaction(deps.db.pool, async (transaction) => {
+  return writing(deps, async (transaction) => {
     await lockForWrite(transaction, access);
     const size = await deps.volumeStore.delete(id, object);
     if (object.kind === 'snapshots') await forgetSnapshot(deps, transaction, id, object.name);
@@ -81,6 +82,11 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
     if (size !== null) await count(transaction, id, -storedSize(size));
     return size !== null;
   });
+}
+
+/** While it waits for the store it has a connection to the database: most of them are left to others. */
+function writing<T>(deps: Deps, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  return deps.volumeWrites.run(() => inTransaction(deps.db.pool, work));
 }
 
 async function commit(
@@ -92,7 +98,7 @@ async function commit(
   size: number,
 ): Promise<void> {
   const volume = await lockForWrite(transaction, access);
-  checkRoom(deps, volume, storedSize(size));
+  checkRoom(deps, access, volume, storedSize(size));
   await checkIsNew(deps, access, object);
   if (object.kind === 'snapshots') await noteSnapshot(deps, transaction, volume.id, object.name, access);
   if (object.kind === 'locks') await noteLock(transaction, access, object.name);
@@ -132,9 +138,9 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
 }
 
 /** What the gateway does itself makes room, and needs some for it. */
-function checkRoom({ settings }: Deps, volume: VolumeFacts, more: bigint): void {
+function checkRoom({ settings }: Deps, { kind }: RepositoryAccess, volume: VolumeFacts, more: bigint): void {
   const limit = historyLimit(volume.sizeGb, settings.volumeHistoryFactor);
-  if (volume.storedBytes + more <= limit || volume.upkeepNonce !== null) return;
+  if (volume.storedBytes + more <= limit || kind === 'upkeep') return;
   const gb = volume.sizeGb * settings.volumeHistoryFactor + 1;
   throw new VolumeFull(
     `the snapshots of volume ${volume.id} take the ${gb} GB that they may: grow the volume, or delete old snapshots`,

@@ -5,21 +5,30 @@ const BUSY_RETRY_SECONDS = 5;
 export interface TransferLimits {
   /** Objects of one volume under way at once. */
   perVolume: number;
-  /** Of all volumes. */
+  /** Of one account: whoever takes his time leaves places to others. */
+  perAccount: number;
   all: number;
-  /** Those that wait for their turn, of one volume and of all. */
-  waitingPerVolume: number;
+  /** Those that wait for their turn, of one account and of all. */
+  waitingPerAccount: number;
   waiting: number;
 }
 
+/** Whose object is moved. */
+export interface Mover {
+  /** Of the volume. */
+  id: string;
+  accountId: string;
+}
+
 interface Waiting {
-  volume: string;
+  mover: Mover;
   begin(): void;
 }
 
 /** Lets so many objects be moved at once; the others wait, unread, in the order in which they came. */
 export class Transfers {
   readonly #limits: TransferLimits;
+  /** By volume, and by account: their ids differ. */
   readonly #running = new Map<string, number>();
   #all = 0;
   #waiting: Waiting[] = [];
@@ -34,24 +43,20 @@ export class Transfers {
   }
 
   /** Waits for its turn and works. Refuses with unavailable where too many wait, and rejects when the signal is aborted. */
-  async run<T>(volume: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (!this.#hasRoom(volume)) await this.#wait(volume, signal);
-    this.#all += 1;
-    this.#running.set(volume, this.#of(volume) + 1);
+  async run<T>(mover: Mover, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#hasRoom(mover)) this.#add(mover, 1);
+    else await this.#wait(mover, signal);
     try {
       return await work();
     } finally {
-      this.#all -= 1;
-      const left = this.#of(volume) - 1;
-      if (left > 0) this.#running.set(volume, left);
-      else this.#running.delete(volume);
+      this.#add(mover, -1);
       this.#next();
     }
   }
 
-  async #wait(volume: string, signal: AbortSignal): Promise<void> {
-    const ofVolume = this.#waiting.filter((each) => each.volume === volume).length;
-    if (ofVolume >= this.#limits.waitingPerVolume || this.#waiting.length >= this.#limits.waiting)
+  async #wait(mover: Mover, signal: AbortSignal): Promise<void> {
+    const ofAccount = this.#waiting.filter((each) => each.mover.accountId === mover.accountId).length;
+    if (ofAccount >= this.#limits.waitingPerAccount || this.#waiting.length >= this.#limits.waiting)
       throw new DomainError('unavailable', 'too many objects are moved at once; try again', {
         retryAfterSeconds: BUSY_RETRY_SECONDS,
       });
@@ -61,7 +66,7 @@ export class Transfers {
         reject(signal.reason);
       };
       const mine: Waiting = {
-        volume,
+        mover,
         begin: () => {
           signal.removeEventListener('abort', leave);
           resolve();
@@ -74,17 +79,29 @@ export class Transfers {
   }
 
   #next(): void {
-    const next = this.#waiting.find(({ volume }) => this.#hasRoom(volume));
+    const next = this.#waiting.find(({ mover }) => this.#hasRoom(mover));
     if (next === undefined) return;
     this.#waiting = this.#waiting.filter((each) => each !== next);
+    // Its place is taken before anybody else may ask.
+    this.#add(next.mover, 1);
     next.begin();
   }
 
-  #hasRoom(volume: string): boolean {
-    return this.#all < this.#limits.all && this.#of(volume) < this.#limits.perVolume;
+  #hasRoom({ id, accountId }: Mover): boolean {
+    const { all, perVolume, perAccount } = this.#limits;
+    return this.#all < all && this.#of(id) < perVolume && this.#of(accountId) < perAccount;
   }
 
-  #of(volume: string): number {
-    return this.#running.get(volume) ?? 0;
+  #add({ id, accountId }: Mover, change: 1 | -1): void {
+    this.#all += change;
+    for (const name of [id, accountId]) {
+      const now = this.#of(name) + change;
+      if (now > 0) this.#running.set(name, now);
+      else this.#running.delete(name);
+    }
+  }
+
+  #of(name: string): number {
+    return this.#running.get(name) ?? 0;
   }
 }

@@ -16,7 +16,7 @@ import { createTokenBuckets } from '../token-buckets.js';
 import type { IsTrusted } from '../trust-proxy.js';
 import { rangeOf, rangeWithin } from './byte-range.js';
 import { atPace } from './pace.js';
-import { Transfers } from './transfers.js';
+import { type Mover, Transfers } from './transfers.js';
 
 /** Where repositories begin; `rest:https://…/volumes/v-…` for restic. */
 const VOLUMES_PATH = '/volumes/';
@@ -32,8 +32,8 @@ const INSUFFICIENT_STORAGE = 507;
 /** Entries of a list that are put into one piece. */
 const ENTRIES_AT_ONCE = 500;
 
-const UPLOADS = { perVolume: 6, all: 48, waitingPerVolume: 32, waiting: 500 };
-const DOWNLOADS = { perVolume: 16, all: 128, waitingPerVolume: 64, waiting: 1_000 };
+const UPLOADS = { perVolume: 6, perAccount: 12, all: 48, waitingPerAccount: 128, waiting: 500 };
+const DOWNLOADS = { perVolume: 16, perAccount: 32, all: 128, waitingPerAccount: 256, waiting: 1_000 };
 
 export interface VolumeApiOptions {
   deps: Deps;
@@ -97,13 +97,15 @@ function createServe(deps: Deps): Serve {
   return async (exchange, place) => {
     const { request, access, gone } = exchange;
     const { method } = request;
-    if (place.kind === 'list' && method === 'GET') return sendList(deps, exchange, place.of);
+    const mover = moverOf(access);
+    if (place.kind === 'list' && method === 'GET')
+      return downloads.run(mover, gone, () => sendList(deps, exchange, place.of));
     if (place.kind === 'repository' && method === 'POST' && place.query === 'create=true') return done(exchange);
     if (place.kind === 'object') {
       const { object } = place;
       if (method === 'HEAD') return sendSize(deps, exchange, object);
-      if (method === 'GET') return downloads.run(access.volume.id, gone, () => sendObject(deps, exchange, object));
-      if (method === 'POST') return uploads.run(access.volume.id, gone, () => takeObject(deps, exchange, object));
+      if (method === 'GET') return downloads.run(mover, gone, () => sendObject(deps, exchange, object));
+      if (method === 'POST') return uploads.run(mover, gone, () => takeObject(deps, exchange, object));
       if (method === 'DELETE') {
         if (!(await deleteObject(deps, access, object))) throw noObject();
         return done(exchange);
@@ -111,6 +113,11 @@ function createServe(deps: Deps): Serve {
     }
     throw new DomainError('method_not_allowed', `${method} is not allowed here`);
   };
+}
+
+/** What the gateway does itself waits for nobody's account. */
+function moverOf({ kind, volume: { id, accountId } }: RepositoryAccess): Mover {
+  return kind === 'upkeep' ? { id: `upkeep/${id}`, accountId: 'upkeep' } : { id, accountId };
 }
 
 async function takeObject(deps: Deps, exchange: Exchange, object: ObjectName): Promise<void> {
