@@ -72,6 +72,12 @@ const OPERATIONS: Record<
     python: 'instances.destroy',
     graphql: 'Mutation.action',
   },
+  moveInstance: {
+    typescript: (gpu) => gpu.instances.move(ID, { max_price_per_hour: 1 }),
+    cli: ['move'],
+    python: 'instances.move',
+    graphql: 'Mutation.moveInstance',
+  },
   actOnInstance: {
     typescript: (gpu) => gpu.instances.action(ID, 'stop'),
     cli: ['start', 'stop', 'destroy'],
@@ -86,7 +92,13 @@ const OPERATIONS: Record<
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
 const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);
 /** Options that are given once for each entry of a list have its singular. */
-const OPTIONS: Record<string, string> = { secrets: 'secret', ports: 'port', tcp_ports: 'tcp', volumes: 'volume' };
+const OPTIONS: Record<string, string> = {
+  secrets: 'secret',
+  ports: 'port',
+  tcp_ports: 'tcp',
+  volumes: 'volume',
+  max_price_per_hour: 'max-price',
+};
 const launch = (): Partial<DeployRequest> => ({
   name: 'n',
   env: { A: 'b' },

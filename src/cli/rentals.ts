@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeployRequest, GpuClient, Instance, InstanceList, Runtime } from '../client/index.js';
 import { visible } from '../visible.js';
+import { type Attached, attachedOf, describeAttached, untilSaved } from './attached.js';
 import { type DeadlineOptions, deadlinesOf, withDeadlines } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
 import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
@@ -14,7 +15,7 @@ import { sshInto } from './ssh.js';
 import { givenBackSince } from './statements.js';
 import { type Column, card, formatUsd, number, table, text, usd } from './table.js';
 import { requestOfSaved } from './templates.js';
-import { canAsk, confirm, done, type Style } from './terminal.js';
+import { canAsk, confirm, done, remark, type Style } from './terminal.js';
 import { addVolume, type VolumeAtPath } from './volume-paths.js';
 
 type Type = NonNullable<DeployRequest['type']>;
@@ -24,7 +25,7 @@ const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped:
 
 type Listed = InstanceList['data'][number] & Seen;
 /** The rental with its runtime; null where its machine has no host agent. */
-type Seen = { runtime?: Runtime; givenBack?: number; tcpPorts?: readonly TcpPort[] };
+type Seen = { runtime?: Runtime; givenBack?: number; tcpPorts?: readonly TcpPort[]; volumes?: readonly Attached[] };
 /** A port of its own that is reached by TCP. */
 interface TcpPort {
   port: number;
@@ -158,6 +159,25 @@ export function addRentalCommands(program: Command): void {
         ),
     );
   }
+  withKey(
+    withOutput(
+      program
+        .command('move <id>')
+        .description('go on elsewhere: rent the best machine on another host for what an instance with volumes ran')
+        .addHelpText('after', '\nThe instance is stopped, destroyed within 7 days, or on a host that is gone.')
+        .option('--max-price <usd>', 'up to this price per hour for the whole machine', amount),
+    ),
+  ).action(async (id: string, options: WriteOptions & { maxPrice?: number }, command: Command) => {
+    const session = openSession(command, { needsKey: true });
+    const request = options.maxPrice === undefined ? {} : { max_price_per_hour: options.maxPrice };
+    await session.ask((client) => untilSaved(client, id, remark), true);
+    await show(
+      session,
+      options,
+      (client) => underKey(options, (write) => client.instances.move(id, request, write)),
+      ONE,
+    );
+  });
   withKey(withOutput(program.command('destroy <id>').description('destroy an instance and erase its disk')))
     .option('-y, --yes', "don't ask")
     .action(destroy);
@@ -186,12 +206,14 @@ function showOne(session: Session, id: string, options: Output): Promise<void> {
 async function oneOf(client: GpuClient, settings: Settings, id: string, asked: Asked): Promise<Instance & Seen> {
   const instance = await client.instances.get(id);
   if (asked.json || asked.quiet) return instance;
-  const [runtime, givenBack, tcpPorts] = await Promise.all([
+  const [runtime, givenBack, tcpPorts, volumes] = await Promise.all([
     orNothing(client.instances.runtime(id)),
     orNothing(givenBackSince(settings, instance.created_at, id)),
     orNothing(tcpPortsOf(client, id)),
+    orNothing(attachedOf(client, id)),
   ]);
-  return { ...instance, ...seenOf(runtime), ...(givenBack ? { givenBack } : {}), ...(tcpPorts && { tcpPorts }) };
+  const more = { ...(givenBack ? { givenBack } : {}), ...(tcpPorts && { tcpPorts }), ...(volumes && { volumes }) };
+  return { ...instance, ...seenOf(runtime), ...more };
 }
 
 function seenOf(runtime: Runtime | null | undefined): Seen {
@@ -281,6 +303,7 @@ function fieldsOf(instance: Instance & Seen): [label: string, value: string, sty
       `TCP ${port}`,
       `${visible(host)}:${publicPort}`,
     ]),
+    ...(instance.volumes ?? []).map((each): [string, string] => [each.id, describeAttached(each, new Date())]),
     ...containerOf(instance),
     ['Created', instance.created_at],
     ['Stopped', instance.stopped_at ?? '-'],

@@ -16,6 +16,7 @@ import type {
   Instance,
   InstanceAction,
   InstanceList,
+  MoveRequest,
   OfferFilter,
   OfferList,
   PriceSheet,
@@ -63,6 +64,8 @@ export interface GpuClient {
     /** Destroys the instance and erases its disk. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
+    /** Goes on elsewhere with its volumes; resolves to the new instance. */
+    move(id: string, request?: MoveRequest, options?: WriteOptions): Promise<Instance>;
     /** What runs for it, by GraphQL; null when its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
     /** Of the active ones, by id. */
@@ -122,6 +125,8 @@ export function createClient(options: ClientOptions = {}): GpuClient {
           idempotencyKey: keyOf(options),
           options,
         }),
+      move: (id, body = {}, options = {}) =>
+        send({ method: 'POST', path: `${pathOf(id)}/move`, body, idempotencyKey: keyOf(options), options }),
       runtime: (id, options = {}) => readRuntime(send, id, options),
       runtimes: (options = {}) => readRuntimes(send, options),
       links: (id, options = {}) => links(id, options),

@@ -11,6 +11,7 @@ export type Balance = Schemas['Balance'];
 export type InstanceList = Schemas['InstanceList'];
 export type Instance = Schemas['Instance'];
 export type DeployRequest = Schemas['DeployRequest'];
+export type MoveRequest = Schemas['MoveRequest'];
 export type InstanceAction = Schemas['ActionRequest']['action'];
 export type Destroyed = Schemas['DestroyedInstance'];
 export type Volume = Schemas['Volume'];

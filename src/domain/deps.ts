@@ -17,6 +17,7 @@ import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
+import { AttachmentLoader } from './volumes/attachment-loader.js';
 import type { RunRestic } from './volumes/restic.js';
 import { NO_STORE, type VolumeStore } from './volumes/store.js';
 import { Visits } from './web-ports/visits.js';
@@ -50,6 +51,8 @@ export type Deps = Readonly<{
   machineLoader: MachineLoader;
   /** Reads pages of usage intervals, those of several instances together. */
   usageIntervalLoader: UsageIntervalLoader;
+  /** Reads the volumes of instances, those of several together. */
+  attachmentLoader: AttachmentLoader;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
   /** State of the host agents that talk to this process. */
@@ -125,6 +128,7 @@ export function createDeps(
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),
     usageIntervalLoader: new UsageIntervalLoader(db.pool),
+    attachmentLoader: new AttachmentLoader(db),
     subscriptions: new SubscriptionRegistry(notices),
     fleet: new Fleet(db, clock, onFault),
     visits: new Visits(db, clock),

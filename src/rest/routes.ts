@@ -251,6 +251,22 @@ export const routes: readonly Route[] = [
     answerSchema: 'Instance',
   },
   {
+    method: 'POST',
+    path: '/instances/{id}/move',
+    operationId: 'moveInstance',
+    tag: 'Instances',
+    summary: 'Goes on elsewhere: rents the best machine on another host for what an instance with volumes ran.',
+    description:
+      'The instance is stopped, destroyed within 7 days, or on a host that was not heard from for 20 minutes; its volumes are saved. The answer is the new instance, at the price of now. The old one keeps its own disk until it is destroyed.',
+    document: `mutation moveInstance($id: ID!, $maxPricePerHour: Float, $idempotencyKey: String) {
+      result: moveInstance(id: $id, maxPricePerHour: $maxPricePerHour, idempotencyKey: $idempotencyKey) { ${INSTANCE} } }`,
+    inputs: [INSTANCE_ID, { in: 'body', name: 'max_price_per_hour', variable: 'maxPricePerHour' }, IDEMPOTENCY_KEY],
+    status: 201,
+    envelope: { kind: 'item', object: 'instance' },
+    requestSchema: 'MoveRequest',
+    answerSchema: 'Instance',
+  },
+  {
     method: 'GET',
     path: '/volumes',
     operationId: 'listVolumes',
@@ -321,5 +337,20 @@ export const routes: readonly Route[] = [
     status: 200,
     envelope: { kind: 'item', object: 'volume' },
     answerSchema: 'Volume',
+  },
+  {
+    method: 'POST',
+    path: '/volumes/{id}/release',
+    operationId: 'releaseVolume',
+    tag: 'Volumes',
+    summary: 'Takes a volume from an instance that does not run, whatever it has not saved.',
+    description:
+      'For a host that does not come back, or does not say that it is done. What the instance wrote since `lost_since` is lost.',
+    document: `mutation releaseVolume($id: ID!) {
+      result: releaseVolume(id: $id) { volume_id: volumeId instance_id: instanceId lost_since: lostSince } }`,
+    inputs: [VOLUME_ID],
+    status: 200,
+    envelope: { kind: 'item', object: 'volume_release' },
+    answerSchema: 'VolumeRelease',
   },
 ];

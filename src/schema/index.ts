@@ -22,6 +22,7 @@ import './ssh-keys.js';
 import './statements.js';
 import './top-ups.js';
 import './volumes.js';
+import './attachments.js';
 import './web-ports.js';
 import './webhooks.js';
 import './mail.js';

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObservedVolume } from '../../src/agent/protocol.js';
+import { suspendAccount } from '../../src/domain/accounts/accounts.js';
 import { enrol, forgetContainers, revokeHost } from '../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
-import { seal, sealingKey } from '../../src/domain/rules/sealing.js';
-import { releaseVolume } from '../../src/domain/volumes/release.js';
 import { seen } from '../support/agent.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
@@ -13,13 +12,11 @@ import { WireAgent } from '../support/wire-agent.js';
 // biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
 type Any = any;
 
-const KEY = 'ab'.repeat(32);
-const PASSWORD = 'repository password';
 let service: Service;
 let renter: Renter;
 
 beforeAll(async () => {
-  service = await startService({ secretsKeys: [KEY] });
+  service = await startService({ secretsKeys: ['ab'.repeat(32)] });
   renter = await service.renter('1000');
 });
 afterAll(() => service?.close());
@@ -28,15 +25,8 @@ const iso = (seconds = 0) => new Date(Number(service.clock.now()) * 1_000 + seco
 
 /** A volume of the account; its id. */
 async function volume(gb = 10, of = renter): Promise<string> {
-  const id = `v-${randomBytes(4).toString('hex')}`;
-  const account = of.accountId;
-  const key = sealingKey(KEY);
-  await service.sql(
-    `insert into volume (id, account_id, name, size_gb, gb_rate, created_at, sealed_password, sealing_key_id)
-     values ($1, $2, 'work', $3, 100, $4, $5, $6)`,
-    [id, account, gb, iso(), seal(key, `volume/${account}/${id}`, PASSWORD), key.id],
-  );
-  return id;
+  const { body } = await of.graphql(`mutation { createVolume(input: { name: "work", sizeGb: ${gb} }) { id } }`);
+  return body.data.createVolume.id;
 }
 
 /** A snapshot as the store notes it; its id. */
@@ -155,7 +145,7 @@ describe('an instance with volumes', () => {
     expect(of(one)).toMatchObject({
       lease: 1,
       path: `/volumes/${one}/`,
-      password: PASSWORD,
+      password: (await renter.graphql(`{ volumePassword(id: "${one}") }`)).body.data.volumePassword,
       token: expect.stringMatching(/^[0-9a-f]{64}$/),
       restore: { snapshot: newest, sizeBytes: null },
       snapshotSeconds: 600,
@@ -463,21 +453,20 @@ describe('one instance at a time', () => {
   it('loses it by the word of its owner, when it does not run', async () => {
     const host = await Host.join();
     const id = await volume();
-    const account = renter.accountId;
-    const release = () => releaseVolume(service.deps, account, id);
-    await expect(release()).rejects.toMatchObject({
-      code: 'action_failed',
+    const release = async (of = renter) => {
+      const asked = `mutation { releaseVolume(id: "${id}") { volumeId instanceId lostSince } }`;
+      const { data, errors } = (await of.graphql(asked)).body;
+      return errors === undefined ? data.releaseVolume : errors[0];
+    };
+    expect(await release()).toMatchObject({
       message: `volume ${id} is held by no instance`,
+      extensions: { code: 'action_failed' },
     });
     const instance = await host.run(at(id));
-    await expect(release()).rejects.toMatchObject({
-      message: `volume ${id} is in use by instance ${instance}: stop it first`,
-    });
+    expect(await release()).toMatchObject({ message: `volume ${id} is in use by instance ${instance}: stop it first` });
     await act(instance, 'stop');
-    const stranger = (await service.renter('1')).accountId;
-    await expect(releaseVolume(service.deps, stranger, id)).rejects.toMatchObject({ code: 'not_found' });
-    const { lostSince, instanceId } = await release();
-    expect([instanceId, lostSince]).toEqual([instance, expect.any(BigInt)]);
+    expect(await release(await service.renter('1'))).toMatchObject({ extensions: { code: 'not_found' } });
+    expect(await release()).toEqual({ volumeId: id, instanceId: instance, lostSince: expect.stringMatching(/^2026-/) });
     expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null });
     expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
     // Too late.
@@ -515,5 +504,147 @@ describe('one instance at a time', () => {
     expect(await row(id)).toMatchObject({ lease: 2 });
     expect(await attachment(id, body.id)).toMatchObject({ lost_since: null });
     expect((await act(body.id, 'start')).body.error).toMatchObject({ code: 'action_failed' });
+  });
+});
+
+describe('an instance that goes on elsewhere', () => {
+  const MOVE = `mutation($id: ID!, $max: Float, $key: String) {
+    moveInstance(id: $id, maxPricePerHour: $max, idempotencyKey: $key) { id status gpu numGpus mode diskGb spendLimit machine { id } launch { name env }
+      volumes { id path holds saved } } }`;
+  const SHOWN = `volumes { id path sizeGb holds saved lastSnapshotAt lostSince message volume { id sizeGb } }`;
+  const move = async (id: string, more: Record<string, unknown> = {}, of = renter) => {
+    const { data, errors } = (await of.graphql(MOVE, { id, ...more })).body;
+    return errors === undefined ? data.moveInstance : { ...errors[0], code: errors[0].extensions.code };
+  };
+  const shown = async (id: string) =>
+    (await renter.graphql(`{ instance(id: "${id}") { ${SHOWN} } }`)).body.data.instance;
+
+  /** One that has run on the host, stopped, and saved unless it is told otherwise. */
+  async function stoppedOn(host: Host, id: string, more: object = {}, saves = true): Promise<string> {
+    const { body } = await host.deploy([at(id)], renter, { name: 'work', env: { A: 'b' }, ...more });
+    await host.agent.desired();
+    await host.access(body.id);
+    await host.report(seen(body.id, 'RUNNING'));
+    await act(body.id, 'stop');
+    if (saves) await host.stopped(body.id, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    return body.id;
+  }
+
+  it('has the same launch and volumes on another host, once for a key, and is refused before all is saved', async () => {
+    const region = 'us-ca';
+    const [host, other] = [await Host.join({ region }), await Host.join({ region })];
+    const id = await volume();
+    const old = await stoppedOn(host, id, { disk_gb: 70, spend_limit: 50, type: 'res' }, false);
+    expect(await move(old)).toMatchObject({
+      code: 'action_failed',
+      message: `volume ${id} is still being saved by instance ${old} on ${host.id}; try again in a while, or release it`,
+    });
+    expect(await shown(old)).toEqual({
+      volumes: [
+        {
+          id,
+          path: '/data',
+          sizeGb: 10,
+          holds: true,
+          saved: false,
+          lastSnapshotAt: null,
+          lostSince: null,
+          message: null,
+          volume: { id, sizeGb: 10 },
+        },
+      ],
+    });
+    await host.stopped(old, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    expect((await shown(old)).volumes[0]).toMatchObject({ holds: false, saved: true });
+    expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
+    const key = randomBytes(8).toString('hex');
+    const [first, second] = await Promise.all([move(old, { key }), move(old, { key })]);
+    expect(first).toMatchObject({
+      status: 'RUNNING',
+      gpu: 'rtx-4090',
+      numGpus: 1,
+      mode: 'ON_DEMAND',
+      diskGb: 70,
+      spendLimit: 50,
+      launch: { name: 'work', env: { A: 'b' } },
+      volumes: [{ id, path: '/data', holds: true, saved: false }],
+    });
+    expect(first.machine.id).not.toBe(host.id);
+    expect(second.id).toBe(first.id);
+    expect((await move(old, { key })).id).toBe(first.id);
+    expect(await move(old, { key, max: 100 })).toMatchObject({ code: 'idempotency_mismatch' });
+    expect(await move(old)).toMatchObject({ message: `volume ${id} is in use by instance ${first.id}` });
+    const { body } = await renter.rest('GET', `/instances/${old}`);
+    expect(body.status).toBe('stopped');
+    expect(await row(id)).toMatchObject({ lease: 2, holder: first.id });
+    expect(other.id).toBeTruthy();
+  });
+
+  it('leaves a host that is silent for 20 minutes, which then runs nothing that is paid', async () => {
+    const region = 'us-va';
+    const [host, other] = [await Host.join({ region }), await Host.join({ region })];
+    const id = await volume();
+    const old = await host.run(at(id));
+    await silence(1_190);
+    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `instance ${old} runs: stop it first` });
+    await silence(11);
+    await other.report();
+    const poor = await service.renter('3');
+    expect(await move(old, {}, poor)).toMatchObject({ code: 'not_found' });
+    // Refused for its price: nothing has changed.
+    expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
+    expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('running');
+    expect(await row(id)).toMatchObject({ lease: 1, holder: old });
+    const moved = await move(old);
+    expect(moved).toMatchObject({ status: 'RUNNING', volumes: [{ holds: true }] });
+    expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('stopped');
+    expect((await shown(old)).volumes[0]).toMatchObject({ holds: false, saved: false, lostSince: expect.any(String) });
+    // It comes back: it is to stop, and what it says of the volume is late.
+    await host.report();
+    const told = (await host.agent.desired()).instances.find((each) => each.id === old)!;
+    expect(told).toMatchObject({ phase: 'stopped', volumes: [{ lease: null }] });
+    await host.stopped(old, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    expect(await row(id)).toMatchObject({ lease: 2, holder: moved.id });
+  });
+
+  it('refuses a suspended account, and a volume that is deleted', async () => {
+    const [host] = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const old = await stoppedOn(host, id);
+    expect((await renter.graphql(`mutation { deleteVolume(id: "${id}") { id } }`)).body.errors).toBeUndefined();
+    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `there is no volume ${id}` });
+    expect((await act(old, 'start')).body.error.message).toBe(`there is no volume ${id}`);
+    const gone = await service.renter('100');
+    const theirs = await volume(10, gone);
+    await suspendAccount(service.deps, gone.accountId);
+    expect(await move(old, {}, gone)).toMatchObject({ code: 'unauthorized' });
+    expect((await host.deploy([at(theirs)], gone)).body.error.code).toBe('unauthorized');
+    expect(await row(theirs)).toMatchObject({ lease: 0 });
+  });
+
+  it('is refused without a volume, while it runs, after a week, and where no other host fits', async () => {
+    const region = 'us-il';
+    const host = await Host.join({ region });
+    const bare = (await host.deploy(undefined)).body.id;
+    expect(await move(bare)).toMatchObject({
+      message: `instance ${bare} has no volume: nothing of its work could go along`,
+    });
+    await renter.rest('DELETE', `/instances/${bare}`);
+    await host.agent.desired();
+    await host.report();
+    const id = await volume();
+    const old = await stoppedOn(host, id);
+    await renter.rest('DELETE', `/instances/${old}`);
+    expect(await move('i-00000000')).toMatchObject({ code: 'not_found' });
+    await service.sql(`update machine set state = 'DRAINED' where id <> $1`, [host.id]);
+    expect(await move(old)).toMatchObject({
+      code: 'deploy_failed',
+      message:
+        'no other host that takes volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now: on_demand',
+    });
+    await service.sql(`update machine set state = 'LISTED'`);
+    service.clock.advance(7 * 86_400 + 5);
+    await Host.join({ region });
+    expect(await move(old)).toMatchObject({ message: `instance ${old} was destroyed more than 7 days ago` });
   });
 });

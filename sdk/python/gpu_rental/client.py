@@ -322,6 +322,26 @@ class Instances(_Resource):
             Instance, "POST", _path(id) + "/actions", body=_json({"action": action}), idempotency_key=idempotency_key
         )
 
+    def move(
+        self,
+        id: str,
+        *,
+        max_price_per_hour: Union[Decimal, float, None] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Instance:
+        """Goes on elsewhere: rents the best machine on another host for what an instance with volumes ran.
+
+        :param max_price_per_hour: most USD per hour for the whole machine.
+        :raises NotFound: the account has no such instance.
+        :raises ActionFailed: it runs, it has no volume, or its volumes are still being saved.
+        :raises DeployFailed: nothing that fits is free, or the balance is too small.
+        """
+        fields = {"max_price_per_hour": None if max_price_per_hour is None else float(max_price_per_hour)}
+        given = {name: value for name, value in fields.items() if value is not None}
+        return self._transport.request(
+            Instance, "POST", _path(id) + "/move", body=_json(given), idempotency_key=idempotency_key
+        )
+
     def start(self, id: str, *, idempotency_key: Optional[str] = None) -> Instance:
         """Takes the stopped instance's machine back, if it is free and the balance allows; see :meth:`action`."""
         return self.action(id, "start", idempotency_key=idempotency_key)

@@ -1,16 +1,25 @@
 import type { Transaction } from '../../database/transaction.js';
-import { idempotentRequest } from '../billing/idempotency.js';
-import type { Candidate, MachinePicker } from '../billing/ledger.js';
+import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
+import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
 import { renter } from '../billing/renter.js';
 import { settleUnlocked } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import { checkTerms, countOutcome, type Outcome, rent, type TermsInput, writeOnce } from '../instances/instances.js';
+import {
+  checkTerms,
+  countOutcome,
+  type Outcome,
+  type RentalTerms,
+  rent,
+  type TermsInput,
+  writeOnce,
+} from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
 import { HAS_OLD_AGENT, TAKES_VOLUMES, WATCHES_LOAD } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { needsAgent } from '../rules/launch.js';
+import type { Account } from '../rules/lifecycle.js';
 import { formatUsd } from '../rules/money.js';
 import { groupKeyOf, offerOf, type PricedModel, traitsOf } from '../rules/offer.js';
 import { fits } from '../rules/offer-filter.js';
@@ -74,27 +83,52 @@ async function deployBestMachine(
     needsAgent: needsAgent(wanted.launch ?? {}),
     needsLoad: stopWhenIdle !== undefined,
     needsVolumes: volumes !== undefined,
+    notOn: null,
   };
   const inUse = await templateInUse(deps, wanted.template, wanted.launch);
+  return rentBest(deps, { accountIds: [accountId] }, request, {
+    best,
+    prepare: async () => ({ ...wanted, keyId, inUse }),
+    refusal: () => new DomainError('deploy_failed', nothingFits(wanted), { reason: 'nothing_fits' }),
+  });
+}
+
+/** A rental of the best machine that fits. */
+export interface BestRental {
+  best: Search;
+  /** What is rented, decided with the rows locked, before it is known whether any machine is free; refuses. */
+  prepare(current: Write, account: Account): Promise<RentalTerms>;
+  /** That nothing fits. */
+  refusal(): DomainError;
+}
+
+/** Rents it for the first account of the scope, once for a request. Refuses with unavailable, and as its parts do. */
+export async function rentBest(
+  deps: Deps,
+  scope: Scope & { accountIds: readonly [string] },
+  request: IdempotentRequest | null,
+  { best, prepare, refusal }: BestRental,
+): Promise<Outcome> {
   let waitFor: string | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await settleUnlocked(deps);
     // Before the transaction: a reading needs a connection, and transactions may hold all of them.
     await deps.inventory.current();
     const { version } = deps.inventory;
-    const scope = { accountIds: [accountId], picker: pickerOf(deps, best, waitFor) };
+    const picking = { ...scope, picker: pickerOf(deps, best, waitFor) };
     try {
-      return await writeOnce(deps, scope, request, async (current) => {
-        const account = renter(current, accountId);
+      return await writeOnce(deps, picking, request, async (current) => {
+        const account = renter(current, scope.accountIds[0]);
+        const terms = await prepare(current, account);
         if (current.machine !== undefined)
-          return rent(deps, current, account, current.machine, { ...wanted, keyId, isPicked: true, inUse });
+          return rent(deps, current, account, current.machine, { ...terms, isPicked: true });
         const locked = await firstCandidate(deps, best, async (ids) => {
           return (await fittingOf(current.transaction, best, ids))[0];
         });
         if (locked !== undefined) throw new LockedByOthers(locked);
         // Once: where machines come and go all the time, a refusal would never be certain.
         if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
-        throw new DomainError('deploy_failed', nothingFits(wanted), { reason: 'nothing_fits' });
+        throw refusal();
       });
     } catch (error) {
       if (error instanceof LockedByOthers) waitFor = error.machineId;
@@ -121,13 +155,15 @@ class LockedByOthers extends Error {
 class OffersChanged extends Error {}
 
 /** What the machine must have, and in which order machines are tried. */
-interface Search extends BestOffer {
+export interface Search extends BestOffer {
   /** It can't run on a host agent of a version before launches. */
   needsAgent: boolean;
   /** Its host agent has to say how busy instances are. */
   needsLoad: boolean;
   /** Its host has to mount volumes. */
   needsVolumes: boolean;
+  /** A host that it must not be on; null: any will do. */
+  notOn: string | null;
 }
 
 /** Picks the best machine: the offers in memory say which to try, locked rows decide. */
@@ -173,7 +209,7 @@ async function firstCandidate<T>(
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order, needsAgent, needsLoad, needsVolumes }: Search,
+  { criteria, order, needsAgent, needsLoad, needsVolumes, notOn }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.query<CandidateRow>({
@@ -183,7 +219,7 @@ async function fittingOf(
   });
   return rows
     .filter(({ hasOldAgent, watchesLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !watchesLoad))
-    .filter(({ takesVolumes }) => takesVolumes || !needsVolumes)
+    .filter(({ takesVolumes, hostId }) => (takesVolumes || !needsVolumes) && hostId !== notOn)
     .flatMap((row) => pricedOffers(row))
     .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))

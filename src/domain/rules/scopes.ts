@@ -72,6 +72,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.deleteTemplate': 'rent',
   'Mutation.setSpendLimit': 'rent',
   'Mutation.setStopWhenIdle': 'rent',
+  'Mutation.moveInstance': 'rent',
+  'Mutation.releaseVolume': 'rent',
   'Mutation.createVolume': 'rent',
   'Mutation.growVolume': 'rent',
   'Mutation.deleteVolume': 'rent',

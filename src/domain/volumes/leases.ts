@@ -106,6 +106,8 @@ export function takeLeases(
   volumes: readonly LockedVolume[],
 ) {
   if (volumes.length === 0) return;
+  const ids = volumes.map((volume) => volume.id);
+  current.transaction.later({ name: 'tell-holders', text: TELL_SQL, values: [ids, id] });
   current.transaction.later({
     name: 'take-leases',
     text: TAKE_SQL,
@@ -113,7 +115,7 @@ export function takeLeases(
       id,
       hasHost ? hostId : null,
       formatInstant(current.at),
-      volumes.map((volume) => volume.id),
+      ids,
       volumes.map(({ path }) => path),
       volumes.map(({ sizeGb }) => String(sizeGb)),
       volumes.map(() => randomBytes(NONCE_BYTES).toString('hex')),
@@ -195,6 +197,12 @@ const VOLUMES_SQL = `
   where volume.id = any($1::text[]) and volume.account_id = $2 and deleted_at is null order by volume.id`;
 
 export const LOCK_SQL = `${VOLUMES_SQL} for update of volume`;
+
+/** The document of the host of whoever held it changes. */
+const TELL_SQL = `
+  select pg_notify('gateway', json_build_object('table', 'container', 'id', holder.id, 'account', holder.account_id,
+    'machine', coalesce(holder.host_id, holder.machine_id))::text)
+  from volume join instance holder on holder.id = lease_instance_id where volume.id = any($1::text[]) and holder.id <> $2`;
 
 /** What the holder before may not have saved is lost: its lease is over. */
 const TAKE_SQL = `

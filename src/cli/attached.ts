@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GpuClient } from '../client/index.js';
+import { visible } from '../visible.js';
+
+/** A volume of an instance. */
+export interface Attached {
+  id: string;
+  path: string;
+  holds: boolean;
+  saved: boolean;
+  lastSnapshotAt: string | null;
+  lostSince: string | null;
+  message: string | null;
+}
+
+const ATTACHED = `query ($id: ID!) {
+  instance(id: $id) { status runtime { reachable } volumes { id path holds saved lastSnapshotAt lostSince message } } }`;
+const LOOKS_AGAIN_MS = 2_000;
+
+interface Seen {
+  status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
+  runtime: { reachable: boolean } | null;
+  volumes: Attached[];
+}
+
+async function see(client: GpuClient, id: string): Promise<Seen | null> {
+  return (await client.graphql<{ instance: Seen | null }>(ATTACHED, { id })).instance;
+}
+
+export async function attachedOf(client: GpuClient, id: string): Promise<Attached[]> {
+  return (await see(client, id))?.volumes ?? [];
+}
+
+/** Where it is, how old its last snapshot is, and what is not saved. */
+export function describeAttached(
+  { path, holds, saved, lastSnapshotAt, lostSince, message }: Attached,
+  now: Date,
+): string {
+  const last = lastSnapshotAt === null ? 'no snapshot yet' : `last snapshot ${ageOf(lastSnapshotAt, now)} ago`;
+  const state =
+    lostSince !== null ? `what was written since ${lostSince} is lost` : saved ? 'saved' : holds ? 'in use' : '';
+  const parts = [visible(path), state, last, ...(message === null ? [] : [`not saved: ${visible(message)}`])];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function ageOf(text: string, now: Date): string {
+  const seconds = Math.max(0, Math.round((now.getTime() - Date.parse(text)) / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+}
+
+/**
+ * Resolves once a stopped instance whose host is heard has saved its volumes; at once for any other, whose move the service
+ * decides. `say` is told once what is waited for.
+ */
+export async function untilSaved(client: GpuClient, id: string, say: (words: string) => void): Promise<void> {
+  for (let first = true; ; first = false) {
+    const seen = await see(client, id);
+    const held = seen?.volumes.filter(({ holds }) => holds) ?? [];
+    if (seen === null || seen.status === 'RUNNING' || held.length === 0 || seen.runtime?.reachable !== true) return;
+    if (first) say(`${held.map((each) => each.id).join(', ')} of ${id} is still being saved; Ctrl-C ends the wait`);
+    await sleep(LOOKS_AGAIN_MS);
+  }
+}

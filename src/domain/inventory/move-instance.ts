@@ -1,0 +1,146 @@
+import { idempotentRequest } from '../billing/idempotency.js';
+import type { Write } from '../billing/ledger.js';
+import type { Deps } from '../deps.js';
+import { checkOptional, fields } from '../fields.js';
+import { fromRow } from '../instances/instance-row.js';
+import { countOutcome, notFound, type Outcome, type RentalTerms } from '../instances/instances.js';
+import { launchOf } from '../instances/launch.js';
+import { templateInUse } from '../instances/template-terms.js';
+import { bestOffer } from '../rules/best-offer.js';
+import { DomainError } from '../rules/errors.js';
+import { silentBefore } from '../rules/fleet.js';
+import { type Launch, needsAgent } from '../rules/launch.js';
+import { type Account, INSTANCE_ID, type Instance, stop } from '../rules/lifecycle.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import type { VolumeAtPath } from '../rules/volume-attachment.js';
+import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
+import { lockVolumes } from '../volumes/leases.js';
+import { checkPreferences, rentBest, type Search } from './deploy-best.js';
+
+/** Days after its end in which a destroyed instance can go on elsewhere. */
+const MOVES_WITHIN_DAYS = 7n;
+
+interface MoveInput {
+  id: string;
+  idempotencyKey?: string | null | undefined;
+  /** USD per hour of the whole machine; a higher price is refused. */
+  maxPricePerHour?: number | null | undefined;
+}
+
+/** What goes on elsewhere. What of it may change is read again under lock. */
+interface Moved {
+  instance: Instance;
+  launch: Launch | null;
+  volumes: readonly VolumeAtPath[];
+  hasAgent: boolean;
+}
+
+/**
+ * Rents the best machine on another host for what an instance ran, with its volumes, at the price of now: one that is
+ * stopped, destroyed within a week, or on a host that is silent for so long that it has lost its volumes, which is then
+ * stopped. Refuses with invalid_request, not_found, with action_failed what can't move or is still being saved, and as
+ * deployBest does.
+ */
+export function moveInstance(
+  deps: Deps,
+  accountId: string,
+  input: MoveInput,
+  keyId: string | null = null,
+): Promise<Outcome> {
+  return countOutcome(deps, () => move(deps, accountId, input, keyId));
+}
+
+async function move(deps: Deps, accountId: string, input: MoveInput, keyId: string | null): Promise<Outcome> {
+  const { id, maxPricePerHour } = input;
+  const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  const moved = await movedOf(deps, accountId, id);
+  const { instance, launch, volumes } = moved;
+  const preferences = preferencesOf(moved, maxPricePerHour);
+  const { maxRate } = preferences;
+  const request = idempotentRequest(accountId, key, 'move', [id, maxRate]);
+  const mode = instance.mode === 'RESERVED' ? 'ON_DEMAND' : instance.mode;
+  const { template, diskGb, hostId } = instance;
+  const volumeGb = await sizeOfVolumes(deps, accountId, volumes);
+  const best: Search = {
+    ...bestOffer({ ...preferences, diskGb, volumeGb, mode }),
+    needsAgent: needsAgent(launch ?? {}),
+    needsLoad: instance.stopWhenIdle !== null,
+    needsVolumes: true,
+    notOn: hostId,
+  };
+  const inUse = await templateInUse(deps, template, launch ?? undefined);
+  const fixed = { template, diskGb, mode, launch: launch ?? undefined, volumes, keyId, maxRate, inUse };
+  return rentBest(deps, { accountIds: [accountId], instanceId: id }, request, {
+    best,
+    prepare: async (current, account) => {
+      const old = current.instance(id)!;
+      await checkMoves(deps, current, account, old, volumes);
+      return { ...fixed, ...endsOf(old, current.at), ...(old.status === 'RUNNING' && stopped(current, account, old)) };
+    },
+    refusal: () => {
+      const what = `${instance.numGpus} x ${instance.gpu}, ${diskGb} GB of disk and ${volumeGb} GB of volumes`;
+      const message = `no other host that takes volumes has ${what} free now: ${mode.toLowerCase()}`;
+      return new DomainError('deploy_failed', message, { reason: 'nothing_fits' });
+    },
+  });
+}
+
+async function movedOf(deps: Deps, accountId: string, id: string): Promise<Moved> {
+  const row = INSTANCE_ID.test(id)
+    ? await deps.db.prisma.instance.findFirst({ where: { id, accountId }, include: { launch: true, container: true } })
+    : null;
+  if (row === null) throw notFound();
+  const { launch, container, ...columns } = row;
+  const instance = fromRow(columns);
+  const volumes = await attachedTo(deps.db.pool, instance);
+  if (volumes.length === 0)
+    throw new DomainError('action_failed', `instance ${id} has no volume: nothing of its work could go along`);
+  return { instance, launch: launchOf(launch), volumes, hasAgent: container !== null };
+}
+
+function preferencesOf({ instance, hasAgent }: Moved, maxPricePerHour: MoveInput['maxPricePerHour']) {
+  const { gpu, numGpus } = instance;
+  const filter = { numMin: numGpus, numMax: numGpus, ...(hasAgent && { hasAgent }) };
+  return checkPreferences({ filter, gpus: [gpu], ...(maxPricePerHour !== undefined && { maxPricePerHour }) });
+}
+
+/** Refuses with action_failed what runs, what ended too long ago, and what is not saved yet. */
+async function checkMoves(
+  deps: Deps,
+  current: Write,
+  account: Account,
+  { id, status, hostId, destroyedAt }: Instance,
+  volumes: readonly VolumeAtPath[],
+): Promise<void> {
+  if (status === 'RUNNING' && !(await isSilent(deps, current, hostId)))
+    throw new DomainError('action_failed', `instance ${id} runs: stop it first`);
+  if (destroyedAt !== null && destroyedAt < current.at - MOVES_WITHIN_DAYS * SECONDS_PER_DAY)
+    throw new DomainError('action_failed', `instance ${id} was destroyed more than ${MOVES_WITHIN_DAYS} days ago`);
+  await lockVolumes(current, deps, { accountId: account.id, volumes, stopping: id }, 'action_failed');
+}
+
+/** A host without an agent is never silent: nothing is known of it. */
+async function isSilent(deps: Deps, { transaction, at }: Write, hostId: string): Promise<boolean> {
+  const { rows } = await transaction.query<{ silent: boolean }>(
+    `select revoked_at is not null or seen_at is null or seen_at < $2 as silent
+     from machine_host join machine_heartbeat using (machine_id) where machine_id = $1`,
+    [hostId, formatInstant(silentBefore(at, deps.fleet.since))],
+  );
+  return rows[0]?.silent ?? false;
+}
+
+/** It can't be heard: what it still does is not paid from now. Written with the rental, once nothing refuses that. */
+function stopped(current: Write, account: Account, instance: Instance): Pick<RentalTerms, 'stopping'> {
+  stop(current.step(account), instance, 'USER');
+  return { stopping: instance.id };
+}
+
+/** When the new one ends by itself: as the old one would have, where that is to come. */
+function endsOf({ spendLimit, stopWhenIdle, ...instance }: Instance, now: Instant) {
+  const coming = (at: Instant | null) => (at !== null && at > now ? formatInstant(at) : null);
+  return {
+    ...(spendLimit !== null && { spendLimit }),
+    ...(stopWhenIdle !== null && { stopWhenIdle }),
+    deadlines: { stopAt: coming(instance.stopAt), destroyAt: coming(instance.destroyAt) },
+  };
+}

@@ -1,0 +1,61 @@
+import DataLoader from 'dataloader';
+import type { Database } from '../../database/database.js';
+import type { Volume as VolumeRow } from '../../database/generated/client/client.js';
+import type { Instant } from '../rules/time.js';
+
+/** Most instances that one statement reads. */
+const MAX_BATCH = 200;
+
+/** A volume of an instance, as its renter sees it. */
+export interface Attachment {
+  volume: VolumeRow;
+  path: string;
+  /** Its size at the instance's last start. */
+  sizeGb: number;
+  /** The instance has the volume: it runs, or its last changes are not stored yet. */
+  holds: boolean;
+  /** Of the instance's own; null before the first. */
+  lastSnapshotAt: Instant | null;
+  /** What the instance wrote from then on is not in the store, and never will be. */
+  lostSince: Instant | null;
+  /** Why the last snapshot failed. */
+  message: string | null;
+}
+
+interface AttachmentRow extends Omit<Attachment, 'volume'> {
+  instanceId: string;
+  volumeId: string;
+}
+
+/** Reads the volumes of instances; all loads of one turn of the event loop share two statements, and nothing is cached. */
+export class AttachmentLoader {
+  readonly #attachments: DataLoader<string, Attachment[]>;
+
+  constructor({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+    const read = async (ids: readonly string[]) => {
+      const { rows } = await pool.query<AttachmentRow>({ name: 'attachments', text: ATTACHMENTS_SQL, values: [ids] });
+      const volumes = await prisma.volume.findMany({ where: { id: { in: rows.map(({ volumeId }) => volumeId) } } });
+      const byId = new Map(volumes.map((volume) => [volume.id, volume]));
+      const of = (id: string) => rows.filter(({ instanceId }) => instanceId === id);
+      return ids.map((id) => of(id).map((row) => ({ ...row, volume: byId.get(row.volumeId)! })));
+    };
+    this.#attachments = new DataLoader(read, {
+      cache: false,
+      maxBatchSize: MAX_BATCH,
+      batchScheduleFn: (send) => setImmediate(send),
+    });
+  }
+
+  /** By path. */
+  of(instanceId: string): Promise<Attachment[]> {
+    return this.#attachments.load(instanceId);
+  }
+}
+
+const ATTACHMENTS_SQL = `
+  select instance_id as "instanceId", volume_id as "volumeId", path, attached.size_gb as "sizeGb", message,
+    lost_since as "lostSince", lease_instance_id is not distinct from instance_id as holds, (
+      select max(at) from volume_snapshot own where own.volume_id = volume.id and own.instance_id = attached.instance_id
+    ) as "lastSnapshotAt"
+  from volume_attachment attached join volume on volume.id = volume_id
+  where instance_id = any($1::text[]) order by instance_id, path`;
