@@ -152,7 +152,7 @@ function requestBody(inputs: readonly PreparedInput[], name: string, facts: Open
   const values: Json = { ...exampleValues(facts), ...(name === 'CreateVolumeRequest' && { name: 'work' }) };
   const shown = inputs.filter(({ name: input }) => input in values);
   const example = Object.fromEntries(shown.map((input) => [input.name, values[input.name]]));
-  const isWhole = !Object.values(example).includes(undefined);
+  const isWhole = shown.length > 0 && !Object.values(example).includes(undefined);
   return { required: true, content: { 'application/json': { schema, ...(isWhole && { example }) } } };
 }
 

@@ -81,13 +81,16 @@ describe('the document', () => {
       ['GET /instances/{id}', 'key', '200'],
       ['DELETE /instances/{id}', 'key', '200'],
       ['POST /instances/{id}/actions', 'key', '200'],
+      // Beyond the contract.
+      ['POST /instances/{id}/move', 'key', '201'],
       ['GET /volumes', 'key', '200'],
       ['POST /volumes', 'key', '201'],
       ['GET /volumes/{id}', 'key', '200'],
       ['DELETE /volumes/{id}', 'key', '200'],
       ['POST /volumes/{id}/grow', 'key', '200'],
+      ['POST /volumes/{id}/release', 'key', '200'],
     ]);
-    expect(operations.size).toBe(13);
+    expect(operations.size).toBe(15);
   });
 
   it('has nothing in it that its structure does not allow', () => {
@@ -200,6 +203,7 @@ describe('the document', () => {
       'deployInstance',
       'destroyInstance',
       'actOnInstance',
+      'moveInstance',
       'createVolume',
       'deleteVolume',
       'growVolume',
@@ -314,6 +318,7 @@ describe('the document', () => {
       'Instance',
       'InstanceList',
       'ModePrices',
+      'MoveRequest',
       'NetMbps',
       'Offer',
       'OfferList',

@@ -229,6 +229,7 @@ class TheContract(unittest.TestCase):
             ("/instances/{id}", "get", "200", gpu_rental.Instance),
             ("/instances/{id}", "delete", "200", gpu_rental.Destroyed),
             ("/instances/{id}/actions", "post", "200", gpu_rental.Instance),
+            ("/instances/{id}/move", "post", "201", gpu_rental.Instance),
             ("/volumes", "get", "200", gpu_rental.VolumeList),
             ("/volumes", "post", "201", gpu_rental.Volume),
             ("/volumes/{id}", "get", "200", gpu_rental.VolumeWithSnapshots),
