@@ -78,6 +78,42 @@ const OPERATIONS: Record<
     python: 'instances.move',
     graphql: 'Mutation.moveInstance',
   },
+  listVolumes: {
+    typescript: (gpu) => gpu.volumes.list(),
+    cli: ['volume list'],
+    python: 'volumes.list',
+    graphql: 'Query.volumes',
+  },
+  createVolume: {
+    typescript: (gpu) => gpu.volumes.create({ name: 'n', size_gb: 1 }),
+    cli: ['volume create'],
+    python: 'volumes.create',
+    graphql: 'Mutation.createVolume',
+  },
+  getVolume: {
+    typescript: (gpu) => gpu.volumes.get(ID),
+    cli: ['volume show', 'volume snapshots'],
+    python: 'volumes.get',
+    graphql: 'Query.volume',
+  },
+  growVolume: {
+    typescript: (gpu) => gpu.volumes.grow(ID, 2),
+    cli: ['volume grow'],
+    python: 'volumes.grow',
+    graphql: 'Mutation.growVolume',
+  },
+  deleteVolume: {
+    typescript: (gpu) => gpu.volumes.delete(ID),
+    cli: ['volume delete'],
+    python: 'volumes.delete',
+    graphql: 'Mutation.deleteVolume',
+  },
+  releaseVolume: {
+    typescript: (gpu) => gpu.volumes.release(ID),
+    cli: ['volume release'],
+    python: 'volumes.release',
+    graphql: 'Mutation.releaseVolume',
+  },
   actOnInstance: {
     typescript: (gpu) => gpu.instances.action(ID, 'stop'),
     cli: ['start', 'stop', 'destroy'],
@@ -189,8 +225,10 @@ describe('the TypeScript client', () => {
 test('the command line has a command for each operation and an option for each parameter', async () => {
   for (const { id, names } of operations) {
     for (const command of OPERATIONS[id]!.cli) {
-      const { stdout } = await run(process.execPath, [GPU, command, '--help']);
-      for (const name of names.filter((parameter) => !IN_ARGUMENTS.has(parameter))) {
+      const { stdout } = await run(process.execPath, [GPU, ...command.split(' '), '--help']);
+      // What a volume is called is an argument of its command.
+      const isArgument = (name: string) => IN_ARGUMENTS.has(name) || (id === 'createVolume' && name === 'name');
+      for (const name of names.filter((parameter) => !isArgument(parameter))) {
         expect(stdout, `gpu ${command}`).toContain(`--${OPTIONS[name] ?? name.toLowerCase().replaceAll('_', '-')} `);
       }
     }

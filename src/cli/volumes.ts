@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Volume, VolumeList, VolumeWithSnapshots } from '../client/index.js';
+import type { Volume, VolumeList, VolumeRelease, VolumeWithSnapshots } from '../client/index.js';
 import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { askGraphql } from './graphql.js';
@@ -42,6 +42,13 @@ const OF_ONE: View<VolumeWithSnapshots> = {
   lines: ({ snapshots }) => (snapshots.length === 0 ? [] : table(snapshots, SNAPSHOTS)),
   ids: ({ snapshots }) => snapshots.map(({ id }) => id),
   remark: ({ snapshots }) => (snapshots.length === 0 ? 'No snapshot is stored yet.' : null),
+};
+
+const RELEASED: View<VolumeRelease> = {
+  lines: ({ volume_id, lost_since }) => [
+    done(`${volume_id} is free${lost_since === null ? '' : `; what was written since ${lost_since} is lost`}`),
+  ],
+  ids: ({ volume_id }) => [volume_id],
 };
 
 interface WriteOptions extends Output {
@@ -93,9 +100,23 @@ function addChanges(volume: Command): void {
         ONE,
       ),
     );
+  withOutput(
+    volume.command('release <id>').description('take it from an instance that does not run and has not saved it'),
+  )
+    .option('-y, --yes', "don't ask")
+    .action(releaseOne);
   withKey(withOutput(volume.command('delete <id>').description('delete a volume with all its snapshots')))
     .option('-y, --yes', "don't ask")
     .action(deleteOne);
+}
+
+async function releaseOne(id: string, options: Output & { yes?: boolean }, command: Command): Promise<void> {
+  if (!options.yes && !canAsk())
+    throw new Failure(EXIT.usage, 'release may lose work and nobody is here to ask: confirm with --yes');
+  const session = openSession(command, NEEDS_KEY);
+  if (!options.yes && !(await confirm(`Take ${id} from its instance? What that has not saved is lost.`)))
+    throw new Failure(EXIT.usage, 'not released');
+  await show(session, options, (client) => client.volumes.release(id), RELEASED);
 }
 
 async function deleteOne(id: string, options: WriteOptions & { yes?: boolean }, command: Command): Promise<void> {

@@ -22,6 +22,7 @@ import type {
   PriceSheet,
   Volume,
   VolumeList,
+  VolumeRelease,
   VolumeWithSnapshots,
 } from './types.js';
 
@@ -82,6 +83,8 @@ export interface GpuClient {
     get(id: string, options?: CallOptions): Promise<VolumeWithSnapshots>;
     /** It never shrinks. */
     grow(id: string, sizeGb: number, options?: WriteOptions): Promise<Volume>;
+    /** Takes it from an instance that does not run, whatever that has not saved. */
+    release(id: string, options?: CallOptions): Promise<VolumeRelease>;
     /** With all its snapshots. Refused while an instance has it. */
     delete(id: string, options?: WriteOptions): Promise<Volume>;
   };
@@ -155,6 +158,7 @@ function volumesOf(send: Send): GpuClient['volumes'] {
     create: (body, options = {}) => write('POST', '/volumes', options, body),
     get: (id, options = {}) => send({ method: 'GET', path: path(id), options }),
     grow: (id, sizeGb, options = {}) => write('POST', `${path(id)}/grow`, options, { size_gb: sizeGb }),
+    release: (id, options = {}) => send({ method: 'POST', path: `${path(id)}/release`, options }),
     delete: (id, options = {}) => write('DELETE', path(id), options),
   };
 }

@@ -132,6 +132,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/instances/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Goes on elsewhere: rents the best machine on another host for what an instance with volumes ran.
+         * @description The instance is stopped, destroyed within 7 days, or on a host that was not heard from for 20 minutes; its volumes are saved. The answer is the new instance, at the price of now. The old one keeps its own disk until it is destroyed.
+         */
+        post: operations["moveInstance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/volumes": {
         parameters: {
             query?: never;
@@ -194,6 +214,26 @@ export interface paths {
          * @description Billed from the next second on. An instance that has it sees the new size from its next start on.
          */
         post: operations["growVolume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/volumes/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Takes a volume from an instance that does not run, whatever it has not saved.
+         * @description For a host that does not come back, or does not say that it is done. What the instance wrote since `lost_since` is lost.
+         */
+        post: operations["releaseVolume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -380,6 +420,10 @@ export interface components {
             /** @description Reserved for 3 months. */
             reserved: number;
         };
+        MoveRequest: {
+            /** @description Maximum price in USD per hour for the whole machine in the chosen mode, without disk. */
+            max_price_per_hour?: number | null;
+        };
         /** @description Network bandwidth in megabits per second. */
         NetMbps: {
             /** @description To the machine. */
@@ -489,6 +533,20 @@ export interface components {
             /** @constant */
             object: "volumes";
             data: components["schemas"]["Volume"][];
+        };
+        /** @description A volume that was taken from an instance. */
+        VolumeRelease: {
+            /** @constant */
+            object: "volume_release";
+            /** @description The volume, which is free now. */
+            volume_id: string;
+            /** @description The instance that had it. */
+            instance_id: string;
+            /**
+             * Format: date-time
+             * @description What the instance wrote from then on is lost; null where it never had access.
+             */
+            lost_since: string | null;
         };
         /** @description What a volume held at one moment. */
         VolumeSnapshot: {
@@ -749,6 +807,36 @@ export interface operations {
             };
         };
     };
+    moveInstance: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A text of your choice that identifies this request. Sent again within 24 hours with the same input, it repeats the first answer and nothing is done twice. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveRequest"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Instance"];
+                };
+            };
+        };
+    };
     listVolumes: {
         parameters: {
             query?: never;
@@ -882,6 +970,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Volume"];
+                };
+            };
+        };
+    };
+    releaseVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Volume id: `v-` and 8 hex characters. Any other text is an unknown volume. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeRelease"];
                 };
             };
         };

@@ -15,6 +15,7 @@ export type MoveRequest = Schemas['MoveRequest'];
 export type InstanceAction = Schemas['ActionRequest']['action'];
 export type Destroyed = Schemas['DestroyedInstance'];
 export type Volume = Schemas['Volume'];
+export type VolumeRelease = Schemas['VolumeRelease'];
 export type VolumeList = Schemas['VolumeList'];
 export type VolumeWithSnapshots = Schemas['VolumeWithSnapshots'];
 export type CreateVolumeRequest = Schemas['CreateVolumeRequest'];

@@ -91,6 +91,12 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   DestroyedInstance: { object: 'instance', id: 'i-b74ef499', status: 'destroyed' },
   Volume: VOLUME,
   VolumeList: { object: 'volumes', data: [VOLUME] },
+  VolumeRelease: {
+    object: 'volume_release',
+    volume_id: 'v-31f72534',
+    instance_id: 'i-b74ef499',
+    lost_since: '2026-11-22T04:18:11Z',
+  },
   VolumeSnapshot: SNAPSHOT,
   VolumeWithSnapshots: { ...VOLUME, snapshots: [SNAPSHOT] },
   Error: { error: { code: 'not_found', message: 'no such instance' } },

@@ -41,6 +41,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   getVolume: ['not_found'],
   growVolume: ['not_found', ...VOLUME_CHANGE],
   deleteVolume: ['not_found', ...VOLUME_CHANGE],
+  releaseVolume: ['not_found', 'action_failed'],
   actOnInstance: [
     'not_found',
     'bad_action',

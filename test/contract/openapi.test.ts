@@ -326,6 +326,7 @@ describe('the document', () => {
       'PriceSheet',
       'Volume',
       'VolumeList',
+      'VolumeRelease',
       'VolumeSnapshot',
       'VolumeWithSnapshots',
     ]);

@@ -47,6 +47,7 @@ from .models import (
     TemplateVariable,
     Volume,
     VolumeList,
+    VolumeRelease,
     VolumeSnapshot,
     VolumeWithSnapshots,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "UnexpectedAnswer",
     "Volume",
     "VolumeList",
+    "VolumeRelease",
     "VolumeSnapshot",
     "VolumeWithSnapshots",
     "__version__",

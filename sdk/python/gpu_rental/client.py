@@ -19,6 +19,7 @@ from .models import (
     Template,
     Volume,
     VolumeList,
+    VolumeRelease,
     VolumeWithSnapshots,
 )
 from .run import OnOutput, Run, RunEnded, Terms, checked_folders, checked_out, deploy_input
@@ -381,6 +382,13 @@ class Volumes(_Resource):
         :raises ActionFailed: smaller than it is, balance too small, or a limit leaves no room.
         """
         return self._write("POST", _volume_path(id) + "/grow", {"size_gb": size_gb}, idempotency_key)
+
+    def release(self, id: str) -> VolumeRelease:
+        """Takes it from an instance that does not run, whatever that has not saved.
+
+        :raises ActionFailed: the instance runs, or no instance has it.
+        """
+        return self._transport.request(VolumeRelease, "POST", _volume_path(id) + "/release")
 
     def delete(self, id: str, *, idempotency_key: Optional[str] = None) -> Volume:
         """With all its snapshots.

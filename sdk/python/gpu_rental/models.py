@@ -173,6 +173,18 @@ class VolumeList(_Entries[Volume]):
 
 
 @dataclass(frozen=True)
+class VolumeRelease:
+    """A volume that was taken from an instance."""
+
+    object: str
+    volume_id: str
+    #: the instance that had it
+    instance_id: str
+    #: what the instance wrote from then on is lost; None where it never had access
+    lost_since: Optional[datetime]
+
+
+@dataclass(frozen=True)
 class VolumeSnapshot:
     """What a volume held at one moment."""
 

@@ -235,6 +235,7 @@ class TheContract(unittest.TestCase):
             ("/volumes/{id}", "get", "200", gpu_rental.VolumeWithSnapshots),
             ("/volumes/{id}", "delete", "200", gpu_rental.Volume),
             ("/volumes/{id}/grow", "post", "200", gpu_rental.Volume),
+            ("/volumes/{id}/release", "post", "200", gpu_rental.VolumeRelease),
         ):
             operation = copy.deepcopy(paths[path].pop(method))
             compare(kind, operation["responses"][status]["content"]["application/json"]["schema"])
