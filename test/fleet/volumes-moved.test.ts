@@ -42,7 +42,7 @@ describe('a volume on two real hosts', () => {
   });
   afterAll(() => fleet?.close());
   afterEach(async () => {
-    await renter.destroyAll();
+    await renter.destroyAll(WITHIN_MS);
     for (const host of [one, other]) expect(mountsBelow(host.dataDir)).toEqual([]);
   });
 

@@ -226,10 +226,10 @@ export class RealRenter {
     return this.#done(await this.api.rest('DELETE', `/instances/${id}`), 200);
   }
 
-  async destroyAll(): Promise<void> {
+  async destroyAll(withinMs?: number): Promise<void> {
     for (const { id } of await this.instances()) {
       await this.destroy(id);
-      await this.phase(id, 'ERASED');
+      await this.phase(id, 'ERASED', withinMs);
     }
   }
 
