@@ -1,9 +1,15 @@
-/** Lets at most `limit` jobs run at once; the others wait in the order they came. */
+/**
+ * Lets at most `limit` jobs run at once; the others wait in the order they came. A job that takes longer than `lentMs` goes on,
+ * and the next begins beside it.
+ */
 export class Limiter {
   #free: number;
   readonly #waiting = new Set<() => void>();
 
-  constructor(limit: number) {
+  constructor(
+    limit: number,
+    private readonly lentMs: number | null = null,
+  ) {
     this.#free = limit;
   }
 
@@ -11,12 +17,20 @@ export class Limiter {
   async run<T>(job: () => Promise<T>, signal?: AbortSignal): Promise<T | null> {
     if (this.#free > 0) this.#free -= 1;
     else if (!(await this.#turn(signal))) return null;
-    try {
-      return signal?.aborted ? null : await job();
-    } finally {
+    let isLent = true;
+    const giveBack = () => {
+      if (!isLent) return;
+      isLent = false;
       const [next] = this.#waiting;
       if (next === undefined) this.#free += 1;
       else next();
+    };
+    const timer = this.lentMs === null ? undefined : setTimeout(giveBack, this.lentMs);
+    try {
+      return signal?.aborted ? null : await job();
+    } finally {
+      clearTimeout(timer);
+      giveBack();
     }
   }
 

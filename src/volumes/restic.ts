@@ -5,6 +5,8 @@ import { delimiter, join } from 'node:path';
 import type { RunRestic } from '../domain/volumes/restic.js';
 
 const MAX_OUTPUT = 20_000;
+/** Of its memory, in kB: a renter makes what it reads, such as an index that grows without end as it is unpacked. */
+const MAX_DATA_KB = 2_097_152;
 /** Passed on: where the store is S3, restic reads it by itself. */
 const PASSED_ON = /^(PATH|AWS_\w+|HTTPS?_PROXY|NO_PROXY|SSL_CERT_\w+)$/;
 
@@ -21,7 +23,8 @@ export async function hasRestic(path = process.env.PATH ?? ''): Promise<boolean>
 export const runRestic: RunRestic = ({ url, password }, args, signal) =>
   new Promise((resolve, reject) => {
     const passed = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
-    const child = spawn('restic', ['--no-cache', '--quiet', ...args], {
+    const bounded = `ulimit -d ${MAX_DATA_KB} && exec nice -n 10 restic "$@"`;
+    const child = spawn('/bin/sh', ['-c', bounded, 'restic', '--no-cache', '--quiet', ...args], {
       env: { ...Object.fromEntries(passed), HOME: tmpdir(), RESTIC_REPOSITORY: url, RESTIC_PASSWORD: password },
       stdio: ['ignore', 'pipe', 'pipe'],
       signal,

@@ -54,3 +54,22 @@ it('leaves out what was given up before its turn, and goes on after a failure', 
   await expect(running).rejects.toThrow('failed');
   expect([await next, begun]).toEqual(['next', ['first']]);
 });
+
+it('lends a place for so long: what takes longer goes on beside the next', async () => {
+  const [limiter, begun] = [new Limiter(1, 10), [] as string[]];
+  const [long, next, last] = ['long', 'next', 'last'].map((name) => job(begun, name)) as [Job, Job, Job];
+  const done = [long, next].map(({ run }) => limiter.run(run));
+  await expect.poll(() => begun).toEqual(['long', 'next']);
+  long.end();
+  next.end();
+  expect(await Promise.all(done)).toEqual(['long', 'next']);
+  // The place that was given back early is not given back twice.
+  const strict = new Limiter(1, 60_000);
+  const more = [last, job(begun, 'waits')].map(({ run }) => strict.run(run));
+  expect(begun.slice(2)).toEqual(['last']);
+  last.end();
+  await more[0];
+  await expect.poll(() => begun.slice(2)).toEqual(['last', 'waits']);
+});
+
+type Job = ReturnType<typeof job>;

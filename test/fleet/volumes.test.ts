@@ -4,6 +4,7 @@ import type { ObservedVolume } from '../../src/agent/protocol.js';
 import { suspendAccount } from '../../src/domain/accounts/accounts.js';
 import { enrol, forgetContainers, revokeHost } from '../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
+import { settleOpenStarts } from '../../src/domain/fleet/start-credits.js';
 import { seen } from '../support/agent.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
@@ -337,6 +338,27 @@ describe('one instance at a time', () => {
     const totalBytes = volumes.reduce((sum: number, { restore }: Any) => sum + restore.sizeBytes, 0);
     await other.report(seen(next, 'RESTORING', { pulledBytes: totalBytes, totalBytes }));
     expect(volumes).toHaveLength(2);
+  });
+
+  it('is paid for while it is restored, however much its renter has put there', async () => {
+    const host = await Host.join();
+    const [full, empty] = [await volume(), await volume()];
+    await snapshot(full, null);
+    const given = [];
+    for (const id of [full, empty]) {
+      const { body } = await host.deploy([at(id)]);
+      await host.agent.desired();
+      await host.access(body.id);
+      service.clock.advance(300);
+      await host.report(seen(body.id, 'RUNNING'));
+      service.clock.advance(400);
+      await host.report(seen(body.id, 'RUNNING'));
+      await settleOpenStarts(service.deps);
+      given.push((await service.sql('select from service_gap where instance_id = $1', [body.id])).length);
+      await renter.rest('DELETE', `/instances/${body.id}`);
+      await host.report(seen(body.id, 'ERASED'));
+    }
+    expect(given).toEqual([0, 1]);
   });
 
   it('is told why the last snapshot failed', async () => {

@@ -9,6 +9,7 @@ const start: ObservedStart = {
   operatorImage: false,
   minimumUntil: null,
   ownWaitUntil: null,
+  restores: false,
 };
 const later = 1_000_000n;
 const of = (changes: Partial<ObservedStart>, now = later) => creditOfStart({ ...start, ...changes }, now);
@@ -34,6 +35,13 @@ describe('a slow start', () => {
         expect(seconds({ runningAt }, runningAt + earned)).toBe(Number(earned));
         expect(of({ runningAt, to })).toEqual(slow(1_000n, 1_000n + BigInt(expected)));
       }
+  });
+
+  it("gives nothing back where volumes had to be restored: how long that takes is its renter's", () => {
+    expect(seconds({ restores: true, runningAt: 1_300n, to: 9_000n })).toBe(0);
+    expect(seconds({ restores: true, runningAt: 1_300n })).toBe(0);
+    expect(of({ restores: true, operatorImage: true, to: 1_300n })).toBeNull();
+    expect(seconds({ restores: true, hostFault: true, to: 1_300n })).toBe(300);
   });
 
   it('is the same whenever it is looked at', () => {

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { type ClientRequest, request } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKeyOnce, revokeApiKey } from '../../src/domain/accounts/api-keys.js';
 import { FULL_POWER } from '../../src/domain/rules/key-power.js';
+import { keepVolumes } from '../../src/domain/volumes/upkeep.js';
 import { Transfers } from '../../src/http/volumes/transfers.js';
+import { runRestic } from '../../src/volumes/restic.js';
 import { ask, nameOf, newVolume, startVolumeGateway, takeLease, type VolumeGateway } from '../support/volumes.js';
 
 /** What one account's volumes take of what all share. */
@@ -134,6 +137,44 @@ test('a repository that the gateway works on takes no more than its bound from o
   ]);
   const body = randomBytes(1_000);
   expect((await ask(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(507);
+});
+
+test('copies that fail leave others their turn, however many they are', async () => {
+  const renter = await gateway.renter();
+  const { deps } = gateway;
+  const { pool } = deps.db;
+  const { id: source } = await newVolume(gateway, renter.accountId);
+  const { id: good } = await newVolume(gateway, renter.accountId);
+  const head = randomBytes(1_000);
+  const put = await ask(gateway, renter.key, 'POST', `${source}/snapshots/${nameOf(head)}`, { body: head });
+  expect(put.status).toBe(200);
+  const copy = 'update volume set copy_of = $2, head_snapshot_id = $3 where id = $1';
+  await pool.query(copy, [good, source, nameOf(head)]);
+  // Their source is gone; they come first.
+  await pool.query(
+    `insert into volume (id, account_id, name, size_gb, gb_rate, created_at, sealed_password, sealing_key_id, copy_of, head_snapshot_id)
+     select 'v-' || lpad(number::text, 8, '0'), $1, 'copy', 1, 100, now(), '', (select sealing_key_id from volume limit 1), 'v-00000000', $2 from generate_series(1, 130) number`,
+    [renter.accountId, nameOf(head)],
+  );
+  const failed: string[] = [];
+  const options = { address: gateway.address, onCompared: () => {}, signal: new AbortController().signal };
+  await keepVolumes(deps, { ...options, onFailure: (id) => failed.push(id) });
+  const { rows } = await pool.query('select copied_at is not null as done from volume where id = $1', [good]);
+  expect([rows[0].done, failed.filter((id) => id.startsWith('v-000')).length]).toEqual([true, 130]);
+});
+
+test("the restic of a gateway has bounded memory: what it reads is its renters'", async () => {
+  const path = await mkdtemp(join(tmpdir(), 'path-'));
+  await writeFile(join(path, 'restic'), '#!/bin/sh\nulimit -d\necho "$@"\n', { mode: 0o755 });
+  vi.stubEnv('PATH', `${path}:${process.env.PATH}`);
+  try {
+    const signal = new AbortController().signal;
+    const { code, output } = await runRestic({ url: 'none', password: 'none' }, ['prune', '$HOME "; x'], signal);
+    expect([code, output]).toEqual([0, '2097152\n--no-cache --quiet prune $HOME "; x\n']);
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(path, { recursive: true });
+  }
 });
 
 test('a key that is revoked while it uploads leaves nothing', async () => {

@@ -10,6 +10,8 @@ import { VolumeRecords } from './volume-records.js';
 const VOLUME = /^v-[a-f0-9]{8}$/;
 const RESTORES_AT_ONCE = 2;
 const SAVES_AT_ONCE = 2;
+/** A renter can make a volume that takes days to read or to restore: others of the host don't wait for it. */
+const PLACE_LENT_MS = 600_000;
 
 type Of = 'clock' | 'access' | 'isRunning' | 'changed' | 'trouble';
 
@@ -17,9 +19,9 @@ type Of = 'clock' | 'access' | 'isRunning' | 'changed' | 'trouble';
 export class HostVolumes {
   readonly #records: VolumeRecords;
   readonly #files: FileSystems;
-  readonly #snapshots = new Limiter(1);
-  readonly #restores = new Limiter(RESTORES_AT_ONCE);
-  readonly #saves = new Limiter(SAVES_AT_ONCE);
+  readonly #snapshots = new Limiter(1, PLACE_LENT_MS);
+  readonly #restores = new Limiter(RESTORES_AT_ONCE, PLACE_LENT_MS);
+  readonly #saves = new Limiter(SAVES_AT_ONCE, PLACE_LENT_MS);
 
   private constructor(
     private readonly dir: string,

@@ -112,7 +112,9 @@ const STARTS_SQL = `
   select s.instance_id as "instanceId", s.ordinal, used.rate, used.started_at as "from", used.ended_at as "to",
     s.running_at as "runningAt", s.failed_at as "failedAt", s.host_fault as "hostFault",
     s.operator_image as "operatorImage", used.minimum_until as "minimumUntil", s.waits_for_own as "waitsForOwn",
-    s.waited_until as "waitedUntil", ${OWN_ERASED_AT} as "ownErasedAt"
+    s.waited_until as "waitedUntil", ${OWN_ERASED_AT} as "ownErasedAt", instance.volume_gb > 0 and exists (
+      select from volume_attachment attached join volume_snapshot snapshot using (volume_id)
+      where attached.instance_id = s.instance_id and snapshot.at <= used.started_at) as restores
   from ${INTERVAL_OF_START}
   where not s.settled and instance.account_id = $1
   order by s.instance_id, s.ordinal for no key update of s`;

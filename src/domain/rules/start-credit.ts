@@ -27,6 +27,8 @@ export interface ObservedStart {
   minimumUntil: Instant | null;
   /** Until when it waited for a container of the same account; null when it did not. */
   ownWaitUntil: Instant | null;
+  /** It had volumes with something to restore: how long that takes, and whether it succeeds, is for its renter to make. */
+  restores: boolean;
 }
 
 export type StartCredit =
@@ -39,22 +41,22 @@ export type StartCredit =
  * ends where it begins, or before, is empty. `now`: what happened before it is known.
  */
 export function creditOfStart(start: ObservedStart, now: Instant): StartCredit | null | 'unknown' {
-  const { from, to, runningAt, hostFault, operatorImage, minimumUntil, ownWaitUntil } = start;
+  const { from, to, runningAt, hostFault, operatorImage, minimumUntil, ownWaitUntil, restores } = start;
   const begin = minimumUntil ?? from;
   if (runningAt !== null && (to === null || runningAt < to)) return slowStart(start, runningAt, now);
   // Others of the account may still end in the same second: those of a day are taken in a fixed order.
   if (to === null || to >= now) return 'unknown';
   if (hostFault) return { reason: 'START_FAILED', stretch: { from: begin, to } };
-  if (!operatorImage) return null;
+  if (!operatorImage || restores) return null;
   const waited = latest(begin, ownWaitUntil ?? begin);
   return { reason: 'TEMPLATE_START', stretch: { from: waited, to }, day: formatDay(dateOf(to - 1n)) };
 }
 
 /** At most what is then paid for: nobody holds a machine for nothing by starting again and again. */
 function slowStart(start: ObservedStart, runningAt: Instant, now: Instant): StartCredit | 'unknown' {
-  const { from, to, minimumUntil, ownWaitUntil } = start;
+  const { from, to, minimumUntil, ownWaitUntil, restores } = start;
   const begin = latest(minimumUntil ?? from, ownWaitUntil ?? from);
-  const lag = least(latest(runningAt - begin, 0n), SLOW_START_SECONDS);
+  const lag = restores ? 0n : least(latest(runningAt - begin, 0n), SLOW_START_SECONDS);
   const ran = least(to ?? now, now) - latest(runningAt, from);
   if (ran < lag && (to === null || to >= now)) return 'unknown';
   return { reason: 'SLOW_START', stretch: { from: begin, to: begin + latest(least(lag, ran), 0n) } };

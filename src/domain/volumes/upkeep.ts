@@ -15,12 +15,16 @@ import { StoreFault } from './store.js';
 
 /** Held by the gateway that does it. */
 const UPKEEP_LOCK = 4_207_027;
+/** Erasing and copying don't wait for what restic works on. */
+const COPY_LOCK = 4_207_028;
 const EVERY_MS = 60_000;
 /** Of one volume. */
 const KEEP_EVERY_SECONDS = 3_600n;
 const AGAIN_SECONDS = 600n;
+/** Of restic's work on one volume, which all others wait for: some minutes, and more for a larger one. */
+const KEEP_MS = 120_000;
+const KEEP_MS_PER_GB = 10_000;
 const LONGEST_KEEP_MS = 1_800_000;
-const AT_ONCE = 100;
 /** What arrives for so long was left by a gateway that died. */
 const ABANDONED_MS = 86_400_000;
 
@@ -37,6 +41,7 @@ export interface UpkeepOptions {
 interface KeptVolume {
   id: string;
   accountId: string;
+  sizeGb: number;
   sealedPassword: Uint8Array;
   sealingKeyId: string;
   copyOf: string | null;
@@ -51,43 +56,60 @@ export function startVolumeUpkeep(
   onFault: (error: unknown) => void,
 ): Sweep {
   const ending = new AbortController();
-  const work = () => keepVolumes(deps, { ...options, signal: ending.signal });
+  const all = { ...options, signal: ending.signal };
+  const copies = () => copyVolumes(deps, all);
+  const work = () => pruneVolumes(deps, all);
   // A store that is away is told of when something is asked of it.
   const compared = compareStore(deps).then(options.onCompared, (error: unknown) => {
     if (!(error instanceof StoreFault)) throw error;
   });
-  const first = compared.then(work).catch((error: unknown) => {
-    if (!ending.signal.aborted) onFault(error);
-  });
-  const sweep = every(EVERY_MS, work, onFault);
+  const first = compared
+    .then(() => Promise.all([copies(), work()]))
+    .catch((error: unknown) => {
+      if (!ending.signal.aborted) onFault(error);
+    });
+  const sweeps = [every(EVERY_MS, copies, onFault), every(EVERY_MS, work, onFault)];
   return {
     stop: async () => {
       ending.abort();
-      await Promise.all([first, sweep.stop()]);
+      await Promise.all([first, ...sweeps.map((sweep) => sweep.stop())]);
     },
   };
 }
 
 /** All that is due, unless another gateway is at it. */
 export async function keepVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+  await copyVolumes(deps, options);
+  await pruneVolumes(deps, options);
+}
+
+/** Erases what is deleted, and makes copies. */
+async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+  await withAdvisoryLock(deps.db.pool, COPY_LOCK, async (lost) => {
+    const signal = AbortSignal.any([lost, options.signal]);
+    await eachOf(deps, ERASED, [], signal, options, (id) => erase(deps, id));
+    await eachOf(deps, COPIED, [], signal, options, (id) => copyRepository(deps, id));
+  });
+}
+
+/** Drops old snapshots. */
+async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
     // Of a gateway that died: what it left running writes no more.
     await deps.db.pool.query('update volume set upkeep_nonce = null where upkeep_nonce is not null');
-    await eachOf(deps, ERASED, [], signal, options, (id) => erase(deps, id));
-    await eachOf(deps, COPIED, [], signal, options, (id) => copyRepository(deps, id));
     const due = formatInstant(deps.clock.now() - KEEP_EVERY_SECONDS);
     await eachOf(deps, DUE, [due], signal, options, (id) => keep(deps, id, { ...options, signal }));
   });
 }
 
-const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id limit $1';
+const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id';
 const COPIED = `select id from volume where copy_of is not null and copied_at is null and deleted_at is null
-  order by id limit $1`;
+  order by id`;
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
-  and (kept_at is null or kept_at <= $2::timestamptz)
+  and (kept_at is null or kept_at <= $1::timestamptz)
   and exists (select from volume_snapshot where volume_id = volume.id and dropped_at is null)
-  order by kept_at nulls first, id limit $1`;
+  order by kept_at nulls first, id`;
 
 /** A store that is away for one volume is away for the others as well: they are tried at the next time. */
 async function eachOf(
@@ -98,7 +120,7 @@ async function eachOf(
   { onFailure }: UpkeepOptions,
   work: (id: string) => Promise<unknown>,
 ): Promise<void> {
-  const { rows } = await deps.db.pool.query<{ id: string }>(text, [AT_ONCE, ...values]);
+  const { rows } = await deps.db.pool.query<{ id: string }>(text, [...values]);
   for (const { id } of rows) {
     if (signal.aborted) return;
     try {
@@ -161,7 +183,10 @@ async function prune(deps: Deps, volume: KeptVolume, { address, signal }: Upkeep
     nonce,
   ]);
   try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_KEEP_MS)]);
+    const limit = AbortSignal.any([
+      signal,
+      AbortSignal.timeout(Math.min(KEEP_MS + volume.sizeGb * KEEP_MS_PER_GB, LONGEST_KEEP_MS)),
+    ]);
     const { code, output } = await restic({ url, password }, args, limit);
     if (code !== 0) throw new Error(`restic ${args[0]}: ${lastLine(output.replaceAll(token, '…'))}`);
     deps.events.volumeKept('pruned');
@@ -176,7 +201,7 @@ async function prune(deps: Deps, volume: KeptVolume, { address, signal }: Upkeep
 
 async function keptVolume({ db }: Deps, id: string): Promise<KeptVolume> {
   const { rows } = await db.pool.query<KeptVolume>(
-    `select id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId",
+    `select id, account_id as "accountId", size_gb as "sizeGb", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId",
        copy_of as "copyOf", kept_at is null as "isFirst",
        case when lease_instance_id is null then null
          else (extract(epoch from lease_since) * 1000)::double precision end as "leaseSinceMs"
