@@ -31,7 +31,9 @@ for file in "\${OPERATOR_CERTIFICATES:-}" /etc/ssl/certs/ca-certificates.crt /et
 done
 : > "$root/restic"
 mount --bind "$program" "$root/restic"
+mount -o remount,bind,ro,nosuid,nodev "$root/restic"
 mount --bind "$cache" "$root/cache"
+mount -o remount,bind,nosuid,nodev,noexec "$root/cache"
 mount --bind "$volume" "$root$at"
 mount -o "remount,bind,$access,nosuid,nodev" "$root$at"
 mount -t proc proc "$root/proc"
