@@ -28,7 +28,8 @@ it('a restic that is led astray changes its volume and its cache alone', needs('
   chmodSync(program, 0o755);
   try {
     const given = [root, volume, '/mnt', 'rw', cache, program, '$(touch /mnt/x)', 'a b'];
-    execFileSync('unshare', ['--mount', '--', '/bin/sh', '-c', GUARDED_SCRIPT, 'restic', ...given], { stdio: 'pipe' });
+    const inOwn = ['--pdeathsig', 'KILL', '--', 'unshare', '--mount', '--', '/bin/sh', '-c'];
+    execFileSync('setpriv', [...inOwn, GUARDED_SCRIPT, 'restic', ...given], { stdio: 'pipe' });
     expect([readFileSync(program, 'utf8'), statSync(program).mode & 0o7777]).toEqual([PROGRAM, 0o755]);
     expect(existsSync(join(volume, 'ran'))).toBe(false);
     expect(existsSync('/usr/bin/guarded-test') || existsSync('/etc/guarded-test')).toBe(false);
