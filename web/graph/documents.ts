@@ -476,6 +476,19 @@ export const OneInstance = graphql(
         host
         publicPort
       }
+      volumes {
+        id
+        path
+        holds
+        saved
+        lastSnapshotAt
+        lostSince
+        message
+        volume {
+          name
+          deletedAt
+        }
+      }
       canStart {
         allowed
         preempts
@@ -490,6 +503,25 @@ export const OneInstance = graphql(
 `,
   [InstanceFields, LaunchFields],
 );
+
+export const MoveInstance = graphql(
+  `
+  mutation MoveInstance($id: ID!, $maxPricePerHour: Float, $idempotencyKey: String!) {
+    moveInstance(id: $id, maxPricePerHour: $maxPricePerHour, idempotencyKey: $idempotencyKey) {
+      ...InstanceFields
+    }
+  }
+`,
+  [InstanceFields],
+);
+
+export const ReleaseVolume = graphql(`
+  mutation ReleaseVolume($id: ID!) {
+    releaseVolume(id: $id) {
+      lostSince
+    }
+  }
+`);
 
 export const WebLink = graphql(`
   mutation WebLink($id: ID!, $port: Int, $path: String) {

@@ -18,6 +18,7 @@ import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { Connect } from './connect.js';
 import { Deadlines } from './deadlines.js';
+import { InstanceVolumes } from './instance-volumes.js';
 import { Launched } from './launched.js';
 import { Limit } from './limit.js';
 import { Logs } from './logs.js';
@@ -64,7 +65,10 @@ export function InstanceScreen({ id }: { id: string }) {
         </div>
         <div class="stack">
           {/* Before it is read nobody knows what to deploy again. */}
-          {read !== null && <Launched instance={instance} launch={read.launch} />}
+          {read !== null && <Launched instance={instance} launch={read.launch} volumes={read.volumes} />}
+          {read !== null && read.volumes.length > 0 && (
+            <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={again} />
+          )}
           {read !== null && instance.status !== 'DESTROYED' && (
             <Ends instance={instance} read={read} onChanged={again} />
           )}

@@ -2,20 +2,22 @@ import { visible } from '../figures/visible.js';
 import { joinWords } from '../figures/words.js';
 import { Facts } from '../parts/facts.js';
 import { draft } from '../state/launch-draft.js';
-import { EMPTY, EXITS, envOf, formOf, type Launch, RESTARTS } from '../state/launch-form.js';
+import { EMPTY, EXITS, envOf, formOf, type Launch, RESTARTS, type VolumeRow } from '../state/launch-form.js';
 import { go } from '../state/location.js';
 
 interface Props {
   instance: { template: string; diskGb: number; gpu: string; numGpus: number };
   launch: Launch | null;
+  volumes: readonly VolumeRow[];
 }
 
 /** What runs in an instance as its renter asked for it, and the way to rent the same again. */
-export function Launched({ instance, launch }: Props) {
+export function Launched({ instance, launch, volumes }: Props) {
   const again = () => {
     const { template, diskGb, gpu, numGpus } = instance;
     const asked = { deploy: 'best', template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
-    draft.value = launch === null ? EMPTY : formOf(launch);
+    const rows = volumes.map(({ id, path }) => ({ id, path }));
+    draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
     go(`/?${new URLSearchParams(asked)}`);
   };
   return (

@@ -1,0 +1,209 @@
+import { useSignal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { useMemo } from 'preact/hooks';
+import { secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
+import { MoveInstance, type OneInstance, ReleaseVolume } from '../graph/documents.js';
+import { newIdempotencyKey } from '../graph/idempotency-key.js';
+import { send } from '../graph/send.js';
+import { Dialog } from '../parts/dialog.js';
+import { Failure, NotArrived } from '../parts/notice.js';
+import { Time } from '../parts/time.js';
+import { type Instance, takeInstance } from '../state/account.js';
+import { go } from '../state/location.js';
+import { useLostAnswer } from '../state/lost-answer.js';
+import { modelName } from '../state/market.js';
+
+type Attached = NonNullable<ResultOf<typeof OneInstance>['instance']>['volumes'][number];
+
+interface Props {
+  instance: Instance;
+  volumes: readonly Attached[];
+  onChanged(): void;
+}
+
+/** Its volumes, what of them is stored, and the way to go on elsewhere. */
+export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
+  const isMoving = useSignal(false);
+  const releasing = useSignal<Attached | null>(null);
+  const isRunning = instance.status === 'RUNNING';
+  const mayMove = !isRunning || instance.runtime?.phase === 'UNREACHABLE';
+  return (
+    <section class="panel padded stack" aria-labelledby="instance-volumes">
+      <div class="row between">
+        <h2 id="instance-volumes">Volumes</h2>
+        {mayMove && (
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              isMoving.value = true;
+            }}
+          >
+            Continue elsewhere
+          </button>
+        )}
+      </div>
+      {volumes.map((volume) => (
+        <div class="stack-tight" key={volume.id}>
+          <p class="row between">
+            <span>
+              <a href="/volumes">{visible(volume.volume.name)}</a> at <span class="mono">{visible(volume.path)}</span>
+            </span>
+            {volume.holds && !isRunning && (
+              <button
+                type="button"
+                aria-label={`Release ${visible(volume.volume.name)}`}
+                onClick={() => {
+                  releasing.value = volume;
+                }}
+              >
+                Release
+              </button>
+            )}
+          </p>
+          <p class="small quiet">
+            <Saved volume={volume} isRunning={isRunning} />
+          </p>
+          {volume.message !== null && <p class="notice warn small">{visible(volume.message)}</p>}
+        </div>
+      ))}
+      {isMoving.value && (
+        <Move
+          instance={instance}
+          onClose={() => {
+            isMoving.value = false;
+          }}
+        />
+      )}
+      {releasing.value !== null && (
+        <Release
+          volume={releasing.value}
+          onClose={() => {
+            releasing.value = null;
+            onChanged();
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) {
+  const { holds, lastSnapshotAt, lostSince } = volume;
+  const last = lastSnapshotAt === null ? null : <Time at={secondsOf(lastSnapshotAt)} />;
+  if (volume.volume.deletedAt !== null) return <>deleted</>;
+  if (lostSince !== null)
+    return (
+      <span class="bad">
+        what it wrote after <Time at={secondsOf(lostSince)} /> is lost
+      </span>
+    );
+  if (!holds) return <>all that it wrote is stored</>;
+  if (isRunning) return last === null ? <>no snapshot yet</> : <>stored up to {last}</>;
+  return last === null ? <>being stored</> : <>being stored; so far up to {last}</>;
+}
+
+/** Rents the best machine like it, with the same launch and volumes. */
+function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
+  const idempotencyKey = useMemo(newIdempotencyKey, []);
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const price = useSignal(String(instance.priceHr));
+  const show = ({ id }: Instance) => go(`/instances/${id}`);
+  const isNotRented = useLostAnswer(idempotencyKey, error.value, show);
+  const move = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy.value) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      const variables = { id: instance.id, maxPricePerHour: Number(price.value), idempotencyKey };
+      const { moveInstance } = await send(MoveInstance, variables);
+      if (moveInstance === null) return;
+      takeInstance(moveInstance);
+      show(moveInstance);
+    } catch (fault) {
+      error.value = fault;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <Dialog title="Continue elsewhere" isNarrow onClose={onClose}>
+      <form onSubmit={move}>
+        <div class="dialog-body stack">
+          <p>
+            Rents the best free machine with {instance.numGpus} × {modelName(instance.gpu)} on another host, and runs
+            the same there, with the same volumes. This instance keeps its own disk until you destroy it.
+          </p>
+          <label class="field">
+            <span>At most, USD per hour</span>
+            <input
+              type="number"
+              name="max-price"
+              required
+              min="0"
+              step="any"
+              value={price.value}
+              onInput={({ currentTarget }) => {
+                price.value = currentTarget.value;
+              }}
+            />
+          </label>
+          {isNotRented ? <NotArrived>nothing was rented</NotArrived> : <Failure error={error.value} />}
+        </div>
+        <div class="dialog-end">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" aria-disabled={isBusy.value}>
+            {isBusy.value ? 'Renting …' : 'Continue there'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Release({ volume, onClose }: { volume: Attached; onClose(): void }) {
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const release = async () => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      await send(ReleaseVolume, { id: volume.id });
+      onClose();
+    } catch (fault) {
+      error.value = fault;
+      isBusy.value = false;
+    }
+  };
+  return (
+    <Dialog title={`Release ${visible(volume.volume.name)}?`} isNarrow onClose={onClose}>
+      <div class="dialog-body stack">
+        <p>
+          What the instance wrote since the last snapshot
+          {volume.lastSnapshotAt !== null && (
+            <>
+              {' '}
+              (<Time at={secondsOf(volume.lastSnapshotAt)} />)
+            </>
+          )}{' '}
+          is lost. Do it when its host does not come back, or does not say that it is done.
+        </p>
+        <Failure error={error.value} />
+      </div>
+      <div class="dialog-end">
+        <button type="button" onClick={onClose}>
+          Wait for it
+        </button>
+        <button type="button" class="danger" aria-disabled={isBusy.value} onClick={release}>
+          Release it
+        </button>
+      </div>
+    </Dialog>
+  );
+}
