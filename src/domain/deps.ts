@@ -18,6 +18,7 @@ import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
+import { silentText } from './volumes/leases.js';
 import type { RunRestic } from './volumes/restic.js';
 import { NO_STORE, type VolumeStore } from './volumes/store.js';
 import { Visits } from './web-ports/visits.js';
@@ -119,6 +120,7 @@ export function createDeps(
 ): Deps {
   const { notices } = db;
   const inventory = new Inventory(db);
+  const fleet = new Fleet(db, clock, onFault);
   return Object.freeze({
     db,
     inventory,
@@ -128,9 +130,9 @@ export function createDeps(
     accountLoader: new AccountLoader(db.pool),
     machineLoader: new MachineLoader(db.pool),
     usageIntervalLoader: new UsageIntervalLoader(db.pool),
-    attachmentLoader: new AttachmentLoader(db),
+    attachmentLoader: new AttachmentLoader(db, () => silentText({ fleet }, clock.now())),
     subscriptions: new SubscriptionRegistry(notices),
-    fleet: new Fleet(db, clock, onFault),
+    fleet,
     visits: new Visits(db, clock),
     openLogs,
     payments,

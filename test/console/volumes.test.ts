@@ -142,4 +142,35 @@ describe('volumes in the console', needs('chromium'), () => {
       expect(await dialog.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
     });
   });
+
+  it('go on elsewhere with their instance, once, at no higher price than was agreed to', async () => {
+    const renter = await service.renter('100');
+    const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
+    const { id } = (await renter.graphql(create)).body.data.createVolume;
+    const deploy = 'mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }';
+    const input = { gpus: ['rtx-4090'], volumes: [{ id, path: '/data' }] };
+    const old = (await renter.graphql(deploy, { input })).body.data.deployBest.id;
+    await pages.with(`/instances/${old}`, renter, async ({ page, complaints }) => {
+      const dialog = page.getByRole('dialog');
+      const panel = page.getByRole('region', { name: 'Volumes' });
+      await panel.getByText('no snapshot yet').waitFor();
+      expect(await panel.getByRole('button', { name: 'Continue elsewhere' }).count()).toBe(0);
+      await renter.rest('POST', `/instances/${old}/actions`, { action: 'stop' });
+      await panel.getByText('all that it wrote is stored').waitFor();
+      await panel.getByRole('button', { name: 'Continue elsewhere' }).click();
+      await dialog.getByLabel('At most, USD per hour').fill('0.000001');
+      await dialog.getByRole('button', { name: 'Continue there' }).click();
+      await dialog.getByText(/^No other host that takes volumes has/).waitFor();
+      await dialog.getByLabel('At most, USD per hour').fill('9');
+      await dialog.getByRole('button', { name: 'Continue there' }).dblclick();
+      await page.waitForURL((url) => /i-[0-9a-f]{8}$/.test(url.pathname) && !url.pathname.endsWith(old));
+      await panel.getByText('/data').waitFor();
+      expect(await seriousIn(page)).toEqual([]);
+      expect(complaints.filter((each) => !each.includes('422'))).toEqual([]);
+    });
+    const { body } = await renter.graphql('{ instances { id status } volumes { inUseBy } }');
+    const running = body.data.instances.filter(({ status }: { status: string }) => status === 'RUNNING');
+    expect(running).toHaveLength(1);
+    expect(body.data.volumes).toEqual([{ inUseBy: running[0].id }]);
+  });
 });

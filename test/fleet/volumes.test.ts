@@ -294,7 +294,9 @@ describe('one instance at a time', () => {
       refusal: { message: saving },
     });
     const newer = await snapshot(id, 1, iso(1));
+    const ofNoLease = await snapshot(id, null, iso(1));
     for (const forged of [
+      said(id, 1, { snapshot: ofNoLease }),
       said(id, 1),
       said(id, 1, { snapshot: before }),
       said(id, 1, { snapshot: during }),
@@ -662,7 +664,7 @@ describe('an instance that goes on elsewhere', () => {
     expect(await move(old)).toMatchObject({
       code: 'deploy_failed',
       message:
-        'no other host that takes volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now: on_demand',
+        'no other host that takes volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now, on_demand',
     });
     await service.sql(`update machine set state = 'LISTED'`);
     service.clock.advance(7 * 86_400 + 5);

@@ -79,7 +79,8 @@ async function move(deps: Deps, accountId: string, input: MoveInput, keyId: stri
     },
     refusal: () => {
       const what = `${instance.numGpus} x ${instance.gpu}, ${diskGb} GB of disk and ${volumeGb} GB of volumes`;
-      const message = `no other host that takes volumes has ${what} free now: ${mode.toLowerCase()}`;
+      const within = maxPricePerHour == null ? '' : `, for ${maxPricePerHour} USD per hour at most`;
+      const message = `no other host that takes volumes has ${what} free now, ${mode.toLowerCase()}${within}`;
       return new DomainError('deploy_failed', message, { reason: 'nothing_fits' });
     },
   });

@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { Database } from '../../database/database.js';
 import type { Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Instant } from '../rules/time.js';
+import { isOver } from './leases.js';
 
 /** Most instances that one statement reads. */
 const MAX_BATCH = 200;
@@ -31,9 +32,14 @@ interface AttachmentRow extends Omit<Attachment, 'volume'> {
 export class AttachmentLoader {
   readonly #attachments: DataLoader<string, Attachment[]>;
 
-  constructor({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+  /** `silentBefore`: hosts that were last heard before it hold no lease any more. */
+  constructor({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, silentBefore: () => string) {
     const read = async (ids: readonly string[]) => {
-      const { rows } = await pool.query<AttachmentRow>({ name: 'attachments', text: ATTACHMENTS_SQL, values: [ids] });
+      const { rows } = await pool.query<AttachmentRow>({
+        name: 'attachments',
+        text: ATTACHMENTS_SQL,
+        values: [ids, silentBefore()],
+      });
       const volumes = await prisma.volume.findMany({ where: { id: { in: rows.map(({ volumeId }) => volumeId) } } });
       const byId = new Map(volumes.map((volume) => [volume.id, volume]));
       const of = (id: string) => rows.filter(({ instanceId }) => instanceId === id);
@@ -54,8 +60,8 @@ export class AttachmentLoader {
 
 const ATTACHMENTS_SQL = `
   select instance_id as "instanceId", volume_id as "volumeId", path, attached.size_gb as "sizeGb", message,
-    lost_since as "lostSince", lease_instance_id is not distinct from instance_id as holds, (
+    lost_since as "lostSince", coalesce(holder.id = instance_id, false) and (${isOver('$2', 'null')}) is not true as holds, (
       select max(at) from volume_snapshot own where own.volume_id = volume.id and own.instance_id = attached.instance_id
     ) as "lastSnapshotAt"
-  from volume_attachment attached join volume on volume.id = volume_id
+  from volume_attachment attached join volume on volume.id = volume_id left join instance holder on holder.id = lease_instance_id
   where instance_id = any($1::text[]) order by instance_id, path`;

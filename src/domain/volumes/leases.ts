@@ -132,6 +132,21 @@ export async function endOverLeases(
   await reader.query(END_OVER_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
 }
 
+/** The same of all volumes of an account, before they are shown. */
+export async function endOverLeasesOf(deps: Deps, accountId: string): Promise<void> {
+  const { rows } = await deps.db.pool.query<{ id: string }>({
+    name: 'held-volumes',
+    text: 'select id from volume where account_id = $1 and lease_instance_id is not null',
+    values: [accountId],
+  });
+  if (rows.length > 0)
+    await endOverLeases(
+      deps,
+      deps.db.pool,
+      rows.map(({ id }) => id),
+    );
+}
+
 interface Reported {
   holder: string;
   id: string;
@@ -166,7 +181,7 @@ export async function takeVolumeReport(deps: Deps, hostId: string, { instances }
 }
 
 /** Hosts that were last heard before it hold no lease any more. */
-export function silentText(deps: Deps, now: Instant): string {
+export function silentText(deps: Pick<Deps, 'fleet'>, now: Instant): string {
   return formatInstant(silentBefore(now, deps.fleet.since));
 }
 
@@ -174,7 +189,7 @@ export function silentText(deps: Deps, now: Instant): string {
  * SQL: `holder` of a volume can write nothing more to it, or never could: no agent runs it, its agent never had access, has
  * erased it, is revoked or silent since `before`, or had a week to save it. `stopping` is taken as stopped.
  */
-const isOver = (before: string, stopping: string) => `
+export const isOver = (before: string, stopping: string) => `
   (holder.status <> 'RUNNING' or holder.id = ${stopping}) and (lease_host_id is null or not lease_opened
     or holder.destroyed_at < ${before}::timestamptz - interval '${SAVED_WITHIN_DAYS} days'
     or exists (select from container where container.instance_id = holder.id and erased_at is not null)

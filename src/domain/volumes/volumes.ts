@@ -15,7 +15,7 @@ import type { Rate } from '../rules/money.js';
 import * as rules from '../rules/volume.js';
 import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
-import { endOverLeases } from './leases.js';
+import { endOverLeases, endOverLeasesOf } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
 
 export type { VolumeRow };
@@ -58,6 +58,7 @@ type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 /** The account's volumes that are not deleted, oldest first; at most 100. */
 export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
+  await endOverLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findMany({
     ...query,
     where: { accountId, deletedAt: null },
@@ -77,6 +78,7 @@ export async function findVolume(
   const wanted = { ...query, where: { id, accountId } };
   if (!VOLUME_ID.test(id)) return null;
   await settledAccount(deps, accountId);
+  await endOverLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findFirst(wanted);
 }
 
