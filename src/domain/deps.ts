@@ -18,7 +18,7 @@ import type { Clock } from './rules/time.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
-import { silentText } from './volumes/leases.js';
+import { silentText } from './volumes/over.js';
 import type { RunRestic } from './volumes/restic.js';
 import { NO_STORE, type VolumeStore } from './volumes/store.js';
 import { Visits } from './web-ports/visits.js';

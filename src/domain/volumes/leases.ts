@@ -4,12 +4,11 @@ import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { DomainError, type ErrorCode } from '../rules/errors.js';
-import { silentBefore } from '../rules/fleet.js';
 import type { Instance } from '../rules/lifecycle.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { formatInstant } from '../rules/time.js';
 import type { VolumeAtPath } from '../rules/volume-attachment.js';
 import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
-import { SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
+import { isOver, silentText } from './over.js';
 
 /**
  * Who may write a volume: one instance at a time, from its start until its last snapshot is in. Each lease has the next
@@ -179,23 +178,6 @@ export async function takeVolumeReport(deps: Deps, hostId: string, { instances }
     rows.map(({ id, accountId }) => ({ table: 'container' as const, id, account: accountId, machine: hostId })),
   );
 }
-
-/** Hosts that were last heard before it hold no lease any more. */
-export function silentText(deps: Pick<Deps, 'fleet'>, now: Instant): string {
-  return formatInstant(silentBefore(now, deps.fleet.since));
-}
-
-/**
- * SQL: `holder` of a volume can write nothing more to it, or never could: no agent runs it, its agent never had access, has
- * erased it, is revoked or silent since `before`, or had a week to save it. `stopping` is taken as stopped.
- */
-export const isOver = (before: string, stopping: string) => `
-  (holder.status <> 'RUNNING' or holder.id = ${stopping}) and (lease_host_id is null or not lease_opened
-    or holder.destroyed_at < ${before}::timestamptz - interval '${SAVED_WITHIN_DAYS} days'
-    or exists (select from container where container.instance_id = holder.id and erased_at is not null)
-    or not exists (
-      select from machine_host agent join machine_heartbeat heard using (machine_id)
-      where machine_id = lease_host_id and revoked_at is null and seen_at >= ${before}::timestamptz))`;
 
 /** SQL: whether a host may have written something under the lease that ends, and since when that is not in the store. */
 export const MAY_LOSE = 'lease_opened and lease_host_id is not null';

@@ -3,7 +3,8 @@ import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
-import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, silentText, type VolumeRow } from './leases.js';
+import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
+import { silentText } from './over.js';
 
 /** A lease that its owner ended. */
 export interface Release {
