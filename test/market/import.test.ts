@@ -160,8 +160,8 @@ bad-3,rtx-4090,1,free,us`;
     const path = file('new.csv', market({ 'rtx-4090': Array.from({ length: 7 }, () => 'rtx-4090,1,0.80') }));
     const done = await admin(['market', 'import', path, '--date', '2026-10-02'], env);
     expect(done.stdout).toContain('published the sheet of 2026-10-02');
+    await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     const price = await priceOf('rtx-4090');
-    expect(price).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
     // A null median keeps the last published price.
     await expect

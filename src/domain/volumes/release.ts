@@ -3,6 +3,8 @@ import { renter } from '../billing/renter.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
+import { VOLUME_ID } from '../rules/volume.js';
+import { noVolume } from './access.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
 import { silentText } from './over.js';
 
@@ -19,12 +21,14 @@ export interface Release {
  * Refuses with not_found, and with action_failed while the instance runs, or where nobody holds the volume.
  */
 export async function releaseVolume(deps: Deps, accountId: string, volumeId: string): Promise<Release> {
+  // PostgreSQL can't look for every text: not for one with NUL.
+  if (!VOLUME_ID.test(volumeId)) throw noVolume();
   const { release, hostId } = await write(deps, { accountIds: [accountId] }, async (current) => {
     renter(current, accountId);
     const values = [[volumeId], accountId, silentText(deps, current.at), null];
     const { rows } = await current.transaction.query<VolumeRow>({ name: 'lock-volumes', text: LOCK_SQL, values });
     const [row] = rows;
-    if (row === undefined) throw new DomainError('not_found', 'no such volume');
+    if (row === undefined) throw noVolume();
     if (row.holding === 'IN_USE')
       throw new DomainError('action_failed', `volume ${volumeId} is in use by instance ${row.holderId}: stop it first`);
     if (row.holderId === null) throw new DomainError('action_failed', `volume ${volumeId} is held by no instance`);
