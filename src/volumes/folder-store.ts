@@ -10,6 +10,7 @@ import {
   type ObjectName,
   type Received,
   StoreFault,
+  VOLUME_ID,
   type VolumeStore,
 } from '../domain/volumes/store.js';
 
@@ -18,7 +19,6 @@ const FOLDER_OWNER_ONLY = 0o700;
 /** A piece of an object that is read at once. */
 const READ_BYTES = 256 * 1_024;
 const STATS_AT_ONCE = 32;
-const VOLUME = /^v-[0-9a-f]{8}$/;
 /** What has begun to arrive; `restic` knows no such folder. */
 const ARRIVING = 'arriving';
 const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
@@ -117,7 +117,7 @@ export class FolderStore implements VolumeStore {
   async *volumes(): AsyncIterable<string> {
     const folder = await opendir(this.#root).catch(nullIfMissing);
     if (folder === null) return;
-    for await (const entry of folder) if (entry.isDirectory() && VOLUME.test(entry.name)) yield entry.name;
+    for await (const entry of folder) if (entry.isDirectory() && VOLUME_ID.test(entry.name)) yield entry.name;
   }
 
   close(): void {}

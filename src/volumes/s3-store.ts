@@ -23,6 +23,7 @@ import {
   type ObjectName,
   type Received,
   StoreFault,
+  VOLUME_ID,
   type VolumeStore,
 } from '../domain/volumes/store.js';
 
@@ -41,7 +42,6 @@ const NO_ANSWER = [
   'ETIMEDOUT',
   'EPIPE',
 ];
-const VOLUME = /^v-[0-9a-f]{8}$/;
 const FULL = ['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'];
 
 export interface S3Place {
@@ -175,7 +175,7 @@ export class S3Store implements VolumeStore {
       const key = Contents[0]?.Key;
       if (key === undefined) return;
       const [name] = key.slice(this.#prefix.length).split('/');
-      if (VOLUME.test(name!)) yield name!;
+      if (VOLUME_ID.test(name!)) yield name!;
       // `0` comes after `/`.
       Marker = `${this.#prefix}${name}0`;
     }

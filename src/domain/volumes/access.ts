@@ -7,6 +7,7 @@ import { checkScope } from '../rules/scopes.js';
 import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
 import { LEASE_SECRET } from './lease-secret.js';
 import { endOverLeases } from './leases.js';
+import { noVolume, volumeInUse } from './refusals.js';
 import type { ObjectName } from './store.js';
 
 /** A volume's row, as far as it says who may do what with its repository. */
@@ -104,7 +105,7 @@ export function checkMayWrite(access: RepositoryAccess): void {
     if (volume.upkeepNonce !== access.nonce) throw notNewest();
   } else {
     checkScope(access.caller.scopes, 'write to the repository of a volume');
-    if (volume.leaseInstanceId !== null) throw inUse(volume.id, volume.leaseInstanceId);
+    if (volume.leaseInstanceId !== null) throw volumeInUse(volume.id, volume.leaseInstanceId);
   }
 }
 
@@ -112,14 +113,6 @@ export function checkMayWrite(access: RepositoryAccess): void {
 export function checkMayDelete(access: RepositoryAccess, object: ObjectName): void {
   if (access.kind === 'lease' && object.kind !== 'locks')
     throw new DomainError('forbidden', 'an instance that holds the volume deletes locks alone');
-}
-
-export function noVolume(): DomainError {
-  return new DomainError('not_found', 'no such volume');
-}
-
-function inUse(volumeId: string, instanceId: string): DomainError {
-  return new DomainError('action_failed', `volume ${volumeId} is in use by instance ${instanceId}`);
 }
 
 async function ownerAccess(

@@ -4,9 +4,9 @@ import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
 import { VOLUME_ID } from '../rules/volume.js';
-import { noVolume } from './access.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
 import { silentText } from './over.js';
+import { noVolume } from './refusals.js';
 
 /** A lease that its owner ended. */
 export interface Release {

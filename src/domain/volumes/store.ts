@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
 
+export { VOLUME_ID } from '../rules/volume.js';
+
 /** The folders of a restic repository. */
 export const OBJECT_KINDS = ['data', 'keys', 'locks', 'snapshots', 'index'] as const;
 export type ObjectKind = (typeof OBJECT_KINDS)[number];

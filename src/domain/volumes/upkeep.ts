@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
+import { deadline } from '../../deadline.js';
 import { every, type Sweep } from '../billing/sweep.js';
 import type { Deps } from '../deps.js';
 import { formatInstant } from '../rules/time.js';
@@ -111,7 +112,7 @@ const DUE = `select id from volume where deleted_at is null and (copy_of is null
   and exists (select from volume_snapshot where volume_id = volume.id and dropped_at is null)
   order by kept_at nulls first, id`;
 
-/** A store that is away for one volume is away for the others as well: they are tried at the next time. */
+/** What fails for one volume keeps nobody else's from its turn. */
 async function eachOf(
   deps: Deps,
   text: string,
@@ -182,15 +183,13 @@ async function prune(deps: Deps, volume: KeptVolume, { address, signal }: Upkeep
     volume.id,
     nonce,
   ]);
+  const limit = deadline(Math.min(KEEP_MS + volume.sizeGb * KEEP_MS_PER_GB, LONGEST_KEEP_MS), signal);
   try {
-    const limit = AbortSignal.any([
-      signal,
-      AbortSignal.timeout(Math.min(KEEP_MS + volume.sizeGb * KEEP_MS_PER_GB, LONGEST_KEEP_MS)),
-    ]);
-    const { code, output } = await restic({ url, password }, args, limit);
+    const { code, output } = await restic({ url, password }, args, limit.signal);
     if (code !== 0) throw new Error(`restic ${args[0]}: ${lastLine(output.replaceAll(token, '…'))}`);
     deps.events.volumeKept('pruned');
   } finally {
+    limit.clear();
     await deps.db.pool.query('update volume set upkeep_nonce = null where id = $1 and upkeep_nonce = $2', [
       volume.id,
       nonce,

@@ -17,6 +17,7 @@ import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
 import { endOverLeases, endOverLeasesOf } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
+import { noVolume, volumeInUse } from './refusals.js';
 
 export type { VolumeRow };
 
@@ -182,7 +183,7 @@ async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<vo
     [id],
   );
   const holder = rows[0]?.holder ?? null;
-  if (holder !== null) throw new DomainError('action_failed', `volume ${id} is in use by instance ${holder}`);
+  if (holder !== null) throw volumeInUse(id, holder);
 }
 
 /** Writes a change of one volume, once for each idempotency key, and reads the volume as it then stands. */
@@ -207,8 +208,4 @@ async function changeOnce(
   };
   const { id, replayed } = await onceFree(() => write(deps, { accountIds: [accountId] }, change, repeat));
   return { volume: await deps.db.prisma.volume.findUniqueOrThrow({ where: { id } }), replayed };
-}
-
-export function noVolume(): DomainError {
-  return new DomainError('not_found', 'no such volume');
 }
