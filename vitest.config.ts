@@ -1,8 +1,11 @@
 import { createRequire } from 'node:module';
 import { defineConfig } from 'vitest/config';
+import { FailedFiles } from './test/support/failed-files.js';
 import { LeftOut } from './test/support/left-out.js';
 import { LongestFirst } from './test/support/longest-first.js';
 
+/** Where the names of the files that failed are to be written. */
+const { FAILED_FILES } = process.env;
 const require = createRequire(import.meta.url);
 
 /** Neither a database nor a process: `npm run mutants` runs these alone. */
@@ -33,7 +36,7 @@ export default defineConfig({
     // One more than two cores: about a third of the time tests wait for containers, clocks and processes.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', new LeftOut()],
+    reporters: ['default', new LeftOut(), ...(FAILED_FILES === undefined ? [] : [new FailedFiles(FAILED_FILES)])],
     projects: [
       {
         ...shared,

@@ -100,8 +100,12 @@ export class RealFleet {
     const host = await this.enrolled(gpus);
     await adminJson(['machine', 'online', host.machineId], this.env);
     host.start(env);
-    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000).catch((error) => {
-      throw new Error(`${error.message}; its agent: ${host.log.slice(-2_000)}`);
+    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000).catch(async (error) => {
+      const { stdout } = await admin(['machine', 'list', '--json'], this.env);
+      const gateway = this.gatewayOutput.slice(-2_000);
+      throw new Error(
+        `${error.message}; its agent: ${host.log.slice(-2_000)}\nmachines: ${stdout}\ngateway: ${gateway}`,
+      );
     });
     return host;
   }
