@@ -1,0 +1,21 @@
+import { writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
+
+/** Writes the names of the test files that failed, one a line, so that they can be run again alone. */
+export class FailedFiles implements Reporter {
+  #vitest!: Vitest;
+
+  constructor(private readonly path: string) {}
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  /** An error outside of a file makes the list empty: no second run excuses it. */
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const failed = errors.length > 0 ? [] : modules.filter((module) => module.state() === 'failed');
+    const names = failed.map(({ moduleId }) => `${relative(this.#vitest.config.root, moduleId)}\n`);
+    writeFileSync(this.path, names.join(''));
+  }
+}
