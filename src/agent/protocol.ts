@@ -18,6 +18,8 @@ export const MAX_INSTANCES = 1_200;
 export const MAX_WANTED_TUNNELS = 512;
 /** Seconds that a stop may leave a container to end by itself. */
 export const MAX_STOP_SECONDS = 300;
+/** How old a sample may be when it is reported: what could not be reported in time is dropped. */
+export const MAX_SAMPLE_AGE_SECONDS = 60;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
 /** Volumes of one instance, at most. */
@@ -199,6 +201,48 @@ const observedInstance = z.object({
 });
 export type ObservedInstance = z.infer<typeof observedInstance>;
 
+const percent = z.number().min(0).max(100);
+
+/** What one GPU of an instance did; null: not known. */
+const gpuSample = z.object({
+  /** Its place among the instance's GPUs, from 0. */
+  place: z
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_GPUS - 1),
+  /** Share of the time in which a kernel ran. */
+  busyPercent: percent.nullable(),
+  memoryUsedMb: count.nullable(),
+  memoryTotalMb: count.nullable(),
+  powerWatts: z.number().min(0).max(100_000).nullable(),
+  celsius: z.number().min(0).max(300).nullable(),
+  smMhz: z.number().min(0).max(100_000).nullable(),
+  /** Memory errors that could not be corrected, since the driver was loaded. */
+  faults: count.nullable(),
+  /** Processes that compute on it. */
+  processes: count.nullable(),
+});
+export type GpuSample = z.infer<typeof gpuSample>;
+
+/** What one container did in the seconds since the sample before; null: not known. */
+const instanceSample = z.object({
+  id: instanceId,
+  start: count,
+  /** Seconds between the sample and this report: the gateway counts back from its own clock. */
+  age: z.number().int().min(0).max(MAX_SAMPLE_AGE_SECONDS),
+  /** Share of the time of its vCPUs. */
+  cpuPercent: percent.nullable(),
+  memoryUsedBytes: bytes.nullable(),
+  /** Of the file system of /workspace. */
+  diskUsedBytes: bytes.nullable(),
+  networkInBytesPerSecond: bytes.nullable(),
+  networkOutBytesPerSecond: bytes.nullable(),
+  processes: count.nullable(),
+  gpus: z.array(gpuSample).max(MAX_GPUS),
+});
+export type InstanceSample = z.infer<typeof instanceSample>;
+
 /** A heartbeat, and what is on the machine. */
 export const report = z.object({
   protocol,
@@ -220,6 +264,8 @@ export const report = z.object({
   loads: z.boolean().optional(),
   /** It runs restic and may mount; an agent that leaves this out is given no instance with volumes. */
   volumes: z.boolean().optional(),
+  /** What instances did since the last report that arrived, a sample every 10 s of each; for their renters to look at, nothing else. */
+  samples: z.array(instanceSample).max(MAX_INSTANCES).optional(),
 });
 export type Report = z.infer<typeof report>;
 

@@ -73,6 +73,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
         await tab.close();
       };
       const log = page.locator('pre.log');
+      await page.getByRole('link', { name: 'Log', exact: true }).click();
       await page.getByRole('button', { name: 'Follow the log' }).click();
       await log.getByText('listens').waitFor();
       await say(`out=${encodeURIComponent('<b>first</b>')}`);
@@ -97,6 +98,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
         web.renter,
         async ({ page }) => {
           await openPort(page, 8080).waitFor();
+          await page.getByRole('link', { name: 'Log', exact: true }).click();
           await page.getByRole('button', { name: 'Follow the log' }).click();
           await page.locator('pre.log').getByText('listens').waitFor();
           expect(await seriousIn(page)).toEqual([]);

@@ -10,6 +10,7 @@ import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
+import { chosenTab, Tabs } from '../parts/tabs.js';
 import { Time } from '../parts/time.js';
 import { accountChanges, balanceNow, costNow, type Instance, rateOf, secondsSince, settled } from '../state/account.js';
 import { modelName, readSheet, regionName, sheet } from '../state/market.js';
@@ -22,6 +23,12 @@ import { InstanceVolumes } from './instance-volumes.js';
 import { Launched } from './launched.js';
 import { Limit } from './limit.js';
 import { Logs } from './logs.js';
+
+/** What the address calls them, and what they are called. */
+const TABS = [
+  ['overview', 'Overview'],
+  ['log', 'Log'],
+] as const;
 
 type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
 
@@ -52,6 +59,27 @@ export function InstanceScreen({ id }: { id: string }) {
         </div>
         <Actions instance={instance} cannotStart={start?.refusal?.message ?? null} />
       </div>
+      <Tabs label="Of this instance" of={TABS} />
+      {chosenTab(TABS) === 'log' ? (
+        instance.runtime !== null && <Logs id={id} />
+      ) : (
+        <Overview instance={instance} read={read} start={start} onChanged={again} />
+      )}
+    </div>
+  );
+}
+
+interface OverviewProps {
+  instance: Instance;
+  read: Read | null;
+  start: Read['canStart'];
+  onChanged(): void;
+}
+
+/** Its state, the ways in, and what was agreed. */
+function Overview({ instance, read, start, onChanged }: OverviewProps) {
+  return (
+    <>
       <State instance={instance} start={start} />
       <div class="columns">
         <div class="stack">
@@ -61,21 +89,20 @@ export function InstanceScreen({ id }: { id: string }) {
             ports={read?.ports ?? []}
             tcpPorts={read?.tcpPorts ?? []}
           />
-          {instance.runtime !== null && <Logs id={id} />}
         </div>
         <div class="stack">
           {/* Before it is read nobody knows what to deploy again. */}
           {read !== null && <Launched instance={instance} launch={read.launch} volumes={read.volumes} />}
           {read !== null && read.volumes.length > 0 && (
-            <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={again} />
+            <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
           )}
           {read !== null && instance.status !== 'DESTROYED' && (
-            <Ends instance={instance} read={read} onChanged={again} />
+            <Ends instance={instance} read={read} onChanged={onChanged} />
           )}
           <MachinePanel region={instance.region} machine={read?.machine ?? null} />
         </div>
       </div>
-    </div>
+    </>
   );
 }
 

@@ -1,0 +1,32 @@
+import { query, withQuery } from '../state/location.js';
+
+interface Props {
+  /** What they are tabs of, said to a screen reader. */
+  label: string;
+  /** The first is shown where the address names none. */
+  of: readonly (readonly [tab: string, name: string])[];
+}
+
+/** The tab that the address names, where it is one of `of`, else the first. */
+export function chosenTab(of: Props['of']): string {
+  const asked = query.value.get('tab');
+  return of.find(([tab]) => tab === asked)?.[0] ?? of[0]![0];
+}
+
+/** Links, so that a tab can be shared, reloaded and gone back to. */
+export function Tabs({ label, of }: Props) {
+  const chosen = chosenTab(of);
+  return (
+    <nav class="tabs" aria-label={label}>
+      {of.map(([tab, name], place) => (
+        <a
+          key={tab}
+          href={withQuery({ tab: place === 0 ? null : tab })}
+          aria-current={tab === chosen ? 'page' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
