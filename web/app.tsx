@@ -32,7 +32,7 @@ export function App() {
 
 function Screen() {
   const [, first = '', second, third] = path.value.split('/');
-  if (first === '') return <Machines />;
+  if (first === '' || (first === 'machines' && second === undefined)) return <Machines key="machines" />;
   if (first === 'launch' && second === undefined) return <Machines key="launch" isLink />;
   if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
   const Private = {
@@ -57,7 +57,7 @@ function Nothing() {
     <div class="stack">
       <h1 tabIndex={-1}>There is nothing here</h1>
       <p>
-        <a href="/">See the machines</a>
+        <a href="/machines">See the machines</a>
       </p>
     </div>
   );

@@ -1,4 +1,7 @@
 import { defineConfig } from 'vite';
+import { writeArt } from './build/art.js';
+
+writeArt();
 
 export default defineConfig({
   root: import.meta.dirname,

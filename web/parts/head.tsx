@@ -1,32 +1,46 @@
 import { usd } from '../figures/money.js';
 import { balanceNow, settled } from '../state/account.js';
 import { path } from '../state/location.js';
-import { session, signOut } from '../state/session.js';
+import { isExpectedIn, session, signOut } from '../state/session.js';
+import { Icon } from './icon.js';
 import { RunsOut } from './runs-out.js';
 
-const SCREENS = [
-  ['/', 'Machines'],
-  ['/instances', 'Instances'],
-  ['/volumes', 'Volumes'],
-  ['/money', 'Money'],
-  ['/keys', 'Keys'],
-] as const;
+type Link = readonly [to: string, name: string, icon: string];
 
+/** What is looked at often, and below it what is seldom. */
+const OFTEN: readonly Link[] = [
+  ['/', 'Home', 'house'],
+  ['/machines', 'Machines', 'server'],
+  ['/instances', 'Instances', 'square-terminal'],
+  ['/volumes', 'Volumes', 'hard-drive'],
+  ['/money', 'Money', 'wallet'],
+];
+const SELDOM: readonly Link[] = [
+  ['/keys', 'Keys', 'key-round'],
+  ['/activity', 'Activity', 'history'],
+  ['/webhooks', 'Webhooks', 'webhook'],
+];
+
+/** For strangers. */
+const OPEN: readonly Link[] = [
+  ['/machines', 'Machines', 'server'],
+  ['/graphql', 'API', 'code'],
+];
+
+/** At the side with all screens for those signed in, above for strangers. */
 export function Head() {
-  const first = `/${path.value.split('/')[1]}`;
+  const isIn = session.value === 'in' || (session.value === 'unknown' && isExpectedIn());
   return (
-    <header class="head">
+    <header class={`head${isIn ? ' side' : ''}`}>
       <div class="head-inner">
         <a class="brand" href="/">
           <img src="/icon.svg" alt="" />
           GPU rental
         </a>
         <nav class="nav" aria-label="Screens">
-          {SCREENS.map(([to, name]) => (
-            <a key={to} href={to} aria-current={first === to ? 'page' : undefined}>
-              {name}
-            </a>
-          ))}
+          <Links of={isIn ? OFTEN : OPEN} />
+          {isIn && <hr />}
+          {isIn && <Links of={SELDOM} />}
         </nav>
         <div class="head-end">
           {settled.value !== null && (
@@ -38,7 +52,8 @@ export function Head() {
             </a>
           )}
           {session.value === 'in' && (
-            <button type="button" onClick={() => void signOut()}>
+            <button type="button" class="sign-out" onClick={() => void signOut()}>
+              <Icon name="log-out" />
               Sign out
             </button>
           )}
@@ -51,4 +66,14 @@ export function Head() {
       </div>
     </header>
   );
+}
+
+function Links({ of: links }: { of: readonly Link[] }) {
+  const first = `/${path.value.split('/')[1]}`;
+  return links.map(([to, name, icon]) => (
+    <a key={to} href={to} aria-current={first === to ? 'page' : undefined}>
+      <Icon name={icon} />
+      {name}
+    </a>
+  ));
 }

@@ -80,8 +80,8 @@ export function DeployDialog() {
 
 function close(): void {
   forgetDraft();
-  if (path.value === '/') setQuery(Object.fromEntries(FORM.map((name) => [name, null])));
-  else go('/');
+  if (path.value !== '/launch') setQuery(Object.fromEntries(FORM.map((name) => [name, null])));
+  else go('/machines');
 }
 
 /** Rents what the form asks for at the price that was quoted, once. */

@@ -22,7 +22,7 @@ export function Instances() {
     <div class="stack">
       <div class="row between">
         <h1 tabIndex={-1}>Instances</h1>
-        <a class="button primary" href="/">
+        <a class="button primary" href="/machines">
           Rent a machine
         </a>
       </div>
@@ -47,7 +47,7 @@ function Active() {
       <section class="panel">
         <Empty title="Nothing is rented">
           <p>A machine runs within seconds, and is paid for by the second.</p>
-          <a class="button" href="/">
+          <a class="button" href="/machines">
             See the machines
           </a>
         </Empty>

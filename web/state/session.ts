@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { ask, bodyOf, Refusal } from '../graph/send.js';
 
 /** Whether the browser holds a session cookie that is accepted. The page never sees the cookie and keeps no key. */
@@ -9,6 +9,27 @@ export const session = signal<Session>('unknown');
 export const endedBecause = signal<string | null>(null);
 /** Whether a new account can be made here. */
 export const signupOpen = signal(false);
+
+/** Only that there was a session, so that the frame of the page stands where it will stand before the service has answered. */
+const HINT = 'signed-in';
+
+export function isExpectedIn(): boolean {
+  try {
+    return localStorage.getItem(HINT) !== null;
+  } catch {
+    // A browser may forbid to keep anything.
+    return false;
+  }
+}
+
+effect(() => {
+  try {
+    if (session.value === 'in') localStorage.setItem(HINT, '1');
+    else if (session.value === 'out') localStorage.removeItem(HINT);
+  } catch {
+    // As above.
+  }
+});
 
 const SESSION_PATH = '/console/session';
 const ACCOUNT_PATH = '/console/account';

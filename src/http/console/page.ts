@@ -8,6 +8,7 @@ import { named, refuseOtherMethods } from '../routing.js';
 
 /** The screens: each is an address that can be opened, and all are the one page. */
 const SCREENS = [
+  '/machines',
   '/launch',
   '/sign-in',
   '/instances',
