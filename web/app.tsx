@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { Head } from './parts/head.js';
 import { StatusLine } from './parts/status-line.js';
 import { Activity } from './screens/activity.js';
+import { Home } from './screens/home.js';
 import { InstanceScreen } from './screens/instance.js';
 import { Instances } from './screens/instances.js';
 import { Keys } from './screens/keys.js';
@@ -11,7 +12,7 @@ import { SignIn } from './screens/sign-in.js';
 import { Volumes } from './screens/volumes.js';
 import { Webhooks } from './screens/webhooks.js';
 import { go, path, query } from './state/location.js';
-import { session } from './state/session.js';
+import { isExpectedIn, session } from './state/session.js';
 import { useTitle } from './state/title.js';
 
 export function App() {
@@ -32,6 +33,10 @@ export function App() {
 
 function Screen() {
   const [, first = '', second, third] = path.value.split('/');
+  const isExpected = session.value === 'in' || (session.value === 'unknown' && isExpectedIn());
+  // Links of before `/machines` name what is looked for at the root.
+  if (first === '' && isExpected && query.value.size === 0)
+    return session.value === 'in' ? <Home /> : <p class="quiet">One moment …</p>;
   if (first === '' || (first === 'machines' && second === undefined)) return <Machines key="machines" />;
   if (first === 'launch' && second === undefined) return <Machines key="launch" isLink />;
   if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
@@ -66,8 +71,8 @@ function Nothing() {
 /** Signed in: on to where the sign-in was asked for, which is never another origin. */
 function GoOn() {
   useEffect(() => {
-    const asked = new URL(query.value.get('then') ?? '/instances', location.origin);
-    go(asked.origin === location.origin ? asked.pathname + asked.search : '/instances', { replace: true });
+    const asked = new URL(query.value.get('then') ?? '/', location.origin);
+    go(asked.origin === location.origin ? asked.pathname + asked.search : '/', { replace: true });
   }, []);
   return null;
 }

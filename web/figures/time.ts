@@ -27,6 +27,12 @@ export function utcTime(at: number): string {
   return `${isSameDay ? '' : `${dateUtc.format(then)} `}${clockUtc.format(then)} UTC`;
 }
 
+/** The first second of the next UTC month. */
+export function monthEnd(now: number): number {
+  const date = new Date(now * 1_000);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) / 1_000;
+}
+
 export const isUtcHere = (at: number): boolean => new Date(at * 1_000).getTimezoneOffset() === 0;
 
 /** The two largest units: "4 d 3 h", "12 min 5 s". */

@@ -423,6 +423,47 @@ export const Settle = graphql(
   [AccountFields, InstanceFields],
 );
 
+/** What Home says beside the figures of money and the state of what is rented. */
+export const Home = graphql(`
+  query Home {
+    account {
+      lifetimeSpend
+      limitReachedAt
+    }
+    instances {
+      id
+      stopAt
+      destroyAt
+      limitReachedAt
+      volumes {
+        holds
+        lostSince
+        lastSnapshotAt
+        message
+        volume {
+          name
+          deletedAt
+        }
+      }
+    }
+    instanceHistory(first: 1) {
+      edges {
+        node {
+          id
+        }
+      }
+    }
+    sshKeys {
+      id
+    }
+    volumes {
+      id
+      sizeGb
+      priceHr
+    }
+  }
+`);
+
 /** All that the page follows of an account, in one stream. */
 export const AccountChanged = graphql(
   `

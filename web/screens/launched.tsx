@@ -18,7 +18,7 @@ export function Launched({ instance, launch, volumes }: Props) {
     const asked = { deploy: 'best', template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
     const rows = volumes.map(({ id, path }) => ({ id, path }));
     draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
-    go(`/?${new URLSearchParams(asked)}`);
+    go(`/machines?${new URLSearchParams(asked)}`);
   };
   return (
     <section class="panel padded stack" aria-labelledby="launched">

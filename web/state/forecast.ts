@@ -1,0 +1,27 @@
+import { computed } from '@preact/signals';
+import { accrued, type Micro } from '../figures/money.js';
+import { monthEnd } from '../figures/time.js';
+import { balanceNow, monthSpendNow, settled } from './account.js';
+import { serverNow } from './clock.js';
+
+export interface Forecast {
+  /** What the UTC month has cost at its end, if all goes on as it does now and credit never runs out. */
+  total: Micro;
+  /** The credit that this needs beside the balance, in whole cents rounded up; 0 when the balance is enough. */
+  missing: Micro;
+}
+
+const CENT = 10_000n;
+
+/** Null until the account is known. */
+export const forecast = computed<Forecast | null>(() => {
+  const known = settled.value;
+  if (known === null) return null;
+  const rest = restOfMonth(known.burn, serverNow.value);
+  const missing = rest - balanceNow.value;
+  const isShort = missing > 0n && rest > 0n;
+  return { total: monthSpendNow.value + rest, missing: isShort ? ((missing + CENT - 1n) / CENT) * CENT : 0n };
+});
+
+/** What a rate per hour comes to from a second until the UTC month ends. */
+export const restOfMonth = (rate: Micro, now: number): Micro => accrued(rate, monthEnd(now) - now);
