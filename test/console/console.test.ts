@@ -495,7 +495,7 @@ describe('the console in Chromium', needs('chromium'), () => {
         await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
         expect(await page.getByRole('radio', { name: /^ComfyUI/ }).isChecked()).toBe(true);
         await page.goto(`${gateway.address}/sign-in?then=//elsewhere.test/keys`);
-        await heading(page, 'Instances').waitFor();
+        await heading(page, 'Home').waitFor();
         expect(new URL(page.url()).origin).toBe(gateway.address);
         expect((await page.goto(`${gateway.address}/nowhere`))?.status()).toBe(404);
         await heading(page, 'There is nothing here').waitFor();
@@ -801,7 +801,8 @@ describe('the console in Chromium', needs('chromium'), () => {
 
     /** Those without `isOpen` need a session; within a dialog, the page behind it is looked at on its own. */
     const screens = () => [
-      { path: '/', title: 'Machines', isOpen: true, ready: /machines to rent now/ },
+      { path: '/machines', title: 'Machines', isOpen: true, ready: /machines to rent now/ },
+      { path: '/', title: 'Home', ready: /All 2 instances/ },
       {
         path: '/?gpu=rtx-4090&deploy=best',
         title: 'Machines',

@@ -41,7 +41,7 @@ export function Balance({ known }: { known: Settled }) {
         </div>
         {expected !== null && (
           <div>
-            <p class="quiet small">At the end of the month, if all goes on</p>
+            <p class="quiet small">This month if all goes on</p>
             <p class="headline figure" data-figure="forecast">
               <Amount of={usd(expected.total, 2)} unit="USD" />
             </p>
