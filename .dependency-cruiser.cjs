@@ -61,9 +61,10 @@ module.exports = {
     ),
     area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines, and who may write them'),
     area('instances', ['billing', 'secrets', 'volumes'], 'rentals'),
+    area('samples', ['billing'], 'what instances did, as their host agents measured it'),
     area(
       'fleet',
-      ['billing', 'secrets', 'volumes'],
+      ['billing', 'samples', 'secrets', 'volumes'],
       'host agents, what ought to run on their machines, and what is given back',
     ),
     area(
@@ -77,7 +78,7 @@ module.exports = {
     area('web-ports', ['billing', 'instances', 'secrets'], 'who may visit the web ports of instances'),
     area(
       'updates',
-      ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'top-ups'],
+      ['accounts', 'billing', 'fleet', 'instances', 'inventory', 'market', 'samples', 'top-ups'],
       'what is told as it changes',
     ),
     only('database-knows-itself', '^src/database/', '^src/database/', 'the database layer knows no domain'),

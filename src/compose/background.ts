@@ -5,6 +5,7 @@ import { startSweep } from '../domain/billing/sweep.js';
 import type { Deps } from '../domain/deps.js';
 import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
+import { startSampleUpkeep } from '../domain/samples/upkeep.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
 import { startVolumeUpkeep } from '../domain/volumes/upkeep.js';
@@ -35,6 +36,7 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
   const webhooks = startWebhooks(deps, onFault);
   const sessionSweep = startSessionSweep(deps, onFault);
   const watch = startFleetWatch(deps, onFault);
+  const sampleUpkeep = startSampleUpkeep(deps, onFault);
   const recheck = startRecheck(deps, logRecheck(log), onFault);
   const upkeep = startVolumeUpkeep(deps, { address, ...volumeLog(log, deps) }, onFault);
   const reconciliation = startReconciliation(deps, onPayment, onFault);
@@ -43,7 +45,8 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
       await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop()]);
     },
     stop: async () => {
-      await Promise.all([sweep.stop(), sessionSweep.stop(), activity.stop(), watch.stop(), deps.fleet.close()]);
+      const swept = [sweep, sessionSweep, activity, watch, sampleUpkeep].map((each) => each.stop());
+      await Promise.all([...swept, deps.fleet.close(), deps.samples.flush()]);
     },
   };
 }

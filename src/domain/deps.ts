@@ -15,6 +15,8 @@ import type { PriceSheet } from './market/price-sheet.js';
 import type { Offer } from './rules/offer.js';
 import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
+import { LoadLoader, MetricLoader } from './samples/metric-points.js';
+import { NotedSamples } from './samples/noted-samples.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
@@ -54,6 +56,12 @@ export type Deps = Readonly<{
   usageIntervalLoader: UsageIntervalLoader;
   /** Reads the volumes of instances, those of several together. */
   attachmentLoader: AttachmentLoader;
+  /** Reads what instances do now, those of several together. */
+  loadLoader: LoadLoader;
+  /** Reads what instances did, those of several together. */
+  metricLoader: MetricLoader;
+  /** What host agents measured, on its way into the database. */
+  samples: NotedSamples;
   /** The open change streams. */
   subscriptions: SubscriptionRegistry;
   /** State of the host agents that talk to this process. */
@@ -131,6 +139,9 @@ export function createDeps(
     machineLoader: new MachineLoader(db.pool),
     usageIntervalLoader: new UsageIntervalLoader(db.pool),
     attachmentLoader: new AttachmentLoader(db, () => silentText({ fleet }, clock.now())),
+    loadLoader: new LoadLoader(db, clock),
+    metricLoader: new MetricLoader(db, clock),
+    samples: new NotedSamples(db, onFault),
     subscriptions: new SubscriptionRegistry(notices),
     fleet,
     visits: new Visits(db, clock),

@@ -9,9 +9,11 @@ import { INSTANCE_STATUSES } from './rules/lifecycle.js';
 import { isMailAddress } from './rules/mail.js';
 import { microNotAbove, microOfUsd } from './rules/money.js';
 import { parseNetwork } from './rules/networks.js';
+import { DEFAULT_POINTS, MAX_POINTS } from './rules/samples.js';
 import { SCOPES } from './rules/scopes.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
+import { isInstantText } from './rules/time.js';
 import { MAX_VOLUME_GB, MAX_VOLUME_NAME, VOLUME_ID } from './rules/volume.js';
 import { isVolumePath, MAX_ATTACHED, type VolumeAtPath } from './rules/volume-attachment.js';
 import { isWebPath } from './rules/web-site.js';
@@ -210,6 +212,12 @@ export const fields = {
     must: SECRET_NAME_MUST,
     description: 'Name of the registry login, a secret of the account, that the image is pulled with.',
   },
+  metricsFrom: instant('The first second. By default an hour before the end.'),
+  metricsTo: instant('The end, exclusive. By default, and if it is in the future, now.'),
+  points: {
+    ...wholeNumber(1, MAX_POINTS, 'How many points to return at most: longer steps are made of shorter ones.'),
+    default: DEFAULT_POINTS,
+  },
   restart: {
     schema: z.enum(RESTART_POLICIES),
     must: 'ALWAYS, ON_FAILURE or NEVER',
@@ -353,6 +361,15 @@ function deadline(description: string): Field<string> {
     schema: z.string().max(40).refine(isDeadlineText),
     must: `${DEADLINE_TEXT}, later than now and at most ${MAX_DAYS_AHEAD} days ahead`,
     description: `${description} Write ${DEADLINE_TEXT}.`,
+  };
+}
+
+/** Of the past. */
+function instant(description: string): Field<string> {
+  return {
+    schema: z.string().max(40).refine(isInstantText),
+    must: 'an instant such as 2026-11-23T18:00:00Z, from 1970 on',
+    description: `${description} Write an instant such as 2026-11-23T18:00:00Z.`,
   };
 }
 

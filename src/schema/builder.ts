@@ -56,6 +56,11 @@ export function fromField<T>(field: Field<T>) {
   return { description: field.description, defaultValue: field.default, extensions: { field } };
 }
 
+/** Marks a field whose argument says how many entries the list in it has at most: `usual` where it is left out. */
+export function lengthFrom(length: { argument: string; usual: number; most: number }) {
+  return { extensions: { length } };
+}
+
 /** Marks a list without pages that holds few entries at most: the measure of an answer counts so many. */
 export function atMost(mostEntries: number) {
   return { extensions: { mostEntries } };

@@ -8,6 +8,7 @@ import './offers.js';
 import './machines.js';
 import './instances.js';
 import './runtime.js';
+import './metrics.js';
 import './saved-templates.js';
 import './secrets.js';
 import './offer-search.js';

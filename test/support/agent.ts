@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Hardware, ObservedInstance, Report } from '../../src/agent/protocol.js';
+import type { Hardware, InstanceSample, ObservedInstance, Report } from '../../src/agent/protocol.js';
 import type { Deps } from '../../src/domain/deps.js';
 import { enrol, join } from '../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
@@ -44,6 +44,38 @@ export function seen(
     message: null,
     exitCode: null,
     restarts: 0,
+    ...changes,
+  };
+}
+
+/** What a container with one GPU did: nothing. */
+export function sampled(id: string, changes: Partial<InstanceSample> = {}): InstanceSample {
+  return {
+    id,
+    start: 1,
+    age: 0,
+    cpuPercent: 0,
+    memoryUsedBytes: 0,
+    diskUsedBytes: null,
+    networkInBytesPerSecond: 0,
+    networkOutBytesPerSecond: 0,
+    processes: 1,
+    gpus: [gpuSampled()],
+    ...changes,
+  };
+}
+
+export function gpuSampled(changes: Partial<InstanceSample['gpus'][number]> = {}): InstanceSample['gpus'][number] {
+  return {
+    place: 0,
+    busyPercent: 0,
+    memoryUsedMb: 0,
+    memoryTotalMb: 24_564,
+    powerWatts: 20,
+    celsius: 30,
+    smMhz: 210,
+    faults: null,
+    processes: 0,
     ...changes,
   };
 }

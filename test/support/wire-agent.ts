@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DesiredState, Hardware, ObservedInstance } from '../../src/agent/protocol.js';
+import type { DesiredState, Hardware, ObservedInstance, Report } from '../../src/agent/protocol.js';
 import { hardware } from './agent.js';
 
 /** A machine's agent as a gateway meets it, over HTTP: it reports what the test says. */
@@ -40,7 +40,7 @@ export class WireAgent {
     return state;
   }
 
-  async report(instances: ObservedInstance[] = []): Promise<void> {
+  async report(instances: ObservedInstance[] = [], changes: Partial<Report> = {}): Promise<void> {
     this.#sequence += 1;
     const body = {
       protocol: 2,
@@ -53,6 +53,7 @@ export class WireAgent {
       launches: this.launches,
       loads: this.launches,
       volumes: this.volumes,
+      ...changes,
     };
     const init = { method: 'POST', headers: this.headers(), body: JSON.stringify(body) };
     const answer = await fetch(`${this.address}/agent/v1/report`, init);

@@ -64,7 +64,7 @@ function sourcesOf(references: readonly Reference[]): Source[] {
   const sources: Source[] = [
     { table: 'account', rows: 'account.id = $1' },
     { table: 'activity', rows: 'activity.account_id = $1' },
-    ...['sold_gpu', 'gpu_loss'].map((table) => {
+    ...['sold_gpu', 'gpu_loss', 'instance_sample', 'gpu_sample'].map((table) => {
       return { table, rows: `${table}.instance_id in (select id from instance where account_id = $1)` };
     }),
   ];

@@ -9,7 +9,7 @@ const REMEMBERED = 20_000;
 interface Heard {
   session: string;
   sequence: number;
-  /** The report without its sequence number. */
+  /** The report without its sequence number and its samples. */
   content: string;
 }
 
@@ -56,6 +56,6 @@ export class HeardReports {
   }
 }
 
-function contentOf({ session: _, sequence: __, ...content }: Report): string {
+function contentOf({ session: _, sequence: __, samples: ___, ...content }: Report): string {
   return JSON.stringify(content);
 }

@@ -9,6 +9,7 @@ import { type ContainerPhase, isLate } from '../rules/fleet.js';
 import { missingOf } from '../rules/host-gpus.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
+import { checkSamples } from '../samples/check-samples.js';
 import { takeVolumeReport } from '../volumes/leases.js';
 import { endInstances } from './ended-commands.js';
 import { noteGpus } from './hosts.js';
@@ -76,8 +77,11 @@ interface Step {
 export async function takeReport(deps: Deps, machineId: string, report: Report): Promise<void> {
   const at = deps.clock.now();
   const { heard, heartbeats, onFault, writing } = deps.fleet;
+  const { samples = [] } = report;
+  checkSamples(report);
   if (heard.isRepeated(machineId, report)) {
     heartbeats.note(machineId, at);
+    deps.samples.note(machineId, samples, at);
     return;
   }
   heard.forget(machineId);
@@ -86,6 +90,7 @@ export async function takeReport(deps: Deps, machineId: string, report: Report):
   );
   if (seen === null) return;
   heartbeats.note(machineId, at);
+  deps.samples.note(machineId, samples, at);
   deps.db.notices.publish(
     seen.steps.map(({ instanceId, accountId }) => {
       return { table: 'container' as const, id: instanceId, account: accountId, machine: machineId };

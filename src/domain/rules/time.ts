@@ -27,6 +27,13 @@ export function formatInstant(instant: Instant): string {
   return dateOf(instant).toISOString().replace('.000Z', 'Z');
 }
 
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** True for an instant of the calendar from 1970 on, in RFC 3339. */
+export function isInstantText(text: string): boolean {
+  return INSTANT.test(text) && isDay(text.slice(0, 10)) && Date.parse(text) >= 0;
+}
+
 /** A date's UTC calendar day: 2026-11-20. */
 export function formatDay(date: Date): string {
   return date.toISOString().slice(0, 10);

@@ -54,7 +54,10 @@ export function createAnswerLimit(schema: GraphQLSchema): (args: SizedOperation,
   const greatestOf = (document: DocumentNode, operation: OperationDefinitionNode): number => {
     const known = greatest.get(operation);
     if (known !== undefined) return known;
-    const variables = (operation.variableDefinitions ?? []).map(({ variable }) => [variable.name.value, MAX_PAGE]);
+    const variables = (operation.variableDefinitions ?? []).map(({ variable }) => [
+      variable.name.value,
+      Number.MAX_SAFE_INTEGER,
+    ]);
     const values = answerValues(schema, document, operation, Object.fromEntries(variables));
     greatest.set(operation, values);
     return values;
@@ -129,10 +132,13 @@ function fieldOf(parent: GraphQLNamedType, name: string): GraphQLField<unknown, 
 
 /** The page length asked for by the field's arguments; null when it takes none. */
 function givenPage(node: FieldNode, field: GraphQLField<unknown, unknown>, { variables }: Scope): number | null {
-  if (!field.args.some(({ name }) => SIZE_ARGUMENTS.includes(name))) return null;
+  const own = field.extensions.length as { argument: string; usual: number; most: number } | undefined;
+  const names = own === undefined ? SIZE_ARGUMENTS : [own.argument];
+  const { usual, most } = own ?? { usual: DEFAULT_PAGE, most: MAX_PAGE };
+  if (!field.args.some(({ name }) => names.includes(name))) return null;
   const sizes = (node.arguments ?? [])
-    .filter(({ name }) => SIZE_ARGUMENTS.includes(name.value))
+    .filter(({ name }) => names.includes(name.value))
     .map(({ value }) => valueFromASTUntyped(value, variables))
     .filter((size) => typeof size === 'number');
-  return Math.min(sizes.length === 0 ? DEFAULT_PAGE : Math.max(...sizes, 0), MAX_PAGE);
+  return Math.min(sizes.length === 0 ? usual : Math.max(...sizes, 0), most);
 }

@@ -1,0 +1,213 @@
+import DataLoader from 'dataloader';
+import type { Database } from '../../database/database.js';
+import { LOAD_SECONDS, type MetricRange, metricRange, SAMPLE_SECONDS } from '../rules/samples.js';
+import { type Clock, formatInstant, type Instant } from '../rules/time.js';
+import { GPU_COLUMNS, INSTANCE_COLUMNS, membersOf, mergedOf, namesOf } from './columns.js';
+
+/** Most instances that one statement reads. */
+const MAX_BATCH = 500;
+
+/** What one GPU did in the seconds of a point; null: not known. */
+export interface GpuMetrics {
+  /** Among the instance's GPUs, from 0. */
+  place: number;
+  busyPercent: number | null;
+  busyMaxPercent: number | null;
+  memoryUsedMb: number | null;
+  memoryTotalMb: number | null;
+  powerWatts: number | null;
+  celsius: number | null;
+  smMhz: number | null;
+  faults: number | null;
+  processes: number | null;
+}
+
+/** What an instance did in the seconds that begin at `at`: means, where several samples are in them. Null: not known. */
+export interface MetricPoint {
+  at: Instant;
+  cpuPercent: number | null;
+  memoryUsedBytes: number | null;
+  diskUsedBytes: number | null;
+  networkInBytesPerSecond: number | null;
+  networkOutBytesPerSecond: number | null;
+  processes: number | null;
+  /** By place. */
+  gpus: GpuMetrics[];
+}
+
+export interface InstanceMetrics {
+  /** Seconds of each point. */
+  stepSeconds: number;
+  /** Oldest first; none where nothing was measured. */
+  points: MetricPoint[];
+}
+
+/** Which points of which instance are read. */
+interface Wanted {
+  instanceId: string;
+  range: MetricRange;
+}
+
+/** Reads what instances did; loads of one range and one turn of the event loop share one statement, and nothing is cached. */
+export class MetricLoader {
+  readonly #points: DataLoader<Wanted, MetricPoint[]>;
+  readonly #clock: Clock;
+
+  constructor({ pool }: Pick<Database, 'pool'>, clock: Clock) {
+    this.#clock = clock;
+    const options = { cache: false, maxBatchSize: MAX_BATCH, batchScheduleFn: setImmediate };
+    this.#points = new DataLoader((wanted) => readPoints(pool, wanted), options);
+  }
+
+  /**
+   * What an instance did in [from, to), in at most `points` points. The caller knows that the instance may be shown.
+   * Refuses a range out of bounds.
+   */
+  async of(instanceId: string, wanted: Parameters<typeof metricRange>[0]): Promise<InstanceMetrics> {
+    const range = metricRange(wanted, this.#clock.now());
+    return { stepSeconds: range.pointSeconds, points: await this.#points.load({ instanceId, range }) };
+  }
+}
+
+async function readPoints(pool: Database['pool'], wanted: readonly Wanted[]): Promise<MetricPoint[][]> {
+  const ranges = new Map<string, Wanted[]>();
+  for (const each of wanted) {
+    const key = valuesOf(each.range).join(' ');
+    const same = ranges.get(key);
+    if (same === undefined) ranges.set(key, [each]);
+    else same.push(each);
+  }
+  const found = new Map<Wanted, MetricPoint[]>(wanted.map((each) => [each, []]));
+  const read = async (same: readonly Wanted[]) => {
+    const { range } = same[0]!;
+    const isFinest = range.step.seconds === SAMPLE_SECONDS;
+    const { rows } = await pool.query<PointRow & { instanceId: string }>({
+      name: isFinest ? 'metrics-fine' : 'metrics-coarse',
+      text: isFinest ? FINE_SQL : COARSE_SQL,
+      values: [[...new Set(same.map(({ instanceId }) => instanceId))], ...valuesOf(range)],
+    });
+    for (const each of same) {
+      const own = rows.filter(({ instanceId }) => instanceId === each.instanceId);
+      found.set(each, own.map(pointOf));
+    }
+  };
+  await Promise.all([...ranges.values()].map(read));
+  return wanted.map((each) => found.get(each)!);
+}
+
+function valuesOf({ step, pointSeconds, from, to }: MetricRange): unknown[] {
+  const values = [formatInstant(from), formatInstant(to), pointSeconds];
+  return step.seconds === SAMPLE_SECONDS ? values : [...values, step.seconds];
+}
+
+/** Reads what instances do now; all loads of one turn of the event loop share one statement, and nothing is cached. */
+export class LoadLoader {
+  readonly #pool: Database['pool'];
+  readonly #clock: Clock;
+  readonly #loads: DataLoader<string, MetricPoint | null>;
+
+  constructor({ pool }: Pick<Database, 'pool'>, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+    const read = async (ids: readonly string[]) => {
+      const values = [ids, formatInstant(clock.now() - LOAD_SECONDS)];
+      const { rows } = await pool.query<PointRow & { instanceId: string }>({ name: 'loads', text: LOADS_SQL, values });
+      const byId = new Map(rows.map((row) => [row.instanceId, pointOf(row)]));
+      return ids.map((id) => byId.get(id) ?? null);
+    };
+    this.#loads = new DataLoader(read, {
+      cache: false,
+      maxBatchSize: MAX_BATCH,
+      batchScheduleFn: (send) => setImmediate(send),
+    });
+  }
+
+  /** Null where nothing was measured within a minute. */
+  of(instanceId: string): Promise<MetricPoint | null> {
+    return this.#loads.load(instanceId);
+  }
+
+  /** Of what runs for these accounts, by account. */
+  async ofAccounts(accountIds: readonly string[]): Promise<Map<string, InstanceLoad[]>> {
+    const values = [accountIds, formatInstant(this.#clock.now() - LOAD_SECONDS)];
+    const { rows } = await this.#pool.query<PointRow & { instanceId: string; accountId: string }>({
+      name: 'loads-of-accounts',
+      text: LOADS_OF_ACCOUNTS_SQL,
+      values,
+    });
+    const loads = new Map<string, InstanceLoad[]>();
+    for (const { accountId, instanceId, ...row } of rows) {
+      const known = loads.get(accountId) ?? [];
+      known.push({ instanceId, load: pointOf(row) });
+      loads.set(accountId, known);
+    }
+    return loads;
+  }
+}
+
+export interface InstanceLoad {
+  instanceId: string;
+  load: MetricPoint;
+}
+
+interface PointRow {
+  at: Instant;
+  measured: Omit<MetricPoint, 'at' | 'gpus'>;
+  gpus: GpuMetrics[] | null;
+}
+
+function pointOf({ at, measured, gpus }: PointRow): MetricPoint {
+  return { at, ...measured, gpus: gpus ?? [] };
+}
+
+const MEASURED = `json_build_object(${membersOf(INSTANCE_COLUMNS)})`;
+const MEASURED_GPU = `json_build_object('place', place, ${membersOf(GPU_COLUMNS)})`;
+/** Of rows of one table: those of the instances, within the range. */
+const WANTED = 'instance_id = any($1::text[]) and at >= $2::timestamptz and at < $3::timestamptz';
+const MERGED_AT = 'instance_id, date_bin(make_interval(secs => $4::int), at, $2::timestamptz) as at';
+
+const merged = (instanceRows: string, gpuRows: string) => `
+  select instance_id as "instanceId", at, ${MEASURED} as measured, gpus
+  from (select ${MERGED_AT}, ${mergedOf(INSTANCE_COLUMNS)} from ${instanceRows} group by 1, 2) point
+  left join (
+    select instance_id, at, json_agg(${MEASURED_GPU} order by place) as gpus
+    from (select ${MERGED_AT}, place, ${mergedOf(GPU_COLUMNS)} from ${gpuRows} group by 1, 2, 3) gpu group by 1, 2
+  ) gpus using (instance_id, at) order by instance_id, at`;
+
+const FINE_SQL = merged(
+  `instance_sample where step_seconds = ${SAMPLE_SECONDS} and ${WANTED}`,
+  `gpu_sample where step_seconds = ${SAMPLE_SECONDS} and ${WANTED}`,
+);
+
+/** Rows of a step, and what of the samples is not in them yet. */
+const coarse = (table: string, columns: typeof INSTANCE_COLUMNS, place: string) => `(
+    select instance_id, at${place}, ${namesOf(columns)} from ${table} where step_seconds = $5::int and ${WANTED}
+    union all
+    select instance_id, date_bin(make_interval(secs => $5::int), at, 'epoch')${place}, ${mergedOf(columns)}
+    from ${table} where step_seconds = ${SAMPLE_SECONDS} and ${WANTED}
+      and at >= (select rolled_to from sample_rollup where step_seconds = $5::int)
+    group by instance_id, date_bin(make_interval(secs => $5::int), at, 'epoch')${place}
+  ) rows`;
+const COARSE_SQL = merged(
+  coarse('instance_sample', INSTANCE_COLUMNS, ''),
+  coarse('gpu_sample', GPU_COLUMNS, ', place'),
+);
+
+const NEWEST = `
+  cross join lateral (
+    select * from instance_sample where step_seconds = ${SAMPLE_SECONDS} and instance_id = wanted.id and at >= $2::timestamptz
+    order by at desc limit 1
+  ) newest
+  left join lateral (
+    select json_agg(${MEASURED_GPU} order by place) as gpus from gpu_sample
+    where gpu_sample.step_seconds = ${SAMPLE_SECONDS} and gpu_sample.instance_id = newest.instance_id and gpu_sample.at = newest.at
+  ) gpus on true`;
+
+const LOADS_SQL = `
+  select newest.instance_id as "instanceId", at, ${MEASURED} as measured, gpus
+  from unnest($1::text[]) as wanted (id) ${NEWEST}`;
+
+const LOADS_OF_ACCOUNTS_SQL = `
+  select wanted.account_id as "accountId", newest.instance_id as "instanceId", at, ${MEASURED} as measured, gpus
+  from (select id, account_id from instance where account_id = any($1::text[]) and status = 'RUNNING') wanted ${NEWEST}
+  order by newest.instance_id`;

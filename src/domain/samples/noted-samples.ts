@@ -1,0 +1,140 @@
+import type { InstanceSample } from '../../agent/protocol.js';
+import type { Database } from '../../database/database.js';
+import { isUnavailable } from '../../database/faults.js';
+import { SAMPLE_SECONDS, stepOf } from '../rules/samples.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { GPU_COLUMNS, INSTANCE_COLUMNS, namesOf } from './columns.js';
+
+/** Samples within this time are written together. */
+const WRITE_EVERY_MS = 1_000;
+/** Samples that wait to be written, and entries of GPUs in them: both are bounded, because agents choose how many there are. */
+const MAX_NOTED = 20_000;
+const MAX_NOTED_GPUS = 100_000;
+
+/** A sample as it is written: in the columns of its row. */
+interface Noted {
+  machine_id: string;
+  start: number;
+  instance_id: string;
+  at: string;
+  gpus: object[];
+}
+
+/**
+ * Samples of host agents on their way into the database. One statement writes many, without notices. What is too much, or
+ * fails, is dropped and counted: samples are to be looked at, nothing follows from them.
+ */
+export class NotedSamples {
+  readonly #db: Database;
+  readonly #onFault: (error: unknown) => void;
+  /** By machine, instance and slot: the first sample of a slot counts. */
+  #noted = new Map<string, Noted>();
+  #notedGpus = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  /** Since this process began. */
+  written = 0;
+  dropped = 0;
+
+  constructor(db: Database, onFault: (error: unknown) => void) {
+    this.#db = db;
+    this.#onFault = onFault;
+  }
+
+  /** Takes the samples of a report that came at `at`. */
+  note(machineId: string, samples: readonly InstanceSample[], at: Instant): void {
+    for (const sample of samples) {
+      const noted = rowOf(machineId, sample, at);
+      this.#keep(noted);
+    }
+    this.#plan();
+  }
+
+  /** Writes what is noted and resolves when done. While the database is away it is kept for the next time. */
+  flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#writing = this.#writing.catch(() => {}).then(() => this.#write());
+    return this.#writing;
+  }
+
+  #keep(noted: Noted): void {
+    const key = `${noted.machine_id} ${noted.instance_id} ${noted.at}`;
+    if (this.#noted.has(key)) return;
+    if (this.#noted.size >= MAX_NOTED || this.#notedGpus + noted.gpus.length > MAX_NOTED_GPUS) {
+      this.dropped += 1;
+      return;
+    }
+    this.#noted.set(key, noted);
+    this.#notedGpus += noted.gpus.length;
+  }
+
+  #plan(): void {
+    if (this.#noted.size === 0) return;
+    this.#timer ??= setTimeout(() => this.flush().catch(this.#onFault), WRITE_EVERY_MS).unref();
+  }
+
+  async #write(): Promise<void> {
+    if (this.#noted.size === 0) return;
+    const noted = this.#noted;
+    this.#noted = new Map();
+    this.#notedGpus = 0;
+    try {
+      const values = [JSON.stringify([...noted.values()])];
+      const { rows } = await this.#db.pool.query<{ written: number }>({ name: 'samples', text: WRITE_SQL, values });
+      this.written += rows[0]!.written;
+    } catch (error) {
+      if (isUnavailable(error)) for (const each of noted.values()) this.#keep(each);
+      else this.dropped += noted.size;
+      this.#plan();
+      throw error;
+    }
+  }
+}
+
+function rowOf(machineId: string, sample: InstanceSample, at: Instant): Noted {
+  const { id, start, age, gpus, ...measured } = sample;
+  return {
+    ...inColumns(INSTANCE_COLUMNS, measured),
+    machine_id: machineId,
+    start,
+    instance_id: id,
+    at: formatInstant(stepOf(at - BigInt(age), SAMPLE_SECONDS)),
+    gpus: gpus.map(({ place, ...gpu }) => ({
+      ...inColumns(GPU_COLUMNS, { ...gpu, busyMaxPercent: gpu.busyPercent }),
+      place,
+    })),
+  };
+}
+
+function inColumns(columns: typeof INSTANCE_COLUMNS, measured: Readonly<Record<string, number | null>>): object {
+  return Object.fromEntries(columns.map(({ name, as }) => [name, measured[as] ?? null]));
+}
+
+/**
+ * What counts: of a container that this machine has, of the start that it was last seen in once that ran, and not after
+ * the instance stopped; of GPUs, those that the instance has.
+ */
+const WRITE_SQL = `
+  with seen as (
+    select measured.*, about.machine_id, about.start, about.gpus, num_gpus
+    from json_array_elements($1::json) as each
+      cross join json_populate_record(null::instance_sample, each) as measured
+      cross join json_to_record(each) as about (machine_id text, start int, gpus json)
+      join container on container.instance_id = measured.instance_id and container.machine_id = about.machine_id
+      join instance on instance.id = measured.instance_id
+    where container.start = about.start and phase in ('RUNNING', 'STOPPING', 'SAVING', 'STOPPED', 'EXITED')
+      and (stopped_at is null or at < stopped_at)
+  ), written as (
+    insert into instance_sample (step_seconds, instance_id, at, ${namesOf(INSTANCE_COLUMNS)})
+    select ${SAMPLE_SECONDS}, instance_id, at, ${namesOf(INSTANCE_COLUMNS)} from seen
+    on conflict do nothing returning instance_id, at
+  ), gpus as (
+    insert into gpu_sample (step_seconds, instance_id, at, place, ${namesOf(GPU_COLUMNS)})
+    select ${SAMPLE_SECONDS}, seen.instance_id, seen.at, gpu.place, ${GPU_COLUMNS.map(({ name }) => `gpu.${name}`).join(', ')}
+    from written join seen using (instance_id, at)
+      cross join json_populate_recordset(null::gpu_sample, seen.gpus) as gpu
+    where gpu.place < num_gpus
+    on conflict do nothing
+  )
+  select count(*)::int as written from written`;

@@ -1,0 +1,88 @@
+import type { Database } from '../../database/database.js';
+import { inTransaction } from '../../database/transaction.js';
+import { every, type Sweep } from '../billing/sweep.js';
+import type { Deps } from '../deps.js';
+import { SAMPLE_SECONDS, STEPS, stepOf } from '../rules/samples.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
+
+const LOOK_EVERY_MS = 10_000;
+/** A sample may be this late: 60 s old when it is reported, and then written, at the latest. */
+const LATE_SECONDS = 120n;
+/** What one statement rolls up, at least one step. */
+const AT_ONCE_SECONDS = 300;
+/** Rows that one statement drops, and how many such statements follow each other. */
+const DROPPED_AT_ONCE = 10_000;
+const MAX_DROPS = 200;
+
+/** Rolls samples up and drops old ones. Every gateway does it; one at a time, and what one has done the others find done. */
+export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
+  return every(LOOK_EVERY_MS, () => keepSamples(deps), onFault);
+}
+
+export async function keepSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {
+  const now = clock.now();
+  for (const { seconds } of STEPS.slice(1)) {
+    while (await rollUp(db, seconds, now));
+  }
+  for (const { seconds, keptSeconds } of STEPS) await drop(db, seconds, now - keptSeconds);
+}
+
+/**
+ * Makes the next steps of that length out of samples; false when there is nothing more to do now, or another gateway does
+ * it. Rows and how far they go are committed together.
+ */
+async function rollUp(db: Database, seconds: number, now: Instant): Promise<boolean> {
+  const ended = stepOf(now - LATE_SECONDS, seconds);
+  return inTransaction(db.pool, async (transaction) => {
+    const { rows } = await transaction.query<{ rolledTo: Instant; firstAt: Instant | null }>(PROGRESS_SQL, [seconds]);
+    const progress = rows[0];
+    if (progress === undefined || progress.rolledTo >= ended) return false;
+    const from = progress.firstAt === null ? ended : stepOf(progress.firstAt, seconds);
+    const next = from + BigInt(Math.max(seconds, AT_ONCE_SECONDS));
+    const to = next < ended ? next : ended;
+    const range = [formatInstant(from), formatInstant(to)];
+    if (from < to) {
+      await transaction.query(rollUpSql('instance_sample', INSTANCE_COLUMNS, ''), [seconds, ...range]);
+      await transaction.query(rollUpSql('gpu_sample', GPU_COLUMNS, ', place'), [seconds, ...range]);
+    }
+    await transaction.query(ROLLED_SQL, [seconds, formatInstant(to < from ? from : to)]);
+    return to < ended;
+  });
+}
+
+async function drop(db: Database, seconds: number, before: Instant): Promise<void> {
+  for (const table of ['instance_sample', 'gpu_sample']) {
+    for (let count = 0; count < MAX_DROPS; count += 1) {
+      const { rowCount } = await db.pool.query({
+        name: `drop-${table}-${seconds}`,
+        text: dropSql(`${table}_${seconds}`, seconds === SAMPLE_SECONDS),
+        values: [formatInstant(before), DROPPED_AT_ONCE],
+      });
+      if ((rowCount ?? 0) < DROPPED_AT_ONCE) break;
+    }
+  }
+}
+
+/** Skips what another gateway works on. */
+const PROGRESS_SQL = `
+  select rolled_to as "rolledTo",
+    (select min(at) from instance_sample where step_seconds = ${SAMPLE_SECONDS} and at >= rolled_to) as "firstAt"
+  from sample_rollup where step_seconds = $1::int for update skip locked`;
+
+const ROLLED_SQL = 'update sample_rollup set rolled_to = $2::timestamptz where step_seconds = $1::int';
+
+function rollUpSql(table: string, columns: typeof INSTANCE_COLUMNS, key: string): string {
+  const step = `date_bin(make_interval(secs => $1::int), at, 'epoch')`;
+  return `insert into ${table} (step_seconds, instance_id, at${key}, ${namesOf(columns)})
+    select $1::int, instance_id, ${step}${key}, ${mergedOf(columns)} from ${table}
+    where step_seconds = ${SAMPLE_SECONDS} and at >= $2::timestamptz and at < $3::timestamptz
+    group by instance_id, ${step}${key} on conflict do nothing`;
+}
+
+/** Rows that another gateway drops are left to it. Samples stay until they are in all steps. */
+function dropSql(partition: string, isFinest: boolean): string {
+  const rolled = isFinest ? ' and at < (select min(rolled_to) from sample_rollup)' : '';
+  return `delete from ${partition} where ctid = any(array(
+    select ctid from ${partition} where at < $1::timestamptz${rolled} limit $2 for update skip locked))`;
+}

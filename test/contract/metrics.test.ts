@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { enrol } from '../../src/domain/fleet/enrolment.js';
+import { gpuSampled, hardware, sampled, seen } from '../support/agent.js';
+import type { Renter } from '../support/gateway.js';
+import { type Service, startService } from '../support/service.js';
+import { WireAgent } from '../support/wire-agent.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+type Any = any;
+
+const GPU = 'place busyPercent busyMaxPercent memoryUsedMb memoryTotalMb powerWatts celsius smMhz faults processes';
+const POINT = `at cpuPercent memoryUsedBytes diskUsedBytes networkInBytesPerSecond networkOutBytesPerSecond processes gpus { ${GPU} }`;
+
+let service: Service;
+let ann: Renter;
+let bob: Renter;
+let agent: WireAgent;
+/** Ann's, on a machine with two GPUs. */
+let id: string;
+
+beforeAll(async () => {
+  service = await startService();
+  [ann, bob] = [await service.renter('1000'), await service.renter('1000')];
+  const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
+  const { code } = await enrol(service.deps, input);
+  const gpu = hardware().gpus[0]!;
+  agent = await WireAgent.join(service.address, code, { gpus: [gpu, { ...gpu, index: 1, uuid: 'GPU-2' }] });
+  await agent.report();
+  await service.deps.fleet.heartbeats.flush();
+  await service.deps.db.notices.caughtUp();
+  id = (await ann.rest('POST', '/instances', { machine_id: agent.machineId })).body.id;
+  await agent.desired();
+});
+afterAll(() => service.close());
+
+async function report(...samples: Any[]): Promise<void> {
+  await agent.report([seen(id, 'RUNNING')], { samples });
+  await service.deps.samples.flush();
+}
+
+const MEASURED = {
+  cpuPercent: 51.5,
+  memoryUsedBytes: 9_007_199_254_740_991,
+  diskUsedBytes: null,
+  networkInBytesPerSecond: 12_500_000_000,
+  networkOutBytesPerSecond: 0,
+  processes: 7,
+};
+const BUSY = { busyPercent: 97.5, memoryUsedMb: 20_000, powerWatts: 449.5, celsius: 83, smMhz: 2_520, faults: 2 };
+
+describe('metrics and load', () => {
+  it('are what the agent measured, for whoever rents the instance', async () => {
+    service.clock.advance(20);
+    await report(sampled(id, { ...MEASURED, gpus: [gpuSampled({ place: 1 }), gpuSampled(BUSY)] }));
+    const second = service.clock.now();
+    const at = new Date(Number(second - (second % 10n)) * 1_000).toISOString().replace('.000', '');
+    const gpus = [
+      { ...gpuSampled(BUSY), busyMaxPercent: 97.5 },
+      { ...gpuSampled({ place: 1 }), busyMaxPercent: 0 },
+    ];
+    const point = { at, ...MEASURED, gpus };
+    const query = `{ instance(id: "${id}") { load { ${POINT} } metrics { stepSeconds points { ${POINT} } } } }`;
+    const { body } = await ann.graphql(query);
+    expect(body).toEqual({ data: { instance: { load: point, metrics: { stepSeconds: 10, points: [point] } } } });
+    expect((await bob.graphql(query)).body).toEqual({ data: { instance: null } });
+    const ofBob = await bob.graphql(`{ instances { load { at } metrics(points: 100) { points { at } } } }`);
+    expect(ofBob.body).toEqual({ data: { instances: [] } });
+    service.clock.advance(70);
+    const later = await ann.graphql(`{ instances { load { at } metrics(points: 100) { points { at } } } }`);
+    expect(later.body.data.instances).toEqual([{ load: null, metrics: { points: [{ at }] } }]);
+  });
+
+  it.each([
+    ['points: 0', 'points must be a whole number from 1 to 1000'],
+    ['points: 1001', 'points must be a whole number from 1 to 1000'],
+    ['from: "yesterday"', 'from must be an instant such as 2026-11-23T18:00:00Z, from 1970 on'],
+    ['to: "2026-02-31T00:00:00Z"', 'to must be an instant such as 2026-11-23T18:00:00Z, from 1970 on'],
+    ['from: "9999-01-01T00:00:00Z"', 'from must be before to, and not in the future'],
+    ['from: "2020-01-01T00:00:00Z"', 'from must be at most 90 days before to'],
+  ])('refuses %s', async (args, message) => {
+    const { body } = await ann.graphql(`{ instance(id: "${id}") { metrics(${args}) { stepSeconds } } }`);
+    expect(body.errors[0]).toMatchObject({ message, extensions: { code: 'invalid_request' } });
+  });
+
+  it('refuses more values than an answer may hold before it reads them', async () => {
+    const whole = (points: string) => `metrics(points: ${points}) { points { ${POINT} } }`;
+    const one = await ann.graphql(`{ instance(id: "${id}") { ${whole('1000')} } }`);
+    expect(one.body.errors).toBeUndefined();
+    const two = await ann.graphql(`{ instance(id: "${id}") { ${whole('1000')} again: ${whole('1000')} } }`);
+    expect(two.body.errors[0].message).toMatch(/50000 values at most/);
+    const all = await ann.graphql(`query($points: Int) { instances { ${whole('$points')} } }`, { points: 100 });
+    expect(all.body.errors[0].message).toMatch(/50000 values at most/);
+    const few = await ann.graphql(`query($points: Int) { instances { ${whole('$points')} } }`, { points: 10 });
+    expect(few.body.errors).toBeUndefined();
+  });
+});
+
+describe('an agent that lies', () => {
+  it.each<[string, (sample: Any) => unknown, string]>([
+    ['a share above all', (sample) => ({ ...sample, cpuPercent: 100.5 }), 'samples.0.cpuPercent'],
+    ['a negative share', (sample) => ({ ...sample, cpuPercent: -1 }), 'samples.0.cpuPercent'],
+    ['NaN', (sample) => ({ ...sample, memoryUsedBytes: 'NaN' }), 'samples.0.memoryUsedBytes'],
+    ['bytes beyond any', (sample) => ({ ...sample, diskUsedBytes: 1e300 }), 'samples.0.diskUsedBytes'],
+    ['half a process', (sample) => ({ ...sample, processes: 0.5 }), 'samples.0.processes'],
+    ['a sample of the future', (sample) => ({ ...sample, age: -5 }), 'samples.0.age'],
+    ['an old one', (sample) => ({ ...sample, age: 61 }), 'samples.0.age'],
+    [
+      'a GPU at no place',
+      (sample) => ({ ...sample, gpus: [{ ...sample.gpus[0], place: -1 }] }),
+      'samples.0.gpus.0.place',
+    ],
+    [
+      'negative power',
+      (sample) => ({ ...sample, gpus: [{ ...sample.gpus[0], powerWatts: -1 }] }),
+      'samples.0.gpus.0.powerWatts',
+    ],
+    ['65 GPUs', (sample) => ({ ...sample, gpus: Array(65).fill(sample.gpus[0]) }), 'samples.0.gpus'],
+    ['no name', ({ id: _, ...sample }) => sample, 'samples.0.id'],
+  ])('is refused %s, by the name of the member', async (_name, lie, member) => {
+    const sent = report(lie(sampled(id)));
+    await expect(sent).rejects.toThrow(new RegExp(`422 .*"${member.replaceAll('.', '\\.')}: `));
+  });
+
+  it('is refused numbers that JSON can write and nobody can measure', async () => {
+    const text = JSON.stringify({ samples: [sampled(id)] }).replace('"cpuPercent":0', '"cpuPercent":1e999');
+    const whole = { protocol: 2, session: 's', sequence: 1, generation: 0, instances: [], unknown: [], engine: 'ok' };
+    const body = `${JSON.stringify(whole).slice(0, -1)},${text.slice(1)}`;
+    const answer = await fetch(`${service.address}/agent/v1/report`, {
+      method: 'POST',
+      headers: agent.headers(),
+      body,
+    });
+    expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('samples.0.cpuPercent: ')]);
+  });
+
+  it('is refused a million points', async () => {
+    const many = (samples: Any[]) => agent.report([seen(id, 'RUNNING')], { samples });
+    await expect(many(Array(1_000_000).fill({}))).rejects.toThrow(/report: 413/);
+    await expect(many(Array(1_201).fill(sampled(id)))).rejects.toThrow(/422 .*samples: /);
+    await expect(many(Array(7).fill(sampled(id)))).rejects.toThrow(/422 .*6 at most/);
+  });
+
+  it('changes no money and no state', async () => {
+    const shown = `{ instance(id: "${id}") { status stopReason usage { gpuSeconds total } } balance { burnPerHour } }`;
+    const before = (await ann.graphql(shown)).body;
+    await report(sampled(id, { cpuPercent: 0 }), sampled(id, { age: 10, cpuPercent: 100 }));
+    expect((await ann.graphql(shown)).body).toEqual(before);
+  });
+});
