@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { Head } from './parts/head.js';
+import { Overlays } from './parts/overlays.js';
 import { StatusLine } from './parts/status-line.js';
 import { Activity } from './screens/activity.js';
 import { Home } from './screens/home.js';
@@ -13,10 +14,12 @@ import { Volumes } from './screens/volumes.js';
 import { Webhooks } from './screens/webhooks.js';
 import { go, path, query } from './state/location.js';
 import { isExpectedIn, session } from './state/session.js';
+import { startShortcuts } from './state/shortcuts.js';
 import { useTitle } from './state/title.js';
 
 export function App() {
   useFocusOnNewScreen();
+  useEffect(startShortcuts, []);
   return (
     <>
       <a class="skip" href="#main">
@@ -27,6 +30,7 @@ export function App() {
         <Screen />
       </main>
       <StatusLine />
+      <Overlays />
     </>
   );
 }

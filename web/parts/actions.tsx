@@ -1,29 +1,41 @@
 import { useSignal } from '@preact/signals';
-import type { VariablesOf } from 'gql.tada';
 import { useMemo } from 'preact/hooks';
 import { micro, rate, usd } from '../figures/money.js';
 import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
 import { costNow, type Instance, takeInstance } from '../state/account.js';
+import type { Action } from '../state/asked-action.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
+import { say } from '../state/toasts.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
-
-type Action = VariablesOf<typeof Act>['action'];
 
 interface Words {
   name: string;
   title: string;
   busy: string;
   keep: string;
+  done(name: string): string;
 }
 
 const WORDS: Record<Action, Words> = {
-  START: { name: 'Start', title: 'Start', busy: 'Starting …', keep: 'Not now' },
-  STOP: { name: 'Stop', title: 'Stop', busy: 'Stopping …', keep: 'Keep it running' },
-  DESTROY: { name: 'Destroy', title: 'Destroy', busy: 'Destroying …', keep: 'Keep it' },
+  START: { name: 'Start', title: 'Start', busy: 'Starting …', keep: 'Not now', done: (name) => `${name} starts.` },
+  STOP: {
+    name: 'Stop',
+    title: 'Stop',
+    busy: 'Stopping …',
+    keep: 'Keep it running',
+    done: (name) => `${name} is stopped. Its disk is kept.`,
+  },
+  DESTROY: {
+    name: 'Destroy',
+    title: 'Destroy',
+    busy: 'Destroying …',
+    keep: 'Keep it',
+    done: (name) => `${name} is destroyed.`,
+  },
 };
 
 /** What can be done to an instance in its state; each says beforehand what it costs from then on. */
@@ -67,7 +79,8 @@ interface ConfirmProps {
   onClose(): void;
 }
 
-function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
+/** Asks once more, saying what it costs and what is lost. */
+export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
@@ -79,7 +92,10 @@ function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
     error.value = null;
     try {
       const done = (await send(Act, { id: instance.id, action, idempotencyKey })).action;
-      if (done !== null) takeInstance(done);
+      if (done !== null) {
+        takeInstance(done);
+        say(words.done(done.name));
+      }
       onClose();
     } catch (fault) {
       error.value = fault;

@@ -2,6 +2,7 @@ import { usd } from '../figures/money.js';
 import { balanceNow, settled } from '../state/account.js';
 import { path } from '../state/location.js';
 import { isExpectedIn, session, signOut } from '../state/session.js';
+import { isMac, overlay } from '../state/shortcuts.js';
 import { Icon } from './icon.js';
 import { RunsOut } from './runs-out.js';
 
@@ -37,6 +38,7 @@ export function Head() {
           <img src="/icon.svg" alt="" />
           GPU rental
         </a>
+        <Find />
         <nav class="nav" aria-label="Screens">
           <Links of={isIn ? OFTEN : OPEN} />
           {isIn && <hr />}
@@ -67,6 +69,22 @@ export function Head() {
     </header>
   );
 }
+
+/** Opens the palette, for those who do not know its keys. */
+const Find = () => (
+  <button
+    type="button"
+    class="find"
+    aria-keyshortcuts={isMac() ? 'Meta+K' : 'Control+K'}
+    onClick={() => {
+      overlay.value = 'palette';
+    }}
+  >
+    <Icon name="search" />
+    <span>Find</span>
+    <kbd>{isMac() ? '⌘ K' : 'Ctrl K'}</kbd>
+  </button>
+);
 
 function Links({ of: links }: { of: readonly Link[] }) {
   const first = `/${path.value.split('/')[1]}`;

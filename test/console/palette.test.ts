@@ -1,0 +1,214 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/database.js';
+import { createDeps, type Deps } from '../../src/domain/deps.js';
+import { systemClock } from '../../src/system-clock.js';
+import { openChromium } from '../support/chromium.js';
+import { testSettings } from '../support/clock.js';
+import { createTestDatabase } from '../support/database.js';
+import { createRenter, type Renter } from '../support/gateway.js';
+import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
+import { needs } from '../support/tools.js';
+import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+
+let browser: Browser;
+let gateway: GatewayProcess;
+let db: Database;
+let deps: Deps;
+let pages: Pages;
+
+const renter = () => createRenter(deps, gateway.address, '100');
+
+async function deployed(owner: Renter, gpu: string, name: string): Promise<string> {
+  const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
+    input: { gpus: [gpu], launch: { name } },
+  });
+  return body.data.deployBest.id;
+}
+
+const palette = (page: Page) => page.getByRole('dialog', { name: 'Find and do' });
+const field = (page: Page) => page.getByRole('combobox', { name: 'What are you looking for?' });
+const chosen = (page: Page) => palette(page).getByRole('option', { selected: true });
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const focused = (page: Page) => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
+
+describe('palette and shortcuts', needs('chromium'), () => {
+  beforeAll(async () => {
+    const databaseUrl = await createTestDatabase();
+    db = openDatabase(databaseUrl);
+    deps = createDeps(db, systemClock, testSettings());
+    gateway = await startProcess({ DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0' });
+    browser = await openChromium();
+    pages = new Pages(browser, gateway.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await gateway?.end();
+    await db?.close();
+    await cleanUp();
+  });
+
+  it('is loaded when it is opened, finds by typing, and leads there by keyboard alone', async () => {
+    const owner = await renter();
+    const id = await deployed(owner, 'rtx-4090', 'train-llm');
+    await pages.with('/', owner, async ({ page, requests, complaints }) => {
+      await page.getByRole('link', { name: 'train-llm' }).waitFor();
+      const scripts = () => requests.filter((request) => /palette.*\.js/.test(request.url())).length;
+      expect(scripts()).toBe(0);
+      await page.keyboard.press('Control+k');
+      await field(page).waitFor();
+      expect(scripts()).toBe(1);
+      expect(await chosen(page).innerText()).toContain('train-llm');
+      expect(await seriousIn(page)).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await seriousIn(page)).toEqual([]);
+      await page.setViewportSize({ width: 320, height: 600 });
+      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+
+      await page.keyboard.type('mon');
+      await expect.poll(() => chosen(page).innerText()).toBe('Money');
+      await page.keyboard.press('Enter');
+      await heading(page, 'Money').waitFor();
+      await expect.poll(() => focused(page)).toBe('Money');
+      expect(await palette(page).count()).toBe(0);
+
+      // A model by the name that people use; up from the first is the last.
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('4090');
+      await palette(page)
+        .getByRole('option', { name: /^NVIDIA GeForce RTX 4090/ })
+        .waitFor();
+      const names = await palette(page).getByRole('option').allInnerTexts();
+      await page.keyboard.press('ArrowUp');
+      expect(await chosen(page).innerText()).toBe(names.at(-1));
+      await page.keyboard.press('ArrowDown');
+      expect(await chosen(page).innerText()).toBe(names[0]);
+      await page.keyboard.type(' log');
+      await page.keyboard.press('Enter');
+      await expect
+        .poll(() => new URL(page.url()).pathname + new URL(page.url()).search)
+        .toBe(`/instances/${id}?tab=log`);
+
+      // Closed by Escape, and by its own key; what had the focus has it again.
+      const link = page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Home' });
+      await link.focus();
+      for (const key of ['Escape', 'Control+k']) {
+        await page.keyboard.press('Control+k');
+        await field(page).waitFor();
+        await page.keyboard.press(key);
+        await palette(page).waitFor({ state: 'detached' });
+        expect(await focused(page)).toBe('Home');
+      }
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('stops an instance after its dialog said what that costs, and says what was done', async () => {
+    const owner = await renter();
+    const id = await deployed(owner, 'rtx-4090', 'comfy');
+    await pages.with('/money', owner, async ({ page }) => {
+      await page.locator('[data-figure="balance"]').waitFor();
+      await page.getByRole('button', { name: /^Find/ }).click();
+      await page.keyboard.type('stop comfy');
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: `Stop ${id}?` });
+      await dialog.getByText('keeps costing').waitFor();
+      await dialog.getByRole('button', { name: 'Stop', exact: true }).click();
+      const done = page.getByRole('region', { name: 'What was done' });
+      await done.getByText('comfy is stopped. Its disk is kept.').waitFor();
+      expect((await owner.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
+      expect(await seriousIn(page)).toEqual([]);
+      await done.getByRole('button', { name: /^Dismiss/ }).press('Enter');
+      await done.getByText('comfy is stopped').waitFor({ state: 'detached' });
+      // What was dismissed had the focus: it goes on at the screen, not nowhere.
+      expect(await focused(page)).toBe('Money');
+    });
+  });
+
+  it('shows names of others as text', async () => {
+    const owner = await renter();
+    await deployed(owner, 'rtx-4090', 'x');
+    await db.pool.query(`update instance set template = $1 where account_id = $2`, [
+      '<img src=x onerror="window.pwned=1">\u202e',
+      owner.accountId,
+    ]);
+    await pages.with('/', owner, async ({ page }) => {
+      await page.getByRole('link', { name: 'x', exact: true }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('<img');
+      await chosen(page).waitFor();
+      expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+      await page.keyboard.type('nothing of that kind');
+      await page.getByText('Nothing is found. Try fewer letters').waitFor();
+      // Enter does nothing then.
+      await page.keyboard.press('Enter');
+      expect(await palette(page).count()).toBe(1);
+    });
+  });
+
+  it('goes by single keys, not while one types, and not where they are switched off', async () => {
+    const owner = await renter();
+    await pages.with('/', owner, async ({ page }) => {
+      await heading(page, 'Home').waitFor();
+      await page.keyboard.press('?');
+      const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+      await sheet.getByText('Go to Instances').waitFor();
+      expect(await seriousIn(page)).toEqual([]);
+      // Over a dialog nothing else is opened.
+      await page.keyboard.press('g');
+      await page.keyboard.press('i');
+      await page.keyboard.press('Control+k');
+      expect(new URL(page.url()).pathname).toBe('/');
+      expect(await page.getByRole('dialog').count()).toBe(1);
+      await page.keyboard.press('Escape');
+      await sheet.waitFor({ state: 'detached' });
+
+      await page.keyboard.press('g');
+      await page.keyboard.press('k');
+      await heading(page, 'Keys and secrets').waitFor();
+      await page.getByLabel('Name', { exact: true }).first().pressSequentially('gi?');
+      expect(await page.getByLabel('Name', { exact: true }).first().inputValue()).toBe('gi?');
+      await heading(page, 'Keys and secrets').focus();
+      await page.keyboard.press('/');
+      await field(page).waitFor();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('g');
+      await page.keyboard.press('m');
+      await heading(page, 'Machines').waitFor();
+      await page.getByRole('searchbox').first().waitFor();
+      await page.keyboard.press('/');
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+
+      await heading(page, 'Machines').focus();
+      await page.keyboard.press('?');
+      await sheet.getByLabel('Single keys do something in this browser').uncheck();
+      await page.keyboard.press('Escape');
+      await page.reload();
+      await heading(page, 'Machines').focus();
+      await page.keyboard.press('g');
+      await page.keyboard.press('h');
+      await page.keyboard.press('?');
+      await page.keyboard.press('Control+k');
+      await field(page).waitFor();
+      expect(new URL(page.url()).pathname).toBe('/machines');
+      expect(await sheet.count()).toBe(0);
+    });
+  });
+
+  it('has for strangers what is open to them', () =>
+    pages.with('/machines', null, async ({ page }) => {
+      await heading(page, 'Machines').waitFor();
+      await page.keyboard.press('g');
+      await page.keyboard.press('i');
+      await page.keyboard.press('Control+k');
+      await field(page).waitFor();
+      expect(new URL(page.url()).pathname).toBe('/machines');
+      const names = await palette(page).getByRole('option').allInnerTexts();
+      expect(names).toContain('Sign in');
+      expect(names.join()).not.toMatch(/Money|Sign out|SSH/);
+      await page.keyboard.type('sign in');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => new URL(page.url()).pathname, { timeout: SOON_MS }).toBe('/sign-in');
+    }));
+});

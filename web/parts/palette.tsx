@@ -1,0 +1,143 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { type Command, foundCommands } from '../state/command-search.js';
+import { allCommands } from '../state/commands.js';
+import { readSheet, sheet } from '../state/market.js';
+import { isPaletteKey, overlay } from '../state/shortcuts.js';
+import '../style/palette.css';
+import { Icon } from './icon.js';
+
+/** Finds screens, instances, models and what can be done, by typing; by keyboard alone or with a pointer. */
+export function Palette() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const list = useId();
+  const [typed, type] = useState('');
+  const [place, choose] = useState(0);
+  useEffect(() => {
+    if (sheet.value === null) void readSheet();
+    dialog.current?.showModal();
+  }, []);
+  const found = byGroup(foundCommands(allCommands(), typed));
+  const chosen = Math.min(place, found.length - 1);
+  const idOf = (index: number) => `${list}-${index}`;
+  useEffect(() => {
+    document.getElementById(idOf(chosen))?.scrollIntoView({ block: 'nearest' });
+  }, [chosen, typed]);
+  const close = () => {
+    // The browser gives the focus back to what had it.
+    dialog.current?.close();
+    overlay.value = null;
+  };
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return;
+    // Before what it opens: that takes the focus then.
+    close();
+    command.run();
+  };
+  const press = (event: KeyboardEvent) => {
+    const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1, PageDown: chosen + 8, PageUp: chosen - 8 }[event.key];
+    if (isPaletteKey(event)) close();
+    else if (event.key === 'Enter' && !event.isComposing) run(found[chosen]);
+    else if (to === undefined) return;
+    // One step beyond an end leads to the other.
+    else if (Math.abs(to - chosen) === 1) choose((to + found.length) % Math.max(1, found.length));
+    else choose(Math.max(0, Math.min(found.length - 1, to)));
+    event.preventDefault();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Find and do"
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      // The dialog itself is all around its content.
+      onPointerDown={(event) => event.target === dialog.current && close()}
+    >
+      <div class="palette-box">
+        <label class="palette-field">
+          <Icon name="search" />
+          <span class="hidden">What are you looking for?</span>
+          <input
+            type="text"
+            role="combobox"
+            aria-expanded="true"
+            aria-controls={list}
+            aria-activedescendant={found.length > 0 ? idOf(chosen) : undefined}
+            aria-autocomplete="list"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={100}
+            placeholder="Find a screen, an instance, a model, or something to do"
+            value={typed}
+            onInput={({ currentTarget }) => {
+              type(currentTarget.value);
+              choose(0);
+            }}
+            onKeyDown={press}
+          />
+          <kbd>Esc</kbd>
+        </label>
+        <Results id={list} found={found} chosen={chosen} idOf={idOf} onRun={run} onPoint={choose} />
+        <p class="hidden" role="status">
+          {found.length === 0 ? 'Nothing is found' : ''}
+        </p>
+      </div>
+    </dialog>
+  );
+}
+
+/** Groups stay together, in the order in which they were first found. */
+function byGroup(found: readonly Command[]): readonly Command[] {
+  const groups = [...new Set(found.map(({ group }) => group))];
+  return groups.flatMap((name) => found.filter(({ group }) => group === name));
+}
+
+interface ResultsProps {
+  id: string;
+  found: readonly Command[];
+  chosen: number;
+  idOf(place: number): string;
+  onRun(command: Command): void;
+  onPoint(place: number): void;
+}
+
+function Results({ id, found, chosen, idOf, onRun, onPoint }: ResultsProps) {
+  const groups = [...new Set(found.map(({ group }) => group))];
+  return (
+    <>
+      <div id={id} class="palette-list" role="listbox" aria-label="What was found" tabIndex={-1}>
+        {groups.map((group) => (
+          <fieldset key={group} aria-label={group}>
+            <p class="palette-group" aria-hidden="true">
+              {group}
+            </p>
+            {found.map(
+              (command, place) =>
+                command.group === group && (
+                  // The field keeps the focus and hears the keys.
+                  <button
+                    type="button"
+                    tabIndex={-1}
+                    key={command.id}
+                    id={idOf(place)}
+                    class="palette-item"
+                    role="option"
+                    aria-selected={place === chosen}
+                    onClick={() => onRun(command)}
+                    onPointerMove={() => place !== chosen && onPoint(place)}
+                  >
+                    <Icon name={command.icon} />
+                    <span>{command.name}</span>
+                    <span class="quiet small">{command.hint}</span>
+                  </button>
+                ),
+            )}
+          </fieldset>
+        ))}
+      </div>
+      {found.length === 0 && <p class="empty">Nothing is found. Try fewer letters, or another word.</p>}
+    </>
+  );
+}

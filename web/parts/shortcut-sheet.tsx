@@ -1,0 +1,49 @@
+import { isMac, overlay, SHORTCUTS, singleKeys } from '../state/shortcuts.js';
+import { Dialog } from './dialog.js';
+
+/** What the keyboard does beside Tab and Enter, and how to have none of it. */
+export function ShortcutSheet() {
+  return (
+    <Dialog
+      title="Keyboard shortcuts"
+      isNarrow
+      onClose={() => {
+        overlay.value = null;
+      }}
+    >
+      <div class="dialog-body stack">
+        <dl class="shortcuts">
+          <div>
+            <dt>Find a screen, an instance, a model, or something to do</dt>
+            <dd>
+              <kbd>{isMac() ? '⌘' : 'Ctrl'}</kbd> <kbd>K</kbd>
+            </dd>
+          </div>
+          {SHORTCUTS.map(({ keys, name }) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                {keys.map((key, place) => (
+                  <span key={key}>
+                    {place > 0 && <span class="quiet small"> then </span>}
+                    <kbd>{key}</kbd>
+                  </span>
+                ))}
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={singleKeys.value}
+            onChange={({ currentTarget }) => {
+              singleKeys.value = currentTarget.checked;
+            }}
+          />
+          <span>Single keys do something in this browser</span>
+        </label>
+      </div>
+    </Dialog>
+  );
+}
