@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
+import { filesOf } from './access/files/instance-files.js';
 import { logsOf } from './access/open-logs.js';
 import type { TcpPorts } from './access/tcp/tcp-ports.js';
 import { type TunnelRequest, Tunnels } from './access/tunnels.js';
@@ -122,6 +123,7 @@ export async function openGateway(
       writeRequest,
       isTrusted,
       webPorts,
+      files: filesOf(tunnels),
       onPayment,
       messages: base.messages,
       isServing: () => base.server.isServing,

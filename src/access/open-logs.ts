@@ -24,7 +24,8 @@ export function logsOf(tunnels: Tunnels): OpenLogs {
   };
 }
 
-function refusalOf({ reason, message }: TunnelRefused): DomainError {
+/** A refused tunnel in the domain's words. */
+export function refusalOf({ reason, message }: TunnelRefused): DomainError {
   const code = CODE_OF[reason] ?? 'unavailable';
   const passes = code === 'unavailable' || code === 'rate_limited';
   return new DomainError(code, message, passes ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {});

@@ -4,6 +4,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import { unauthorized } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
+import type { InstanceFiles } from '../domain/instance-files.js';
 import { isForeignHost } from '../domain/rules/web-site.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { createRest, prepareRoutes, type RestHooks } from '../rest/adapter.js';
@@ -11,6 +12,8 @@ import { checkOperation } from '../schema/scopes.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
 import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
+import { createFilesApi } from './console/files-api.js';
+import { createLogApi } from './console/log-api.js';
 import { createConsolePage, type Elsewhere } from './console/page.js';
 import { createCors } from './cors.js';
 import { createDescriptions } from './descriptions.js';
@@ -57,6 +60,8 @@ export interface AppOptions extends HealthOptions {
   /** Says whose X-Forwarded headers are trusted. */
   isTrusted: IsTrusted;
   webPorts: WebPorts;
+  /** For the console. */
+  files: InstanceFiles;
   /** Of the server this listens to. */
   messages: Messages;
   /** Receives the outcome of each payment in a callback. */
@@ -146,7 +151,7 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
     app.all(CALLBACK_PATH, refuseOtherMethods('POST, OPTIONS'));
   }
   if (deps.sendMail !== null) app.use(createMailPages(deps));
-  if (parts.browsers !== null) app.use(parts.browsers.router);
+  if (parts.browsers !== null) app.use(parts.browsers.router, createFilesApi(options), createLogApi(options));
   const elsewhere: Elsewhere = ({ headers: { host = '' } }) =>
     isForeignHost(host, publicUrl) ? (request, response) => options.webPorts.serve(request, response) : null;
   const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir, elsewhere);

@@ -7,7 +7,8 @@ const MAX_OUTPUT_BYTES = 33_554_432;
 const COMMAND_MS = 60_000;
 /** More than a mark and the code after it. */
 const TAIL_BYTES = 64;
-const STAT = '%f %s %u %g %X %Y';
+/** What `readAttributes` reads, for `stat -c`. */
+export const STAT = '%f %s %u %g %X %Y';
 
 export function quote(text: string): string {
   if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path has no zero bytes');
@@ -122,7 +123,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
   }
 }
 
-function readAttributes(line: string): Attributes {
+export function readAttributes(line: string): Attributes {
   const [mode = '0', size = '0', uid, gid, accessed, modified] = line.split(' ');
   return {
     mode: Number.parseInt(mode, 16),

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { ServerChannel } from 'ssh2';
 import type { ExecTarget } from '../../agent/tunnel-protocol.js';
+import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Connected, withTunnel } from './command.js';
 import { firstEvent } from './first-event.js';
@@ -49,18 +50,6 @@ export async function serveSftp(channel: ServerChannel, connected: Connected): P
 
 function shellCommand(command: string): ExecTarget {
   return { kind: 'exec', command, argv: null, env: {}, terminal: null };
-}
-
-async function firstLine(tunnel: Tunnel): Promise<[line: string, rest: Buffer]> {
-  let read: Buffer = Buffer.alloc(0);
-  while (!read.includes(10)) {
-    const chunk = tunnel.read() as Buffer | null;
-    if (chunk !== null) read = Buffer.concat([read, chunk]);
-    else if (tunnel.readableEnded || tunnel.destroyed) throw new Error('no shell');
-    else await firstEvent(tunnel, 'readable', 'close');
-  }
-  const end = read.indexOf(10);
-  return [read.subarray(0, end).toString('latin1'), read.subarray(end + 1)];
 }
 
 interface Folder {

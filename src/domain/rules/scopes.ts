@@ -90,6 +90,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.openPort': 'access',
   'Mutation.closePort': 'access',
   'Mutation.webLink': 'access',
+  /** What the console lists, sends and takes of a container's files. */
+  'files of an instance': 'access',
   'Mutation.createSecret': 'access',
   'Mutation.deleteSecret': 'access',
   // Whoever decides what runs reads what it is given.

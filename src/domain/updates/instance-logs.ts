@@ -53,6 +53,23 @@ async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Pro
   }
 }
 
+/** All that the machine keeps, oldest first, in batches; they wait for a slow reader. Counts as an open subscription. */
+export async function* keptLog(
+  deps: Deps,
+  caller: Subscriber,
+  id: string,
+  gone: AbortSignal,
+): AsyncGenerator<LogLine[], void> {
+  const slot = deps.subscriptions.open('logs', caller);
+  try {
+    const wanted = { opener: caller, instanceId: id, tail: null, since: null, follow: false };
+    const queue = new LineQueue(await opened(deps, wanted, gone), gone);
+    for (let batch = await queue.next(); batch !== null; batch = await queue.next()) yield batch;
+  } finally {
+    slot.close();
+  }
+}
+
 async function readAll(queue: LineQueue): Promise<LogLine[]> {
   const lines: LogLine[] = [];
   let size = 0;

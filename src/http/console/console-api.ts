@@ -14,7 +14,7 @@ import { addressOf, type IdentifySession } from '../request-state.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { createTokenBuckets, type TokenBuckets } from '../token-buckets.js';
 import type { IsTrusted } from '../trust-proxy.js';
-import { createOwnOrigin } from './own-origin.js';
+import { createOwnOrigin, isCrossSite } from './own-origin.js';
 import { readSessionCookie, sessionCookie } from './session-cookie.js';
 
 export interface ConsoleOptions {
@@ -122,11 +122,6 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
 function attemptsOf(what: string, bounds: { size: number; everySeconds: number }): TokenBuckets {
   const refusal = (seconds: number) => `too many ${what} from this address; try again in ${seconds} s`;
   return createTokenBuckets({ ...bounds, refusal });
-}
-
-/** Browsers name no origin in a GET to their own; a request that names another page's origin gets no account. */
-function isCrossSite({ headers }: IncomingMessage): boolean {
-  return (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin';
 }
 
 const unkept: RequestHandler = (_request, response, next) => {

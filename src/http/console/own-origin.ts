@@ -34,3 +34,8 @@ export function createOwnOrigin(publicUrl: string, isTrusted: IsTrusted): OwnOri
     },
   };
 }
+
+/** True for a GET that another site made a browser send. Browsers name no origin in a GET to their own. */
+export function isCrossSite({ headers }: IncomingMessage): boolean {
+  return (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin';
+}

@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { ExecTarget } from '../../agent/tunnel-protocol.js';
+import { deadline } from '../../deadline.js';
+import type { FileContent, FilePlace, Folder, InstanceFiles, Upload } from '../../domain/instance-files.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import { checkNewPath, checkPath } from '../../domain/rules/file-path.js';
+import { firstLine } from '../first-line.js';
+import { refusalOf } from '../open-logs.js';
+import { firstEvent } from '../ssh/first-event.js';
+import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
+import { listingScript, MAX_LISTING_BYTES, readListing } from './listing.js';
+
+/** For commands that move no file. */
+const COMMAND_MS = 60_000;
+const MAX_WORDS = 300;
+const RETRY_AFTER_SECONDS = 5;
+
+/** How scripts end when they refuse. The code is sure to arrive; of its last output Podman 4.3 may lose some. */
+const EXIT = {
+  missing: 101,
+  noFolder: 102,
+  isFolder: 103,
+  exists: 104,
+  denied: 105,
+  noFile: 106,
+  notEmpty: 107,
+  full: 108,
+  incomplete: 109,
+  failed: 110,
+} as const;
+
+const WORDS: Readonly<Record<number, string>> = {
+  [EXIT.noFolder]: 'it is not a folder',
+  [EXIT.isFolder]: 'it is a folder',
+  [EXIT.exists]: 'something of that name is there already',
+  [EXIT.denied]: "the container's user may not do that",
+  [EXIT.noFile]: 'it is no plain file',
+  [EXIT.notEmpty]: 'the folder is not empty',
+  [EXIT.full]: 'there is no space left for it',
+  [EXIT.incomplete]: 'it did not arrive whole',
+  126: 'the image has no /bin/sh, which files need',
+  127: 'the image has no /bin/sh, or lacks a program that files need',
+};
+
+/**
+ * The files of instances, by commands in their containers: what `sh`, `cat`, `stat`, `find`, `xargs`, `head` and `mv` of
+ * the image do there as its own user. Each operation is one tunnel, which ends with the instance, the key and the session.
+ */
+export function filesOf(tunnels: Tunnels): InstanceFiles {
+  return {
+    list: (folder, signal) => list(tunnels, folder, signal),
+    read: (file, signal) => read(tunnels, file, signal),
+    write: (file, upload, signal) => write(tunnels, file, upload, signal),
+    makeFolder: async (folder, signal) => {
+      checkNewPath(folder.path);
+      await run(tunnels, folder, `${REFUSE_TAKEN} ${IN_FOLDER} mkdir -- "$f" || exit ${EXIT.failed}`, signal);
+    },
+    removeFile: async (file, signal) => {
+      checkNewPath(file.path);
+      // A link to a folder is removed as the file that it is.
+      const check = `${REFUSE_MISSING} if [ -d "$f" ] && [ ! -L "$f" ]; then exit ${EXIT.isFolder}; fi;`;
+      await run(tunnels, file, `${check} ${IN_FOLDER} rm -f -- "$f" || exit ${EXIT.failed}`, signal);
+    },
+    removeFolder: async (folder, signal) => {
+      checkNewPath(folder.path);
+      const check = `${REFUSE_MISSING} if [ ! -d "$f" ] || [ -L "$f" ]; then exit ${EXIT.noFolder}; fi;`;
+      const isEmpty = `[ -z "$(find "$f" -mindepth 1 -maxdepth 1 2>/dev/null | head -c 1)" ] || exit ${EXIT.notEmpty};`;
+      await run(tunnels, folder, `${check} ${IN_FOLDER} ${isEmpty} rmdir -- "$f" || exit ${EXIT.failed}`, signal);
+    },
+  };
+}
+
+/** In a pipe nobody would see that one is not there. */
+const NEED_PROGRAMS = 'for p in find xargs stat head; do command -v $p >/dev/null || exit 127; done;';
+const REFUSE_MISSING = `if [ ! -e "$f" ] && [ ! -L "$f" ]; then exit ${EXIT.missing}; fi;`;
+const REFUSE_TAKEN = `if [ -e "$f" ] || [ -L "$f" ]; then exit ${EXIT.exists}; fi;`;
+/** Of the folder that it is in: `$d`. */
+const IN_FOLDER = `d=\${f%/*}/; if [ ! -e "\${d%/}" ] && [ "$d" != / ]; then exit ${EXIT.missing}; fi; if [ ! -d "$d" ]; then exit ${EXIT.noFolder}; fi; if [ ! -w "$d" ] || [ ! -x "$d" ]; then exit ${EXIT.denied}; fi;`;
+
+async function list(tunnels: Tunnels, folder: FilePlace, signal: AbortSignal): Promise<Folder> {
+  checkPath(folder.path);
+  const mark = `[${randomBytes(16).toString('hex')}]`;
+  const check = `${NEED_PROGRAMS} ${REFUSE_MISSING} [ -d "$f" ] || exit ${EXIT.noFolder}; { [ -r "$f" ] && cd "$f" 2>/dev/null; } || exit ${EXIT.denied};`;
+  const output = await run(tunnels, folder, `${check}\n${listingScript(mark)}`, signal);
+  return readListing(output, mark);
+}
+
+async function read(tunnels: Tunnels, file: FilePlace, signal: AbortSignal): Promise<FileContent> {
+  checkPath(file.path);
+  const script = `${REFUSE_MISSING} [ ! -d "$f" ] || exit ${EXIT.isFolder}; [ -f "$f" ] || exit ${EXIT.noFile}; [ -r "$f" ] || exit ${EXIT.denied};
+stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
+  const tunnel = await open(tunnels, file, script, signal);
+  const words = lastWords(tunnel);
+  tunnel.end();
+  try {
+    const [line, rest] = await firstLine(tunnel);
+    if (!/^\d{1,18}$/.test(line)) throw new Error('no size');
+    if (rest.length > 0) tunnel.unshift(rest);
+    return { size: BigInt(line), bytes: Readable.from(exactly(BigInt(line), tunnel), { objectMode: false }) };
+  } catch {
+    await closed(tunnel);
+    throw refusal(tunnel, file, words());
+  }
+}
+
+/** The bytes of a file that may grow or be cut meanwhile: so many, or an error. */
+async function* exactly(size: bigint, tunnel: Tunnel): AsyncGenerator<Buffer> {
+  let left = size;
+  try {
+    for await (const chunk of tunnel as AsyncIterable<Buffer>) {
+      if (left < chunk.length) yield chunk.subarray(0, Number(left));
+      else yield chunk;
+      left -= BigInt(chunk.length);
+      if (left <= 0n) return;
+    }
+    if (left > 0n) throw new Error('the file ended before its end');
+  } finally {
+    tunnel.destroy();
+  }
+}
+
+async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: AbortSignal): Promise<void> {
+  checkNewPath(file.path);
+  const tunnel = await open(tunnels, file, writingScript(upload), signal);
+  const words = lastWords(tunnel);
+  try {
+    await firstLine(tunnel);
+    tunnel.resume();
+    for await (const chunk of upload.bytes) {
+      if (!isOpen(tunnel)) break;
+      if (!tunnel.write(chunk)) await firstEvent(tunnel, 'drain', 'close');
+    }
+    tunnel.end();
+  } catch (error) {
+    // The sender is gone: without an end of the input the script keeps nothing.
+    if (isOpen(tunnel)) {
+      tunnel.destroy();
+      throw error;
+    }
+  }
+  await closed(tunnel);
+  if (tunnel.exitCode !== 0) throw refusal(tunnel, file, words());
+}
+
+/**
+ * Gathers the bytes beside the file, and gives them its name when all have come. Whatever ends the script before leaves
+ * nothing: a lost line is a hang-up, and so few bytes are no file.
+ */
+function writingScript({ size, replaces }: Upload): string {
+  const refused = replaces ? '' : REFUSE_TAKEN;
+  return `if [ -d "$f" ]; then exit ${EXIT.isFolder}; fi; ${refused} ${IN_FOLDER}
+if [ -e "$f" ] && [ ! -f "$f" ]; then exit ${EXIT.noFile}; fi
+t="$d.gpu-upload-${randomBytes(8).toString('hex')}"
+trap 'rm -f -- "$t"' EXIT
+trap 'exit ${EXIT.incomplete}' HUP INT TERM PIPE
+{ : > "$t"; } 2>/dev/null || exit ${EXIT.denied}
+echo ready
+e=$(cat 2>&1 > "$t") || case "$e" in *[Nn]o\\ space*|*[Qq]uota*) exit ${EXIT.full} ;; *) echo "$e" >&2; exit ${EXIT.failed} ;; esac
+[ "$(stat -c %s -- "$t")" = ${size} ] || exit ${EXIT.incomplete}
+if [ -d "$f" ]; then exit ${EXIT.isFolder}; fi; ${refused}
+if [ -e "$f" ]; then chmod "$(stat -L -c %a -- "$f")" "$t"; fi
+mv -f -- "$t" "$f" || exit ${EXIT.failed}`;
+}
+
+/** Runs a script of which `$f` is the path. Resolves with what it printed. */
+async function run(tunnels: Tunnels, place: FilePlace, script: string, gone: AbortSignal): Promise<Buffer> {
+  const limit = deadline(COMMAND_MS, gone);
+  try {
+    const tunnel = await open(tunnels, place, script, limit.signal);
+    const words = lastWords(tunnel);
+    tunnel.end();
+    const output: Buffer[] = [];
+    let size = 0;
+    tunnel.on('data', (chunk: Buffer) => {
+      output.push(chunk);
+      size += chunk.length;
+      if (size > MAX_LISTING_BYTES) tunnel.destroy();
+    });
+    await closed(tunnel);
+    if (tunnel.exitCode !== 0) throw refusal(tunnel, place, words());
+    return Buffer.concat(output);
+  } finally {
+    limit.clear();
+  }
+}
+
+async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: AbortSignal): Promise<Tunnel> {
+  const { opener, instanceId, path } = place;
+  const { accountId, keyId: apiKeyId, session } = opener;
+  const target: ExecTarget = {
+    kind: 'exec',
+    command: null,
+    argv: ['/bin/sh', '-c', `${nameIt(path)}\n${script}`],
+    // Words of programs are looked at.
+    env: { LC_ALL: 'C' },
+    terminal: null,
+  };
+  const wanted = { opener: { accountId, apiKeyId, session, sshKeyId: null }, instanceId, target };
+  const tunnel = await tunnels.open(wanted, signal).catch((error: unknown) => {
+    throw error instanceof TunnelRefused ? refusalOf(error) : error;
+  });
+  tunnel.on('error', () => {});
+  const end = () => tunnel.destroy();
+  signal.addEventListener('abort', end, { once: true });
+  tunnel.once('close', () => signal.removeEventListener('abort', end));
+  if (signal.aborted) end();
+  return tunnel;
+}
+
+/** Sets `$f` to these bytes, whatever they are. A shell takes line breaks from the end of what a command printed, so a dot stands there. */
+function nameIt(path: Buffer): string {
+  const text = path
+    .toString('latin1')
+    .replace(/[^A-Za-z0-9/._-]/g, (byte) => `\\0${byte.charCodeAt(0).toString(8).padStart(3, '0')}`);
+  return `f=$(printf '%b.' '${text}'); f=\${f%.}`;
+}
+
+/** The end of what a command said on its standard error, for its refusal. */
+function lastWords(tunnel: Tunnel): () => string {
+  let words = '';
+  tunnel.stderr.on('data', (chunk: Buffer) => {
+    words = (words + chunk.toString('utf8')).slice(-MAX_WORDS);
+  });
+  return () => words.trim().split('\n').at(-1) ?? '';
+}
+
+function refusal({ exitCode }: Tunnel, { path }: FilePlace, words: string): DomainError {
+  const name = path.toString('utf8').slice(-MAX_WORDS);
+  if (exitCode === undefined)
+    return new DomainError('unavailable', 'the connection to the machine was cut off', {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+  if (exitCode === EXIT.missing) return new DomainError('not_found', `there is no ${name}`);
+  return new DomainError('action_failed', `${name}: ${WORDS[exitCode ?? 0] ?? (words || 'it failed')}`);
+}
+
+function isOpen(tunnel: Tunnel): boolean {
+  return !tunnel.destroyed && tunnel.exitCode === undefined;
+}
+
+async function closed(tunnel: Tunnel): Promise<void> {
+  tunnel.resume();
+  if (!tunnel.closed) await firstEvent(tunnel, 'close');
+}

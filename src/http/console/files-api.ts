@@ -1,0 +1,193 @@
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { SessionCaller } from '../../domain/accounts/sessions.js';
+import type { Deps } from '../../domain/deps.js';
+import type { FileEntry, FilePlace, InstanceFiles } from '../../domain/instance-files.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import { nameOf } from '../../domain/rules/file-path.js';
+import { checkScope } from '../../domain/rules/scopes.js';
+import { formatInstant } from '../../domain/rules/time.js';
+import type { KeyUses } from '../key-uses.js';
+import { named, refuseOtherMethods } from '../routing.js';
+import { createTokenBuckets } from '../token-buckets.js';
+import type { IsTrusted } from '../trust-proxy.js';
+import { atPace } from '../volumes/pace.js';
+import { type Mover, Transfers } from '../volumes/transfers.js';
+import { sendAttachment } from './attachment.js';
+import { createPageSession } from './page-session.js';
+
+export interface FilesApiOptions {
+  deps: Deps;
+  files: InstanceFiles;
+  keyUses: KeyUses;
+  isTrusted: IsTrusted;
+}
+
+const PATH = '/console/files/:id';
+const METHODS = 'GET, HEAD, PUT, POST, DELETE, OPTIONS';
+const OPERATION = 'files of an instance';
+
+/** Of one account: each is a command on the machine. */
+const ASKS = { size: 200, everySeconds: 0.2 };
+/** Files under way at once. Each is one tunnel, which has a buffer of its own. */
+const TRANSFERS = { perVolume: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
+const MAX_FILE_BYTES = 1e13;
+/** So long the rest of a refused upload is read, for browsers that read no answer before they have sent all. */
+const READS_REST_MS = 5_000;
+/** Years that have four digits. */
+const LAST_INSTANT = 253_402_300_799n;
+
+interface Asked {
+  request: Request;
+  response: Response;
+  caller: SessionCaller;
+  place: FilePlace;
+  mover: Mover;
+  /** Aborted when the connection is gone. */
+  gone: AbortSignal;
+}
+
+/**
+ * The files of running instances for the console: `?folder=` and `?file=` name a path by its percent-encoded bytes.
+ * What comes out of a container is never shown as a page of this origin.
+ */
+export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOptions): Router {
+  const sessionOf = createPageSession({ deps, keyUses, isTrusted });
+  const transfers = new Transfers(TRANSFERS);
+  const asks = createTokenBuckets({
+    ...ASKS,
+    refusal: (seconds) => `this account asks for files too often; try again in ${seconds} s`,
+  });
+
+  const asked = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
+    const caller = await sessionOf(request);
+    checkScope(caller.scopes, OPERATION);
+    asks.take(caller.accountId);
+    const { kind, path, isReplacing } = readAddress(request.url, kinds);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const instanceId = String(request.params.id);
+    const { accountId } = caller;
+    const place = { opener: caller, instanceId, path };
+    const of: Asked = { request, response, caller, place, mover: { id: instanceId, accountId }, gone: gone.signal };
+    return { ...of, kind, isReplacing };
+  };
+
+  const show: RequestHandler = async (request, response) => {
+    const { kind, place, mover, gone } = await asked(request, response, ['folder', 'file']);
+    if (kind === 'file') {
+      // It takes as long as the file and the reader.
+      request.state.isLongLived = true;
+      return transfers.run(mover, gone, async () => {
+        const { size, bytes } = await files.read(place, gone);
+        await sendAttachment(request, response, { name: nameOf(place.path), size, bytes });
+      });
+    }
+    const { entries, isWhole } = await files.list(place, gone);
+    response.json({ isWhole, entries: entries.map(shown) });
+  };
+
+  const take: RequestHandler = async (request, response) => {
+    const { place, mover, gone, isReplacing } = await asked(request, response, ['file']);
+    const size = sizeOf(request);
+    request.state.isLongLived = true;
+    const pieces = atPace(request)[Symbol.asyncIterator]();
+    // Without `return`: what is left of a refused body is still to be read.
+    const bytes: AsyncIterable<Buffer> = { [Symbol.asyncIterator]: () => ({ next: () => pieces.next() }) };
+    try {
+      await transfers.run(mover, gone, () => files.write(place, { size, replaces: isReplacing, bytes }, gone));
+    } catch (error) {
+      // The unread rest must not be taken for the next request.
+      response.setHeader('Connection', 'close');
+      await readRest(pieces);
+      throw error;
+    }
+    response.status(201).json({});
+  };
+
+  const make: RequestHandler = async (request, response) => {
+    const { place, gone } = await asked(request, response, ['folder']);
+    await files.makeFolder(place, gone);
+    response.status(201).json({});
+  };
+
+  const remove: RequestHandler = async (request, response) => {
+    const { kind, place, gone } = await asked(request, response, ['folder', 'file']);
+    await (kind === 'file' ? files.removeFile(place, gone) : files.removeFolder(place, gone));
+    response.status(204).end();
+  };
+
+  const router = express.Router({ strict: true, caseSensitive: true });
+  router.all(PATH, named(PATH.replace(':id', '{id}')), (_request, response, next) => {
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  });
+  router.get(PATH, show);
+  router.put(PATH, take);
+  router.post(PATH, make);
+  router.delete(PATH, remove);
+  router.all(PATH, refuseOtherMethods(METHODS));
+  return router;
+}
+
+type PathKind = 'folder' | 'file';
+
+/** What an address names. Refuses one that names neither or both. */
+function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind; path: Buffer; isReplacing: boolean } {
+  const [, query = ''] = url.split('?', 2);
+  const given = query.split('&').map((pair) => {
+    const at = pair.indexOf('=');
+    return at < 0 ? ([pair, ''] as const) : ([pair.slice(0, at), pair.slice(at + 1)] as const);
+  });
+  const paths = given.filter(([name]) => name === 'folder' || name === 'file');
+  const [kind, text] = paths[0] ?? [];
+  if (paths.length !== 1 || !kinds.includes(kind as PathKind))
+    throw new DomainError(
+      'invalid_request',
+      `the address needs one of: ${kinds.map((name) => `?${name}=`).join(', ')}`,
+      {
+        field: 'path',
+      },
+    );
+  const isReplacing = given.some(([name, value]) => name === 'replace' && value === 'true');
+  return { kind: kind as PathKind, path: bytesOf(text!), isReplacing };
+}
+
+/** Percent-encoded bytes, which need not be UTF-8. */
+function bytesOf(text: string): Buffer {
+  return Buffer.from(
+    text.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  );
+}
+
+function sizeOf({ headers }: Request): number {
+  const length = headers['content-length'];
+  const size = Number(length);
+  if (length === undefined || !Number.isSafeInteger(size))
+    throw new DomainError('invalid_request', 'the header content-length has to say how long the file is');
+  if (size > MAX_FILE_BYTES) throw new DomainError('payload_too_large', `a file has at most ${MAX_FILE_BYTES} bytes`);
+  return size;
+}
+
+async function readRest(pieces: AsyncIterator<Buffer>): Promise<void> {
+  const until = performance.now() + READS_REST_MS;
+  try {
+    while (performance.now() < until && (await pieces.next()).done !== true);
+  } catch {
+    // Whoever sent it is gone.
+  }
+}
+
+/** A name is shown as text and named by its bytes. */
+function shown({ name, kind, isLink, size, modifiedAt }: FileEntry): object {
+  return {
+    name: name.toString('utf8'),
+    encoded: name
+      .toString('latin1')
+      .replace(/[^A-Za-z0-9._~-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`),
+    kind,
+    isLink,
+    size: Number(size),
+    modifiedAt: modifiedAt >= 0n && modifiedAt <= LAST_INSTANT ? formatInstant(modifiedAt) : null,
+  };
+}

@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import express, { type RequestHandler, type Router } from 'express';
+import type { LogLine } from '../../domain/rules/log-line.js';
+import { checkScope } from '../../domain/rules/scopes.js';
+import { keptLog } from '../../domain/updates/instance-logs.js';
+import { named, refuseOtherMethods } from '../routing.js';
+import { sendAttachment } from './attachment.js';
+import { createPageSession, type PageSessionOptions } from './page-session.js';
+
+const PATH = '/console/logs/:id';
+
+/** The whole log that a machine keeps of an instance, as a file: `?times=true` puts time and stream before each line. */
+export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): Router {
+  const sessionOf = createPageSession({ deps, keyUses, isTrusted });
+  const send: RequestHandler = async (request, response) => {
+    const caller = await sessionOf(request);
+    checkScope(caller.scopes, 'Query.instanceLogs');
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const id = String(request.params.id);
+    const batches = keptLog(deps, caller, id, gone.signal);
+    // What refuses it does so before the first line.
+    const first = await batches.next();
+    const write = request.query.times === 'true' ? timed : plain;
+    const bytes = Readable.from(textOf(first, batches, write), { objectMode: false });
+    await sendAttachment(request, response, {
+      name: Buffer.from(`${id}.log`),
+      size: null,
+      type: 'text/plain; charset=utf-8',
+      bytes,
+    });
+  };
+  const router = express.Router({ strict: true, caseSensitive: true });
+  router.all(PATH, named(PATH.replace(':id', '{id}')), (_request, response, next) => {
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  });
+  // Without a body nothing would end what was opened for it.
+  router.head(PATH, refuseOtherMethods('GET, OPTIONS'));
+  router.get(PATH, send);
+  router.all(PATH, refuseOtherMethods('GET, OPTIONS'));
+  return router;
+}
+
+type Batches = AsyncGenerator<LogLine[], void>;
+
+async function* textOf(
+  first: IteratorResult<LogLine[], void>,
+  batches: Batches,
+  write: (line: LogLine) => string,
+): AsyncGenerator<string> {
+  try {
+    for (let next = first; next.done !== true; next = await batches.next()) yield next.value.map(write).join('');
+  } finally {
+    await batches.return();
+  }
+}
+
+const plain = ({ text }: LogLine): string => `${text}\n`;
+const timed = ({ time, stream, text }: LogLine): string => `${time} ${stream === 'STDERR' ? 'err' : 'out'} ${text}\n`;

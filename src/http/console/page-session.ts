@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http';
+import { unauthorized } from '../../domain/accounts/api-keys.js';
+import { authenticateSession, type SessionCaller } from '../../domain/accounts/sessions.js';
+import type { Deps } from '../../domain/deps.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import type { KeyUses } from '../key-uses.js';
+import { addressOf } from '../request-state.js';
+import type { IsTrusted } from '../trust-proxy.js';
+import { createOwnOrigin, isCrossSite } from './own-origin.js';
+import { readSessionCookie } from './session-cookie.js';
+
+export interface PageSessionOptions {
+  deps: Deps;
+  keyUses: KeyUses;
+  isTrusted: IsTrusted;
+}
+
+/** Finds whose session cookie a request of the console's page carries. Refuses every other request with unauthorized. */
+export type PageSession = (request: IncomingMessage) => Promise<SessionCaller>;
+
+/** For routes outside GraphQL: a read must not come from another site, and a write must name the gateway's own origin. */
+export function createPageSession({ deps, keyUses, isTrusted }: PageSessionOptions): PageSession {
+  const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
+  return async (request) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (isRead ? isCrossSite(request) : !isOwn(request))
+      throw new DomainError('unauthorized', "this is for pages of the gateway's own origin: see Origin");
+    const token = readSessionCookie(request, isSecure(request));
+    if (token === null) throw unauthorized(null);
+    const { caller, fault } = await authenticateSession(deps, token, addressOf(request, isTrusted));
+    if (caller === null) throw unauthorized(fault);
+    keyUses.note(caller);
+    request.state.accountId = caller.accountId;
+    return caller;
+  };
+}
