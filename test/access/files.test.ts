@@ -183,7 +183,19 @@ describe('files of an instance, in a real container', needsEngine('podman', 'nse
     const { docker } = web.fleet.engine;
     const { name } = (await web.fleet.engine.containers()).get(web.instanceId)!;
     const { State } = await docker.getContainer(name.replace(/^\//, '')).inspect();
-    execFileSync('nsenter', ['-t', String(State.Pid), '-m', '/bin/busybox', 'mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', small]);
+    execFileSync('nsenter', [
+      '-t',
+      String(State.Pid),
+      '-m',
+      '/bin/busybox',
+      'mount',
+      '-t',
+      'tmpfs',
+      '-o',
+      'size=4m',
+      'tmpfs',
+      small,
+    ]);
     const tooMuch = Array.from({ length: 100 }, () => PIECE);
     expect(await mine.uploaded(`${small}/file`, tooMuch, 100 * PIECE.length)).toEqual({
       status: 409,

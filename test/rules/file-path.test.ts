@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { checkNewPath, checkPath, nameOf } from '../../src/domain/rules/file-path.js';
+
+const refused = (check: (path: Buffer) => unknown, ...paths: (string | Buffer)[]) =>
+  paths.map((path) => {
+    try {
+      check(Buffer.from(path));
+      return 'taken';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+
+describe('a path in a container', () => {
+  it('is absolute, without zero bytes, and as long as Linux takes it', () => {
+    expect(
+      refused(checkPath, '', 'a', '/a\0', `/${'x'.repeat(4_095)}`, `/${'x'.repeat(4_094)}`, '/', '/a/../b'),
+    ).toEqual([
+      'a path begins with /',
+      'a path begins with /',
+      'a path has no zero bytes',
+      'a path has at most 4095 bytes',
+      'taken',
+      'taken',
+      'taken',
+    ]);
+    expect(refused(checkPath, Buffer.from([0x2f, 0xff, 0xfe]))).toEqual(['taken']);
+  });
+
+  it('that is to be made or removed ends with a name', () => {
+    const words = 'a path ends with a name of 1 to 255 bytes that is neither . nor ..';
+    const paths = ['/', '/a/', '/a/.', '/a/..', `/${'x'.repeat(256)}`, `/${'x'.repeat(255)}`, '/...', '/a'];
+    expect(refused(checkNewPath, ...paths)).toEqual([words, words, words, words, words, 'taken', 'taken', 'taken']);
+    expect(refused(checkNewPath, 'a')).toEqual(['a path begins with /']);
+    expect(nameOf(Buffer.from('/a/b c')).toString()).toBe('b c');
+  });
+});
