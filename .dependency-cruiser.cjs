@@ -122,7 +122,7 @@ module.exports = {
     only(
       'access-composes',
       '^src/access/',
-      '^src/(access|domain)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)',
+      '^src/(access|domain)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)|^src/deadline',
       'ways into instances: they use the domain and the tunnels that host agents dial',
     ),
     only(
