@@ -16,6 +16,7 @@ import { addLimitCommand } from './limits.js';
 import { addMailCommands } from './mail.js';
 import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
+import { addMetricsCommand } from './metrics.js';
 import { addRentalCommands } from './rentals.js';
 import { addRunCommands } from './run.js';
 import { addSecretCommands } from './secrets.js';
@@ -57,6 +58,7 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   addMarketCommands(program);
   addRentalCommands(program);
+  addMetricsCommand(program);
   addDeadlineCommand(program);
   addIdleCommand(program);
   addLimitCommand(program);

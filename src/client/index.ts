@@ -16,6 +16,8 @@ import type {
   Instance,
   InstanceAction,
   InstanceList,
+  InstanceMetrics,
+  MetricRange,
   MoveRequest,
   OfferFilter,
   OfferList,
@@ -67,6 +69,8 @@ export interface GpuClient {
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
     /** Goes on elsewhere with its volumes; resolves to the new instance. */
     move(id: string, request?: MoveRequest, options?: WriteOptions): Promise<Instance>;
+    /** What it did, by default within the last hour. */
+    metrics(id: string, range?: MetricRange, options?: CallOptions): Promise<InstanceMetrics>;
     /** What runs for it, by GraphQL; null when its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
     /** Of the active ones, by id. */
@@ -130,6 +134,8 @@ export function createClient(options: ClientOptions = {}): GpuClient {
         }),
       move: (id, body = {}, options = {}) =>
         send({ method: 'POST', path: `${pathOf(id)}/move`, body, idempotencyKey: keyOf(options), options }),
+      metrics: (id, query, options = {}) =>
+        send({ method: 'GET', path: `${pathOf(id)}/metrics/history`, query, options }),
       runtime: (id, options = {}) => readRuntime(send, id, options),
       runtimes: (options = {}) => readRuntimes(send, options),
       links: (id, options = {}) => links(id, options),

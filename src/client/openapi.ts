@@ -152,6 +152,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/instances/{id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an instance does now, in Prometheus's text format.
+         * @description The newest sample, of the last 60 s, in base units; of an instance without one only whether it runs. For a Prometheus of your own: set `honor_labels`, scrape every 10 s or more rarely.
+         */
+        get: operations["scrapeInstance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/instances/{id}/metrics/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an instance did, by default within the last hour.
+         * @description In the finest steps that are kept of the whole time: 10 s for an hour, 60 s for 2 days, 900 s for 90 days. There is no point where nothing was measured.
+         */
+        get: operations["getInstanceMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/volumes": {
         parameters: {
             query?: never;
@@ -339,6 +379,29 @@ export interface components {
                 message: string;
             };
         };
+        /** @description What one GPU of an instance did in the seconds of a point: means, where several samples are in them. */
+        GpuMetrics: {
+            /** @description Its number among the instance's GPUs, from 0. */
+            place: number;
+            /** @description Share of the time in which a kernel ran. Null: not known. */
+            busy_percent: number | null;
+            /** @description The greatest such share of a sample. Null: not known. */
+            busy_max_percent: number | null;
+            /** @description Memory in use, in MiB. Null: not known. */
+            memory_used_mb: number | null;
+            /** @description Memory that it has, in MiB. Null: not known. */
+            memory_total_mb: number | null;
+            /** @description Power that it draws, in watts. Null: not known. */
+            power_watts: number | null;
+            /** @description Temperature in degrees Celsius. Null: not known. */
+            celsius: number | null;
+            /** @description Clock of its processors, in MHz. Null: not known. */
+            sm_mhz: number | null;
+            /** @description Memory errors that could not be corrected, since the host loaded its driver. Null: not known. */
+            faults: number | null;
+            /** @description Processes that compute on it. Null: not known. */
+            processes: number | null;
+        };
         /** @description The price of one GPU model. */
         GpuPrice: {
             /** @description Slug of the model. */
@@ -410,6 +473,37 @@ export interface components {
             /** @constant */
             object: "instances";
             data: components["schemas"]["Instance"][];
+        };
+        /** @description What an instance did over a time. */
+        InstanceMetrics: {
+            /** @constant */
+            object: "instance_metrics";
+            /** @description Seconds of each point. */
+            step_seconds: number;
+            /** @description Oldest first. There is no point where nothing was measured. */
+            points: components["schemas"]["MetricPoint"][];
+        };
+        /** @description What an instance did, as the host agent of its machine measured it, in the seconds that begin at `at`: means, where several samples are in them. */
+        MetricPoint: {
+            /**
+             * Format: date-time
+             * @description The first second.
+             */
+            at: string;
+            /** @description Share of the time of its vCPUs. Null: not known. */
+            cpu_percent: number | null;
+            /** @description Memory in use, without what the system can drop. Null: not known. */
+            memory_used_bytes: number | null;
+            /** @description Disk in use. Null: not known. */
+            disk_used_bytes: number | null;
+            /** @description Received. Null: not known. */
+            network_in_bytes_per_second: number | null;
+            /** @description Sent. Null: not known. */
+            network_out_bytes_per_second: number | null;
+            /** @description Processes and threads in its container. Null: not known. */
+            processes: number | null;
+            /** @description Its GPUs, by place. */
+            gpus: components["schemas"]["GpuMetrics"][];
         };
         /** @description USD per GPU-hour in each mode, billed per second. */
         ModePrices: {
@@ -497,6 +591,8 @@ export interface components {
             /** @description One entry per GPU model. */
             data: components["schemas"]["GpuPrice"][];
         };
+        /** @description Prometheus's text format. */
+        PrometheusText: string;
         /** @description A disk of the account's own, which survives the machines that its instances run on. */
         Volume: {
             /** @constant */
@@ -833,6 +929,59 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+        };
+    };
+    scrapeInstance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": components["schemas"]["PrometheusText"];
+                };
+            };
+        };
+    };
+    getInstanceMetrics: {
+        parameters: {
+            query?: {
+                /** @description The first second. By default an hour before the end. Write an instant such as 2026-11-23T18:00:00Z. */
+                from?: string;
+                /** @description The end, exclusive. By default, and if it is in the future, now. Write an instant such as 2026-11-23T18:00:00Z. */
+                to?: string;
+                /** @description How many points to return at most: longer steps are made of shorter ones. */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceMetrics"];
                 };
             };
         };

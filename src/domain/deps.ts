@@ -15,6 +15,7 @@ import type { PriceSheet } from './market/price-sheet.js';
 import type { Offer } from './rules/offer.js';
 import type { SealingKey } from './rules/sealing.js';
 import type { Clock } from './rules/time.js';
+import { LoadWatch } from './samples/load-watch.js';
 import { LoadLoader, MetricLoader } from './samples/metric-points.js';
 import { NotedSamples } from './samples/noted-samples.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
@@ -58,6 +59,8 @@ export type Deps = Readonly<{
   attachmentLoader: AttachmentLoader;
   /** Reads what instances do now, those of several together. */
   loadLoader: LoadLoader;
+  /** Tells streams what instances do. */
+  loadWatch: LoadWatch;
   /** Reads what instances did, those of several together. */
   metricLoader: MetricLoader;
   /** What host agents measured, on its way into the database. */
@@ -129,6 +132,7 @@ export function createDeps(
   const { notices } = db;
   const inventory = new Inventory(db);
   const fleet = new Fleet(db, clock, onFault);
+  const loadLoader = new LoadLoader(db, clock);
   return Object.freeze({
     db,
     inventory,
@@ -139,7 +143,8 @@ export function createDeps(
     machineLoader: new MachineLoader(db.pool),
     usageIntervalLoader: new UsageIntervalLoader(db.pool),
     attachmentLoader: new AttachmentLoader(db, () => silentText({ fleet }, clock.now())),
-    loadLoader: new LoadLoader(db, clock),
+    loadLoader,
+    loadWatch: new LoadWatch(loadLoader, onFault),
     metricLoader: new MetricLoader(db, clock),
     samples: new NotedSamples(db, onFault),
     subscriptions: new SubscriptionRegistry(notices),

@@ -188,6 +188,7 @@ function restHooks(
     run: tracer === null ? (_operation, run) => run() : (operation, run) => tracer.operation(operation, 'rest', run),
     contextOf: async (request, response) => createContext(await identify(request), response),
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
+    sendText: sendJson,
     sendPublic: (request, response, body) => {
       // The pipeline drew a ticket for every GET it had no kept answer for.
       const { ticket, route } = request.state;

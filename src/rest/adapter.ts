@@ -29,6 +29,7 @@ export interface RestHooks {
   /** The same context as for a GraphQL request. */
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
+  sendText(response: Response, status: number, type: string, text: string): void;
   /** Sends 200 with an answer that is the same for everybody. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
@@ -78,8 +79,9 @@ function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): 
     const result = data!.result;
     if (result === null) throw new RestRefusal('not_found', `no such ${route.envelope.object}`);
     const body = route.respond(result);
-    if (route.needsKey) hooks.send(response, route.status, body);
-    else hooks.sendPublic(request, response, body);
+    if (route.envelope.kind === 'text') hooks.sendText(response, route.status, route.envelope.type, body as string);
+    else if (route.needsKey) hooks.send(response, route.status, body as object);
+    else hooks.sendPublic(request, response, body as object);
   };
 }
 

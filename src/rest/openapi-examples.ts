@@ -68,8 +68,35 @@ const SNAPSHOT = {
   instance_id: 'i-b74ef499',
 };
 
+const GPU_METRICS = {
+  place: 0,
+  busy_percent: 97,
+  busy_max_percent: 97,
+  memory_used_mb: 20_113,
+  memory_total_mb: 24_564,
+  power_watts: 412.6,
+  celsius: 71,
+  sm_mhz: 2_520,
+  faults: 0,
+  processes: 1,
+};
+const METRIC_POINT = {
+  at: '2026-11-22T04:18:10Z',
+  cpu_percent: 31.5,
+  memory_used_bytes: 17_179_869_184,
+  disk_used_bytes: 41_205_000_000,
+  network_in_bytes_per_second: 1_250_000,
+  network_out_bytes_per_second: 48_000,
+  processes: 42,
+  gpus: [GPU_METRICS],
+};
+
 /** By the name of the schema. */
-export const EXAMPLES: Readonly<Record<string, object>> = {
+export const EXAMPLES: Readonly<Record<string, object | string>> = {
+  PrometheusText: 'gpu_rental_instance_gpu_busy_ratio{instance="i-b74ef499",name="train-1",gpu="0"} 0.97\n',
+  GpuMetrics: GPU_METRICS,
+  MetricPoint: METRIC_POINT,
+  InstanceMetrics: { object: 'instance_metrics', step_seconds: 10, points: [METRIC_POINT] },
   ModePrices: MODE_PRICES,
   GpuPrice: GPU_PRICE,
   PriceSheet: {

@@ -40,8 +40,10 @@ export class Schemas {
 
   /** The body of a route's answer. */
   answer({ envelope, answerSchema, root }: PreparedRoute): Json {
-    const object = { type: 'string', const: envelope.object };
     const { description } = getNamedType(root.type);
+    if (envelope.kind === 'text')
+      return this.put(answerSchema, { type: 'string', description: "Prometheus's text format." });
+    const object = { type: 'string', const: envelope.object };
     const fields = this.#members(root.children);
     if (envelope.kind === 'item') {
       return this.put(answerSchema, { description, ...objectSchema({ object, ...fields }) });

@@ -28,6 +28,8 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
     'idempotency_in_progress',
   ],
   getInstance: ['not_found'],
+  scrapeInstance: ['not_found'],
+  getInstanceMetrics: ['not_found', 'invalid_request'],
   moveInstance: [
     'not_found',
     'invalid_request',
@@ -176,8 +178,14 @@ function success(route: PreparedRoute, schemas: Schemas): Json {
   return {
     description: route.status === 201 ? 'Created.' : 'Done.',
     headers: headersNamed([...answerHeaders(route.needsKey), ...own]),
-    content: { 'application/json': { schema: schemas.answer(route) } },
+    content: answerContent(route, schemas),
   };
+}
+
+function answerContent(route: PreparedRoute, schemas: Schemas): Json {
+  const { envelope } = route;
+  const [type] = envelope.kind === 'text' ? (envelope.type.split(';') as [string]) : ['application/json'];
+  return { [type]: { schema: schemas.answer(route) } };
 }
 
 function notModified(): Json {

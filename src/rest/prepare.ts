@@ -10,7 +10,7 @@ import {
   validate,
 } from 'graphql';
 import type { z } from 'zod';
-import { type Input, type Route, SPELLING } from './routes.js';
+import { type Input, type JsonEnvelope, type Route, SPELLING } from './routes.js';
 import { elementOf, rootOf, type Selected } from './selection.js';
 
 /** The schema's definition of an argument: its bounds and the codes of its refusals. */
@@ -34,12 +34,13 @@ export interface PreparedInput extends Input {
 export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   document: DocumentNode;
   inputs: readonly PreparedInput[];
+  /** What is selected of the answer: the root field, or the member of it that the route names. */
   root: Selected;
   needsKey: boolean;
   /** Its root field, as in `Query.balance`. */
   rootName: string;
-  /** Makes the body of the answer from the root field's result. */
-  respond(result: unknown): object;
+  /** Makes the body of the answer from the root field's result: JSON, or text. */
+  respond(result: unknown): object | string;
 }
 
 /** Throws if a document or an input does not fit the schema: a gateway with a broken route must not start. */
@@ -48,20 +49,25 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   const [fault] = validate(schema, document);
   if (fault !== undefined) throw new Error(`route ${route.operationId}: ${fault.message}`);
   const root = rootOf(schema, document);
-  const spell = speller(root);
+  const { member } = route;
+  const answer = member === undefined ? root : root.children.find(({ key }) => key === member)!;
+  const taking = [...root.definition.args, ...answer.definition.args];
+  const spell = speller(answer);
   return {
     ...route,
     document,
-    root,
-    inputs: route.inputs.map((input) => prepareInput(route, root, input)),
+    root: answer,
+    inputs: route.inputs.map((input) => prepareInput(route, taking, input)),
     needsKey: root.definition.extensions.needsKey === true,
     rootName: `${route.method === 'GET' ? 'Query' : 'Mutation'}.${root.definition.name}`,
-    respond: (result) => envelop(route, spell(result)),
+    respond: responder(route, (result) =>
+      spell(member === undefined ? result : (result as Record<string, unknown>)[member]),
+    ),
   };
 }
 
-function prepareInput(route: Route, root: Selected, input: Input): PreparedInput {
-  const argument = argumentOf(root.definition.args, input.variable);
+function prepareInput(route: Route, taking: readonly GraphQLArgument[], input: Input): PreparedInput {
+  const argument = argumentOf(taking, input.variable);
   const field = argument?.extensions.field as Definition | undefined;
   if (argument === undefined || field === undefined) {
     throw new Error(`route ${route.operationId}: ${input.variable} is no defined argument`);
@@ -97,7 +103,11 @@ function objectSpeller(children: readonly Selected[]): (value: unknown) => unkno
   };
 }
 
-function envelop({ envelope }: Route, result: unknown): object {
+function responder({ envelope }: Route, read: (result: unknown) => unknown): PreparedRoute['respond'] {
+  return envelope.kind === 'text' ? envelope.make : (result) => envelop(envelope, read(result));
+}
+
+function envelop(envelope: JsonEnvelope, result: unknown): object {
   if (envelope.kind === 'item') return { object: envelope.object, ...(result as object) };
   const { object, itemObject, count } = envelope;
   const list = result as object[];

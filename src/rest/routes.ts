@@ -1,4 +1,5 @@
 import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
 /** One REST route: a prepared GraphQL document, where its variables come from, and the envelope of its answer. */
 export interface Route {
@@ -13,6 +14,8 @@ export interface Route {
   description: string;
   /** Has one root field, aliased `result`. Aliases give the contract's names. */
   document: string;
+  /** The member of the result that is the answer, and that takes the arguments; by default the result itself. */
+  member?: string;
   inputs: readonly Input[];
   status: 200 | 201;
   envelope: Envelope;
@@ -40,10 +43,14 @@ export interface Input {
   values?: Readonly<Record<string, string>>;
 }
 
-/** `item`: the result's fields beside `object`. `list`: the result as `data`, each entry with `itemObject`. */
-type Envelope =
+/**
+ * `item`: the result's fields beside `object`. `list`: the result as `data`, each entry with `itemObject`. `text`: what is
+ * made of the result; `object` is what may not be found.
+ */
+export type JsonEnvelope =
   | { kind: 'item'; object: string }
   | { kind: 'list'; object: string; count: boolean; itemObject?: string };
+type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
 
 /** How the values of GraphQL enums are spelled in answers. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -57,6 +64,11 @@ const INSTANCE = `id status gpu num_gpus: numGpus region template disk_gb: diskG
 const VOLUME = `id name size_gb: sizeGb price_hr: priceHr created_at: createdAt deleted_at: deletedAt in_use_by: inUseBy
   stored_bytes: storedBytes last_snapshot_at: lastSnapshotAt`;
 const SNAPSHOTS = 'snapshots { id at size_bytes: sizeBytes instance_id: instanceId }';
+const GPU_METRICS = `place busy_percent: busyPercent busy_max_percent: busyMaxPercent memory_used_mb: memoryUsedMb
+  memory_total_mb: memoryTotalMb power_watts: powerWatts celsius sm_mhz: smMhz faults processes`;
+const METRIC_POINT = `at cpu_percent: cpuPercent memory_used_bytes: memoryUsedBytes disk_used_bytes: diskUsedBytes
+  network_in_bytes_per_second: networkInBytesPerSecond network_out_bytes_per_second: networkOutBytesPerSecond processes
+  gpus { ${GPU_METRICS} }`;
 const VOLUME_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
@@ -265,6 +277,43 @@ export const routes: readonly Route[] = [
     envelope: { kind: 'item', object: 'instance' },
     requestSchema: 'MoveRequest',
     answerSchema: 'Instance',
+  },
+  {
+    method: 'GET',
+    path: '/instances/{id}/metrics',
+    operationId: 'scrapeInstance',
+    tag: 'Instances',
+    summary: "What an instance does now, in Prometheus's text format.",
+    description:
+      'The newest sample, of the last 60 s, in base units; of an instance without one only whether it runs. For a Prometheus of your own: set `honor_labels`, scrape every 10 s or more rarely.',
+    document: `query scrapeInstance($id: ID!) { result: instance(id: $id) { id name status load {
+      at cpuPercent memoryUsedBytes diskUsedBytes networkInBytesPerSecond networkOutBytesPerSecond processes
+      gpus { place busyPercent memoryUsedMb memoryTotalMb powerWatts celsius smMhz faults processes } } } }`,
+    inputs: [INSTANCE_ID],
+    status: 200,
+    envelope: { kind: 'text', object: 'instance', type: PROMETHEUS_TYPE, make: prometheusText },
+    answerSchema: 'PrometheusText',
+  },
+  {
+    method: 'GET',
+    path: '/instances/{id}/metrics/history',
+    operationId: 'getInstanceMetrics',
+    tag: 'Instances',
+    summary: 'What an instance did, by default within the last hour.',
+    description:
+      'In the finest steps that are kept of the whole time: 10 s for an hour, 60 s for 2 days, 900 s for 90 days. There is no point where nothing was measured.',
+    document: `query getInstanceMetrics($id: ID!, $from: String, $to: String, $points: Int) { result: instance(id: $id) {
+      metrics(from: $from, to: $to, points: $points) { step_seconds: stepSeconds points { ${METRIC_POINT} } } } }`,
+    member: 'metrics',
+    inputs: [
+      INSTANCE_ID,
+      { in: 'query', name: 'from', variable: 'from' },
+      { in: 'query', name: 'to', variable: 'to' },
+      { in: 'query', name: 'points', variable: 'points' },
+    ],
+    status: 200,
+    envelope: { kind: 'item', object: 'instance_metrics' },
+    answerSchema: 'InstanceMetrics',
   },
   {
     method: 'GET',

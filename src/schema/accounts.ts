@@ -4,12 +4,14 @@ import { fields } from '../domain/fields.js';
 import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
 import { topUpsUnderWay } from '../domain/top-ups/top-ups.js';
-import { type AccountChange, accountChanges } from '../domain/updates/change-streams.js';
+import { type AccountChange, accountChanges, LOADS_AT_ONCE } from '../domain/updates/change-streams.js';
 import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';
-import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
+import { InstanceLoadType } from './metrics.js';
 import { Node } from './node.js';
+import { selects } from './selects.js';
 import { TopUpType } from './top-ups.js';
 
 const AccountLimits = builder.objectRef<AccountState>('AccountLimits').implement({
@@ -102,6 +104,11 @@ const AccountChangeType = builder.objectRef<AccountChange>('AccountChange').impl
       type: [TopUpType],
       description: 'The top-ups that changed since the last event, as they are.',
     }),
+    loads: t.expose('loads', {
+      type: [InstanceLoadType],
+      ...atMost(LOADS_AT_ONCE),
+      description: `What running instances do now: those with a new sample, looked for every 10 s while this is asked for; ${LOADS_AT_ONCE} at most, the others follow at once. The account is then as in the event before.`,
+    }),
   }),
 });
 
@@ -111,7 +118,8 @@ builder.subscriptionFields((t) => ({
     ...NEEDS_KEY,
     description:
       'All that balanceChanged, instanceChanged and topUpChanged send, in one stream: the account now, and again with each change of its credit, burn, instances or top-ups. The first event names no instances: read them after it. Needs an API key.',
-    subscribe: (_root, _args, context) => accountChanges(context.deps, callerOf(context), context.untilGone()),
+    subscribe: (_root, _args, context, info) =>
+      accountChanges(context.deps, callerOf(context), context.untilGone(), selects(info, 'loads')),
     resolve: (change) => change,
   }),
 }));

@@ -1,7 +1,7 @@
 import { check, checkOptional, fields } from '../domain/fields.js';
 import { DEFAULT_POINTS, LOAD_SECONDS, MAX_POINTS, STEPS } from '../domain/rules/samples.js';
 import { instantOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../domain/rules/time.js';
-import type { GpuMetrics, InstanceMetrics, MetricPoint } from '../domain/samples/metric-points.js';
+import type { GpuMetrics, InstanceLoad, InstanceMetrics, MetricPoint } from '../domain/samples/metric-points.js';
 import { builder, fromField, lengthFrom } from './builder.js';
 import { InstanceType } from './instances.js';
 
@@ -29,7 +29,7 @@ const GpuMetricsType = builder.objectRef<GpuMetrics>('GpuMetrics').implement({
   }),
 });
 
-export const MetricPointType = builder.objectRef<MetricPoint>('MetricPoint').implement({
+const MetricPointType = builder.objectRef<MetricPoint>('MetricPoint').implement({
   description:
     'What an instance did, as the host agent of its machine measured it, in the seconds that begin at `at`: means, where several samples are in them.',
   fields: (t) => ({
@@ -41,6 +41,14 @@ export const MetricPointType = builder.objectRef<MetricPoint>('MetricPoint').imp
     networkOutBytesPerSecond: t.exposeFloat('networkOutBytesPerSecond', unknown('Sent.')),
     processes: t.exposeInt('processes', unknown('Processes and threads in its container.')),
     gpus: t.expose('gpus', { type: [GpuMetricsType], ...USUAL_GPUS, description: 'Its GPUs, by place.' }),
+  }),
+});
+
+export const InstanceLoadType = builder.objectRef<InstanceLoad>('InstanceLoad').implement({
+  description: 'The newest sample of an instance.',
+  fields: (t) => ({
+    instanceId: t.exposeID('instanceId', { description: 'The instance.' }),
+    load: t.expose('load', { type: MetricPointType, description: 'What it does now.' }),
   }),
 });
 

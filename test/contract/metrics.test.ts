@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { gpuSampled, hardware, sampled, seen } from '../support/agent.js';
+import { subscribe } from '../support/events.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
+import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
@@ -92,6 +95,127 @@ describe('metrics and load', () => {
     expect(all.body.errors[0].message).toMatch(/50000 values at most/);
     const few = await ann.graphql(`query($points: Int) { instances { ${whole('$points')} } }`, { points: 10 });
     expect(few.body.errors).toBeUndefined();
+  });
+});
+
+describe('REST', () => {
+  const metrics = (path: string, who = ann) => who.rest('GET', `/instances/${path}`);
+
+  it('has the newest sample as Prometheus reads it', needs('promtool'), async () => {
+    service.clock.advance(100);
+    await report(sampled(id, { ...MEASURED, gpus: [gpuSampled(BUSY), gpuSampled({ place: 1, faults: null })] }));
+    const { status, headers, body } = await metrics(`${id}/metrics`);
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    const { status: code, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: body, encoding: 'utf8' });
+    expect([code, stderr]).toEqual([0, '']);
+    const second = service.clock.now();
+    const of = (gauge: string, gpu = '') => `gpu_rental_instance_${gauge}{instance="${id}",name="${id}"${gpu}}`;
+    expect(body.split('\n').filter((line: string) => !line.startsWith('#'))).toEqual([
+      `${of('running')} 1`,
+      `${of('sample_timestamp_seconds')} ${second - (second % 10n)}`,
+      `${of('cpu_ratio')} 0.515`,
+      `${of('memory_used_bytes')} 9007199254740991`,
+      `${of('network_in_bytes_per_second')} 12500000000`,
+      `${of('network_out_bytes_per_second')} 0`,
+      `${of('processes')} 7`,
+      `${of('gpu_busy_ratio', ',gpu="0"')} 0.975`,
+      `${of('gpu_busy_ratio', ',gpu="1"')} 0`,
+      `${of('gpu_memory_used_bytes', ',gpu="0"')} 20971520000`,
+      `${of('gpu_memory_used_bytes', ',gpu="1"')} 0`,
+      `${of('gpu_memory_size_bytes', ',gpu="0"')} 25757220864`,
+      `${of('gpu_memory_size_bytes', ',gpu="1"')} 25757220864`,
+      `${of('gpu_power_watts', ',gpu="0"')} 449.5`,
+      `${of('gpu_power_watts', ',gpu="1"')} 20`,
+      `${of('gpu_temperature_celsius', ',gpu="0"')} 83`,
+      `${of('gpu_temperature_celsius', ',gpu="1"')} 30`,
+      `${of('gpu_clock_hertz', ',gpu="0"')} 2520000000`,
+      `${of('gpu_clock_hertz', ',gpu="1"')} 210000000`,
+      `${of('gpu_faults', ',gpu="0"')} 2`,
+      `${of('gpu_processes', ',gpu="0"')} 0`,
+      `${of('gpu_processes', ',gpu="1"')} 0`,
+      '',
+    ]);
+    service.clock.advance(100);
+    const later = await metrics(`${id}/metrics`);
+    expect(later.body).toBe(
+      `# HELP gpu_rental_instance_running 1 while the instance is rented and running, else 0.
+# TYPE gpu_rental_instance_running gauge
+${of('running')} 1
+`,
+    );
+  });
+
+  it('has what was measured as JSON', async () => {
+    const { status, body } = await metrics(`${id}/metrics/history?points=1000`);
+    expect([status, body.object, body.step_seconds]).toEqual([200, 'instance_metrics', 10]);
+    expect(body.points.at(-1)).toMatchObject({
+      cpu_percent: 51.5,
+      disk_used_bytes: null,
+      gpus: [{ sm_mhz: 2_520 }, { place: 1 }],
+    });
+    const early = await metrics(`${id}/metrics/history?from=2026-11-01T00:00:00Z&to=2026-11-02T00:00:00%2B01:00`);
+    expect(early.body).toEqual({ object: 'instance_metrics', step_seconds: 900, points: [] });
+  });
+
+  it("answers of what is not there, of what is another account's, and out of bounds", async () => {
+    for (const path of ['metrics', 'metrics/history']) {
+      for (const [who, other] of [
+        [ann, 'i-00000000'],
+        [bob, id],
+      ] as const) {
+        const { status, body } = await metrics(`${other}/${path}`, who);
+        expect([status, body.error]).toEqual([
+          404,
+          { code: 'not_found', message: expect.stringContaining('no such instance') },
+        ]);
+      }
+      expect((await service.anyone.rest('GET', `/instances/${id}/${path}`)).status).toBe(401);
+    }
+    for (const query of ['points=0', 'points=x', 'from=now', 'from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z']) {
+      const { status, body } = await metrics(`${id}/metrics/history?${query}`);
+      expect([query, status, body.error.code]).toEqual([query, 422, 'invalid_request']);
+    }
+  });
+});
+
+describe('accountChanged', () => {
+  const LOADS = `subscription { accountChanged { account { id } instances { id } ...L } }
+    fragment L on AccountChange { loads { instanceId load { cpuPercent gpus { place } } } }`;
+
+  it('tells of new samples, once, those whose account it is and who ask for them', async () => {
+    service.clock.advance(100);
+    const { loadWatch } = service.deps;
+    const [toAnn, toBob] = [
+      await subscribe(service.address, LOADS, { key: ann.key }),
+      await subscribe(service.address, LOADS, { key: bob.key }),
+    ];
+    const account = { id: ann.accountId };
+    expect(await toAnn.next()).toEqual({ account, instances: [], loads: [] });
+    await toBob.next();
+    for (const cpuPercent of [10, 20]) {
+      service.clock.advance(10);
+      await report(sampled(id, { cpuPercent }));
+      await loadWatch.look();
+      await loadWatch.look();
+      const load = { cpuPercent, gpus: [{ place: 0 }] };
+      expect(await toAnn.next()).toEqual({ account, instances: [], loads: [{ instanceId: id, load }] });
+    }
+    expect(toAnn.text().split('event: next')).toHaveLength(4);
+    expect(toBob.text()).not.toContain(id);
+    for (const stream of [toAnn, toBob]) stream.abort();
+  });
+
+  it('reads nothing while nobody asks', async () => {
+    await expect.poll(() => service.deps.subscriptions.size, { timeout: 20_000 }).toBe(0);
+    const stream = await subscribe(service.address, 'subscription { accountChanged { account { id } } }', {
+      key: ann.key,
+    });
+    await stream.next();
+    const read = vi.spyOn(service.deps.loadLoader, 'ofAccounts');
+    await service.deps.loadWatch.look();
+    expect(read).not.toHaveBeenCalled();
+    read.mockRestore();
+    stream.abort();
   });
 });
 

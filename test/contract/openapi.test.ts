@@ -83,6 +83,8 @@ describe('the document', () => {
       ['POST /instances/{id}/actions', 'key', '200'],
       // Beyond the contract.
       ['POST /instances/{id}/move', 'key', '201'],
+      ['GET /instances/{id}/metrics', 'key', '200'],
+      ['GET /instances/{id}/metrics/history', 'key', '200'],
       ['GET /volumes', 'key', '200'],
       ['POST /volumes', 'key', '201'],
       ['GET /volumes/{id}', 'key', '200'],
@@ -90,7 +92,7 @@ describe('the document', () => {
       ['POST /volumes/{id}/grow', 'key', '200'],
       ['POST /volumes/{id}/release', 'key', '200'],
     ]);
-    expect(operations.size).toBe(15);
+    expect(operations.size).toBe(17);
   });
 
   it('has nothing in it that its structure does not allow', () => {
@@ -116,7 +118,11 @@ describe('the document', () => {
       for (const [status, response] of Object.entries(responses)) {
         expect(status).toMatch(/^[2-5]\d\d$/);
         expect(response.description).toMatch(/^\w/);
-        expect(Object.keys(response.content ?? {})).toEqual(status === '304' ? [] : ['application/json']);
+        expect(Object.keys(response.content ?? {})).toEqual(
+          status === '304'
+            ? []
+            : [operationId === 'scrapeInstance' && status === '200' ? 'text/plain' : 'application/json'],
+        );
         expect(response.headers).toHaveProperty('X-Request-Id');
       }
     }
@@ -135,7 +141,8 @@ describe('the document', () => {
     for (const { path, method, operation } of operationsOf(document)) {
       for (const [status, { content }] of Object.entries(operation.responses)) {
         if (content === undefined) continue;
-        const at = ['paths', path, method, 'responses', status, 'content', 'application/json', 'schema'];
+        const [type = ''] = Object.keys(content);
+        const at = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
         expect(service.api.validator(pointerOf(at))).toBeTypeOf('function');
       }
     }
@@ -313,10 +320,13 @@ describe('the document', () => {
       'DeployRequest',
       'DestroyedInstance',
       'Error',
+      'GpuMetrics',
       'GpuPrice',
       'GrowVolumeRequest',
       'Instance',
       'InstanceList',
+      'InstanceMetrics',
+      'MetricPoint',
       'ModePrices',
       'MoveRequest',
       'NetMbps',
@@ -324,6 +334,7 @@ describe('the document', () => {
       'OfferList',
       'OfferPrices',
       'PriceSheet',
+      'PrometheusText',
       'Volume',
       'VolumeList',
       'VolumeRelease',

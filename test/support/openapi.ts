@@ -68,7 +68,10 @@ export async function loadOpenApi(address: string): Promise<OpenApi> {
     const response = operation.responses[answer.status];
     if (response === undefined) throw new Error(`${name}: the document has no such answer of ${operation.operationId}`);
     seen.add(`${operation.operationId} ${answer.status}`);
-    const at = ['paths', template!, method.toLowerCase(), 'responses', answer.status, 'content', 'application/json'];
+    const [type = ''] = Object.keys(response.content ?? {});
+    if (!(answer.headers.get('content-type') ?? '').startsWith(type))
+      throw new Error(`${name}: is not of the type ${type}`);
+    const at = ['paths', template!, method.toLowerCase(), 'responses', answer.status, 'content', type];
     if (response.content !== undefined) judge(name, `${pointerOf(at)}/schema`, answer.body);
     else if (answer.body !== null) throw new Error(`${name}: has a body`);
     checkRefusal(name, response.description, answer);

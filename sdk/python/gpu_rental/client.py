@@ -3,6 +3,7 @@
 import json
 import ssl
 import uuid
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Mapping, Optional, Sequence, Tuple, Union, cast
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from .models import (
     Instance,
     InstanceLinks,
     InstanceList,
+    InstanceMetrics,
     OfferList,
     PricingSheet,
     SavedTemplate,
@@ -296,6 +298,23 @@ class Instances(_Resource):
         """
         return self._transport.request(Instance, "GET", _path(id))
 
+    def metrics(
+        self,
+        id: str,
+        *,
+        from_: Optional[datetime] = None,
+        to: Optional[datetime] = None,
+        points: Optional[int] = None,
+    ) -> InstanceMetrics:
+        """What it did, by default within the last hour: in `points` points (1 to 1000, default 360) at most.
+
+        :param from_: the first second, with its time zone; 90 days before `to` at most
+        :raises NotFound: the account has no such instance.
+        :raises InvalidRequest: a range or a number of points out of bounds.
+        """
+        query = {"from": _instant(from_), "to": _instant(to), "points": points}
+        return self._transport.request(InstanceMetrics, "GET", _path(id) + "/metrics/history", query=query)
+
     def links(self, id: str) -> InstanceLinks:
         """How what runs in it is opened, with the tokens and passwords that were made for it.
 
@@ -470,6 +489,14 @@ class Templates(_Resource):
 
 def _path(id: str) -> str:
     return f"/instances/{quote(id, safe='')}"
+
+
+def _instant(at: Optional[datetime]) -> Optional[str]:
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise ValueError("a time needs its time zone")
+    return at.isoformat()
 
 
 def _json(fields: object) -> bytes:

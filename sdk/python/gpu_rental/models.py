@@ -204,6 +204,51 @@ class VolumeWithSnapshots(Volume):
 
 
 @dataclass(frozen=True)
+class GpuMetrics:
+    """What one GPU of an instance did in the seconds of a point; None: not known."""
+
+    #: its number among the instance's GPUs, from 0
+    place: int
+    #: share of the time in which a kernel ran, and the greatest such share of a sample
+    busy_percent: Optional[Decimal]
+    busy_max_percent: Optional[Decimal]
+    memory_used_mb: Optional[int]
+    memory_total_mb: Optional[int]
+    power_watts: Optional[Decimal]
+    celsius: Optional[Decimal]
+    sm_mhz: Optional[Decimal]
+    #: memory errors that could not be corrected, since the host loaded its driver
+    faults: Optional[int]
+    #: that compute on it
+    processes: Optional[int]
+
+
+@dataclass(frozen=True)
+class MetricPoint:
+    """What an instance did in the seconds that begin at `at`: means. None: not known."""
+
+    at: datetime
+    #: share of the time of its vCPUs
+    cpu_percent: Optional[Decimal]
+    memory_used_bytes: Optional[Decimal]
+    disk_used_bytes: Optional[Decimal]
+    network_in_bytes_per_second: Optional[Decimal]
+    network_out_bytes_per_second: Optional[Decimal]
+    processes: Optional[int]
+    #: by place
+    gpus: Tuple[GpuMetrics, ...]
+
+
+@dataclass(frozen=True)
+class InstanceMetrics:
+    object: str
+    #: of each point
+    step_seconds: int
+    #: oldest first; none where nothing was measured
+    points: Tuple[MetricPoint, ...]
+
+
+@dataclass(frozen=True)
 class Destroyed:
     """What is left of an instance that DELETE destroyed."""
 

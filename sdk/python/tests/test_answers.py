@@ -230,6 +230,7 @@ class TheContract(unittest.TestCase):
             ("/instances/{id}", "delete", "200", gpu_rental.Destroyed),
             ("/instances/{id}/actions", "post", "200", gpu_rental.Instance),
             ("/instances/{id}/move", "post", "201", gpu_rental.Instance),
+            ("/instances/{id}/metrics/history", "get", "200", gpu_rental.InstanceMetrics),
             ("/volumes", "get", "200", gpu_rental.VolumeList),
             ("/volumes", "post", "201", gpu_rental.Volume),
             ("/volumes/{id}", "get", "200", gpu_rental.VolumeWithSnapshots),
@@ -239,6 +240,8 @@ class TheContract(unittest.TestCase):
         ):
             operation = copy.deepcopy(paths[path].pop(method))
             compare(kind, operation["responses"][status]["content"]["application/json"]["schema"])
+        # For Prometheus, which reads it by itself.
+        self.assertEqual(list(paths.pop("/instances/{id}/metrics")), ["get"])
         self.assertEqual([path for path, left in paths.items() if left], [], "routes without a method here")
 
     def test_a_base_url_without_a_path_is_completed_and_another_path_is_not(self) -> None:

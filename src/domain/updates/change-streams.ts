@@ -16,6 +16,7 @@ import { balanceUnitsAt } from '../rules/accrual.js';
 import { DomainError } from '../rules/errors.js';
 import type { Account } from '../rules/lifecycle.js';
 import { latest } from '../rules/time.js';
+import type { InstanceLoad } from '../samples/metric-points.js';
 import type { PaidTopUp } from '../top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../top-ups/top-ups.js';
 import type { Stream, StreamChanges, Subscriber, Topic, Visitor } from './subscriptions.js';
@@ -152,19 +153,24 @@ export interface AccountChange {
   account: AccountState;
   instances: InstanceRow[];
   topUps: PaidTopUp[];
+  /** Those with a new sample; of an event that has some, the rest is as in the event before. */
+  loads: InstanceLoad[];
 }
 
 /** Most instances in one event; the others follow at once. */
 const INSTANCES_AT_ONCE = 100;
+/** Most loads in one event. */
+export const LOADS_AT_ONCE = 20;
 
 /**
  * The streams of balance, instances and top-ups in one. Begins with the account as it is; the instances and
- * top-ups of that moment are the reader's to ask for.
+ * top-ups of that moment are the reader's to ask for. A reader that asks for loads gets them every 10 s, where they changed.
  */
 export function accountChanges(
   deps: Deps,
   subscriber: Subscriber,
   signal: AbortSignal,
+  asksForLoads = false,
 ): Promise<AsyncIterableIterator<AccountChange>> {
   const { accountId } = subscriber;
   const readInstances = changedInstances(deps, accountId, null);
@@ -172,7 +178,9 @@ export function accountChanges(
   let lastSent: Account | null = null;
   /** Each change is read once: what was read when a later reading failed waits for the next. */
   let unsent: Pick<AccountChange, 'instances' | 'topUps'> = { instances: [], topUps: [] };
-  return watch(deps, 'account', subscriber, signal, async (changes) => {
+  let lastState: AccountState | null = null;
+  const follow = (stream: Stream) => deps.loadWatch.follow(accountId, (loads) => stream.addLoads(loads));
+  const readContent = async (changes: StreamChanges): Promise<AccountChange[]> => {
     if (changes.topUps) unsent.topUps.push(...(await readTopUps()));
     unsent.instances.push(...(await readInstances(changes)));
     // Read last, so that the account includes the changes of its instances.
@@ -181,15 +189,44 @@ export function accountChanges(
     if (isSame && unsent.instances.length === 0 && unsent.topUps.length === 0) return [];
     const state = await describeAccount(deps, account);
     lastSent = account;
+    lastState = state;
     const { instances, topUps } = unsent;
     unsent = { instances: [], topUps: [] };
     const events: AccountChange[] = [];
     for (let from = 0; from === 0 || from < instances.length; from += INSTANCES_AT_ONCE) {
       const part = instances.slice(from, from + INSTANCES_AT_ONCE);
-      events.push({ account: state, instances: part, topUps: from === 0 ? topUps : [] });
+      events.push({ account: state, instances: part, topUps: from === 0 ? topUps : [], loads: [] });
     }
     return events;
-  });
+  };
+  const read = async (changes: StreamChanges): Promise<AccountChange[]> => {
+    const events = changes.content ? await readContent(changes) : [];
+    const account = lastState;
+    if (account === null) return events;
+    const loads = partsOf(changes.loads).map((part) => ({ account, instances: [], topUps: [], loads: part }));
+    return [...events, ...loads];
+  };
+  return watch(deps, 'account', subscriber, signal, read, asksForLoads ? follow : undefined);
+}
+
+/** Of the values that an event may hold; an instance with 64 GPUs has 716. */
+const LOAD_VALUES_AT_ONCE = 4_000;
+const VALUES_OF_LOAD = 12;
+const VALUES_OF_GPU = 11;
+
+function partsOf(loads: readonly InstanceLoad[]): InstanceLoad[][] {
+  const parts: InstanceLoad[][] = [];
+  let room = 0;
+  for (const load of loads) {
+    const values = VALUES_OF_LOAD + VALUES_OF_GPU * load.load.gpus.length;
+    if (values > room || parts.at(-1)!.length === LOADS_AT_ONCE) {
+      parts.push([]);
+      room = LOAD_VALUES_AT_ONCE;
+    }
+    parts.at(-1)!.push(load);
+    room -= values;
+  }
+  return parts;
 }
 
 /**
@@ -248,6 +285,8 @@ async function watch<T>(
   reader: Subscriber | Visitor,
   signal: AbortSignal,
   readEvents: (changes: StreamChanges) => Promise<T[]>,
+  /** What else is told to the stream, until the function that it returns is called. */
+  follow: (stream: Stream) => () => void = () => () => {},
 ): Promise<AsyncIterableIterator<T>> {
   const stream = deps.subscriptions.open(topic, reader);
   signal.addEventListener('abort', () => stream.close(), { once: true });
@@ -260,11 +299,12 @@ async function watch<T>(
     if (isOver || (changes.access && 'keyId' in reader && !(await isAccepted(deps, reader)))) {
       throw new DomainError('unauthorized', 'the API key is no longer accepted');
     }
-    return changes.content ? readEvents(changes) : [];
+    return changes.content || changes.loads.length > 0 ? readEvents(changes) : [];
   };
   try {
     const changes = await stream.nextChanges();
     const first = changes === null ? [] : await checkAndRead(changes);
+    if (!stream.isClosed) stream.onClosed = follow(stream);
     return closable(eventsOf(stream, first, checkAndRead), stream);
   } catch (error) {
     stream.close();

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Notice, Notices } from '../../database/notices.js';
 import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
+import type { InstanceLoad } from '../samples/metric-points.js';
 
 /** Most open streams of one account in this process: enough for several pages of one console. */
 export const MAX_STREAMS_PER_ACCOUNT = 10;
@@ -50,6 +51,8 @@ export interface StreamChanges {
   instances: ReadonlySet<string> | null;
   /** Whether a top-up may have changed. */
   topUps: boolean;
+  /** The instances with a newer sample than the reader was told of; none unless it asked for them. */
+  loads: readonly InstanceLoad[];
 }
 
 /**
@@ -229,12 +232,16 @@ export class Stream {
   #content = true;
   #instances: Set<string> | null = null;
   #topUps = true;
+  /** By instance: of several samples that are not read yet the newest. */
+  #loads = new Map<string, InstanceLoad>();
   #resume: (() => void) | null = null;
   /** Changed content waits until then (monotonic clock), and then for its turn. */
   #nextContentMs = 0;
   #turn: 'none' | 'asked' | 'given' = 'given';
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  /** Called once it is closed. */
+  onClosed: () => void = () => {};
 
   constructor(topic: Topic, subscriber: Subscriber | null, turns: Turns, onClose: () => void) {
     this.topic = topic;
@@ -274,9 +281,15 @@ export class Stream {
     this.markChanged({ access: true, content: true, topUps: true });
   }
 
+  /** Takes the newest samples of instances. */
+  addLoads(loads: readonly InstanceLoad[]): void {
+    for (const load of loads) this.#loads.set(load.instanceId, load);
+    this.#wakeReader();
+  }
+
   /** Resolves to the changes as soon as there are any, and clears them; null once the stream is closed. */
   async nextChanges(): Promise<StreamChanges | null> {
-    while (!this.#isClosed && !this.#access && !this.#isContentDue) {
+    while (!this.#isClosed && !this.#access && !this.#isContentDue && this.#loads.size === 0) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
         this.#wakeReader();
@@ -284,8 +297,16 @@ export class Stream {
     }
     if (this.#isClosed) return null;
     const isContent = this.#isContentDue;
-    const changes = { access: this.#access, content: isContent, instances: this.#instances, topUps: this.#topUps };
+    const loads = [...this.#loads.values()];
+    const changes = {
+      access: this.#access,
+      content: isContent,
+      instances: this.#instances,
+      topUps: this.#topUps,
+      loads,
+    };
     this.#access = false;
+    this.#loads = new Map();
     if (isContent) {
       this.#content = false;
       this.#instances = null;
@@ -304,6 +325,7 @@ export class Stream {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#onClose();
+    this.onClosed();
     this.#resume?.();
   }
 
@@ -313,7 +335,7 @@ export class Stream {
 
   #wakeReader(): void {
     if (this.#resume === null || this.#isClosed) return;
-    if (this.#access || this.#isContentDue) {
+    if (this.#access || this.#isContentDue || this.#loads.size > 0) {
       this.#resume();
       this.#resume = null;
     } else if (this.#content && this.#turn === 'none' && this.#timer === undefined) {

@@ -1,0 +1,12 @@
+import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
+
+/** Whether the operation asks for this field of what the root field gives, directly or by fragments. */
+export function selects({ fieldNodes, fragments }: GraphQLResolveInfo, name: string): boolean {
+  const isIn = ({ selections }: SelectionSetNode): boolean =>
+    selections.some((node) => {
+      if (node.kind === Kind.FIELD) return node.name.value === name;
+      if (node.kind === Kind.INLINE_FRAGMENT) return isIn(node.selectionSet);
+      return isIn(fragments[node.name.value]!.selectionSet);
+    });
+  return fieldNodes.some(({ selectionSet }) => selectionSet !== undefined && isIn(selectionSet));
+}
