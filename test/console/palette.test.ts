@@ -75,6 +75,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
 
       // A model by the name that people use; up from the first is the last.
       await page.keyboard.press('Control+k');
+      await field(page).waitFor();
       await page.keyboard.type('4090');
       await palette(page)
         .getByRole('option', { name: /^NVIDIA GeForce RTX 4090/ })
@@ -110,6 +111,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
     await pages.with('/money', owner, async ({ page }) => {
       await page.locator('[data-figure="balance"]').waitFor();
       await page.getByRole('button', { name: /^Find/ }).click();
+      await field(page).waitFor();
       await page.keyboard.type('stop comfy');
       await page.keyboard.press('Enter');
       const dialog = page.getByRole('dialog', { name: `Stop ${id}?` });
@@ -136,6 +138,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
     await pages.with('/', owner, async ({ page }) => {
       await page.getByRole('link', { name: 'x', exact: true }).waitFor();
       await page.keyboard.press('Control+k');
+      await field(page).waitFor();
       await page.keyboard.type('<img');
       await chosen(page).waitFor();
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);

@@ -832,14 +832,16 @@ export const SshKeys = graphql(`
       type
       fingerprint
       comment
+      publicKey
+      instanceId
       createdAt
     }
   }
 `);
 
 export const AddSshKey = graphql(`
-  mutation AddSshKey($publicKey: String!) {
-    addSshKey(publicKey: $publicKey) {
+  mutation AddSshKey($publicKey: String!, $instanceId: ID) {
+    addSshKey(publicKey: $publicKey, instanceId: $instanceId) {
       id
     }
   }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { dismiss, type Toast, takeBack, toasts } from '../state/toasts.js';
 import { Icon } from './icon.js';
 
-/** Time to read, and to think again. It does not run while the pointer or the focus is there, or the page is hidden. */
+/** Time to read, and to think again. It does not run while the pointer or the focus is there, the page is hidden or a dialog is open. */
 const STAYS_MS = 8_000;
 const UNDO_STAYS_MS = 20_000;
 
@@ -24,7 +24,9 @@ function One({ toast }: { toast: Toast }) {
   const [isHeld, hold] = useState(false);
   useEffect(() => {
     if (isHeld) return;
-    const end = () => (document.hidden ? undefined : dismiss(id));
+    // Under a dialog it cannot be pressed: it waits until that is closed.
+    const isOutOfReach = () => document.hidden || document.querySelector('dialog[open]') !== null;
+    const end = () => (isOutOfReach() ? undefined : dismiss(id));
     const timer = setInterval(end, undo === null ? STAYS_MS : UNDO_STAYS_MS);
     return () => clearInterval(timer);
   }, [isHeld]);

@@ -5,6 +5,7 @@ import { send } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { idleMinutes } from '../state/deploy-form.js';
+import { say } from '../state/toasts.js';
 
 export interface DeadlineTexts {
   stopAt: string;
@@ -68,12 +69,18 @@ export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Pr
   const texts = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
   const idle = useSignal('');
   const error = useSignal<unknown>(null);
+  const sayGone = (text: string, back: () => Promise<unknown>) =>
+    say(text, { undo: { run: () => back().finally(onChanged), done: 'It ends by itself as before.' } });
   const setIdle = async (minutes: number | null) => {
     try {
       await send(SetStopWhenIdle, { id, minutes });
       idle.value = '';
       error.value = null;
       onChanged();
+      if (minutes === null)
+        sayGone('It no longer stops when nothing happens on it.', () =>
+          send(SetStopWhenIdle, { id, minutes: stopWhenIdle }),
+        );
     } catch (fault) {
       error.value = fault;
     }
@@ -84,6 +91,10 @@ export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Pr
       texts.value = { stopAt: '', destroyAt: '' };
       error.value = null;
       onChanged();
+      if (changes.stopAt === null)
+        sayGone('It no longer stops by itself then.', () => send(SetDeadlines, { id, stopAt }));
+      if (changes.destroyAt === null)
+        sayGone('It is no longer destroyed by itself.', () => send(SetDeadlines, { id, destroyAt }));
     } catch (fault) {
       error.value = fault;
     }

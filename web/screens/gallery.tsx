@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { visible } from '../figures/visible.js';
-import { DeleteTemplate, MyTemplates, Templates } from '../graph/documents.js';
+import { DeleteTemplate, MyTemplates, SaveTemplate, Templates } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
+import { formOf, launchOf } from '../state/launch-form.js';
 import { useRead } from '../state/read.js';
 import { savedChanges } from '../state/saved.js';
 import { session } from '../state/session.js';
 import type { Template } from '../state/template-form.js';
+import { say } from '../state/toasts.js';
 import { Picture } from './pictures.js';
 
 type Saved = NonNullable<ResultOf<typeof MyTemplates>['myTemplates']>[number];
@@ -104,12 +106,18 @@ export function Gallery({ value, onType, onSaved }: Props) {
 }
 
 /** What can be done with what was saved: shared by its link, and deleted. */
-function OwnTemplate({ saved: { name, template, link } }: { saved: Saved }) {
+function OwnTemplate({ saved: { name, template, link, description, diskGb, launch } }: { saved: Saved }) {
   const error = useSignal<unknown>(null);
   const remove = async () => {
     try {
       await send(DeleteTemplate, { name });
       savedChanges.value += 1;
+      const input = { name, description, template, diskGb, launch: launchOf(formOf(launch)).launch };
+      const run = async () => {
+        await send(SaveTemplate, { input });
+        savedChanges.value += 1;
+      };
+      say(`Your template ${name} is deleted.`, { undo: { run, done: `Your template ${name} is back.` } });
     } catch (fault) {
       error.value = fault;
     }

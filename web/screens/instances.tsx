@@ -1,14 +1,17 @@
+import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { rates, usd } from '../figures/money.js';
 import { Actions } from '../parts/actions.js';
+import { Icon } from '../parts/icon.js';
 import { InstanceName } from '../parts/instance-name.js';
 import { Empty } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
 import { Table } from '../parts/table.js';
-import { costNow, rateOf, settled } from '../state/account.js';
+import { costNow, type Instance, rateOf, settled } from '../state/account.js';
 import { query } from '../state/location.js';
 import { readSheet, regionName, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
+import { BulkBar } from './bulk.js';
 import { History } from './history.js';
 
 /** What is rented now, and all that ever was. */
@@ -41,52 +44,94 @@ export function Instances() {
 
 function Active() {
   const known = settled.value;
+  const chosenIds = useSignal<ReadonlySet<string>>(new Set());
   if (known === null) return <p class="quiet">Reading your instances …</p>;
-  if (known.instances.length === 0)
-    return (
-      <section class="panel">
-        <Empty title="Nothing is rented">
-          <p>A machine runs within seconds, and is paid for by the second.</p>
-          <a class="button" href="/machines">
-            See the machines
-          </a>
-        </Empty>
-      </section>
-    );
-  const costs = rates(known.instances.map(rateOf));
+  // What is destroyed is no longer chosen.
+  const chosen = known.instances.filter(({ id }) => chosenIds.value.has(id));
+  const choose = (ids: readonly string[]) => {
+    chosenIds.value = new Set(ids);
+  };
+  const toggle = (id: string) => {
+    const others = chosen.filter((instance) => instance.id !== id).map((instance) => instance.id);
+    choose(others.length < chosen.length ? others : [...others, id]);
+  };
   return (
     <section class="panel" aria-label="Active instances">
-      <Table
-        isCards
-        columns={[
-          ['Instance'],
-          ['State'],
-          ['Where'],
-          ['USD/h now', 'number'],
-          ['Cost so far, USD', 'number'],
-          ['Actions', 'unseen'],
-        ]}
-      >
-        {known.instances.map((instance, index) => (
-          <tr key={instance.id}>
-            <InstanceName instance={instance} />
-            <td class="wide">
-              <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
-              <Runtime runtime={instance.runtime} />
-            </td>
-            <td data-label="Where">{regionName(instance.region)}</td>
-            <td class="number" data-label="USD/h now">
-              {costs[index]}
-            </td>
-            <td class="number" data-label="Cost so far, USD">
-              {usd(costNow(instance), 4)}
-            </td>
-            <td class="wide">
-              <Actions instance={instance} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <BulkBar instances={known.instances} chosen={chosen} onChoose={choose} />
+      {known.instances.length === 0 ? (
+        <NothingRented />
+      ) : (
+        <List instances={known.instances} chosen={chosen} onToggle={toggle} />
+      )}
     </section>
+  );
+}
+
+/** What it leads to, and both ways there. */
+const NothingRented = () => (
+  <Empty title="Nothing is rented">
+    <Icon name="server" />
+    <p>
+      Choose a machine and a template: it runs within seconds, is paid for by the second, and can be stopped at any
+      moment. Then connect by SSH or in the browser.
+    </p>
+    <p class="small">
+      From a terminal: <code>gpu run --gpu rtx-4090 -- nvidia-smi</code>
+    </p>
+    <a class="button primary" href="/machines">
+      See the machines
+    </a>
+  </Empty>
+);
+
+interface ListProps {
+  instances: readonly Instance[];
+  chosen: readonly Instance[];
+  onToggle(id: string): void;
+}
+
+function List({ instances, chosen, onToggle }: ListProps) {
+  const costs = rates(instances.map(rateOf));
+  return (
+    <Table
+      isCards
+      columns={[
+        ['Chosen', 'unseen'],
+        ['Instance'],
+        ['State'],
+        ['Where'],
+        ['USD/h now', 'number'],
+        ['Cost so far, USD', 'number'],
+        ['Actions', 'unseen'],
+      ]}
+    >
+      {instances.map((instance, index) => (
+        <tr key={instance.id} class={chosen.includes(instance) ? 'chosen' : ''}>
+          <td class="choose">
+            <input
+              type="checkbox"
+              aria-label={`Choose ${instance.name}`}
+              checked={chosen.includes(instance)}
+              onChange={() => onToggle(instance.id)}
+            />
+          </td>
+          <InstanceName instance={instance} />
+          <td class="wide">
+            <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
+            <Runtime runtime={instance.runtime} />
+          </td>
+          <td data-label="Where">{regionName(instance.region)}</td>
+          <td class="number" data-label="USD/h now">
+            {costs[index]}
+          </td>
+          <td class="number" data-label="Cost so far, USD">
+            {usd(costNow(instance), 4)}
+          </td>
+          <td class="wide">
+            <Actions instance={instance} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

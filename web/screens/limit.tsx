@@ -4,6 +4,7 @@ import { secondsOf } from '../figures/time.js';
 import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { serverNow } from '../state/clock.js';
+import { say } from '../state/toasts.js';
 
 interface Props {
   /** In USD; null: there is none. */
@@ -28,8 +29,11 @@ export function Limit({ limit, used, reachedAt, words, label, set, onChanged }: 
     if (isBusy.value) return false;
     isBusy.value = true;
     error.value = null;
+    const before = limit;
     try {
       await set(to);
+      const undo = { run: () => set(before).finally(onChanged), done: 'The limit is as it was before.' };
+      say(to === null ? 'The limit is taken away.' : 'The limit is set.', { undo });
       return true;
     } catch (fault) {
       error.value = fault;

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { AddSshKey, RemoveSshKey, SshKeys as SshKeysDocument } from '../graph/documents.js';
@@ -8,6 +9,9 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
+import { say } from '../state/toasts.js';
+
+type SshKey = NonNullable<ResultOf<typeof SshKeysDocument>['sshKeys']>[number];
 
 /** Public keys that let into the account's instances. */
 export function SshKeys() {
@@ -35,6 +39,11 @@ export function SshKeys() {
     const form = event.currentTarget as HTMLFormElement;
     const publicKey = String(new FormData(form).get('public-key')).trim();
     if (await change(() => send(AddSshKey, { publicKey }))) form.reset();
+  };
+  const remove = async ({ id, comment, fingerprint, publicKey, instanceId }: SshKey) => {
+    if (!(await change(() => send(RemoveSshKey, { id })))) return;
+    const run = () => send(AddSshKey, { publicKey, instanceId }).finally(again);
+    say(`The SSH key ${visible(comment) || fingerprint} is removed.`, { undo: { run, done: 'The SSH key is back.' } });
   };
   const keys = data.value?.sshKeys ?? null;
   return (
@@ -69,29 +78,32 @@ export function SshKeys() {
       )}
       {keys !== null && keys.length > 0 && (
         <Table isCards columns={[['Comment'], ['Fingerprint'], ['Added'], ['Remove', 'unseen']]}>
-          {keys.map(({ id, type, fingerprint, comment, createdAt }) => (
-            <tr key={id}>
-              <th scope="row" class="wide">
-                {visible(comment) || <span class="quiet">without a comment</span>}
-              </th>
-              <td class="wide" data-label="Fingerprint">
-                <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
-              </td>
-              <td class="wide" data-label="Added">
-                <Time at={secondsOf(createdAt)} />
-              </td>
-              <td class="number wide">
-                <button
-                  type="button"
-                  class="danger"
-                  aria-label={`Remove the SSH key ${visible(comment) || fingerprint}`}
-                  onClick={() => void change(() => send(RemoveSshKey, { id }))}
-                >
-                  Remove
-                </button>
-              </td>
-            </tr>
-          ))}
+          {keys.map((key) => {
+            const { id, type, fingerprint, comment, createdAt } = key;
+            return (
+              <tr key={id}>
+                <th scope="row" class="wide">
+                  {visible(comment) || <span class="quiet">without a comment</span>}
+                </th>
+                <td class="wide" data-label="Fingerprint">
+                  <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
+                </td>
+                <td class="wide" data-label="Added">
+                  <Time at={secondsOf(createdAt)} />
+                </td>
+                <td class="number wide">
+                  <button
+                    type="button"
+                    class="danger"
+                    aria-label={`Remove the SSH key ${visible(comment) || fingerprint}`}
+                    onClick={() => void remove(key)}
+                  >
+                    Remove
+                  </button>
+                </td>
+              </tr>
+            );
+          })}
         </Table>
       )}
     </section>

@@ -87,9 +87,12 @@ async function settle(): Promise<void> {
 }
 
 /** Takes what a write answered, and asks for what it did to the balance. */
-export function takeInstance(instance: Instance): void {
+export const takeInstance = (instance: Instance): void => takeInstances([instance]);
+
+/** The same of several writes, with one question. */
+export function takeInstances(instances: readonly Instance[]): void {
   const known = settled.value;
-  if (known !== null) settled.value = { ...known, instances: merged(known.instances, [instance]) };
+  if (known !== null) settled.value = { ...known, instances: merged(known.instances, instances) };
   countChange();
   void settle();
 }

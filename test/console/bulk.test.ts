@@ -1,0 +1,197 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/database.js';
+import { createDeps, type Deps } from '../../src/domain/deps.js';
+import { systemClock } from '../../src/system-clock.js';
+import { openChromium } from '../support/chromium.js';
+import { testSettings } from '../support/clock.js';
+import { createTestDatabase } from '../support/database.js';
+import { createRenter, type Renter } from '../support/gateway.js';
+import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
+import { newSshKey } from '../support/ssh-key.js';
+import { needs } from '../support/tools.js';
+import { beyondWindow, Pages, seriousIn } from './support/pages.js';
+
+let browser: Browser;
+let gateway: GatewayProcess;
+let db: Database;
+let deps: Deps;
+let pages: Pages;
+
+const NAMES = ['one', 'two', 'three'];
+
+/** A renter of three instances, by name. */
+async function withThree(): Promise<{ owner: Renter; ids: Map<string, string> }> {
+  const owner = await createRenter(deps, gateway.address, '100');
+  const ids = new Map<string, string>();
+  for (const name of NAMES) {
+    const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
+      input: { gpus: ['rtx-4090'], launch: { name } },
+    });
+    ids.set(name, body.data.deployBest.id);
+  }
+  return { owner, ids };
+}
+
+async function statuses(owner: Renter): Promise<Record<string, string>> {
+  const { body } = await owner.graphql('{ instanceHistory(first: 10) { edges { node { name status } } } }');
+  return Object.fromEntries(
+    body.data.instanceHistory.edges.map(({ node }: { node: { name: string; status: string } }) => [
+      node.name,
+      node.status,
+    ]),
+  );
+}
+
+const choose = (page: Page, name: string) => page.getByRole('checkbox', { name: `Choose ${name}` });
+const said = (page: Page) => page.getByRole('region', { name: 'What was done' });
+
+describe('several at once, and back again', needs('chromium'), () => {
+  beforeAll(async () => {
+    const databaseUrl = await createTestDatabase();
+    db = openDatabase(databaseUrl);
+    deps = createDeps(db, systemClock, testSettings());
+    gateway = await startProcess({ DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0' });
+    browser = await openChromium();
+    pages = new Pages(browser, gateway.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await gateway?.end();
+    await db?.close();
+    await cleanUp();
+  });
+
+  it('stops the chosen after one question that says what it costs, by keyboard alone, and no other', async () => {
+    const { owner } = await withThree();
+    const rows = (await owner.graphql('{ instances { name priceHr diskPriceHr } }')).body.data.instances as {
+      name: string;
+      priceHr: number;
+      diskPriceHr: number;
+    }[];
+    const sum = (key: 'priceHr' | 'diskPriceHr') =>
+      rows.filter(({ name }) => name !== 'two').reduce((total, row) => total + Math.round(row[key] * 1e6), 0) / 1e6;
+    await pages.with('/instances', owner, async ({ page, complaints }) => {
+      for (const name of ['one', 'three']) {
+        await choose(page, name).focus();
+        await page.keyboard.press('Space');
+      }
+      await page.getByText('2 of 3 chosen').waitFor();
+      await page.getByRole('button', { name: 'Stop 2 instances' }).focus();
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'Stop 2 instances?' });
+      await dialog.getByText(`GPU billing ends this second: ${sum('priceHr')} USD/h less`).waitFor();
+      await dialog.getByText(`${sum('diskPriceHr')} USD/h`, { exact: true }).waitFor();
+      expect(await dialog.getByRole('listitem').allInnerTexts()).not.toContain('two');
+      expect(await seriousIn(page, 'dialog')).toEqual([]);
+      await page.setViewportSize({ width: 320, height: 700 });
+      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Tab');
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Stop 2 instances');
+      await page.keyboard.press('Enter');
+      await dialog.waitFor({ state: 'detached' });
+      await said(page).getByText('2 instances stopped. Disks are kept.').waitFor();
+      expect(await statuses(owner)).toEqual({ one: 'STOPPED', two: 'RUNNING', three: 'STOPPED' });
+      expect(await seriousIn(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('says which could not be done and why, keeps what was done, and does the rest once however often it is tried', async () => {
+    const { owner, ids } = await withThree();
+    await pages.with('/instances', owner, async ({ page }) => {
+      await page.getByRole('checkbox', { name: 'Choose all' }).check();
+      const keys: string[] = [];
+      await page.route('**/graphql', async (route) => {
+        const { variables = {} } = route.request().postDataJSON();
+        if (variables.id !== ids.get('two') || variables.action === undefined) return route.fallback();
+        keys.push(variables.idempotencyKey);
+        // Lost before it arrives; then done, and its answer lost.
+        if (keys.length === 2) await route.fetch();
+        return route.abort();
+      });
+      await page.getByRole('button', { name: 'Destroy 3 instances' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Destroy 3 instances?' });
+      await dialog.getByText('erased. This cannot be undone').waitFor();
+      await dialog.getByRole('button', { name: 'Destroy 3 instances' }).click();
+      await dialog.getByText('1 of 3 could not be done.').waitFor();
+      const two = dialog.getByRole('listitem').filter({ hasText: 'two' });
+      await two.getByText('The service does not answer').waitFor();
+      expect(await dialog.getByText('done', { exact: true }).count()).toBe(2);
+      await dialog.getByRole('button', { name: 'Destroy 1 instance' }).click();
+      // What was done is seen in the account itself.
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
+      // Its dialog's opener is gone: the focus is at the heading.
+      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+      expect(keys).toEqual([keys[0], keys[0]]);
+      expect(Object.values(await statuses(owner))).toEqual(['DESTROYED', 'DESTROYED', 'DESTROYED']);
+    });
+  });
+
+  it('takes back the removal of an SSH key, by its button or a key, once', async () => {
+    const owner = await createRenter(deps, gateway.address, '1');
+    await owner.graphql('mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { id } }', {
+      publicKey: newSshKey('laptop'),
+    });
+    const fingerprints = async () =>
+      (await owner.graphql('{ sshKeys { fingerprint } }')).body.data.sshKeys.map(
+        ({ fingerprint }: { fingerprint: string }) => fingerprint,
+      );
+    const before = await fingerprints();
+    await pages.with('/keys', owner, async ({ page, requests }) => {
+      const row = page.getByRole('row', { name: /laptop ssh-ed25519/ });
+      const remove = page.getByRole('button', { name: 'Remove the SSH key laptop' });
+      await remove.click();
+      await said(page).getByText('The SSH key laptop is removed.').waitFor();
+      await row.waitFor({ state: 'detached' });
+      expect(await fingerprints()).toEqual([]);
+      const undo = said(page).getByRole('button', { name: 'Undo' });
+      await undo.evaluate((button: HTMLButtonElement) => {
+        button.click();
+        button.click();
+      });
+      await said(page).getByText('The SSH key is back.').waitFor();
+      await row.waitFor();
+      expect(await fingerprints()).toEqual(before);
+      expect(requests.filter((request) => /mutation AddSshKey/.test(request.postData() ?? ''))).toHaveLength(1);
+
+      await remove.click();
+      await row.waitFor({ state: 'detached' });
+      await page.getByRole('heading', { level: 1 }).focus();
+      await page.keyboard.press('u');
+      await row.waitFor();
+      expect(await fingerprints()).toEqual(before);
+    });
+  });
+
+  it('takes back a limit that was taken away, and says why where that is refused', async () => {
+    const owner = await createRenter(deps, gateway.address, '1');
+    const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
+    await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');
+    await pages.with('/money', owner, async ({ page }) => {
+      await page.getByRole('button', { name: 'Take the limit away' }).click();
+      await said(page).getByText('The limit is taken away.').waitFor();
+      expect(await limit()).toBe(null);
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'What are you looking for?' }).fill('undo');
+      await page.keyboard.press('Enter');
+      await said(page).getByText('The limit is as it was before.').waitFor();
+      expect(await limit()).toBe(20);
+      await page.getByText('of 20.00 USD spent this month').waitFor();
+
+      await page.getByRole('button', { name: 'Take the limit away' }).click();
+      const undo = said(page).getByRole('button', { name: 'Undo' });
+      await undo.waitFor();
+      await page.route('**/graphql', (route) =>
+        /setMonthlyLimit/.test(route.request().postData() ?? '')
+          ? route.fulfill({ json: { errors: [{ message: 'not now', extensions: { code: 'invalid_request' } }] } })
+          : route.fallback(),
+      );
+      await undo.click();
+      await said(page).getByText('Not now.').waitFor();
+      expect(await limit()).toBe(null);
+    });
+  });
+});

@@ -1,0 +1,224 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { micro, rate, usd } from '../figures/money.js';
+import { Act } from '../graph/documents.js';
+import { newIdempotencyKey } from '../graph/idempotency-key.js';
+import { Refusal, send, Unreachable } from '../graph/send.js';
+import { Dialog } from '../parts/dialog.js';
+import { Icon } from '../parts/icon.js';
+import { type Instance, rateOf, settled, takeInstances } from '../state/account.js';
+import { say } from '../state/toasts.js';
+import { wordsFor } from '../state/words.js';
+
+type Action = 'STOP' | 'DESTROY';
+
+interface BarProps {
+  instances: readonly Instance[];
+  chosen: readonly Instance[];
+  onChoose(ids: readonly string[]): void;
+}
+
+/** Above the list: chooses all, and says what can be done with the chosen. */
+export function BulkBar({ instances, chosen, onChoose }: BarProps) {
+  const asked = useSignal<{ action: Action; targets: readonly Instance[] } | null>(null);
+  const running = chosen.filter(({ status }) => status === 'RUNNING');
+  const isAll = chosen.length === instances.length;
+  const ask = (action: Action, targets: readonly Instance[]) => {
+    asked.value = { action, targets };
+  };
+  return (
+    <>
+      {instances.length > 0 && (
+        <div class="bulk">
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isAll}
+              ref={(box) => {
+                if (box !== null) box.indeterminate = chosen.length > 0 && !isAll;
+              }}
+              onChange={() => onChoose(isAll ? [] : instances.map(({ id }) => id))}
+            />
+            Choose all
+          </label>
+          <span class="quiet small" role="status">
+            {chosen.length > 0 && `${chosen.length} of ${instances.length} chosen`}
+          </span>
+          {running.length > 0 && (
+            <button type="button" onClick={() => ask('STOP', running)}>
+              <Icon name="pause" />
+              {running.length === 1 ? 'Stop 1 instance' : `Stop ${running.length} instances`}
+            </button>
+          )}
+          {chosen.length > 0 && (
+            <button type="button" class="danger" onClick={() => ask('DESTROY', chosen)}>
+              <Icon name="trash-2" />
+              {chosen.length === 1 ? 'Destroy 1 instance' : `Destroy ${chosen.length} instances`}
+            </button>
+          )}
+        </div>
+      )}
+      {asked.value !== null && (
+        <BulkConfirm
+          action={asked.value.action}
+          targets={asked.value.targets}
+          onClose={() => {
+            asked.value = null;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+const WORDS: Record<Action, { title(count: string): string; busy: string; keep: string; done(count: string): string }> =
+  {
+    STOP: {
+      title: (count) => `Stop ${count}`,
+      busy: 'Stopping …',
+      keep: 'Keep them running',
+      done: (count) => `${count} stopped. Disks are kept.`,
+    },
+    DESTROY: {
+      title: (count) => `Destroy ${count}`,
+      busy: 'Destroying …',
+      keep: 'Keep them',
+      done: (count) => `${count} destroyed.`,
+    },
+  };
+
+const counted = (count: number): string => (count === 1 ? '1 instance' : `${count} instances`);
+
+/** What the account itself says: an answer may be lost, what was done is not. */
+function isDone(action: Action, id: string): boolean {
+  const instance = settled.value?.instances.find((one) => one.id === id);
+  return instance === undefined || (action === 'STOP' && instance.status === 'STOPPED');
+}
+
+/** Requests under way at once. */
+const AT_ONCE = 4;
+
+interface ConfirmProps {
+  action: Action;
+  targets: readonly Instance[];
+  onClose(): void;
+}
+
+/** Says what all of it costs, and does it once for each; what could not be done stays, with why. */
+function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
+  const keys = useMemo(() => new Map(targets.map(({ id }) => [id, newIdempotencyKey()])), []);
+  const isBusy = useSignal(false);
+  const done = useSignal<readonly Instance[]>([]);
+  const faults = useSignal<ReadonlyMap<string, unknown>>(new Map());
+  const words = WORDS[action];
+  const isSo = ({ id }: Instance) => done.value.some((instance) => instance.id === id) || isDone(action, id);
+  const left = targets.filter((instance) => !isSo(instance));
+  const act = async () => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    faults.value = new Map();
+    let limited: unknown = null;
+    const waiting = [...left];
+    const actOnNext = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const { id } = next;
+        try {
+          // Whoever asks too often is refused all the rest.
+          if (limited !== null) throw limited;
+          const answer = (await send(Act, { id, action, idempotencyKey: keys.get(id)! })).action;
+          done.value = [...done.value, answer ?? next];
+        } catch (fault) {
+          if (fault instanceof Refusal && fault.code === 'rate_limited') limited = fault;
+          // Without an answer it may have been done: the same key does it once. A refusal did nothing.
+          if (!(fault instanceof Unreachable)) keys.set(id, newIdempotencyKey());
+          faults.value = new Map(faults.value).set(id, fault);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, actOnNext));
+    takeInstances(done.value);
+    isBusy.value = false;
+  };
+  // Also when what got no answer turns out to be done.
+  const isOver = left.length === 0 && !isBusy.value;
+  useEffect(() => {
+    if (!isOver) return;
+    say(words.done(counted(targets.length)));
+    onClose();
+  }, [isOver]);
+  return (
+    <Dialog title={`${words.title(counted(targets.length))}?`} isNarrow onClose={onClose}>
+      <div class="dialog-body stack">
+        {action === 'STOP' ? <CostOfStop of={left} /> : <CostOfDestroy of={left} />}
+        <ul class="bulk-list" aria-label="Which instances">
+          {targets.map((instance) => (
+            <li key={instance.id} class="row between">
+              <span>
+                {instance.name} {instance.name !== instance.id && <span class="quiet small mono">{instance.id}</span>}
+              </span>
+              <Outcome isDone={!left.includes(instance)} fault={faults.value.get(instance.id)} />
+            </li>
+          ))}
+        </ul>
+        <p class="small quiet" role="status">
+          {isBusy.value && `${done.value.length} of ${targets.length} done`}
+          {faults.value.size > 0 && !isBusy.value && `${left.length} of ${targets.length} could not be done.`}
+        </p>
+      </div>
+      <div class="dialog-end">
+        <button type="button" onClick={onClose}>
+          {done.value.length > 0 ? 'Close' : words.keep}
+        </button>
+        <button type="button" class="danger" aria-disabled={isBusy.value} onClick={act}>
+          {isBusy.value ? words.busy : words.title(counted(left.length))}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Outcome({ isDone, fault }: { isDone: boolean; fault: unknown }) {
+  if (isDone) return <span class="small good">done</span>;
+  return fault === undefined ? null : <span class="small bad">{wordsFor(fault)}</span>;
+}
+
+const sumOf = (instances: readonly Instance[], amount: (instance: Instance) => number): bigint =>
+  instances.reduce((sum, instance) => sum + micro(amount(instance)), 0n);
+
+function CostOfStop({ of: targets }: { of: readonly Instance[] }) {
+  const gpus = sumOf(targets, ({ priceHr }) => priceHr);
+  const disks = sumOf(targets, ({ diskPriceHr }) => diskPriceHr);
+  return (
+    <>
+      <p>
+        GPU billing ends this second: {rate(gpus)} USD/h less. The disks are kept and keep costing{' '}
+        <strong>{rate(disks)} USD/h</strong> together until you destroy the instances.
+      </p>
+      <p class="notice warn">
+        The machines may be taken by others meanwhile; then these instances cannot be started until they are free again.
+      </p>
+    </>
+  );
+}
+
+function CostOfDestroy({ of: targets }: { of: readonly Instance[] }) {
+  const early = sumOf(targets, ({ earlyExitCost }) => earlyExitCost);
+  const size = targets.reduce((sum, { diskGb }) => sum + diskGb, 0);
+  const saved = targets.reduce((sum, instance) => sum + rateOf(instance), 0n);
+  return (
+    <>
+      <p>
+        All their billing ends this second: <strong>{rate(saved)} USD/h</strong> less.
+      </p>
+      <p class="notice bad">
+        Their disks, {size} GB in all, and all that is on them are erased. This cannot be undone. Volumes are kept.
+      </p>
+      {early > 0n && (
+        <p class="notice warn">
+          Reserved terms that are not over end with it: leaving them now costs <strong>{usd(early, 4)} USD</strong>, the
+          discounts received so far.
+        </p>
+      )}
+    </>
+  );
+}
