@@ -16,11 +16,11 @@ const SPENDING_MS = 15_000;
 
 /** Each screen wide and light; some narrow or dark too. */
 const pictures = (id) => [
-  { name: 'console-machines', path: '/?gpu=rtx-4090', signedIn: false },
-  { name: 'console-machines-dark', path: '/?region=us-tx', dark: true },
-  { name: 'console-machines-narrow', path: '/?gpu=rtx-4090', narrow: true },
-  { name: 'console-deploy', path: '/?gpu=rtx-4090&deploy=best&mode=RESERVED' },
-  { name: 'console-deploy-narrow', path: '/?gpu=rtx-4090&deploy=best', narrow: true, dark: true },
+  { name: 'console-machines', path: '/machines?gpu=rtx-4090', signedIn: false },
+  { name: 'console-machines-dark', path: '/machines?region=us-tx', dark: true },
+  { name: 'console-machines-narrow', path: '/machines?gpu=rtx-4090', narrow: true },
+  { name: 'console-deploy', path: '/machines?gpu=rtx-4090&deploy=best&mode=RESERVED' },
+  { name: 'console-deploy-narrow', path: '/machines?gpu=rtx-4090&deploy=best', narrow: true, dark: true },
   { name: 'console-instances', path: '/instances' },
   { name: 'console-history', path: '/instances?show=history&model=rtx-4090' },
   { name: 'console-instances-narrow', path: '/instances', narrow: true },

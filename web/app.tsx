@@ -3,6 +3,7 @@ import { Head } from './parts/head.js';
 import { Overlays } from './parts/overlays.js';
 import { StatusLine } from './parts/status-line.js';
 import { Activity } from './screens/activity.js';
+import { FirstSight } from './screens/first-sight.js';
 import { Home } from './screens/home.js';
 import { InstanceScreen } from './screens/instance.js';
 import { Instances } from './screens/instances.js';
@@ -12,6 +13,7 @@ import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
 import { Volumes } from './screens/volumes.js';
 import { Webhooks } from './screens/webhooks.js';
+import { FILTER_NAMES } from './state/filters.js';
 import { go, path, query } from './state/location.js';
 import { isExpectedIn, session } from './state/session.js';
 import { startShortcuts } from './state/shortcuts.js';
@@ -37,11 +39,8 @@ export function App() {
 
 function Screen() {
   const [, first = '', second, third] = path.value.split('/');
-  const isExpected = session.value === 'in' || (session.value === 'unknown' && isExpectedIn());
-  // Links of before `/machines` name what is looked for at the root.
-  if (first === '' && isExpected && query.value.size === 0)
-    return session.value === 'in' ? <Home /> : <p class="quiet">One moment …</p>;
-  if (first === '' || (first === 'machines' && second === undefined)) return <Machines key="machines" />;
+  if (first === '') return <Start />;
+  if (first === 'machines' && second === undefined) return <Machines key="machines" />;
   if (first === 'launch' && second === undefined) return <Machines key="launch" isLink />;
   if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
   const Private = {
@@ -57,6 +56,17 @@ function Screen() {
   if (session.value === 'unknown') return <p class="quiet">One moment …</p>;
   if (session.value === 'out') return <SignIn reason="This screen shows what is yours." />;
   return <Private key={second} id={second ?? ''} />;
+}
+
+/** Requirements once stood in the address of the first screen: such a link still finds its machines. */
+function Start() {
+  const isOldLink = [...FILTER_NAMES, 'deploy'].some((name) => query.value.has(name));
+  useEffect(() => {
+    if (isOldLink) go(`/machines${location.search}`, { replace: true });
+  }, [isOldLink]);
+  if (isOldLink) return null;
+  if (session.value === 'unknown' && isExpectedIn()) return <p class="quiet">One moment …</p>;
+  return session.value === 'in' ? <Home /> : <FirstSight />;
 }
 
 /** The service answers an address that is nothing with this page too. */

@@ -2,8 +2,10 @@ import { fields } from '../domain/fields.js';
 import { deployBest } from '../domain/inventory/deploy-best.js';
 import {
   type OfferedModel,
+  type OfferedRegion,
   type OfferSort as OfferSortName,
   offeredModels,
+  offeredRegions,
   positionOf,
   searchOffers,
 } from '../domain/inventory/offer-search.js';
@@ -84,6 +86,14 @@ const OfferedModelType = builder.objectRef<OfferedModel>('OfferedModel').impleme
   }),
 });
 
+const OfferedRegionType = builder.objectRef<OfferedRegion>('OfferedRegion').implement({
+  description: 'A region among the offers that match a filter.',
+  fields: (t) => ({
+    region: t.exposeID('region', { description: 'Region code.' }),
+    gpus: t.exposeInt('gpus', { description: 'GPUs of all its offers that match.' }),
+  }),
+});
+
 builder.queryFields((t) => ({
   offerSearch: t.connection(
     {
@@ -131,6 +141,11 @@ builder.queryFields((t) => ({
           type: [OfferedModelType],
           description: 'The GPU models of the offers that match, on all pages, by slug.',
           resolve: ({ filter }, _args, { deps }) => offeredModels(deps, filter),
+        }),
+        regions: f.field({
+          type: [OfferedRegionType],
+          description: 'The regions of the offers that match, on all pages, by code.',
+          resolve: ({ filter }, _args, { deps }) => offeredRegions(deps, filter),
         }),
       }),
     },

@@ -1,6 +1,6 @@
 import { findGpuModel } from '../domain/inventory/catalogue.js';
 import type { GpuPrice, PriceSheet } from '../domain/market/price-sheet.js';
-import { type PastPrice, priceHistory, priceSheet } from '../domain/market/pricing.js';
+import { type PastPrice, type PriceTrend, priceHistory, priceSheet, priceTrends } from '../domain/market/pricing.js';
 import { type RecheckTimes, recheckTimes } from '../domain/market/recheck.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { PRICE_RULE } from '../domain/rules/price-rule.js';
@@ -83,6 +83,17 @@ const MarketRecheck = builder.objectRef<RecheckTimes>('MarketRecheck').implement
   }),
 });
 
+const PriceTrendType = builder.objectRef<PriceTrend>('PriceTrend').implement({
+  description: 'The newest prices of a model.',
+  fields: (t) => ({
+    gpu: t.exposeID('gpu', { description: 'Slug of the model.' }),
+    onDemand: t.expose('onDemand', {
+      type: ['USD'],
+      description: 'USD per GPU-hour on demand, oldest first; the last is that of the sheet.',
+    }),
+  }),
+});
+
 const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
   description: 'The public price sheet.',
   fields: (t) => ({
@@ -106,6 +117,11 @@ const PriceSheetType = builder.objectRef<PriceSheet>('PriceSheet').implement({
       nullable: true,
       description: 'The scheduled fetching of market data; null when sheets are published by hand.',
       resolve: (_sheet, _args, { deps }) => recheckTimes(deps),
+    }),
+    trends: t.field({
+      type: [PriceTrendType],
+      description: 'What the models cost in the newest 26 snapshots.',
+      resolve: (_sheet, _args, { deps }) => priceTrends(deps),
     }),
     data: t.field({ type: [GpuPriceType], description: 'One entry per GPU model.', resolve: ({ data }) => data }),
   }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needsEngine } from '../agent/support/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { openChromium } from '../support/chromium.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 /** As a notebook's server does: its page for who has the token, the way out for all others. */
 const LAB = `mkdir -p /www/cgi-bin
@@ -79,7 +79,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
   it('leads from its card to an open notebook in at most 4 clicks, and writes its token nowhere', () =>
     pages.with(`/?gpu=rtx-4090&deploy=${host.machineId}`, renter.api, async ({ page, complaints }) => {
       await deployButton(page).waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       let clicks = 0;
       const click = async (role: 'radio' | 'button', name: RegExp) => {
         clicks += 1;
@@ -102,7 +102,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
       const bare = await tab.goto(tab.url().replace(made!.value, other!.value));
       expect(bare!.status()).toBe(403);
       await page.getByText('PASSWORD, made for it:').waitFor();
-      expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+      expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
       expect(complaints).toEqual([]);
       const written = fleet.gatewayOutput + host.log;
       for (const { value } of [made!, other!]) expect(written.includes(value)).toBe(false);
@@ -124,7 +124,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
         await dialog.getByText('the template form needs it').waitFor();
         expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
         expect(await page.content()).not.toContain('\u202e');
-        expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+        expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
         const focused = () =>
           page.evaluate(() => {
             const { name, innerText } = document.activeElement as HTMLInputElement;

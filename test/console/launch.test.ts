@@ -5,7 +5,7 @@ import { freePorts } from '../support/free-port.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 const VALUE = 'hf_value_that_nobody_sees_again';
 const HOSTILE = '<img src=x onerror="window.pwned=1">';
@@ -72,7 +72,7 @@ describe('launching from the console', needs('chromium'), () => {
       await dialog.getByText('A link filled in this form').waitFor();
       expect(await dialog.getByLabel('Secret of secret 1').inputValue()).toBe('');
       expect(requests.filter((request) => /mutation Deploy/.test(request.postData() ?? ''))).toEqual([]);
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
 
       await dialog.getByRole('button', { name: 'Make a new secret …' }).click();
       await page.getByLabel('Name', { exact: true }).last().fill('hf');
@@ -147,11 +147,11 @@ describe('launching from the console', needs('chromium'), () => {
         await to(/^on-exit$/);
         await page.keyboard.type('stop');
         await deployButton(page).waitFor();
-        expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+        expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
         await to(/^Deploy for/);
         await page.keyboard.press('Enter');
         await page.getByRole('heading', { level: 1, name: /by-keys/ }).waitFor();
-        expect([await beyondWindow(page), await seriousIn(page)]).toEqual([0, []]);
+        expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
         await page.getByRole('button', { name: 'Deploy this again' }).press('Enter');
         await deployButton(page).press('Enter');
         await expect.poll(async () => (await rented(owner)).length, { timeout: SOON_MS }).toBe(2);
@@ -175,7 +175,7 @@ describe('launching from the console', needs('chromium'), () => {
       await dialog.getByText('A port is a whole number from 1 to 65535.').waitFor();
       await dialog.getByLabel('Number of TCP port 1').fill('5432');
       await deployButton(page).waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await dialog.getByText('Save as a template of your own').click();
       await dialog.getByLabel('Name of the template').fill('database');
       await dialog.getByRole('button', { name: 'Save it' }).click();
@@ -209,7 +209,7 @@ describe('launching from the console', needs('chromium'), () => {
       await dialog.getByLabel('Name', { exact: true }).fill('hub');
       await dialog.getByRole('button', { name: 'Store it' }).click();
       await page.getByRole('cell', { name: 'images of ghcr.io, as a\\u202eb' }).waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await page.getByRole('button', { name: 'Delete hub' }).click();
       await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByText('No secrets yet').waitFor();

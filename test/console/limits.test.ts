@@ -12,7 +12,7 @@ import { cleanUp, type Env, type GatewayProcess, startProcess } from '../support
 import { needs } from '../support/tools.js';
 import { linkIn, startMailServer } from '../webhooks/mail-server.js';
 import { startReceiver } from '../webhooks/receiver.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 const PATIENCE = { timeout: SOON_MS, interval: 100 };
 /** A folder that pictures go to, for whoever wants to look. */
@@ -61,7 +61,7 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     for (const width of [390, 1_400]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await beyondWindow(page), `${name} at ${width}`).toBe(0);
-      expect(await seriousIn(page), `${name} at ${width}`).toEqual([]);
+      expect(await faultsIn(page), `${name} at ${width}`).toEqual([]);
       if (PICTURES === undefined) continue;
       mkdirSync(PICTURES, { recursive: true });
       await page.screenshot({ path: `${PICTURES}/${name}-${width}.png`, fullPage: true });

@@ -5,7 +5,7 @@ import { WebFleet } from '../access/support/web-fleet.js';
 import { needsEngine } from '../agent/support/engines.js';
 import { openChromium } from '../support/chromium.js';
 import { freePort } from '../support/free-port.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 describe('an instance in a real container, in the console', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;
@@ -101,7 +101,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
           await page.getByRole('link', { name: 'Log', exact: true }).click();
           await page.getByRole('button', { name: 'Follow the log' }).click();
           await page.locator('pre.log').getByText('listens').waitFor();
-          expect(await seriousIn(page)).toEqual([]);
+          expect(await faultsIn(page)).toEqual([]);
           expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
         },
         { scheme, width: 320 },

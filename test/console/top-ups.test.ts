@@ -6,7 +6,7 @@ import { LitecoinChain } from '../payments/support/litecoin.js';
 import { openShop, type Shop } from '../payments/support/shop.js';
 import { openChromium } from '../support/chromium.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, Pages, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages } from './support/pages.js';
 
 describe('a top-up in the console, on a real chain of Litecoin', needs('chromium', 'litecoind'), () => {
   let chain: Chain;
@@ -132,7 +132,7 @@ describe('a top-up in the console, on a real chain of Litecoin', needs('chromium
         async ({ page }) => {
           const dialog = await ask(page, '20');
           expect(await readQr(dialog.locator('.qr'), page)).toMatch(/^litecoin:/);
-          expect(await seriousIn(page, 'dialog')).toEqual([]);
+          expect(await faultsIn(page, 'dialog')).toEqual([]);
           expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
         },
         { scheme, width: 320 },

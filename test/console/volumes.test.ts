@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openChromium } from '../support/chromium.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, Pages, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages } from './support/pages.js';
 
 describe('volumes in the console', needs('chromium'), () => {
   let service: Service;
@@ -92,7 +92,7 @@ describe('volumes in the console', needs('chromium'), () => {
         .getByRole('alert')
         .getByText(/in use/)
         .waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       expect(complaints).toEqual([]);
     });
     await pages.with(
@@ -101,7 +101,7 @@ describe('volumes in the console', needs('chromium'), () => {
       async ({ page }) => {
         await page.getByText('work').first().waitFor();
         expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
-        expect(await seriousIn(page)).toEqual([]);
+        expect(await faultsIn(page)).toEqual([]);
       },
       { width: 390, scheme: 'dark' },
     );
@@ -165,7 +165,7 @@ describe('volumes in the console', needs('chromium'), () => {
       await dialog.getByRole('button', { name: 'Continue there' }).dblclick();
       await page.waitForURL((url) => /i-[0-9a-f]{8}$/.test(url.pathname) && !url.pathname.endsWith(old));
       await panel.getByText('/data').waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       expect(complaints.filter((each) => !each.includes('422'))).toEqual([]);
     });
     const { body } = await renter.graphql('{ instances { id status } volumes { inUseBy } }');

@@ -274,7 +274,7 @@ function expectSame(
       ),
     );
     const gpus = [...new Set(byPrice.map(({ gpu }) => gpu))];
-    expect(index.gpusByModel(wanted)).toEqual(
+    expect(index.gpusBy('gpu', wanted)).toEqual(
       new Map(gpus.map((gpu) => [gpu, gpusOf(byPrice.filter((offer) => offer.gpu === gpu))])),
     );
 

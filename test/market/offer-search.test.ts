@@ -147,18 +147,25 @@ describe('offerSearch', () => {
   it.each([
     ...FILTERS,
     [{ gpus: ['rtx-3060'], includePreemptible: true }, ({ gpu, held }) => gpu === 'rtx-3060' && held !== 'ON_DEMAND'],
-  ] as typeof FILTERS)('counts the GPUs of each model, by %j', async (filter, fits) => {
+  ] as typeof FILTERS)('counts the GPUs of each model and of each region, by %j', async (filter, fits) => {
     const ids = new Set(expected(fits, 'PRICE', filter.includePreemptible === true));
-    const counts = new Map<string, number>();
-    for (const { id, gpu, num_gpus } of machines) {
-      if (ids.has(id)) counts.set(gpu, (counts.get(gpu) ?? 0) + num_gpus);
-    }
-    const query =
-      'query ($filter: OfferFilterInput) { offerSearch(filter: $filter, first: 1) { models { gpu gpus } } }';
+    const counted = (kind: 'gpu' | 'region') => {
+      const counts = new Map<string, number>();
+      for (const machine of machines) {
+        if (ids.has(machine.id)) counts.set(machine[kind], (counts.get(machine[kind]) ?? 0) + machine.num_gpus);
+      }
+      return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+    };
+    const query = `query ($filter: OfferFilterInput) {
+      offerSearch(filter: $filter, first: 1) { models { gpu gpus } regions { region gpus } }
+    }`;
     const { body } = await service.anyone.graphql(query, { filter });
     expect(body.errors).toBeUndefined();
-    const models: { gpu: string; gpus: number }[] = body.data.offerSearch.models;
-    expect(models.map(({ gpu, gpus }) => [gpu, gpus])).toEqual([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+    const { models, regions } = body.data.offerSearch;
+    expect(models.map(({ gpu, gpus }: { gpu: string; gpus: number }) => [gpu, gpus])).toEqual(counted('gpu'));
+    expect(regions.map(({ region, gpus }: { region: string; gpus: number }) => [region, gpus])).toEqual(
+      counted('region'),
+    );
   });
 
   it('shows what an interruptible instance holds only when asked', async () => {

@@ -24,6 +24,33 @@ export const PriceSheet = graphql(`
       code
       name
       country
+      latitude
+      longitude
+    }
+  }
+`);
+
+/** Where GPUs are free. */
+export const FreeByRegion = graphql(`
+  query FreeByRegion {
+    offerSearch(first: 1) {
+      totalCount
+      regions {
+        region
+        gpus
+      }
+    }
+  }
+`);
+
+/** What the models cost in the last half year. */
+export const PriceTrends = graphql(`
+  query PriceTrends {
+    pricing {
+      trends {
+        gpu
+        onDemand
+      }
     }
   }
 `);
@@ -54,41 +81,66 @@ export const PriceHistory = graphql(`
   }
 `);
 
-export const OfferSearch = graphql(`
-  query OfferSearch($filter: OfferFilterInput, $sort: OfferSort, $first: Int) {
-    offerSearch(filter: $filter, sort: $sort, first: $first) {
+const OfferRow = graphql(`
+  fragment OfferRow on Offer {
+    machineId
+    gpu
+    numGpus
+    region
+    cpu
+    vcpus
+    ramGb
+    diskGb
+    netMbps {
+      down
+      up
+    }
+    nvlink
+    pcie
+    cudaMax
+    reliability
+    demo
+    hasAgent
+    preemptible
+    pricePerHour {
+      onDemand
+      interruptible
+      reserved
+    }
+  }
+`);
+
+export const OfferSearch = graphql(
+  `
+  query OfferSearch($filter: OfferFilterInput, $sort: OfferSort, $first: Int, $after: String) {
+    offerSearch(filter: $filter, sort: $sort, first: $first, after: $after) {
       totalCount
       pageInfo {
         hasNextPage
+        endCursor
       }
       edges {
         node {
-          machineId
-          gpu
-          numGpus
-          region
-          cpu
-          vcpus
-          ramGb
-          diskGb
-          netMbps {
-            down
-            up
-          }
-          nvlink
-          reliability
-          demo
-          preemptible
-          pricePerHour {
-            onDemand
-            interruptible
-            reserved
-          }
+          ...OfferRow
         }
       }
     }
   }
-`);
+`,
+  [OfferRow],
+);
+
+/** One machine, for a comparison. */
+export const OneOffer = graphql(
+  `
+  query OneOffer($machineId: ID!) {
+    offer(machineId: $machineId) {
+      ...OfferRow
+    }
+  }
+`,
+  [OfferRow],
+);
 
 /** How many GPUs of each model meet requirements that the sheet knows nothing of. */
 export const MatchingGpus = graphql(`

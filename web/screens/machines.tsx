@@ -4,13 +4,14 @@ import { link, readLink } from '../state/launch-draft.js';
 import { query } from '../state/location.js';
 import { followMarket, models, readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
+import { Compare } from './compare.js';
 import { DeployDialog } from './deploy.js';
 import { Filters } from './filters.js';
 import { ModelPanel } from './model-panel.js';
 import { Offers } from './offers.js';
 import { PriceSheet } from './price-sheet.js';
 
-/** The machines that are free, beside the price sheet; the address holds what is looked for. */
+/** The machines that are free, beside the models to choose from; the address holds what is looked for. */
 export function Machines({ isLink = false }: { isLink?: boolean }) {
   useTitle(isLink ? 'Launch' : 'Machines');
   const found = useRef<HTMLDivElement>(null);
@@ -39,6 +40,7 @@ export function Machines({ isLink = false }: { isLink?: boolean }) {
       <div class="market">
         <div class="stack" ref={found}>
           {chosen !== undefined && <ModelPanel model={chosen} />}
+          <Compare />
           <Offers />
         </div>
         <PriceSheet

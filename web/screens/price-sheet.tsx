@@ -2,13 +2,14 @@ import { useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { MatchingGpus } from '../graph/documents.js';
+import { ModelName } from '../parts/model-name.js';
 import { Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { chosenGpus, filter, machineFilter, toggledGpu, typedModel } from '../state/filters.js';
-import { setQuery } from '../state/location.js';
+import { query, setQuery } from '../state/location.js';
 import { type Model, marketChanges, models, readSheet, sheet, sheetError } from '../state/market.js';
 import { isMeant } from '../state/model-search.js';
-import { MODES } from '../state/modes.js';
+import { type Mode, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 
 /** Every model that meets the requirements with its three prices per GPU-hour, and how many of its free GPUs meet them. */
@@ -26,6 +27,7 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
     return all.map((model) => ({ ...model, availableGpus: free.get(model.slug) ?? 0 }));
   });
   const chosen = chosenGpus.value;
+  const mode = modeOf(query.value.get('priced') ?? '');
   const section = useRef<HTMLElement>(null);
   const isRead = sheet.value !== null;
   useEffect(() => {
@@ -49,22 +51,17 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
     <section ref={section} id="prices" class="panel sheet" aria-labelledby="prices-name" tabIndex={0}>
       <div class="panel-head">
         <h2 id="prices-name">Price sheet</h2>
-        <p class="small quiet">USD per GPU-hour. Choose one model or several.</p>
+        <p class="small quiet">USD per GPU-hour</p>
       </div>
       <Table
-        isCards
         caption="USD per GPU-hour and GPUs that are free now and meet the requirements, by model"
-        columns={[
-          ['GPU'],
-          ['VRAM', 'number'],
-          ['Free GPUs', 'number'],
-          ...MODES.map(({ name }) => [name, 'number'] as const),
-        ]}
+        columns={[['GPU'], ['Free', 'number'], [mode.name, 'number']]}
       >
         {shown.value.map((model) => (
           <Row
             key={model.slug}
             model={model}
+            mode={mode}
             isChosen={chosen.includes(model.slug)}
             onChoose={() => {
               setQuery({ gpu: toggledGpu(model.slug) });
@@ -87,26 +84,30 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
   );
 }
 
-function Row({ model, isChosen, onChoose }: { model: Model; isChosen: boolean; onChoose(): void }) {
+interface RowProps {
+  model: Model;
+  mode: Mode;
+  isChosen: boolean;
+  onChoose(): void;
+}
+
+function Row({ model, mode: { price, name: modeName, decimals }, isChosen, onChoose }: RowProps) {
   const { name, vramGb, availableGpus, pricePerGpuHour } = model;
   return (
     <tr class={`${isChosen ? 'chosen' : ''}${availableGpus === 0 ? ' none' : ''}`}>
-      <th scope="row" class="wide">
+      <th scope="row">
         <button type="button" aria-pressed={isChosen} onClick={onChoose}>
-          {name}
+          <ModelName name={name} />
         </button>
+        {/* Some names say it. */}
+        {!name.endsWith('GB') && <span class="quiet vram"> {vramGb} GB</span>}
       </th>
-      <td class="number" data-label="VRAM">
-        {vramGb} <span class="quiet">GB</span>
-      </td>
       <td class="number" data-label="Free GPUs">
         {availableGpus}
       </td>
-      {MODES.map(({ price, name, decimals }) => (
-        <td key={price} class="number" data-label={`${name}, USD`}>
-          {rate(micro(pricePerGpuHour[price]), decimals)}
-        </td>
-      ))}
+      <td class="number" data-label={`${modeName}, USD`}>
+        {rate(micro(pricePerGpuHour[price]), decimals)}
+      </td>
     </tr>
   );
 }

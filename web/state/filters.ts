@@ -9,12 +9,6 @@ type Variables = VariablesOf<typeof OfferSearch>;
 export type OfferFilter = NonNullable<Variables['filter']>;
 export type OfferSort = NonNullable<Variables['sort']>;
 
-export const SORTS: Record<OfferSort, string> = {
-  PRICE: 'Machine price',
-  PRICE_PER_GPU: 'Price per GPU',
-  RELIABILITY: 'Reliability',
-};
-
 export const TIERS = {
   FLAGSHIP: 'Flagship',
   DATACENTER: 'Datacenter',
@@ -94,11 +88,6 @@ export const filter = computed<OfferFilter>(() => {
 export const machineFilter = computed<OfferFilter | null>(() => {
   const { gpus: _gpus, tiers: _tiers, pricePerGpuMax: _price, vramGbMin: _vram, ...rest } = filter.value;
   return Object.values(rest).some((value) => value !== null) ? rest : null;
-});
-
-export const sort = computed<OfferSort>(() => {
-  const asked = query.value.get('sort') ?? '';
-  return asked in SORTS ? (asked as OfferSort) : 'PRICE';
 });
 
 export const FILTER_NAMES = [

@@ -164,14 +164,14 @@ export class OfferIndex {
     return { offers, total, preceding: preceding - offers.length };
   }
 
-  /** GPUs of the offers that fit, each once, by model; models without any are left out. */
-  gpusByModel(criteria: OfferCriteria): Map<string, number> {
+  /** GPUs of the offers that fit, each once, by model or by region; those without any are left out. */
+  gpusBy(kind: 'gpu' | 'region', criteria: OfferCriteria): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { group, to } of slicesOf(this.#groups.by(BY_PRICE, criteria), criteria)) {
-      const { gpu } = group.key;
+      const of = group.key[kind];
       const isWanted = (numGpus: number) => criteria.fitsGroup(smallerOf(group.traits, numGpus));
       const gpus = group.countGpus(criteria.sizeMin, to, isWanted);
-      if (gpus > 0) counts.set(gpu, (counts.get(gpu) ?? 0) + gpus);
+      if (gpus > 0) counts.set(of, (counts.get(of) ?? 0) + gpus);
     }
     return counts;
   }

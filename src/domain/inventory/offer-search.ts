@@ -69,12 +69,30 @@ export interface OfferedModel {
   gpus: number;
 }
 
+/** A region with offers that fit. */
+export interface OfferedRegion {
+  region: string;
+  /** GPUs of all its offers that fit. */
+  gpus: number;
+}
+
 /** The models of the offers that fit, by slug. */
 export async function offeredModels(deps: Deps, filter: OfferSearchFilter | null | undefined): Promise<OfferedModel[]> {
+  return (await gpusBy('gpu', deps, filter)).map(([gpu, gpus]) => ({ gpu, gpus }));
+}
+
+/** The regions of the offers that fit, by code. */
+export async function offeredRegions(
+  deps: Deps,
+  filter: OfferSearchFilter | null | undefined,
+): Promise<OfferedRegion[]> {
+  return (await gpusBy('region', deps, filter)).map(([region, gpus]) => ({ region, gpus }));
+}
+
+async function gpusBy(kind: 'gpu' | 'region', deps: Deps, filter: OfferSearchFilter | null | undefined) {
   const criteria = criteriaOf(checkFilter(filter));
   const { offers } = await deps.inventory.current();
-  const found = [...offers.gpusByModel(criteria)].map(([gpu, gpus]) => ({ gpu, gpus }));
-  return found.sort((one, other) => (one.gpu < other.gpu ? -1 : 1));
+  return [...offers.gpusBy(kind, criteria)].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 /** A page of an index. */

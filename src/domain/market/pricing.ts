@@ -54,3 +54,27 @@ export async function priceHistory(
   });
   return rows;
 }
+
+/** The newest prices of a model. */
+export interface PriceTrend {
+  gpu: string;
+  /** Oldest first, the newest is that of the sheet. */
+  onDemand: Rate[];
+}
+
+/** On-demand prices of each model in the newest snapshots, 26 of them: half a year of weeks. Models without any are left out. */
+export async function priceTrends(deps: Deps): Promise<PriceTrend[]> {
+  const { rows } = await deps.db.pool.query<{ gpu: string; onDemand: Rate }>({
+    name: 'price-trends',
+    text: `select gpu, on_demand_rate as "onDemand" from gpu_price
+           where snapshot_date in (select date from market_snapshot order by date desc limit 26)
+           order by gpu, snapshot_date`,
+  });
+  const trends = new Map<string, Rate[]>();
+  for (const { gpu, onDemand } of rows) {
+    const trend = trends.get(gpu);
+    if (trend === undefined) trends.set(gpu, [onDemand]);
+    else trend.push(onDemand);
+  }
+  return [...trends].map(([gpu, onDemand]) => ({ gpu, onDemand }));
+}

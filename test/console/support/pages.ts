@@ -85,16 +85,14 @@ export class Pages {
   }
 }
 
-/** What axe finds that is serious or worse, in words. */
-export async function seriousIn(page: Page, within = 'body', rules: object = {}): Promise<string[]> {
+/** What axe finds, in words. */
+export async function faultsIn(page: Page, within = 'body', rules: object = {}): Promise<string[]> {
   // The policy lets no script in: it is evaluated instead.
   await page.evaluate(await readFile(AXE, 'utf8'));
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${JSON.stringify(rules)})`)) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[];
+    violations: { id: string; nodes: { html: string }[] }[];
   };
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${page.url()}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  return violations.map(({ id, nodes }) => `${page.url()}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
 /** By how many pixels the page is wider than its window. */

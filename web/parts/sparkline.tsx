@@ -1,0 +1,26 @@
+/** In units of its own picture. */
+const [WIDTH, HEIGHT, EDGE] = [80, 22, 2];
+
+/** How a price went, oldest first, without figures: what it says to a screen reader stands beside it. Nothing for less than two. */
+export function Sparkline({ values }: { values: readonly number[] }) {
+  if (values.length < 2) return null;
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const x = (at: number) => EDGE + (at / (values.length - 1)) * (WIDTH - 2 * EDGE);
+  const y = (value: number) =>
+    high === low ? HEIGHT / 2 : EDGE + ((high - value) / (high - low)) * (HEIGHT - 2 * EDGE);
+  const points = values.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+      <polyline points={points.join(' ')} />
+      <circle cx={x(values.length - 1)} cy={y(values.at(-1)!)} r="2" />
+    </svg>
+  );
+}
+
+/** By how much the last of them differs from the first, such as "−4 %"; null where there is nothing to compare. */
+export function changeOf(values: readonly number[]): string | null {
+  const [first, last] = [values[0], values.at(-1)];
+  if (values.length < 2 || first === undefined || last === undefined || first === 0) return null;
+  const percent = Math.round((last / first - 1) * 100);
+  return percent === 0 ? '0 %' : `${percent > 0 ? '+' : '−'}${Math.abs(percent)} %`;
+}

@@ -1,0 +1,248 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { micro, rate } from '../figures/money.js';
+import { FreeByRegion, PriceTrends } from '../graph/documents.js';
+import { Icon } from '../parts/icon.js';
+import { Failure } from '../parts/notice.js';
+import { changeOf, Sparkline } from '../parts/sparkline.js';
+import { Table } from '../parts/table.js';
+import {
+  followMarket,
+  type Model,
+  marketChanges,
+  marketSnapshot,
+  models,
+  readSheet,
+  regions,
+  sheet,
+  sheetError,
+} from '../state/market.js';
+import { MODES } from '../state/modes.js';
+import { useRead } from '../state/read.js';
+import { useTitle } from '../state/title.js';
+import { WorldMap } from './map.js';
+
+type Trends = ReadonlyMap<string, readonly number[]>;
+
+/** Of each of these classes the model with the most free GPUs is shown large: what most people come for. */
+const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
+/** Most regions named below the map. */
+const MOST_REGIONS = 4;
+/** Models of the sheet before all are asked for. */
+const MODELS_FIRST = 12;
+
+/** What a stranger sees: what this is, what it costs, and what is free now. */
+export function FirstSight() {
+  useTitle('GPUs by the second');
+  useEffect(() => {
+    if (sheet.value === null) void readSheet();
+    return followMarket();
+  }, []);
+  const regional = useRead(FreeByRegion, {}, marketChanges).data.value?.offerSearch;
+  const history = useRead(PriceTrends, {}, marketSnapshot).data.value?.pricing.trends;
+  const free = new Map(regional?.regions.map(({ region, gpus }) => [region, gpus]));
+  const trends: Trends = new Map(history?.map(({ gpu, onDemand }) => [gpu, onDemand]));
+  return (
+    <div class="first-sight">
+      <section class="hero">
+        <div class="hero-words">
+          <h1 tabIndex={-1}>GPUs by the second, at 70 % of the market price</h1>
+          <p>
+            A machine of your own runs within seconds: your container, SSH, and a bill that ends the second you stop. No
+            setup fee, no contract.
+          </p>
+          <div class="row">
+            <a class="button primary large" href="/machines">
+              Rent a GPU
+              <Icon name="arrow-right" />
+            </a>
+            <a class="button large" href="#prices">
+              See all prices
+            </a>
+          </div>
+          <Free regionsFree={free} machines={regional?.totalCount ?? null} />
+        </div>
+        <section class="where" aria-label="Where GPUs are free now">
+          <WorldMap free={free} />
+          <TopRegions free={free} />
+        </section>
+      </section>
+      {sheetError.value !== null && sheet.value === null && <Failure error={sheetError.value} />}
+      <Leading trends={trends} />
+      <Sheet trends={trends} />
+    </div>
+  );
+}
+
+function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, number>; machines: number | null }) {
+  const gpus = [...models.value.values()].reduce((sum, { availableGpus }) => sum + availableGpus, 0);
+  const figures: readonly (readonly [figure: number, words: string])[] = [
+    [gpus, 'GPUs free now'],
+    [machines ?? 0, 'machines'],
+    [regionsFree.size, 'regions'],
+  ];
+  return (
+    <dl class="hero-figures" aria-label="Free now">
+      {figures.map(([figure, words]) => (
+        <div key={words}>
+          <dt>{words}</dt>
+          <dd>{figure === 0 ? '–' : figure.toLocaleString('en')}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Three prices that matter. */
+function Leading({ trends }: { trends: Trends }) {
+  const leading = useComputed(() => CLASSES.flatMap((tier) => mostFree(tier) ?? [])).value;
+  return (
+    <ul class="leading" aria-label="Prices">
+      {leading.map((model) => {
+        const { slug, name, vramGb, availableGpus, pricePerGpuHour } = model;
+        return (
+          <li key={slug} class="panel">
+            <div class="row between">
+              <h2>{name}</h2>
+              <span class="badge">{vramGb} GB</span>
+            </div>
+            <p class="leading-price">
+              <span class="figure">{rate(micro(pricePerGpuHour.onDemand))}</span>{' '}
+              <span class="quiet">USD per GPU-hour</span>
+            </p>
+            <p class="small quiet">
+              From {rate(micro(pricePerGpuHour.interruptible))} interruptible, {rate(micro(pricePerGpuHour.reserved))}{' '}
+              reserved
+            </p>
+            <Trend of={trends.get(slug) ?? []} />
+            <div class="row between">
+              <span class="small">
+                <span class="dot good" aria-hidden="true" />
+                {availableGpus.toLocaleString('en')} free
+              </span>
+              <a class="button primary" href={`/machines?gpu=${slug}&deploy=best`} aria-label={`Rent ${name}`}>
+                Rent
+              </a>
+            </div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** The model of a class with the most free GPUs; of as many, the first of the catalogue. */
+function mostFree(tier: (typeof CLASSES)[number]): Model | null {
+  let best: Model | null = null;
+  for (const model of models.value.values()) {
+    if (model.tier === tier && (best === null || model.availableGpus > best.availableGpus)) best = model;
+  }
+  return best;
+}
+
+function Trend({ of: values }: { of: readonly number[] }) {
+  const change = changeOf(values);
+  return change === null ? null : (
+    <span class="trend small">
+      <Sparkline values={values} />
+      <span class="quiet">
+        {change} <span class="hidden">in {values.length} snapshots of the market</span>
+      </span>
+    </span>
+  );
+}
+
+function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
+  const most = [...free].sort(([, one], [, other]) => other - one).slice(0, MOST_REGIONS);
+  return (
+    <ul class="where-list">
+      {most.map(([code, gpus]) => (
+        <li key={code}>
+          <a href={`/machines?region=${encodeURIComponent(code)}`}>
+            {regions.value.get(code)?.name ?? code} <span class="figure">{gpus.toLocaleString('en')}</span>
+          </a>
+        </li>
+      ))}
+      {free.size > MOST_REGIONS && <li class="quiet">and {free.size - MOST_REGIONS} more</li>}
+    </ul>
+  );
+}
+
+/** Every model with its prices and how they went; each leads to its machines. */
+function Sheet({ trends }: { trends: Trends }) {
+  const isWhole = useSignal(false);
+  const all = [...models.value.values()];
+  const hasTrends = [...trends.values()].some((values) => values.length > 1);
+  return (
+    <section class="panel" id="prices" aria-labelledby="prices-name">
+      <div class="panel-head">
+        <h2 id="prices-name">Price sheet</h2>
+        <p class="small quiet">
+          USD per GPU-hour{sheet.value !== null && `, market of ${sheet.value.pricing.marketSnapshot}`}
+        </p>
+      </div>
+      <Table
+        isCards
+        caption="USD per GPU-hour and free GPUs by model"
+        columns={[
+          ['GPU'],
+          ['VRAM', 'number'],
+          ['Free GPUs', 'number'],
+          ...(hasTrends ? [['Trend'] as const] : []),
+          ...MODES.map(({ name }) => [name, 'number'] as const),
+          ['Rent', 'unseen'],
+        ]}
+      >
+        {(isWhole.value ? all : all.slice(0, MODELS_FIRST)).map(
+          ({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
+            <tr key={slug} class={availableGpus === 0 ? 'none' : ''}>
+              <th scope="row" class="wide">
+                <a class="row-link" href={`/machines?gpu=${slug}`}>
+                  {name}
+                </a>
+              </th>
+              <td class="number" data-label="VRAM">
+                {vramGb} <span class="quiet">GB</span>
+              </td>
+              <td class="number" data-label="Free GPUs">
+                {availableGpus}
+              </td>
+              {hasTrends && (
+                <td data-label="Trend">
+                  <Trend of={trends.get(slug) ?? []} />
+                </td>
+              )}
+              {MODES.map(({ price, name: mode, decimals }) => (
+                <td key={price} class="number" data-label={`${mode}, USD`}>
+                  {rate(micro(pricePerGpuHour[price]), decimals)}
+                </td>
+              ))}
+              <td class="number no-card">
+                {availableGpus > 0 && (
+                  <a class="button small-button" href={`/machines?gpu=${slug}&deploy=best`} aria-label={`Rent ${name}`}>
+                    Rent
+                  </a>
+                )}
+              </td>
+            </tr>
+          ),
+        )}
+      </Table>
+      {sheet.value === null && <p class="empty">Reading the price sheet …</p>}
+      {!isWhole.value && all.length > MODELS_FIRST && (
+        <p class="sheet-more">
+          <button
+            type="button"
+            class="ghost"
+            onClick={() => {
+              isWhole.value = true;
+            }}
+          >
+            Show all {all.length} models
+            <Icon name="chevron-down" />
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}

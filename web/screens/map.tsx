@@ -1,0 +1,39 @@
+import { MAP_HEIGHT, MAP_WIDTH, onMap } from '../figures/map.js';
+import world from '../generated/world.svg?url';
+import { regions } from '../state/market.js';
+
+interface Props {
+  /** GPUs that are free, by region. */
+  free: ReadonlyMap<string, number>;
+}
+
+/** Of the circle of the region with the most, in units of the map. */
+const LARGEST = 17;
+const SMALLEST = 5;
+
+/** The regions, each with a circle as large as what is free there; it leads to its machines. */
+export function WorldMap({ free }: Props) {
+  const most = Math.max(1, ...free.values());
+  const shown = [...regions.value.values()].filter(({ code }) => (free.get(code) ?? 0) > 0);
+  return (
+    <div class="map">
+      <img src={world} alt="" width={MAP_WIDTH} height={MAP_HEIGHT} />
+      {/* biome-ignore lint/a11y/noSvgWithoutTitle: each place in it has a title of its own */}
+      <svg viewBox={`0 0 ${MAP_WIDTH} ${MAP_HEIGHT}`}>
+        {shown.map(({ code, name, latitude, longitude }) => {
+          const gpus = free.get(code)!;
+          const [x, y] = onMap(latitude, longitude);
+          const radius = SMALLEST + Math.sqrt(gpus / most) * (LARGEST - SMALLEST);
+          const words = `${name}: ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'} free`;
+          return (
+            <a key={code} href={`/machines?region=${encodeURIComponent(code)}`} aria-label={words}>
+              <title>{words}</title>
+              <circle class="around" cx={x} cy={y} r={radius} />
+              <circle class="place" cx={x} cy={y} r="3.5" />
+            </a>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,146 @@
+import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { useEffect, useMemo } from 'preact/hooks';
+import { OfferSearch } from '../graph/documents.js';
+import { Retry } from '../graph/retry.js';
+import { send } from '../graph/send.js';
+import { filter, isFilterKnown, type OfferSort } from './filters.js';
+import { query } from './location.js';
+import { marketChanges, models, regionName } from './market.js';
+import { regained } from './stream.js';
+
+export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]['node'];
+
+/** The API's bound of a page. */
+const PAGE = 100;
+/** Most machines that the page holds. */
+export const MOST_OFFERS = 2_000;
+
+/** What a column is sorted by. Where the API has the order, the machines come in it page by page; else all are read first. */
+interface Order {
+  api: OfferSort | null;
+  /** Smaller comes first, without `desc`. */
+  value(offer: Offer): number | string;
+}
+
+const onDemand = ({ pricePerHour }: Offer) => pricePerHour.onDemand;
+export const ORDERS = {
+  PRICE_PER_GPU: { api: 'PRICE_PER_GPU', value: (offer) => onDemand(offer) / offer.numGpus },
+  PRICE: { api: 'PRICE', value: onDemand },
+  RELIABILITY: { api: 'RELIABILITY', value: ({ reliability }) => -reliability },
+  VRAM: { api: null, value: (offer) => -(models.value.get(offer.gpu)?.vramGb ?? 0) * offer.numGpus },
+  CPU: { api: null, value: ({ vcpus }) => -vcpus },
+  MEMORY: { api: null, value: ({ ramGb }) => -ramGb },
+  DISK: { api: null, value: ({ diskGb }) => -diskGb },
+  NETWORK: { api: null, value: ({ netMbps }) => -netMbps.down },
+  REGION: { api: null, value: ({ region }) => regionName(region) },
+} as const satisfies Record<string, Order>;
+export type OrderName = keyof typeof ORDERS;
+
+/** The order that the address names: by price of a machine where it names none. */
+export const order = computed<OrderName>(() => {
+  const asked = query.value.get('sort') ?? '';
+  return Object.hasOwn(ORDERS, asked) ? (asked as OrderName) : 'PRICE';
+});
+
+interface Found {
+  total: number;
+  hasMore: boolean;
+  offers: readonly Offer[];
+}
+
+export interface Offers {
+  found: ReadonlySignal<Found | null>;
+  error: ReadonlySignal<unknown>;
+  /** Reads the next page, where there is one. */
+  more(): void;
+}
+
+/** The machines that meet the requirements, read again when the market changes: as many as were asked for so far. */
+export function useOffers(): Offers {
+  const offers = useMemo(createOffers, []);
+  useEffect(() => offers.start(), []);
+  return offers;
+}
+
+function createOffers() {
+  const found = signal<Found | null>(null);
+  const error = signal<unknown>(null);
+  /** How many are wanted: a page, and one more each time the end comes near. */
+  const wanted = signal(PAGE);
+  const asked = computed(() => JSON.stringify([filter.value, order.value]));
+  const retry = new Retry();
+  let question = 0;
+
+  const read = async (): Promise<void> => {
+    question += 1;
+    const mine = question;
+    const { api, value } = ORDERS[order.value];
+    const most = api === null ? MOST_OFFERS : wanted.value;
+    const offers: Offer[] = [];
+    try {
+      let after: string | null = null;
+      let page: ResultOf<typeof OfferSearch>['offerSearch'];
+      do {
+        const first = Math.min(PAGE, most - offers.length);
+        const variables = { filter: filter.value, sort: api ?? ('PRICE' as const), first, after };
+        page = (await send(OfferSearch, variables)).offerSearch;
+        if (mine !== question) return;
+        offers.push(...page.edges.map(({ node }) => node));
+        after = page.pageInfo.endCursor;
+      } while (page.pageInfo.hasNextPage && offers.length < most);
+      if (api === null) sortBy(offers, value);
+      retry.end();
+      batch(() => {
+        found.value = { total: page.totalCount, hasMore: page.pageInfo.hasNextPage, offers };
+        error.value = null;
+      });
+    } catch (fault) {
+      if (mine !== question) return;
+      error.value = fault;
+      retry.after(fault, () => void read());
+    }
+  };
+
+  return {
+    found,
+    error,
+    more: () => {
+      const { offers = [], hasMore = false } = found.value ?? {};
+      if (hasMore && offers.length >= wanted.value) wanted.value = Math.min(MOST_OFFERS, wanted.value + PAGE);
+    },
+    start: () => {
+      let last = asked.value;
+      const stop = effect(() => {
+        marketChanges.value;
+        regained.value;
+        if (asked.value !== last) {
+          last = asked.value;
+          wanted.value = PAGE;
+        }
+        wanted.value;
+        if (isFilterKnown.value) void read();
+      });
+      return () => {
+        question += 1;
+        retry.end();
+        stop();
+      };
+    },
+  };
+}
+
+/** In place; those alike stay as they were, cheapest first. */
+function sortBy(offers: Offer[], value: Order['value']): void {
+  offers.sort((one, other) => {
+    const [left, right] = [value(one), value(other)];
+    if (typeof left === 'string') return left.localeCompare(String(right));
+    return left - Number(right);
+  });
+}
+
+/** Machines that are compared, by id: at most four, in the address. */
+export const MOST_COMPARED = 4;
+export const compared = computed<readonly string[]>(() =>
+  (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MOST_COMPARED),
+);
