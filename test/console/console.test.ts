@@ -432,7 +432,8 @@ describe('the console in Chromium', needs('chromium'), () => {
         const chart = panel.getByRole('img', { name: told });
         await chart.waitFor();
         await page.getByText('Market of 2026-11-21').waitFor();
-        await page
+        const sheet = page.getByRole('region', { name: 'Price sheet' });
+        await sheet
           .getByRole('row', { name: /NVIDIA Tesla T4 / })
           .getByText('0.99')
           .waitFor();
