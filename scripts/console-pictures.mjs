@@ -16,6 +16,8 @@ const SPENDING_MS = 15_000;
 
 /** Each screen wide and light; some narrow or dark too. */
 const pictures = (id) => [
+  { name: 'console-first-sight', path: '/', signedIn: false },
+  { name: 'console-first-sight-narrow', path: '/', signedIn: false, narrow: true, dark: true },
   { name: 'console-machines', path: '/machines?gpu=rtx-4090', signedIn: false },
   { name: 'console-machines-dark', path: '/machines?region=us-tx', dark: true },
   { name: 'console-machines-narrow', path: '/machines?gpu=rtx-4090', narrow: true },
@@ -65,7 +67,7 @@ async function rentSome(gateway) {
 
 async function take(browser, { address, key }, { name, path, signedIn = true, dark = false, narrow = false }) {
   const context = await browser.newContext({
-    viewport: narrow ? { width: 320, height: 640 } : { width: 1400, height: 860 },
+    viewport: narrow ? { width: 390, height: 780 } : { width: 1400, height: 860 },
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
     timezoneId: 'Europe/Berlin',
