@@ -169,12 +169,14 @@ bad-3,rtx-4090,1,free,us`;
       .toMatchObject({ market_median: null, price_per_gpu_hour: { on_demand: 5.95 } });
     expect((await ann.rest('GET', `/instances/${instance.id}`)).body.price_hr).toBe(instance.price_hr);
     const { body } = await ann.graphql(
-      '{ gpuModel(slug: "rtx-4090") { priceHistory { snapshot onDemand marketMedian listings } } pricing { data { slug listings snapshot priceRule } } }',
+      '{ gpuModel(slug: "rtx-4090") { priceHistory { snapshot onDemand marketMedian listings } } pricing { trends { gpu onDemand } data { slug listings snapshot priceRule } } }',
     );
     expect(body.data.gpuModel.priceHistory).toEqual([
       { snapshot: '2026-09-26', onDemand: 0.44, marketMedian: 0.64, listings: 573 },
       { snapshot: '2026-10-02', onDemand: 0.56, marketMedian: 0.8, listings: 7 },
     ]);
+    const trend = body.data.pricing.trends.find(({ gpu }: { gpu: string }) => gpu === 'rtx-4090');
+    expect(trend.onDemand).toEqual([0.44, 0.56]);
     expect(body.data.pricing.data.find(({ slug }: { slug: string }) => slug === 'rtx-4090')).toMatchObject({
       listings: 7,
       snapshot: '2026-10-02',
