@@ -10,6 +10,8 @@ import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
+import { KeptSamples } from './samples/kept-samples.js';
+import { type Look, Sampler } from './samples/sampler.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
@@ -17,6 +19,8 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 
 /** Changes within this time go into one report. */
 const REPORT_TOGETHER_MS = 50;
+/** Where samples are taken, reports go right after them: a heartbeat without one waits a little for it. */
+const WAIT_FOR_SAMPLES_MS = 1_000;
 const ASK_EVERY_MS = 1_000;
 const LOOK_FOR_GPUS_MS = 300_000;
 /** After a driver that did not answer. */
@@ -57,6 +61,8 @@ export interface AgentDeps {
 export class Agent {
   readonly #reconciler: Reconciler;
   readonly #tunnels: AgentTunnels;
+  readonly #sampler: Sampler;
+  readonly #samples: KeptSamples;
   readonly #loads: LoadWatch;
   readonly #session = randomUUID();
   readonly #ending = new AbortController();
@@ -79,10 +85,14 @@ export class Agent {
       volumeAccess: (id, start) => gateway.volumes(id, start),
       changed: (kind) => this.#changed(kind),
     });
-    this.#loads = new LoadWatch({
+    const up = () => this.#reconciler.up;
+    this.#loads = new LoadWatch({ pretended: deps.pretended, up });
+    this.#samples = new KeptSamples(deps.clock);
+    this.#sampler = new Sampler({
       ...deps,
-      watched: () => this.#reconciler.watched,
-      becameBusy: () => this.#changed('phase'),
+      up,
+      keep: (sample, at) => this.#samples.keep(sample, at),
+      looked: (looks) => this.#looked(looks),
     });
     const seen = (instanceId: string) => this.#reconciler.seen(instanceId);
     this.#tunnels = new AgentTunnels({ engine, log, gateway, seen, machineId: deps.machineId });
@@ -95,8 +105,8 @@ export class Agent {
     this.#checkCutOff();
     // Asks for the desired state first, so that the first report is about it.
     await this.#askOnce(0);
-    const loads = this.#loads.run(this.#ending.signal);
-    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), this.#watchGpus(), loads]);
+    const sampling = this.#sampler.run(this.#ending.signal);
+    await Promise.all([watching, this.#ask(), this.#report(), this.#watchContact(), this.#watchGpus(), sampling]);
   }
 
   /** Leaves the containers as they are. */
@@ -160,6 +170,7 @@ export class Agent {
       this.#progressDue = false;
       this.#call = new AbortController();
       const sent = this.deps.clock.now();
+      const { samples, done } = this.#samples.untold();
       try {
         this.#sequence += 1;
         const { state } = this.#reconciler;
@@ -175,21 +186,26 @@ export class Agent {
             launches: true,
             loads: true,
             volumes: this.deps.volumes.isOffered,
+            ...(samples.length > 0 && { samples }),
           },
           this.#call.signal,
         );
         faults = 0;
         told();
+        done();
         this.#reached();
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;
+        // Whatever it was that the gateway refused: the next heartbeat does not fail for a sample.
+        if (error instanceof GatewayFault && error.kind === 'refused') done();
         this.#reportProblem(error as Error);
         faults += 1;
         await this.#pause(error as Error, faults);
         continue;
       }
-      await this.deps.clock.sleep(HEARTBEAT_SECONDS * 1_000 - (this.deps.clock.now() - sent), this.#news.signal);
+      const pause = HEARTBEAT_SECONDS * 1_000 + (this.#reconciler.up.length > 0 ? WAIT_FOR_SAMPLES_MS : 0);
+      await this.deps.clock.sleep(pause - (this.deps.clock.now() - sent), this.#news.signal);
       if (!this.#ended) await this.deps.clock.sleep(REPORT_TOGETHER_MS, this.#ending.signal);
     }
   }
@@ -212,6 +228,12 @@ export class Agent {
       log.warn({ before, now: gpus.found?.join() }, 'the host has other GPUs than before');
       this.#changed('phase');
     }
+  }
+
+  /** Told at once: whoever watches it sees what happens soon, and what is busy is not stopped as idle. */
+  #looked(looks: readonly Look[]): void {
+    this.#loads.note(looks);
+    if (looks.length > 0) this.#changed('phase');
   }
 
   #changed(kind: 'phase' | 'progress'): void {

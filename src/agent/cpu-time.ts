@@ -8,15 +8,19 @@ interface Process {
   namespace: string | null;
   /** Of its own, and of its children that ended and that it waited for. */
   ticks: number;
+  /** Ticks after the host's start: with its number this names it, which is used anew. */
+  begunAt: number;
 }
+
+/** All processes of the host, by number. */
+export type Processes = ReadonlyMap<number, Process>;
 
 /**
  * Seconds of processors used so far by the container whose first process is `pid`: of everything in its namespace of
- * processes, and what that began. Null when it has ended, or /proc can't be read. Control groups would say it too, but
+ * processes, and what that began. Null when it has ended, or /proc can't be read. Control groups say it with less work, but
  * not each host has the one that counts.
  */
-export async function cpuSecondsOf(pid: number): Promise<number | null> {
-  const processes = await readProcesses();
+export function cpuSecondsOf(processes: Processes, pid: number): number | null {
   const first = processes.get(pid);
   if (first === undefined || first.namespace === null) return null;
   const isInside = (each: Process | undefined, depth = 0): boolean => {
@@ -28,13 +32,12 @@ export async function cpuSecondsOf(pid: number): Promise<number | null> {
   return ticks / TICKS_PER_SECOND;
 }
 
-async function readProcesses(): Promise<Map<number, Process>> {
+export async function readProcesses(): Promise<Processes> {
   const found = new Map<number, Process>();
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     // One that has ended meanwhile is left out.
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    const read = readStat(stat);
+    const read = await readProcess(Number(pid));
     if (read === null) continue;
     const namespace = await readlink(`/proc/${pid}/ns/pid`).catch(() => null);
     found.set(Number(pid), { ...read, namespace });
@@ -42,11 +45,16 @@ async function readProcesses(): Promise<Map<number, Process>> {
   return found;
 }
 
+/** Null when it has ended. */
+export async function readProcess(pid: number): Promise<Omit<Process, 'namespace'> | null> {
+  return readStat(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''));
+}
+
 /** The name, which may hold anything, ends with the last bracket. */
-export function readStat(stat: string): Pick<Process, 'parent' | 'ticks'> | null {
+export function readStat(stat: string): Omit<Process, 'namespace'> | null {
   const rest = stat.slice(stat.lastIndexOf(')') + 1).trim();
   const fields = rest.split(/\s+/);
-  const [parent, ...ticks] = [1, 11, 12, 13, 14].map((place) => Number(fields[place] ?? Number.NaN));
-  if ([parent, ...ticks].some((value) => !Number.isSafeInteger(value) || value! < 0)) return null;
-  return { parent: parent!, ticks: ticks.reduce((sum, each) => sum + each, 0) };
+  const [parent, begunAt, ...ticks] = [1, 19, 11, 12, 13, 14].map((place) => Number(fields[place] ?? Number.NaN));
+  if ([parent, begunAt, ...ticks].some((value) => !Number.isSafeInteger(value) || value! < 0)) return null;
+  return { parent: parent!, begunAt: begunAt!, ticks: ticks.reduce((sum, each) => sum + each, 0) };
 }

@@ -10,6 +10,8 @@ export interface Disks {
   prepare(instanceId: string, diskGb: number): Promise<string | null>;
   /** Resolves when nothing of the instance's disk is left. */
   erase(instanceId: string): Promise<void>;
+  /** How much of the instance's disk is used; null where it has no file system of its own. Rejects where it is not there. */
+  usedBytes(instanceId: string): Promise<number | null>;
   /** Instances whose disk is separate from their container. */
   kept(): Promise<string[]>;
 }
@@ -35,7 +37,7 @@ function filesOf(dataDir: string): FileSystems {
 
 /** The disk is the container's own layer: it comes and goes with it. */
 function layerDisks(limit: 'quota' | 'none'): Disks {
-  return { limit, prepare: async () => null, erase: async () => {}, kept: async () => [] };
+  return { limit, prepare: async () => null, erase: async () => {}, usedBytes: async () => null, kept: async () => [] };
 }
 
 /** A file system for each instance. */
@@ -44,6 +46,7 @@ function volumeDisks(files: FileSystems): Disks {
     limit: 'volume',
     prepare: (instanceId, diskGb) => files.mount(instanceId, diskGb * BYTES_PER_GB),
     erase: (instanceId) => files.erase(instanceId),
+    usedBytes: (instanceId) => files.usedBytes(instanceId),
     kept: async () => (await files.names()).filter((name) => INSTANCE.test(name)),
   };
 }

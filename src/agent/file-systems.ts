@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, truncate } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { output } from './shell.js';
 
@@ -23,6 +23,15 @@ export class FileSystems {
     // A new file system has it, and a renter who looks into it expects nothing there.
     await rmdir(join(target, 'lost+found')).catch(() => {});
     return target;
+  }
+
+  /** Of its blocks; null while it is not mounted. */
+  async usedBytes(name: string): Promise<number | null> {
+    const target = this.target(name);
+    const [{ dev }, { dev: around }] = await Promise.all([stat(target), stat(this.dir)]);
+    if (dev === around) return null;
+    const { blocks, bfree, bsize } = await statfs(target);
+    return (blocks - bfree) * bsize;
   }
 
   /** What was written is on the host's disk. */
@@ -115,7 +124,7 @@ export async function isMounted(target: string): Promise<boolean> {
   return (await mounts()).some((mount) => mount.target === target);
 }
 
-interface Mount {
+export interface Mount {
   target: string;
   type: string;
   options: string;

@@ -6,7 +6,6 @@ import type { GpuAccess } from './gpus/gpu-access.js';
 import { HostTrial } from './host-trial.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
-import type { WatchedInstance } from './load-watch.js';
 import { findProcessors } from './processors.js';
 import {
   type DesiredInstance,
@@ -18,6 +17,7 @@ import {
 } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
+import type { UpInstance } from './samples/sampler.js';
 import type { SecretFiles } from './secret-files.js';
 import { SharedPulls } from './shared-pulls.js';
 import type { StartRecords } from './start-records.js';
@@ -95,14 +95,17 @@ export class Reconciler {
     };
   }
 
-  /** Those that are to be stopped when they are idle, and whose container is up or has ended for good. */
-  get watched(): WatchedInstance[] {
+  /** Those that ought to run, and whose container is up or has ended for good. */
+  get up(): UpInstance[] {
     return [...this.#tasks.values()].flatMap(({ id, want, desired, observed }) => {
       const hasExited = observed.phase === 'EXITED';
       const isUp =
         want === 'running' && observed.start === desired?.start && (hasExited || observed.phase === 'RUNNING');
-      if (!isUp || !desired.watchLoad) return [];
-      return [{ id, start: desired.start, gpuUuids: this.deps.gpus.uuids(desired), hasExited }];
+      if (!isUp) return [];
+      const { start, vcpus, watchLoad = false, volumes = [] } = desired;
+      const workspaceVolume = volumes.find(({ path }) => path === '/workspace')?.id ?? null;
+      const gpuUuids = this.deps.gpus.uuids(desired);
+      return [{ id, start, vcpus, gpuUuids, workspaceVolume, hasExited, isWatched: watchLoad }];
     });
   }
 

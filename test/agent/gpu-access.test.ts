@@ -11,7 +11,7 @@ const log = pino({ level: 'silent' });
 const docker = (...runtimes: string[]) => ({ info: { name: 'docker', runtimes } }) as unknown as Engine;
 
 function container(nodes: string[], requested: string[] = []): ContainerDetail {
-  const rest = { running: false, pid: null, exitCode: null, startedAt: '', imagePorts: [] };
+  const rest = { running: false, pid: null, exitCode: null, startedAt: '', imagePorts: [], engineId: '' };
   return { ...rest, instanceId: 'i-00000001', machineId: 'm-test', devices: { nodes, requested } };
 }
 

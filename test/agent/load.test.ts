@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readStat } from '../../src/agent/cpu-time.js';
-import type { Engine } from '../../src/agent/engine/engine.js';
-import { parseGpuLoads } from '../../src/agent/gpus/load.js';
-import { busyOf, LoadWatch, type WatchedInstance } from '../../src/agent/load-watch.js';
+import { parseGpuLoads, parseGpuProcesses } from '../../src/agent/gpus/load.js';
+import { busyOf, LoadWatch } from '../../src/agent/load-watch.js';
+import type { UpInstance } from '../../src/agent/samples/sampler.js';
 import { seen } from '../support/agent.js';
 
 const UUID = 'GPU-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10';
@@ -10,7 +10,7 @@ const ID = 'i-00000001';
 
 describe('what nvidia-smi says of load', () => {
   it('is read as numbers with units of their own', () => {
-    expect(parseGpuLoads(`${UUID}, 97, 1523, 81559, 699.87, 61, 1980\n`)).toEqual([
+    expect(parseGpuLoads(`${UUID}, 97, 1523, 81559, 699.87, 61, 1980, 2\n`)).toEqual([
       {
         uuid: UUID,
         busyPercent: 97,
@@ -19,6 +19,7 @@ describe('what nvidia-smi says of load', () => {
         powerWatts: 699.87,
         celsius: 61,
         smMhz: 1_980,
+        faults: 2,
       },
     ]);
   });
@@ -26,93 +27,105 @@ describe('what nvidia-smi says of load', () => {
   it.each(['[N/A]', '[Not Supported]', 'ERR!', '101', '-1', '', '5 %', '1e1', 'nan', '[Unknown Error]'])(
     'is not known where it says %o',
     (text) => {
-      expect(parseGpuLoads(`${UUID}, ${text}, 1, 2, 3, 4, 5`)).toMatchObject([{ busyPercent: null, memoryUsedMb: 1 }]);
+      expect(parseGpuLoads(`${UUID}, ${text}, 1, 2, 3, 4, 5, 6`)).toMatchObject([
+        { busyPercent: null, memoryUsedMb: 1 },
+      ]);
     },
   );
 
   it('is nothing where a line has another form', () => {
     expect(parseGpuLoads('No devices were found\n')).toEqual([]);
-    expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5`)).toEqual([]);
+    expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);
+  });
+
+  it('names each process once for each GPU on which it computes', () => {
+    const other = UUID.replace('5', '6');
+    const lines = [`${UUID}, 41`, `${UUID}, 42`, `${UUID}, 42`, `${other}, 41`, `${other}, [N/A]`, 'No processes'];
+    expect(parseGpuProcesses(lines.join('\n'))).toEqual(
+      new Map([
+        [UUID, 2],
+        [other, 1],
+      ]),
+    );
+    expect(parseGpuProcesses('')).toEqual(new Map());
   });
 });
 
 describe('whether GPUs are busy', () => {
-  const load = (uuid: string, busyPercent: number | null) => ({
-    ...parseGpuLoads(`${UUID},0,0,0,0,0,0`)[0]!,
-    uuid,
-    busyPercent,
-  });
+  const gpus = (...percents: (number | null)[]) => percents.map((busyPercent) => ({ busyPercent }));
 
   it('is so above 5 %, of one of them', () => {
-    expect(busyOf(['a'], [load('a', 5)])).toBe(false);
-    expect(busyOf(['a', 'b'], [load('a', 0), load('b', 6), load('c', 0)])).toBe(true);
-    expect(busyOf(['a'], [load('a', 0), load('b', 100)])).toBe(false);
+    expect(busyOf(gpus(5))).toBe(false);
+    expect(busyOf(gpus(0, 6))).toBe(true);
   });
 
   it('is not known where one is missing or does not say, unless another is busy', () => {
-    expect(busyOf(['a', 'b'], [load('a', 0)])).toBe(null);
-    expect(busyOf(['a', 'b'], [load('a', null), load('b', 0)])).toBe(null);
-    expect(busyOf(['a', 'b'], [load('a', null), load('b', 50)])).toBe(true);
-    expect(busyOf(['a'], null)).toBe(null);
-    expect(busyOf([], [])).toBe(null);
+    expect(busyOf([...gpus(0), null])).toBe(null);
+    expect(busyOf(gpus(null, 0))).toBe(null);
+    expect(busyOf(gpus(null, 50))).toBe(true);
+    expect(busyOf([null])).toBe(null);
+    expect(busyOf([])).toBe(null);
   });
 });
 
 describe('a line of /proc/PID/stat', () => {
   it('is read after its name, whatever that holds', () => {
     const rest = 'S 41 1 1 0 -1 4194560 1 2 3 4 150 25 10 15 20 0 1 0 100';
-    expect(readStat(`42 (a) b (c) ${rest}`)).toEqual({ parent: 41, ticks: 200 });
+    expect(readStat(`42 (a) b (c) ${rest}`)).toEqual({ parent: 41, ticks: 200, begunAt: 100 });
     expect(readStat('')).toBe(null);
   });
 });
 
-/** The watch on this very process: its first sample of a start can't be compared with one before. */
 describe('the watch of load', () => {
-  const watched: WatchedInstance[] = [{ id: ID, start: 1, gpuUuids: [UUID], hasExited: false }];
+  const instance: UpInstance = {
+    id: ID,
+    start: 1,
+    vcpus: 1,
+    gpuUuids: [UUID],
+    workspaceVolume: null,
+    hasExited: false,
+    isWatched: true,
+  };
   const observed = [seen(ID, 'RUNNING')];
-  let now = 1_000;
-
-  function watchOf(seen: readonly WatchedInstance[], pid: () => number | null) {
-    return new LoadWatch({
-      engine: { inspect: async () => ({ pid: pid() }) } as unknown as Engine,
-      clock: { now: () => now, sleep: async () => {} },
-      pretended: true,
-      watched: () => seen,
-      becameBusy: () => {},
-    });
-  }
+  const watchOf = (up: UpInstance, pretended = true) => new LoadWatch({ pretended, up: () => [up] });
   const busy = (watch: LoadWatch) => watch.withLoad(observed).instances[0]!.busy;
+  const processors = (used: number | null, up = instance) => [{ instance: up, processors: used, gpus: [] }];
 
-  it('keeps what was busy until a report of it has arrived', async () => {
-    const watch = watchOf(watched, () => process.pid);
-    await watch.sample();
+  it('keeps what was busy until a report of it has arrived', () => {
+    const watch = watchOf(instance);
+    watch.note(processors(null));
     expect(busy(watch)).toBeUndefined();
     watch.withLoad(observed).told();
-    // Everything of this namespace within a hundredth of a second: far more than 5 %.
-    for (const end = Date.now() + 200; Date.now() < end; );
-    now += 10;
-    await watch.sample();
+    watch.note(processors(0.06));
     expect(busy(watch)).toBe(true);
-    now += 1_000_000_000;
-    await watch.sample();
+    watch.note(processors(0.05));
     expect(busy(watch)).toBe(true);
     watch.withLoad(observed).told();
-    now += 1_000_000_000;
-    await watch.sample();
+    watch.note(processors(0));
     expect(busy(watch)).toBe(false);
   });
 
-  it('does not know the load of a container that is gone, and says nothing of one that nobody asks about', async () => {
-    const watch = watchOf(watched, () => null);
-    await watch.sample();
-    now += 10_000;
-    await watch.sample();
-    expect(busy(watch)).toBeUndefined();
-    const exited = watchOf([{ ...watched[0]!, hasExited: true }], () => null);
-    await exited.sample();
-    expect(busy(exited)).toBe(false);
-    const unwatched = watchOf([], () => process.pid);
-    await unwatched.sample();
+  it('asks real GPUs and not the processors, where there are real ones', () => {
+    const watch = watchOf(instance, false);
+    const gpu = parseGpuLoads(`${UUID}, 6, 1, 2, 3, 4, 5, 6`);
+    watch.note([{ instance, processors: 0, gpus: gpu }]);
+    expect(busy(watch)).toBe(true);
+    watch.withLoad(observed).told();
+    watch.note([{ instance, processors: 1, gpus: [{ ...gpu[0]!, busyPercent: 0 }] }]);
+    expect(busy(watch)).toBe(false);
+  });
+
+  it('says false of a command that has ended, and nothing of one that nobody asks about or of another start', () => {
+    const exited = { ...instance, hasExited: true };
+    const ended = watchOf(exited);
+    ended.note(processors(null, exited));
+    expect(busy(ended)).toBe(false);
+    const unasked = { ...instance, isWatched: false };
+    const unwatched = watchOf(unasked);
+    unwatched.note(processors(1, unasked));
     expect(unwatched.withLoad(observed).instances).toEqual(observed);
+    const watch = watchOf(instance);
+    watch.note(processors(1, { ...instance, start: 2 }));
+    expect(busy(watch)).toBeUndefined();
   });
 });

@@ -78,7 +78,7 @@ class FailingEngine implements Partial<Engine> {
     const nodes = gpus?.kind === 'nodes' ? gpus.nodes.map(({ inside }) => inside) : [];
     const devices = { nodes: start === null ? nodes : this.device === null ? nodes : [this.device], requested: [] };
     const made = { instanceId, machineId, running: false, pid: null, exitCode: null, startedAt: '', imagePorts: [] };
-    this.containers.set(instanceId, { ...made, devices });
+    this.containers.set(instanceId, { ...made, engineId: instanceId, devices });
   }
 
   async start(id: string): Promise<void> {

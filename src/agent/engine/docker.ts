@@ -97,6 +97,7 @@ export class DockerEngine implements Engine {
     const ran = !running && !['created', 'configured', 'initialized'].includes(found.State.Status);
     return {
       instanceId,
+      engineId: found.Id,
       machineId: found.Config.Labels?.[LABELS.machine] ?? '',
       running,
       pid: running && found.State.Pid > 0 ? found.State.Pid : null,

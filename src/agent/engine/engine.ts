@@ -18,6 +18,8 @@ export interface Container {
 }
 
 export interface ContainerDetail extends Container {
+  /** By which the engine itself knows it; its control groups are named by it. */
+  engineId: string;
   machineId: string;
   /** Of its first process, on this host; null when it doesn't run. */
   pid: number | null;

@@ -1,4 +1,4 @@
-import { queryGpus } from './nvidia-smi.js';
+import { queryComputeProcesses, queryGpus } from './nvidia-smi.js';
 
 /** What one GPU does at a moment. Null is not known: the driver says "[N/A]", "ERR!" or something out of bounds. */
 export interface GpuLoad {
@@ -11,14 +11,18 @@ export interface GpuLoad {
   celsius: number | null;
   /** Clock of the streaming multiprocessors. */
   smMhz: number | null;
+  /** Memory errors that could not be corrected, since the driver was loaded; a GPU without ECC does not know. */
+  faults: number | null;
 }
 
-const COLUMNS = 'uuid,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu,clocks.sm';
+const COLUMNS =
+  'uuid,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu,clocks.sm,ecc.errors.uncorrected.volatile.total';
 const UUID = /^GPU-[0-9A-Za-z-]{1,60}$/;
 const MAX_MB = 100_000_000;
 const MAX_WATTS = 100_000;
 const MAX_CELSIUS = 300;
 const MAX_MHZ = 100_000;
+const MAX_FAULTS = 1_000_000_000;
 
 /** Of each GPU of the host. Null when the driver does not answer. */
 export async function readGpuLoads(): Promise<GpuLoad[] | null> {
@@ -26,12 +30,28 @@ export async function readGpuLoads(): Promise<GpuLoad[] | null> {
   return csv === null ? null : parseGpuLoads(csv);
 }
 
+/** How many processes compute on each GPU, by UUID: a GPU that is not named has none. Null when the driver does not answer. */
+export async function readGpuProcesses(): Promise<ReadonlyMap<string, number> | null> {
+  const csv = await queryComputeProcesses('gpu_uuid,pid');
+  return csv === null ? null : parseGpuProcesses(csv);
+}
+
+/** Of a GPU in parts a process is named for each part. */
+export function parseGpuProcesses(csv: string): ReadonlyMap<string, number> {
+  const pids = new Map<string, Set<string>>();
+  for (const line of csv.split('\n')) {
+    const [uuid = '', pid = ''] = line.split(',').map((cell) => cell.trim());
+    if (UUID.test(uuid) && /^\d+$/.test(pid)) pids.set(uuid, (pids.get(uuid) ?? new Set()).add(pid));
+  }
+  return new Map([...pids].map(([uuid, each]) => [uuid, each.size]));
+}
+
 /** The lines of `--query-gpu` with COLUMNS. A line of another form says nothing, and is left out. */
 export function parseGpuLoads(csv: string): GpuLoad[] {
   return csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());
-    if (cells.length !== 7 || !UUID.test(cells[0]!)) return [];
-    const [uuid, busy, used, total, power, temperature, clock] = cells as [string, ...string[]];
+    if (cells.length !== 8 || !UUID.test(cells[0]!)) return [];
+    const [uuid, busy, used, total, power, temperature, clock, faults] = cells as [string, ...string[]];
     return [
       {
         uuid,
@@ -41,6 +61,7 @@ export function parseGpuLoads(csv: string): GpuLoad[] {
         powerWatts: numberOrNull(power, MAX_WATTS),
         celsius: numberOrNull(temperature, MAX_CELSIUS),
         smMhz: numberOrNull(clock, MAX_MHZ),
+        faults: numberOrNull(faults, MAX_FAULTS),
       },
     ];
   });

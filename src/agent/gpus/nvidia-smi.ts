@@ -67,9 +67,18 @@ export async function readMinors(dir: string): Promise<Map<string, number>> {
 }
 
 /** One line of comma-separated values for each GPU, by one process for all of them; null when there is no driver. */
-export async function queryGpus(columns: string): Promise<string | null> {
+export function queryGpus(columns: string): Promise<string | null> {
+  return byFirst((program) => query(program, columns));
+}
+
+/** As `queryGpus`, one line for each process that computes on a GPU. */
+export function queryComputeProcesses(columns: string): Promise<string | null> {
+  return byFirst((program) => outputOrNull(program, `--query-compute-apps=${columns}`, '--format=csv,noheader'));
+}
+
+async function byFirst(ask: (program: string) => Promise<string | null>): Promise<string | null> {
   for (const program of PROGRAMS) {
-    const csv = await query(program, columns);
+    const csv = await ask(program);
     if (csv !== null) return csv;
   }
   return null;

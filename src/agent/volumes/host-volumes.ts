@@ -69,6 +69,11 @@ export class HostVolumes {
     });
   }
 
+  /** How much of a volume is used; null while it is not mounted. Rejects where it is not there. */
+  usedBytes(volumeId: string): Promise<number | null> {
+    return this.#files.usedBytes(volumeId);
+  }
+
   /** Instances that had a volume on this host last. */
   async kept(): Promise<string[]> {
     return [...new Set((await this.#held()).map(({ instance }) => instance))];

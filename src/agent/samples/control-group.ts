@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Mount } from '../file-systems.js';
+
+/** Folders in which the kernel counts what a container uses, of version 1 or 2; null where this host does not count it. */
+export interface ControlGroup {
+  cpu: CountedBy | null;
+  memory: CountedBy | null;
+  pids: CountedBy | null;
+}
+
+interface CountedBy {
+  version: 1 | 2;
+  dir: string;
+}
+
+/** What a control group counts; null: not known. */
+export interface GroupCounts {
+  /** Of processors, since the group was made. */
+  cpuSeconds: number | null;
+  /** Without what is only cached of files and not used lately: as `docker stats` shows it. */
+  memoryBytes: number | null;
+  /** With threads. */
+  processes: number | null;
+}
+
+const MICROSECONDS = 1_000_000;
+const NANOSECONDS = 1_000_000_000;
+
+/**
+ * Reads /proc/PID/cgroup. Programs in a container may have made groups below their own: the group is the container's, which
+ * its engine has named by `engineId`.
+ */
+export function findControlGroup(cgroup: string, mounts: readonly Mount[], engineId: string): ControlGroup {
+  const lines = cgroup.split('\n').flatMap((line) => {
+    const [, , controllers, path] = /^(\d+):([^:]*):(\/.*)$/.exec(line) ?? [];
+    // Outside of what the agent may see.
+    if (controllers === undefined || path === undefined || path.split('/').includes('..')) return [];
+    return [{ controllers: controllers.split(','), path: upTo(path, engineId) }];
+  });
+  const countedBy = (controller: string): CountedBy | null => {
+    const own = lines.find(({ controllers }) => controllers.includes(controller));
+    const version = own === undefined ? 2 : 1;
+    const line = own ?? lines.find(({ controllers }) => controllers[0] === '');
+    const mount = mounts.find(({ type, options }) =>
+      version === 1 ? type === 'cgroup' && options.split(',').includes(controller) : type === 'cgroup2',
+    );
+    return line === undefined || mount === undefined ? null : { version, dir: join(mount.target, line.path) };
+  };
+  return { cpu: countedBy('cpuacct'), memory: countedBy('memory'), pids: countedBy('pids') };
+}
+
+export async function readControlGroup({ cpu, memory, pids }: ControlGroup): Promise<GroupCounts> {
+  const [cpuSeconds, memoryBytes, processes] = await Promise.all([
+    cpu === null ? null : cpuSecondsOf(cpu),
+    memory === null ? null : memoryBytesOf(memory),
+    pids === null ? null : numberIn(join(pids.dir, 'pids.current')),
+  ]);
+  return { cpuSeconds, memoryBytes, processes };
+}
+
+async function cpuSecondsOf({ version, dir }: CountedBy): Promise<number | null> {
+  if (version === 1) return divided(await numberIn(join(dir, 'cpuacct.usage')), NANOSECONDS);
+  return divided(lineOf(await textOf(join(dir, 'cpu.stat')), 'usage_usec'), MICROSECONDS);
+}
+
+async function memoryBytesOf({ version, dir }: CountedBy): Promise<number | null> {
+  const [current, cached] =
+    version === 1 ? ['memory.usage_in_bytes', 'total_inactive_file'] : ['memory.current', 'inactive_file'];
+  const [used, stat] = await Promise.all([numberIn(join(dir, current)), textOf(join(dir, 'memory.stat'))]);
+  return used === null ? null : Math.max(0, used - (lineOf(stat, cached) ?? 0));
+}
+
+/** The path up to the part that has the name, whole where none has. */
+function upTo(path: string, name: string): string {
+  const parts = path.split('/');
+  const place = name === '' ? -1 : parts.findIndex((part) => part.includes(name));
+  return place === -1 ? path : parts.slice(0, place + 1).join('/');
+}
+
+function divided(value: number | null, by: number): number | null {
+  return value === null ? null : value / by;
+}
+
+async function numberIn(file: string): Promise<number | null> {
+  return numberOrNull((await textOf(file)).trim());
+}
+
+/** The number behind a name, in lines such as `inactive_file 4096`. */
+function lineOf(text: string, name: string): number | null {
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  return line === undefined ? null : numberOrNull(line.slice(name.length + 1).trim());
+}
+
+function numberOrNull(text: string): number | null {
+  return /^\d{1,19}$/.test(text) ? Number(text) : null;
+}
+
+function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => '');
+}

@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises';
+
+export interface NetworkCounts {
+  bytesIn: number;
+  bytesOut: number;
+}
+
+/** What a process' network has taken and sent since it was made, itself left out; null when the process has ended. */
+export async function networkCountsOf(pid: number): Promise<NetworkCounts | null> {
+  const text = await readFile(`/proc/${pid}/net/dev`, 'utf8').catch(() => null);
+  return text === null ? null : readNetworkCounts(text);
+}
+
+/** Lines of /proc/net/dev: a name, eight numbers of what came in, eight of what went out; bytes are the first of each. */
+export function readNetworkCounts(text: string): NetworkCounts {
+  const counts = { bytesIn: 0, bytesOut: 0 };
+  for (const line of text.split('\n')) {
+    const [, name, rest = ''] = /^\s*(\S+):\s*(.*)$/.exec(line) ?? [];
+    const numbers = rest.trim().split(/\s+/).map(Number);
+    if (name === undefined || name === 'lo' || numbers.length < 9 || numbers.some(Number.isNaN)) continue;
+    counts.bytesIn += numbers[0]!;
+    counts.bytesOut += numbers[8]!;
+  }
+  return counts;
+}

@@ -1,0 +1,189 @@
+import type { AgentClock } from '../clock.js';
+import { type Processes, readProcesses } from '../cpu-time.js';
+import type { Disks } from '../disks.js';
+import type { Engine } from '../engine/engine.js';
+import { type GpuLoad, readGpuLoads, readGpuProcesses } from '../gpus/load.js';
+import type { GpuSample } from '../protocol.js';
+import type { HostVolumes } from '../volumes/host-volumes.js';
+import { ContainerUsage, type Usage } from './container-usage.js';
+import { impatient } from './impatient.js';
+import type { Sample } from './kept-samples.js';
+
+export const SAMPLE_EVERY_MS = 10_000;
+/** What takes longer is not known of this sample: the next is due soon after. */
+const ANSWERS_WITHIN_MS = 5_000;
+const PERCENT = 100;
+
+/** An instance that ought to run and whose container is up, or has ended for good. */
+export interface UpInstance {
+  id: string;
+  start: number;
+  vcpus: number;
+  gpuUuids: readonly string[];
+  /** The volume that is its /workspace; null for its own disk. */
+  workspaceVolume: string | null;
+  /** Its command has ended for good: nothing of it runs. */
+  hasExited: boolean;
+  /** It is to be stopped when it is idle. */
+  isWatched: boolean;
+}
+
+/** What was seen of one instance. */
+export interface Look {
+  instance: UpInstance;
+  /** As many as were in use on the average since the look before; null: not known. */
+  processors: number | null;
+  /** In the order of its GPUs; null: not known. */
+  gpus: readonly (GpuLoad | null)[];
+}
+
+export interface SamplerDeps {
+  engine: Engine;
+  disks: Pick<Disks, 'usedBytes'>;
+  volumes: Pick<HostVolumes, 'usedBytes'>;
+  clock: AgentClock;
+  /** The GPUs are simulated: processors stand for them. */
+  pretended: boolean;
+  up(): readonly UpInstance[];
+  keep(sample: Sample, at: number): void;
+  looked(looks: readonly Look[]): void;
+}
+
+/** What is read once for all containers, and not at all where none needs it. */
+interface Round {
+  gpuLoads: Promise<readonly GpuLoad[] | null>;
+  /** Processes that compute, by UUID of their GPU. */
+  gpuProcesses: Promise<ReadonlyMap<string, number> | null>;
+  processes(): Promise<Processes>;
+}
+
+/** What one container is measured with, for as long as its instance is up in one start. */
+interface Meters {
+  start: number;
+  usage(processes: Round['processes']): Promise<Usage | null>;
+  diskUsedBytes(): Promise<number | null>;
+}
+
+/**
+ * Looks every 10 s at what instances use, at all of them side by side: what does not answer is left out, and nothing else
+ * waits for it.
+ */
+export class Sampler {
+  readonly #meters = new Map<string, Meters>();
+  readonly #gpuLoads = impatient(readGpuLoads, ANSWERS_WITHIN_MS);
+  readonly #gpuProcesses = impatient(readGpuProcesses, ANSWERS_WITHIN_MS);
+
+  constructor(private readonly deps: SamplerDeps) {}
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    while (!signal.aborted) {
+      const began = clock.now();
+      await this.sample();
+      // The host's clock may have been set meanwhile.
+      const took = Math.min(Math.max(clock.now() - began, 0), SAMPLE_EVERY_MS);
+      await clock.sleep(SAMPLE_EVERY_MS - took, signal);
+    }
+  }
+
+  async sample(): Promise<void> {
+    const up = this.deps.up();
+    const starts = new Map(up.map(({ id, start }) => [id, start]));
+    for (const [id, { start }] of this.#meters) if (starts.get(id) !== start) this.#meters.delete(id);
+    const round = this.#round(up);
+    this.deps.looked(await Promise.all(up.map((instance) => this.#look(instance, round))));
+  }
+
+  #round(up: readonly UpInstance[]): Round {
+    const hasGpus = up.some(({ gpuUuids, hasExited }) => gpuUuids.length > 0 && !hasExited);
+    const asksDriver = hasGpus && !this.deps.pretended;
+    let read: Promise<Processes> | undefined;
+    return {
+      gpuLoads: asksDriver ? this.#gpuLoads() : Promise.resolve(null),
+      gpuProcesses: asksDriver ? this.#gpuProcesses() : Promise.resolve(null),
+      processes: () => {
+        read ??= readProcesses();
+        return read;
+      },
+    };
+  }
+
+  async #look(instance: UpInstance, { gpuLoads, gpuProcesses, processes }: Round): Promise<Look> {
+    if (instance.hasExited) return { instance, processors: 0, gpus: [] };
+    const { usage: measure, diskUsedBytes: measureDisk } = this.#metersOf(instance);
+    const [usage, diskUsedBytes, loads, counts] = await Promise.all([
+      measure(processes),
+      measureDisk(),
+      gpuLoads,
+      gpuProcesses,
+    ]);
+    const gpus = instance.gpuUuids.map((uuid) => loads?.find((load) => load.uuid === uuid) ?? null);
+    // Nothing is known of it: it may have ended by now, or the engine does not answer.
+    if (usage === null && gpus.every((load) => load === null)) return { instance, processors: null, gpus };
+    const cpuPercent = this.#cpuPercent(instance, usage);
+    this.deps.keep(
+      {
+        id: instance.id,
+        start: instance.start,
+        cpuPercent,
+        memoryUsedBytes: usage?.memoryUsedBytes ?? null,
+        diskUsedBytes,
+        networkInBytesPerSecond: usage?.networkInBytesPerSecond ?? null,
+        networkOutBytesPerSecond: usage?.networkOutBytesPerSecond ?? null,
+        processes: usage?.processes ?? null,
+        gpus: gpus.map((load, place) => ({
+          place,
+          ...gpuSample(load, this.deps.pretended ? cpuPercent : null),
+          processes: load === null || counts === null ? null : (counts.get(load.uuid) ?? 0),
+        })),
+      },
+      usage?.at ?? this.deps.clock.now(),
+    );
+    return { instance, processors: usage?.processors ?? null, gpus };
+  }
+
+  /** Of those that it may use, which a host with fewer does not give. */
+  #cpuPercent({ vcpus }: UpInstance, usage: Usage | null): number | null {
+    if (usage === null || usage.processors === null) return null;
+    const share = usage.processors / Math.min(vcpus, this.deps.engine.info.cpus);
+    return Math.min(PERCENT, toTenth(share * PERCENT));
+  }
+
+  #metersOf({ id, start, workspaceVolume }: UpInstance): Meters {
+    const known = this.#meters.get(id);
+    if (known !== undefined) return known;
+    const { disks, volumes } = this.deps;
+    const container = new ContainerUsage(id, this.deps);
+    const meters: Meters = {
+      start,
+      usage: impatient((processes) => container.measure(processes), ANSWERS_WITHIN_MS),
+      diskUsedBytes: impatient(
+        () => (workspaceVolume === null ? disks.usedBytes(id) : volumes.usedBytes(workspaceVolume)),
+        ANSWERS_WITHIN_MS,
+      ),
+    };
+    this.#meters.set(id, meters);
+    return meters;
+  }
+}
+
+/** `busyPercent` is what counts where the driver says nothing. */
+function gpuSample(load: GpuLoad | null, busyPercent: number | null): Omit<GpuSample, 'place' | 'processes'> {
+  return {
+    busyPercent: load?.busyPercent ?? busyPercent,
+    memoryUsedMb: rounded(load?.memoryUsedMb),
+    memoryTotalMb: rounded(load?.memoryTotalMb),
+    powerWatts: load?.powerWatts ?? null,
+    celsius: load?.celsius ?? null,
+    smMhz: load?.smMhz ?? null,
+    faults: rounded(load?.faults),
+  };
+}
+
+function rounded(value: number | null | undefined): number | null {
+  return value === null || value === undefined ? null : Math.round(value);
+}
+
+function toTenth(value: number): number {
+  return Math.round(value * 10) / 10;
+}
