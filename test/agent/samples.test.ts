@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -151,8 +151,11 @@ describe('samples that no report has told of', () => {
       now += 10_000;
     }
     expect(ages(kept)).toEqual([10, 20, 30, 40, 50, 60]);
+    for (let each = 0; each < 10; each += 1) kept.keep({ ...NOTHING, id: ID }, now - each);
+    expect(ages(kept)).toHaveLength(6);
+    now += 10_000;
     now += 1_000;
-    expect(ages(kept)).toEqual([11, 21, 31, 41, 51]);
+    expect(ages(kept)).toEqual([11, 11, 11, 11, 11, 11]);
     now += 1_000_000;
     expect(ages(kept)).toEqual([]);
     kept.keep({ ...NOTHING, id: ID }, now + 5_000);
@@ -292,6 +295,23 @@ describe('a sample', () => {
     up = [{ ...instance, gpuUuids: [] }];
     await sampler.sample();
     expect(samples).toHaveLength(1);
+  });
+
+  it('says no rate of a container that was started anew, whose counts are others', async () => {
+    const sleeper = spawn('sleep', ['1000']);
+    const pids = [sleeper.pid, process.pid];
+    const engine = { info: { cpus: 2 }, inspect: async () => ({ pid: pids[0], engineId: '' }) } as unknown as Engine;
+    up = [{ ...instance, gpuUuids: [] }];
+    const sampler = samplerOf({ engine });
+    await sampler.sample();
+    await sampler.sample();
+    const ended = new Promise((resolve) => sleeper.once('exit', resolve));
+    sleeper.kill();
+    await ended;
+    pids.shift();
+    await sampler.sample();
+    expect(samples.map(({ cpuPercent }) => cpuPercent)).toEqual([null, expect.any(Number), null]);
+    expect(samples[2]).toMatchObject({ networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
   });
 
   it('asks no driver where no GPU is given to what runs, or GPUs are simulated, which are as busy as the processors', async () => {

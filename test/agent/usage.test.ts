@@ -131,6 +131,7 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
   it('the network is what came and went, without what stayed inside', async () => {
     const IN = 20 * MB;
     const OUT = 8 * MB;
+    const INSIDE = 30 * MB;
     // The script sends to this process, and is sent to.
     let received = 0;
     const ended = new Promise<void>((resolve) => {
@@ -148,7 +149,9 @@ describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name)
     const { port } = server.address() as { port: number };
     const text = await run(`head -c ${OUT} /dev/zero | nc ${Gateway} ${port} > /tmp/got; stat -c %s /tmp/got`);
     await ended;
-    await run('nc -l -p 7001 > /dev/null & sleep 1; head -c 30000000 /dev/zero | nc 127.0.0.1 7001');
+    await run(`head -c ${INSIDE} /dev/zero > /dev/shm/page; httpd -p 127.0.0.1:7001 -h /dev/shm`);
+    const inside = await run(`echo "GET /page HTTP/1.0\n" | nc 127.0.0.1 7001 > /dev/shm/got; stat -c %s /dev/shm/got`);
+    expect(Number(inside)).toBeGreaterThan(INSIDE);
     const after = await sample();
     expect([received, Number(text)]).toEqual([OUT, IN]);
     const came = sum(before, after, after.networkInBytesPerSecond!);
