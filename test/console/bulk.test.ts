@@ -10,7 +10,7 @@ import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, Pages, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages } from './support/pages.js';
 
 let browser: Browser;
 let gateway: GatewayProcess;
@@ -84,7 +84,7 @@ describe('several at once, and back again', needs('chromium'), () => {
       await dialog.getByText(`GPU billing ends this second: ${sum('priceHr')} USD/h less`).waitFor();
       await dialog.getByText(`${sum('diskPriceHr')} USD/h`, { exact: true }).waitFor();
       expect(await dialog.getByRole('listitem').allInnerTexts()).not.toContain('two');
-      expect(await seriousIn(page, 'dialog')).toEqual([]);
+      expect(await faultsIn(page, 'dialog')).toEqual([]);
       await page.setViewportSize({ width: 320, height: 700 });
       expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
       for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Tab');
@@ -93,7 +93,7 @@ describe('several at once, and back again', needs('chromium'), () => {
       await dialog.waitFor({ state: 'detached' });
       await said(page).getByText('2 instances stopped. Disks are kept.').waitFor();
       expect(await statuses(owner)).toEqual({ one: 'STOPPED', two: 'RUNNING', three: 'STOPPED' });
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       expect(complaints).toEqual([]);
     });
   });

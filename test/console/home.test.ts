@@ -14,7 +14,7 @@ import { cleanUp, type GatewayProcess, startProcess } from '../support/process.j
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 let browser: Browser;
 let gateway: GatewayProcess;
@@ -56,7 +56,7 @@ describe('Home', needs('chromium'), () => {
       await steps.getByRole('link', { name: 'Add credit' }).waitFor();
       expect(await doneSteps()).toBe(0);
       await page.getByRole('heading', { name: 'Nothing is rented' }).waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
 
       await steps.getByRole('link', { name: 'Add an SSH key' }).click();
       await page.getByLabel('Public key, the line of a .pub file').fill(newSshKey('laptop'));
@@ -103,7 +103,7 @@ describe('Home', needs('chromium'), () => {
       await owner.graphql('mutation ($id: ID!) { setDeadlines(id: $id, stopAt: "2h") { id } }', { id });
       await page.reload();
       await panel.getByText(`${id} stops by itself`).waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       // By keyboard alone.
       for (let presses = 0; presses < 40; presses += 1) {
         await page.keyboard.press('Tab');
@@ -136,7 +136,7 @@ describe('Home', needs('chromium'), () => {
         expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
       }
       await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
     });
   });
 

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../support/database.js';
 import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 let browser: Browser;
 let gateway: GatewayProcess;
@@ -60,9 +60,9 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await field(page).waitFor();
       expect(scripts()).toBe(1);
       expect(await chosen(page).innerText()).toContain('train-llm');
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await page.setViewportSize({ width: 320, height: 600 });
       expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
 
@@ -120,7 +120,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       const done = page.getByRole('region', { name: 'What was done' });
       await done.getByText('comfy is stopped. Its disk is kept.').waitFor();
       expect((await owner.rest('GET', `/instances/${id}`)).body.status).toBe('stopped');
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await done.getByRole('button', { name: /^Dismiss/ }).press('Enter');
       await done.getByText('comfy is stopped').waitFor({ state: 'detached' });
       // What was dismissed had the focus: it goes on at the screen, not nowhere.
@@ -157,7 +157,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
       await page.keyboard.press('?');
       const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
       await sheet.getByText('Go to Instances').waitFor();
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       // Over a dialog nothing else is opened.
       await page.keyboard.press('g');
       await page.keyboard.press('i');
