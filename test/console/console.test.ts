@@ -260,7 +260,7 @@ describe('the console in Chromium', needs('chromium'), () => {
     it('sorts by each column as it says, and compares what is ticked, all in the address', () =>
       pages.with('/machines?gpu=h100-sxm,h100-pcie', null, async ({ page, complaints }) => {
         const column = async (name: string) => {
-          // Rows far below are not laid out, and have no inner text yet.
+          // Those far below are not drawn.
           const texts = await page.locator(`.offer [data-label="${name}"]`).allTextContents();
           return texts.map((text) => Number(text.replaceAll(/[^\d.]/g, '')));
         };

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
@@ -9,6 +9,12 @@ import { query, setQuery } from '../state/location.js';
 import { modelName, models, regionName } from '../state/market.js';
 import { MODES, modeOf } from '../state/modes.js';
 import { compared, MOST_COMPARED, MOST_OFFERS, type Offer, type OrderName, order, useOffers } from '../state/offers.js';
+
+/** Rows that are drawn or left out together, and how far from the window they are drawn. */
+const GROUP = 50;
+const NEAR = '1200px';
+/** About, before they were seen. */
+const ROW_PX = 46;
 
 interface Column {
   name: string;
@@ -25,8 +31,8 @@ const COLUMNS: readonly Column[] = [
   { name: 'Reliable', order: 'RELIABILITY', kind: 'number' },
   { name: 'Region', order: 'REGION', kind: 'place' },
   { name: 'vCPUs', order: 'CPU', kind: 'number roomy' },
-  { name: 'Memory', order: 'MEMORY', kind: 'number roomy' },
-  { name: 'Disk', order: 'DISK', kind: 'number roomy' },
+  { name: 'Memory, GB', order: 'MEMORY', kind: 'number roomy' },
+  { name: 'Disk, GB', order: 'DISK', kind: 'number roomy' },
   { name: 'Mbit/s in', order: 'NETWORK', kind: 'number' },
 ];
 
@@ -69,14 +75,12 @@ export function Offers() {
         </Empty>
       )}
       {known !== null && known.total > 0 && (
-        <table class="machines">
+        <table class="machines" aria-rowcount={known.total + 1}>
           <caption class="hidden">Machines to rent, their prices in USD and what they have</caption>
           <Heads />
-          <tbody>
-            {known.offers.map((offer) => (
-              <Row key={offer.machineId} offer={offer} />
-            ))}
-          </tbody>
+          {Array.from({ length: Math.ceil(known.offers.length / GROUP) }, (_, group) => (
+            <Rows key={group} from={group * GROUP} offers={known.offers.slice(group * GROUP, (group + 1) * GROUP)} />
+          ))}
         </table>
       )}
       <div ref={end} />
@@ -141,7 +145,32 @@ function Heads() {
   );
 }
 
-function Row({ offer }: { offer: Offer }) {
+/** Rows that are drawn while they are near what is seen; else a space as high as they were, so that thousands cost nothing. */
+function Rows({ offers, from }: { offers: readonly Offer[]; from: number }) {
+  const place = useRef<HTMLTableSectionElement>(null);
+  const [isNear, setIsNear] = useState(from === 0);
+  const height = useRef(0);
+  useEffect(() => {
+    const watch = new IntersectionObserver(
+      ([entry]) => {
+        if (entry === undefined) return;
+        if (!entry.isIntersecting) height.current = entry.boundingClientRect.height;
+        setIsNear(entry.isIntersecting);
+      },
+      { rootMargin: NEAR },
+    );
+    watch.observe(place.current!);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <tbody ref={place} style={isNear ? {} : { height: `${height.current || offers.length * ROW_PX}px` }}>
+      {isNear && offers.map((offer, at) => <Row key={offer.machineId} offer={offer} index={from + at + 2} />)}
+    </tbody>
+  );
+}
+
+/** `index` counts from 1 with the heads. */
+function Row({ offer, index }: { offer: Offer; index: number }) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, nvlink, reliability } = offer;
   const mode = modeShown();
   const price = offer.pricePerHour[mode.price];
@@ -154,12 +183,12 @@ function Row({ offer }: { offer: Offer }) {
     RELIABILITY: `${(reliability * 100).toFixed(2)} %`,
     REGION: regionName(region),
     CPU: vcpus,
-    MEMORY: `${ramGb} GB`,
-    DISK: `${diskGb} GB`,
+    MEMORY: ramGb.toLocaleString('en'),
+    DISK: diskGb.toLocaleString('en'),
     NETWORK: netMbps.down.toLocaleString('en'),
   };
   return (
-    <tr class={isCompared ? 'offer chosen' : 'offer'}>
+    <tr class={isCompared ? 'offer chosen' : 'offer'} aria-rowindex={index}>
       <td class="tick">
         <input
           type="checkbox"
@@ -199,7 +228,6 @@ function Row({ offer }: { offer: Offer }) {
 function Marks({ offer: { nvlink, demo, preemptible } }: { offer: Offer }) {
   return (
     <>
-      {nvlink && <span class="badge">NVLink</span>}
       {preemptible && (
         <span class="badge warn" title="An interruptible instance holds it, and has to leave">
           held<span class="hidden"> by an interruptible instance</span>
@@ -210,6 +238,7 @@ function Marks({ offer: { nvlink, demo, preemptible } }: { offer: Offer }) {
           demo<span class="hidden">nstration</span>
         </span>
       )}
+      {nvlink && <span class="badge">NVLink</span>}
     </>
   );
 }
