@@ -48,6 +48,8 @@ export class Agents {
   polls = 0;
   /** Refusals by status, and connections that were lost. */
   refused = {};
+  /** Whether they report samples. */
+  measures = false;
   #agents = [];
   #isOver = false;
 
@@ -133,7 +135,7 @@ export class Agents {
     });
     const body = JSON.stringify({
       ...{ protocol: 2, session: 'bench', sequence: agent.sequence, generation, instances: observed },
-      ...{ unknown: [], engine: 'ok' },
+      ...{ unknown: [], engine: 'ok', ...(this.measures && { samples: observed.map(sampleOf) }) },
     });
     const headers = { Authorization: `Bearer ${tokenOf(n)}`, Connection: 'close' };
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -152,6 +154,25 @@ export class Agents {
     });
     socket.write(requestBytes({ method: 'POST', path: '/agent/v1/report', headers, body }));
   }
+}
+
+/** As of an instance with one GPU. */
+function sampleOf({ id, start }) {
+  return {
+    ...{ id, start, age: 1, cpuPercent: 100 * Math.random(), memoryUsedBytes: Math.floor(1e11 * Math.random()) },
+    ...{
+      diskUsedBytes: 41_205_000_000,
+      networkInBytesPerSecond: 1_250_000,
+      networkOutBytesPerSecond: 48_000,
+      processes: 42,
+    },
+    gpus: [
+      {
+        ...{ place: 0, busyPercent: Math.floor(100 * Math.random()), memoryUsedMb: 20_113, memoryTotalMb: 24_564 },
+        ...{ powerWatts: 412.6, celsius: 71, smMhz: 2_520, faults: 0, processes: 1 },
+      },
+    ],
+  };
 }
 
 function wholeAnswer(text) {

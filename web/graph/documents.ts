@@ -530,11 +530,48 @@ export const AccountChanged = graphql(
       topUps {
         id
       }
+      loads {
+        instanceId
+        load {
+          at
+          cpuPercent
+          gpus {
+            busyPercent
+          }
+        }
+      }
     }
   }
 `,
   [AccountFields, InstanceFields],
 );
+
+/** What an instance did, for its charts. */
+export const InstanceMetrics = graphql(`
+  query InstanceMetrics($id: ID!, $from: String, $points: Int) {
+    instance(id: $id) {
+      metrics(from: $from, points: $points) {
+        stepSeconds
+        points {
+          at
+          cpuPercent
+          memoryUsedBytes
+          diskUsedBytes
+          networkInBytesPerSecond
+          networkOutBytesPerSecond
+          gpus {
+            place
+            busyPercent
+            busyMaxPercent
+            memoryUsedMb
+            powerWatts
+            celsius
+          }
+        }
+      }
+    }
+  }
+`);
 
 export const OneInstance = graphql(
   `

@@ -8,6 +8,7 @@ import { send } from '../graph/send.js';
 import { Actions } from '../parts/actions.js';
 import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
+import { loaded } from '../parts/loaded.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
 import { chosenTab, Tabs } from '../parts/tabs.js';
@@ -29,6 +30,9 @@ const TABS = [
   ['overview', 'Overview'],
   ['log', 'Log'],
 ] as const;
+
+/** Its charts come with a library of their own. */
+const InstanceLoad = loaded(async () => (await import('./instance-load.js')).InstanceLoad);
 
 type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
 
@@ -81,6 +85,7 @@ function Overview({ instance, read, start, onChanged }: OverviewProps) {
   return (
     <>
       <State instance={instance} start={start} />
+      {instance.runtime !== null && <InstanceLoad id={instance.id} />}
       <div class="columns">
         <div class="stack">
           <Connect

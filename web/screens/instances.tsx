@@ -4,6 +4,7 @@ import { rates, usd } from '../figures/money.js';
 import { Actions } from '../parts/actions.js';
 import { Icon } from '../parts/icon.js';
 import { InstanceName } from '../parts/instance-name.js';
+import { LoadFigure } from '../parts/load-figure.js';
 import { Empty } from '../parts/notice.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
 import { Table } from '../parts/table.js';
@@ -119,6 +120,7 @@ function List({ instances, chosen, onToggle }: ListProps) {
           <td class="wide">
             <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
             <Runtime runtime={instance.runtime} />
+            <LoadFigure id={instance.id} />
           </td>
           <td data-label="Where">{regionName(instance.region)}</td>
           <td class="number" data-label="USD/h now">

@@ -32,6 +32,18 @@ export interface Settled {
 }
 
 export const settled = signal<Settled | null>(null);
+export type Load = ResultOf<typeof AccountChanged>['accountChanged']['loads'][number]['load'];
+
+/** What instances did in their newest sample that was told of, by id. */
+export const loads = signal<ReadonlyMap<string, Load>>(new Map());
+const LOAD_SECONDS = 70;
+
+/** What an instance does now; null where nothing is known of the last minute. */
+export function loadNow(id: string): Load | null {
+  const load = loads.value.get(id);
+  return load !== undefined && serverNow.value - secondsOf(load.at) <= LOAD_SECONDS ? load : null;
+}
+
 /** Counts what changed in the account: lists that are read apart are read again. */
 export const accountChanges = signal(0);
 /** Counts what makes sums of money that are read apart old: changes, and the passing of time while something is paid for. */
@@ -150,7 +162,12 @@ function follow(): () => void {
     {
       // The first event names no instances: they are read after it.
       onOpen: () => void settle(),
-      onEvent: ({ accountChanged: { account, instances, topUps } }) => {
+      onEvent: ({ accountChanged: { account, instances, topUps, loads: told } }) => {
+        if (told.length > 0) {
+          // Its account is that of the event before.
+          loads.value = new Map([...loads.value, ...told.map(({ instanceId, load }) => [instanceId, load] as const)]);
+          return;
+        }
         heard += 1;
         if (settled.value !== null) take(account, instances);
         if (topUps.length > 0) countChange();
@@ -176,6 +193,7 @@ function follow(): () => void {
     removeEventListener('focus', settleIfSeen);
     retry.end();
     settled.value = null;
+    loads.value = new Map();
   };
 }
 

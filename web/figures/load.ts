@@ -1,0 +1,127 @@
+import type { ResultOf } from 'gql.tada';
+import type { InstanceMetrics } from '../graph/documents.js';
+import { secondsOf } from './time.js';
+
+export type Metrics = NonNullable<ResultOf<typeof InstanceMetrics>['instance']>['metrics'];
+type Point = Metrics['points'][number];
+type Gpu = Point['gpus'][number];
+
+/** One line of a chart; null where nothing is known. */
+export interface Line {
+  name: string;
+  values: (number | null)[];
+}
+
+export interface LoadChart {
+  title: string;
+  unit: string;
+  /** The end of its axis; null: as far as the values go. */
+  top: number | null;
+  lines: Line[];
+}
+
+export interface LoadCharts {
+  /** Seconds since 1970 of every step of the time, those too in which nothing was measured. */
+  times: number[];
+  charts: LoadChart[];
+}
+
+/** Lines of one chart at most: beyond so many GPUs their mean is drawn. */
+const MAX_LINES = 5;
+const PERCENT = 100;
+const MIB_OF_GIB = 1_024;
+const BYTES_OF_GB = 1e9;
+const BYTES_OF_MB = 1e6;
+
+/** What is drawn of the points: charts with a known value, each with lines that have one. */
+export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
+  const byTime = new Map(points.map((point) => [secondsOf(point.at), point]));
+  const known = [...byTime.keys()];
+  const times: number[] = [];
+  for (let at = known[0] ?? 0; at <= (known.at(-1) ?? -1); at += stepSeconds) times.push(at);
+  const line = (name: string, pick: (point: Point) => number | null): Line => ({
+    name,
+    values: times.map((at) => {
+      const point = byTime.get(at);
+      return point === undefined ? null : pick(point);
+    }),
+  });
+  const places = [...new Set(points.flatMap(({ gpus }) => gpus.map(({ place }) => place)))].sort((a, b) => a - b);
+  const ofGpus = (pick: (gpu: Gpu) => number | null): Line[] => {
+    if (places.length > MAX_LINES) return [line(`Mean of ${places.length} GPUs`, ({ gpus }) => meanOf(gpus.map(pick)))];
+    return places.map((place) =>
+      line(`GPU ${place}`, ({ gpus }) => {
+        const gpu = gpus.find((each) => each.place === place);
+        return gpu === undefined ? null : pick(gpu);
+      }),
+    );
+  };
+  const isMeans = stepSeconds > 10 && places.length === 1;
+  const most = isMeans ? [line('Most', ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
+  const scaled = (value: number | null, by: number) => (value === null ? null : value / by);
+  const all: LoadChart[] = [
+    { title: 'GPU load', unit: '%', top: PERCENT, lines: [...ofGpus(({ busyPercent }) => busyPercent), ...most] },
+    {
+      title: 'GPU memory',
+      unit: 'GiB',
+      top: null,
+      lines: ofGpus(({ memoryUsedMb }) => scaled(memoryUsedMb, MIB_OF_GIB)),
+    },
+    { title: 'GPU power', unit: 'W', top: null, lines: ofGpus(({ powerWatts }) => powerWatts) },
+    { title: 'GPU temperature', unit: '°C', top: null, lines: ofGpus(({ celsius }) => celsius) },
+    { title: 'CPU', unit: '%', top: PERCENT, lines: [line('CPU', ({ cpuPercent }) => cpuPercent)] },
+    {
+      title: 'Memory and disk',
+      unit: 'GB',
+      top: null,
+      lines: [
+        line('Memory', ({ memoryUsedBytes }) => scaled(memoryUsedBytes, BYTES_OF_GB)),
+        line('Disk', ({ diskUsedBytes }) => scaled(diskUsedBytes, BYTES_OF_GB)),
+      ],
+    },
+    {
+      title: 'Network',
+      unit: 'MB/s',
+      top: null,
+      lines: [
+        line('In', (point) => scaled(point.networkInBytesPerSecond, BYTES_OF_MB)),
+        line('Out', (point) => scaled(point.networkOutBytesPerSecond, BYTES_OF_MB)),
+      ],
+    },
+  ];
+  const isKnown = ({ values }: Line) => values.some((value) => value !== null);
+  const charts = all.map((chart) => ({ ...chart, lines: chart.lines.filter(isKnown) }));
+  return { times, charts: charts.filter(({ lines }) => lines.length > 0) };
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const clockOfSeconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** Local: "23 Nov, 18:02:10". */
+export function momentText(at: number): string {
+  const date = new Date(at * 1_000);
+  return `${day.format(date)}, ${clockOfSeconds.format(date)}`;
+}
+
+/** For an axis whose marks are `apart` seconds from each other, local: "18:02:10", "18:02" or "23 Nov". */
+export function markText(at: number, apart: number): string {
+  const date = new Date(at * 1_000);
+  return (apart >= 86_400 ? day : apart >= 60 ? clock : clockOfSeconds).format(date);
+}
+
+function meanOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, each) => sum + each, 0) / known.length;
+}
+
+/** The newest value that is known. */
+export function newestOf({ values }: Line): number | null {
+  return values.findLast((value) => value !== null) ?? null;
+}
+
+export function valueText(value: number | null, unit: string): string {
+  if (value === null) return '–';
+  const decimals = unit === 'GiB' || unit === 'GB' || unit === 'MB/s' ? 2 : 0;
+  return `${value.toFixed(decimals)} ${unit}`;
+}

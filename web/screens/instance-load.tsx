@@ -1,0 +1,109 @@
+import { useComputed } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { chartsOf, type LoadCharts, momentText, valueText } from '../figures/load.js';
+import { InstanceMetrics } from '../graph/documents.js';
+import { Failure } from '../parts/notice.js';
+import { Plot } from '../parts/plot.js';
+import { Table } from '../parts/table.js';
+import { loads } from '../state/account.js';
+import { serverNow } from '../state/clock.js';
+import { query, withQuery } from '../state/location.js';
+import { useRead } from '../state/read.js';
+
+/** What the address calls it, what it is called, its seconds, and how often it is read again. */
+const RANGES = [
+  ['1h', '1 hour', 3_600, 10],
+  ['2d', '2 days', 172_800, 60],
+  ['90d', '90 days', 7_776_000, 900],
+] as const;
+const POINTS = 360;
+/** Lines of the table: the newest. */
+const MAX_ROWS = 60;
+
+/** What an instance does and did: charts that go on by themselves. */
+export function InstanceLoad({ id }: { id: string }) {
+  const asked = query.value.get('range');
+  const [range, name, seconds, every] = RANGES.find(([each]) => each === asked) ?? RANGES[0];
+  // Read again when there is something new: an hour with each sample, longer times with each of their steps.
+  const age = useComputed(() => (every === 10 ? (loads.value.get(id)?.at ?? '') : Math.floor(serverNow.value / every)));
+  const step = age.value;
+  const from = useMemo(
+    () => (every === 10 ? null : new Date((serverNow.peek() - seconds) * 1_000).toISOString()),
+    [range, every === 10 ? '' : step],
+  );
+  const { data, error } = useRead(InstanceMetrics, { id, from, points: POINTS }, every === 10 ? age : undefined);
+  const metrics = data.value?.instance?.metrics ?? null;
+  const shown = useMemo(() => (metrics === null ? null : chartsOf(metrics)), [metrics]);
+  return (
+    <section class="panel padded stack load-panel" aria-labelledby="load">
+      <div class="row between">
+        <h2 id="load">Load</h2>
+        <nav class="tabs" aria-label="Over what time">
+          {RANGES.map(([each, words], index) => (
+            <a
+              key={each}
+              href={withQuery({ range: index === 0 ? null : each })}
+              aria-current={each === range ? 'page' : undefined}
+            >
+              {words}
+            </a>
+          ))}
+        </nav>
+      </div>
+      <Failure error={error.value} />
+      {shown === null ? (
+        <p class="quiet">One moment …</p>
+      ) : shown.charts.length === 0 ? (
+        <p class="quiet">Nothing was measured within {name}. The first figures come 20 seconds after a start.</p>
+      ) : (
+        <Charts shown={shown} />
+      )}
+    </section>
+  );
+}
+
+function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
+  return (
+    <>
+      <div class="load-charts">
+        {charts.map((chart) => (
+          <Plot key={chart.title} {...chart} times={times} />
+        ))}
+      </div>
+      <details>
+        <summary class="small">As a table</summary>
+        <Rows times={times} charts={charts} />
+      </details>
+    </>
+  );
+}
+
+/** The newest steps of all charts, for those who do not see them or want to copy. */
+function Rows({ times, charts }: LoadCharts) {
+  const columns = charts.flatMap(({ title, unit, lines }) => lines.map((line) => ({ title, unit, line })));
+  const newest = times
+    .map((_, index) => index)
+    .slice(-MAX_ROWS)
+    .reverse();
+  const nameOf = (title: string, name: string) => (title === name ? title : `${title}: ${name}`);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    <section class="load-table" tabIndex={0} aria-label="Load as a table">
+      <Table
+        caption="Load, newest first"
+        columns={[['Time'], ...columns.map(({ title, line }) => [nameOf(title, line.name), 'number'] as const)]}
+      >
+        {newest.map((index) => (
+          <tr key={times[index]}>
+            <th scope="row">{momentText(times[index]!)}</th>
+            {columns.map(({ title, unit, line }) => (
+              <td key={`${title} ${line.name}`} class="number">
+                {valueText(line.values[index] ?? null, unit)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+}
