@@ -13,7 +13,7 @@ import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 /** A folder that pictures go to, for whoever wants to look. */
 const PICTURES = process.env.PICTURES;
@@ -99,7 +99,7 @@ describe('load in Chromium', needs('chromium'), () => {
     for (const width of [390, 1_400]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await beyondWindow(page), String(width)).toBe(0);
-      expect(await seriousIn(page), String(width)).toEqual([]);
+      expect(await faultsIn(page), String(width)).toEqual([]);
       if (PICTURES === undefined) continue;
       mkdirSync(PICTURES, { recursive: true });
       await page.screenshot({ path: `${PICTURES}/load-${width}.png`, fullPage: true });
