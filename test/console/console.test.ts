@@ -649,7 +649,6 @@ describe('the console in Chromium', needs('chromium'), () => {
         await silenced();
         await expect.poll(silenced, { interval: 2_000, timeout: SOON_MS }).toBe(0);
         await page.getByRole('link', { name: 'Log', exact: true }).click();
-        await page.getByRole('button', { name: 'Follow the log' }).click();
         await page.getByText(`The machine of ${id} is not heard from.`).waitFor();
         expect(await page.locator('.status-line').innerText()).toContain('Live');
         await page.getByRole('link', { name: 'Overview', exact: true }).click();

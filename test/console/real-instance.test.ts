@@ -64,33 +64,6 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(new URL(page.url()).pathname).toBe(screen());
     }));
 
-  it('shows its log and follows it, as text and in its order, until that is ended', () =>
-    pages.with(screen(), web.renter, async ({ page, requests }) => {
-      const say = async (query: string) => {
-        const link = await web.link(web.renter, 8080, `/log?${query}`);
-        const tab = await page.context().newPage();
-        await tab.goto(link.href);
-        await tab.close();
-      };
-      const log = page.locator('pre.log');
-      await page.getByRole('link', { name: 'Log', exact: true }).click();
-      await page.getByRole('button', { name: 'Follow the log' }).click();
-      await log.getByText('listens').waitFor();
-      await say(`out=${encodeURIComponent('<b>first</b>')}`);
-      await log.getByText('<b>first</b>').waitFor();
-      await say('err=second');
-      await log.locator('.bad', { hasText: 'second' }).waitFor();
-      const text = await log.innerText();
-      expect(text.indexOf('first')).toBeGreaterThan(text.indexOf('listens'));
-      expect(text.indexOf('second')).toBeGreaterThan(text.indexOf('first'));
-      expect(requests.filter((request) => /InstanceLogged/.test(request.postData() ?? ''))).toHaveLength(1);
-
-      const ended = page.waitForEvent('requestfailed', (request) => /InstanceLogged/.test(request.postData() ?? ''));
-      await page.getByRole('button', { name: 'Stop following' }).click();
-      await ended;
-      expect(await log.count()).toBe(0);
-    }));
-
   it('is sound to axe, and fits a narrow window', async () => {
     for (const scheme of ['light', 'dark'] as const) {
       await pages.with(
@@ -98,9 +71,6 @@ describe('an instance in a real container, in the console', needsEngine('podman'
         web.renter,
         async ({ page }) => {
           await openPort(page, 8080).waitFor();
-          await page.getByRole('link', { name: 'Log', exact: true }).click();
-          await page.getByRole('button', { name: 'Follow the log' }).click();
-          await page.locator('pre.log').getByText('listens').waitFor();
           expect(await faultsIn(page)).toEqual([]);
           expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
         },

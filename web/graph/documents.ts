@@ -662,8 +662,8 @@ export const WebLink = graphql(`
 `);
 
 export const InstanceLogged = graphql(`
-  subscription InstanceLogged($id: ID!) {
-    instanceLogged(id: $id, tail: 200) {
+  subscription InstanceLogged($id: ID!, $tail: Int!) {
+    instanceLogged(id: $id, tail: $tail) {
       time
       stream
       text

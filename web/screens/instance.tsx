@@ -23,16 +23,18 @@ import { Deadlines } from './deadlines.js';
 import { InstanceVolumes } from './instance-volumes.js';
 import { Launched } from './launched.js';
 import { Limit } from './limit.js';
-import { Logs } from './logs.js';
 
 /** What the address calls them, and what they are called. */
 const TABS = [
   ['overview', 'Overview'],
+  ['files', 'Files'],
   ['log', 'Log'],
 ] as const;
 
 /** Its charts come with a library of their own. */
 const InstanceLoad = loaded(async () => (await import('./instance-load.js')).InstanceLoad);
+const Files = loaded(async () => (await import('./files.js')).Files);
+const Logs = loaded(async () => (await import('./logs.js')).Logs);
 
 type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
 
@@ -64,12 +66,26 @@ export function InstanceScreen({ id }: { id: string }) {
         <Actions instance={instance} cannotStart={start?.refusal?.message ?? null} />
       </div>
       <Tabs label="Of this instance" of={TABS} />
-      {chosenTab(TABS) === 'log' ? (
-        instance.runtime !== null && <Logs id={id} />
-      ) : (
-        <Overview instance={instance} read={read} start={start} onChanged={again} />
-      )}
+      <Chosen instance={instance} read={read} start={start} onChanged={again} />
     </div>
+  );
+}
+
+/** What stands beneath the tab that is chosen. */
+function Chosen(props: OverviewProps) {
+  const { instance, read } = props;
+  const { id, status, runtime } = instance;
+  const tab = chosenTab(TABS);
+  if (tab === 'overview') return <Overview {...props} />;
+  if (runtime === null)
+    return <p class="notice">No host agent runs on this machine: it keeps no log and sends no files.</p>;
+  if (tab === 'log') return <Logs id={id} />;
+  if (status !== 'RUNNING') return <p class="notice">It does not run: start it to see its files.</p>;
+  // Where its volumes are is known with what is read.
+  return read === null ? (
+    <p class="quiet">One moment …</p>
+  ) : (
+    <Files id={id} volumes={read.volumes.map(({ path }) => path)} />
   );
 }
 

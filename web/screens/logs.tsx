@@ -1,98 +1,224 @@
-import { useSignal, useSignalEffect } from '@preact/signals';
-import type { ResultOf } from 'gql.tada';
-import { useEffect, useRef } from 'preact/hooks';
-import { InstanceLogged } from '../graph/documents.js';
-import { Refusal } from '../graph/send.js';
+import { signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { logAddress } from '../graph/files.js';
+import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
-import { keepFollowing } from '../state/stream.js';
+import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf } from '../state/log-lines.js';
 
-type Line = ResultOf<typeof InstanceLogged>['instanceLogged'][number];
-
-/** Lines that are kept: the newest. */
-const MAX_LINES = 1_000;
 /** Within this many pixels of its end, the view stays at the end. */
 const NEAR_PX = 24;
 
-/** What the container writes, as it writes it, once somebody asks for it: a stream that nobody reads costs its machine work. */
+/** As somebody likes logs, for as long as the page is there. */
+const hasTimes = signal(false);
+const isWrapped = signal(true);
+
+/** The match that is looked at. */
+interface Match {
+  line: number;
+  place: number;
+}
+
+/** What the container writes, as it writes it. */
 export function Logs({ id }: { id: string }) {
-  const isFollowed = useSignal(false);
+  const log = useMemo(() => followLog(id), [id]);
+  useEffect(() => log.end, [log]);
+  const view = useRef<HTMLDivElement>(null);
+  const isAtEnd = useSignal(true);
+  const wanted = useSignal('');
+  /** It stays on its line while others come. */
+  const chosen = useSignal<Match | null>(null);
+  const matches = useComputed(() => findIn(log.blocks.value ?? [], wanted.value));
+  const toEnd = () => {
+    if (view.current !== null) view.current.scrollTop = view.current.scrollHeight;
+  };
+  useSignalEffect(() => {
+    log.blocks.value;
+    hasTimes.value;
+    isWrapped.value;
+    requestAnimationFrame(() => isAtEnd.peek() && toEnd());
+  });
+  const choose = (step: 1 | -1) => {
+    const found = matches.value;
+    if (found.length === 0) return;
+    const now = placeOf(found, chosen.value);
+    const next = now < 0 ? found.length - 1 : (now + step + found.length) % found.length;
+    isAtEnd.value = false;
+    chosen.value = found[next]!;
+    requestAnimationFrame(() => view.current?.querySelector('mark.current')?.scrollIntoView({ block: 'center' }));
+  };
+  const blocks = log.blocks.value;
+  const count = matches.value.length;
+  const at = placeOf(matches.value, chosen.value);
   return (
-    <section class="panel padded stack-tight" aria-labelledby="logs">
-      <div class="row between">
-        <h2 id="logs">Log</h2>
-        <button
-          type="button"
-          onClick={() => {
-            isFollowed.value = !isFollowed.value;
+    <section class="panel" aria-label="Log">
+      <div class="panel-head log-head">
+        <form
+          class="row log-search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            choose(-1);
           }}
         >
-          {isFollowed.value ? 'Stop following' : 'Follow the log'}
-        </button>
+          <input
+            type="search"
+            aria-label="Search in the log"
+            placeholder="Search"
+            value={wanted.value}
+            onInput={({ currentTarget }) => {
+              wanted.value = currentTarget.value;
+              chosen.value = null;
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || !event.shiftKey) return;
+              event.preventDefault();
+              choose(1);
+            }}
+          />
+          <button type="submit" class="ghost" aria-label="Match before" disabled={count === 0}>
+            <Icon name="chevron-up" />
+          </button>
+          <button type="button" class="ghost" aria-label="Next match" disabled={count === 0} onClick={() => choose(1)}>
+            <Icon name="chevron-down" />
+          </button>
+          <span role="status" class="small quiet figure">
+            {wanted.value !== '' && (at < 0 ? `${count} found` : `${at + 1} of ${count}`)}
+          </span>
+        </form>
+        <div class="row">
+          <Toggle name="Times (UTC)" icon="clock" of={hasTimes} />
+          <Toggle name="Wrap" icon="wrap-text" of={isWrapped} />
+          <a class="button" href={logAddress(id, hasTimes.value)} download>
+            <Icon name="download" />
+            Download
+          </a>
+        </div>
       </div>
-      {isFollowed.value ? (
-        <Followed id={id} />
-      ) : (
-        <p class="small quiet">The last lines that the container wrote, and each further one as it comes.</p>
-      )}
+      <Failure error={log.error.value} />
+      <div class="log-frame">
+        {/* biome-ignore lint/a11y/useSemanticElements: lines are no fields */}
+        <div
+          ref={view}
+          class={`log mono${isWrapped.value ? '' : ' unwrapped'}`}
+          role="group"
+          aria-label="Lines of the log"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
+          tabIndex={0}
+          onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+            isAtEnd.value = scrollHeight - clientHeight - scrollTop < NEAR_PX;
+          }}
+        >
+          {blocks === null && log.error.value === null && <span class="quiet">One moment …</span>}
+          {blocks?.length === 0 && <span class="quiet">Nothing written yet.</span>}
+          {blocks?.map((block) => (
+            <Lines
+              key={block.key}
+              block={block}
+              wanted={wanted.value}
+              chosen={isWithin(block, chosen.value) ? chosen.value : null}
+              isTimed={hasTimes.value}
+            />
+          ))}
+        </div>
+        {!isAtEnd.value && (
+          <button
+            type="button"
+            class="log-to-end"
+            onClick={() => {
+              isAtEnd.value = true;
+              toEnd();
+              view.current?.focus({ preventScroll: true });
+            }}
+          >
+            <Icon name="arrow-down" />
+            To the newest
+          </button>
+        )}
+      </div>
+      <p class="small quiet log-foot">
+        The newest {MAX_LINES.toLocaleString('en-GB')} lines at most are shown; the download has all that the machine
+        keeps.
+      </p>
     </section>
   );
 }
 
-function Followed({ id }: { id: string }) {
-  const lines = useSignal<readonly Line[] | null>(null);
-  const error = useSignal<unknown>(null);
-  const view = useRef<HTMLPreElement>(null);
-  const isAtEnd = useRef(true);
-  useEffect(
-    () =>
-      keepFollowing(
-        InstanceLogged,
-        { id },
-        {
-          isAside: true,
-          // Begins with the last lines, each time.
-          onOpen: () => {
-            lines.value = [];
-            error.value = null;
-          },
-          onEvent: ({ instanceLogged }) => {
-            lines.value = [...(lines.peek() ?? []), ...instanceLogged].slice(-MAX_LINES);
-          },
-          // Its own words: it is a machine that does not answer, not the service.
-          onRefused: (refusal) => {
-            const isAway = refusal.code === 'unavailable';
-            error.value = isAway ? new Refusal('machine_unreachable', refusal.message) : refusal;
-            return refusal.retryAt !== null;
-          },
-        },
-      ),
-    [id],
-  );
-  useSignalEffect(() => {
-    lines.value;
-    requestAnimationFrame(() => {
-      if (isAtEnd.current && view.current !== null) view.current.scrollTop = view.current.scrollHeight;
-    });
-  });
+function Toggle({ name, icon, of }: { name: string; icon: string; of: { value: boolean } }) {
   return (
-    <>
-      <pre
-        ref={view}
-        class="log mono small"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
-        tabIndex={0}
-        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-          isAtEnd.current = scrollHeight - clientHeight - scrollTop < NEAR_PX;
-        }}
-      >
-        {lines.value?.length === 0 && <span class="quiet">Nothing written yet.</span>}
-        {lines.value?.map(({ time, stream, text }) => (
-          <span class={stream === 'STDERR' ? 'bad' : ''} title={time}>
-            {`${text}\n`}
-          </span>
-        ))}
-      </pre>
-      <Failure error={error.value} />
-    </>
+    <button
+      type="button"
+      class="toggle"
+      aria-pressed={of.value}
+      onClick={() => {
+        of.value = !of.value;
+      }}
+    >
+      <Icon name={icon} />
+      {name}
+    </button>
   );
+}
+
+interface LinesProps {
+  block: Block;
+  wanted: string;
+  chosen: Match | null;
+  isTimed: boolean;
+}
+
+/** Drawn again only when something of it changes. */
+function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
+  return useMemo(() => {
+    const pattern = patternOf(wanted);
+    return (
+      <div class="log-block">
+        {block.lines.map((line) => (
+          <Line
+            key={line.key}
+            line={line}
+            pattern={pattern}
+            chosen={chosen?.line === line.key ? chosen.place : null}
+            isTimed={isTimed}
+          />
+        ))}
+      </div>
+    );
+  }, [block, wanted, chosen, isTimed]);
+}
+
+interface LineProps {
+  line: LogLine;
+  pattern: RegExp | null;
+  /** Which of its matches is looked at. */
+  chosen: number | null;
+  isTimed: boolean;
+}
+
+function Line({ line: { time, isError, text }, pattern, chosen, isTimed }: LineProps) {
+  return (
+    <div class={isError ? 'log-line error' : 'log-line'}>
+      {isTimed && <time dateTime={time} title={time}>{`${time.slice(11, 23)} `}</time>}
+      {isError && <span class="log-mark">err</span>}
+      <span class="log-text">{pattern === null ? text || '\u200b' : marked(text, pattern, chosen)}</span>
+    </div>
+  );
+}
+
+function marked(text: string, pattern: RegExp, chosen: number | null) {
+  const parts = [];
+  let end = 0;
+  let place = 0;
+  for (const { index, 0: found } of text.matchAll(pattern)) {
+    parts.push(text.slice(end, index), <mark class={place === chosen ? 'current' : ''}>{found}</mark>);
+    end = index + found.length;
+    place += 1;
+  }
+  return [...parts, text.slice(end)];
+}
+
+function placeOf(matches: readonly Match[], chosen: Match | null): number {
+  return chosen === null ? -1 : matches.findIndex(({ line, place }) => line === chosen.line && place === chosen.place);
+}
+
+function isWithin({ lines }: Block, chosen: Match | null): boolean {
+  return chosen !== null && chosen.line >= lines[0]!.key && chosen.line <= lines.at(-1)!.key;
 }

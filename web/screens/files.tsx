@@ -1,0 +1,448 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { encodePath, joinPath, stepsOf } from '../figures/path-bytes.js';
+import { fileSize } from '../figures/size.js';
+import { secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
+import { type FileEntry, fileAddress, makeFolder, remove } from '../graph/files.js';
+import { Dialog } from '../parts/dialog.js';
+import { Icon } from '../parts/icon.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { Time } from '../parts/time.js';
+import { type FolderView, openFolder } from '../state/folder.js';
+import { query, withQuery } from '../state/location.js';
+import { addUploads, MAX_UPLOADS, uploadsDone } from '../state/uploads.js';
+import { Uploads } from './uploads.js';
+
+interface Props {
+  id: string;
+  /** Paths of its volumes. */
+  volumes: readonly string[];
+}
+
+const WORKSPACE = '/workspace';
+/** Rows that are drawn at first, and with each further press. */
+const ROWS = 500;
+
+type Order = 'name' | 'size' | 'modifiedAt';
+
+/** The files of a running instance, beginning where work and volumes are. */
+export function Files({ id, volumes }: Props) {
+  const view = useMemo(() => openFolder(id), [id]);
+  const asked = query.value.get('path');
+  const places = [...new Set([WORKSPACE, ...volumes].map((path) => encodePath(path))), '/'];
+  const kept = places.join(' ');
+  useEffect(() => view.go(asked === null ? places : [asked]), [view, asked, kept]);
+  useEffect(() => uploadsDone.subscribe(() => view.again()), [view]);
+  useEffect(() => view.end, [view]);
+  return (
+    <div class="stack">
+      <FolderPanel id={id} view={view} places={places} />
+      <Uploads id={id} />
+    </div>
+  );
+}
+
+interface FolderProps {
+  id: string;
+  view: FolderView;
+  places: readonly string[];
+}
+
+function FolderPanel({ id, view, places }: FolderProps) {
+  const problem = useSignal<string | null>(null);
+  const isOver = useSignal(false);
+  const isMaking = useSignal(false);
+  const chooser = useRef<HTMLInputElement>(null);
+  const path = view.path.value;
+  const folder = view.folder.value;
+
+  const add = (files: readonly File[]) => {
+    const names = new Set(folder?.entries.map(({ name }) => name));
+    const isAdded = addUploads(id, path, files, (name) => names.has(name));
+    problem.value = isAdded ? null : `At most ${MAX_UPLOADS} files wait here: send an archive instead.`;
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    isOver.value = false;
+    const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === 'file');
+    const isFolder = (item: DataTransferItem) => item.webkitGetAsEntry?.()?.isDirectory === true;
+    const files = items.filter((item) => !isFolder(item)).flatMap((item) => item.getAsFile() ?? []);
+    if (files.length > 0) add(files);
+    if (items.some(isFolder)) problem.value = 'A folder can’t be dropped here: send an archive, or use gpu cp -r.';
+  };
+
+  return (
+    <section
+      class={`panel files${isOver.value ? ' over' : ''}`}
+      aria-label="Files"
+      onDragOver={(event) => {
+        if (folder === null || !event.dataTransfer?.types.includes('Files')) return;
+        event.preventDefault();
+        isOver.value = true;
+      }}
+      onDragLeave={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget as Node | null)) isOver.value = false;
+      }}
+      onDrop={drop}
+    >
+      <div class="panel-head">
+        <Steps path={path} />
+        <div class="row">
+          <button type="button" class="ghost" aria-label="Read the folder again" onClick={() => view.again()}>
+            <Icon name="refresh-cw" />
+          </button>
+          <button
+            type="button"
+            disabled={folder === null}
+            onClick={() => {
+              isMaking.value = true;
+            }}
+          >
+            <Icon name="folder-plus" />
+            New folder
+          </button>
+          <button type="button" class="primary" disabled={folder === null} onClick={() => chooser.current?.click()}>
+            <Icon name="upload" />
+            Upload
+          </button>
+          <input
+            ref={chooser}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files to upload"
+            onChange={({ currentTarget }) => {
+              add([...(currentTarget.files ?? [])]);
+              // The same file may be chosen again.
+              currentTarget.value = '';
+            }}
+          />
+        </div>
+      </div>
+      <Places places={places} path={path} />
+      {problem.value !== null && (
+        <p class="notice warn" role="alert">
+          {problem.value}
+        </p>
+      )}
+      <Failure error={view.error.value} />
+      {folder === null
+        ? view.error.value === null && <p class="padded quiet">Reading the folder …</p>
+        : view.error.value === null && <Entries key={path} id={id} view={view} path={path} folder={folder} />}
+      {isMaking.value && (
+        <NewFolder
+          id={id}
+          path={path}
+          onClose={(isMade) => {
+            isMaking.value = false;
+            if (isMade) view.again();
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+const atPath = (path: string) => withQuery({ tab: 'files', path });
+
+/** The way from the root to here. */
+function Steps({ path }: { path: string }) {
+  const steps = stepsOf(path);
+  return (
+    <nav aria-label="Folder" class="steps mono">
+      <ol>
+        {steps.map((step, place) => (
+          <li key={step.path}>
+            <a href={atPath(step.path)} aria-current={place === steps.length - 1 ? 'location' : undefined}>
+              <bdi>{visible(step.name)}</bdi>
+            </a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+/** Where a renter's files usually are. */
+function Places({ places, path }: { places: readonly string[]; path: string }) {
+  return (
+    <nav aria-label="Places" class="places">
+      {places.map((place) => (
+        <a key={place} class="badge" href={atPath(place)} aria-current={place === path ? 'location' : undefined}>
+          <Icon name={place === '/' ? 'server' : place === WORKSPACE ? 'folder' : 'hard-drive'} />
+          <bdi>
+            {visible(
+              stepsOf(place)
+                .map(({ name }) => name)
+                .join('/')
+                .replace('//', '/'),
+            )}
+          </bdi>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+interface EntriesProps {
+  id: string;
+  view: FolderView;
+  path: string;
+  folder: NonNullable<FolderView['folder']['value']>;
+}
+
+function Entries({ id, view, path, folder }: EntriesProps) {
+  const order = useSignal<Order>('name');
+  const isBackwards = useSignal(false);
+  const most = useSignal(ROWS);
+  const removing = useSignal<FileEntry | null>(null);
+  const entries = useMemo(
+    () => sorted(folder.entries, order.value, isBackwards.value),
+    [folder, order.value, isBackwards.value],
+  );
+  if (entries.length === 0)
+    return (
+      <Empty title="This folder is empty">
+        <p>Drop files here, or press Upload.</p>
+      </Empty>
+    );
+  const heading = (by: Order, name: string, isNumber = false) => (
+    <th
+      scope="col"
+      class={isNumber ? 'number' : ''}
+      aria-sort={order.value === by ? (isBackwards.value ? 'descending' : 'ascending') : undefined}
+    >
+      <button
+        type="button"
+        class="sorts"
+        onClick={() => {
+          isBackwards.value = order.value === by && !isBackwards.value;
+          order.value = by;
+        }}
+      >
+        {name}
+        {order.value === by && <Icon name={isBackwards.value ? 'arrow-down' : 'arrow-up'} />}
+      </button>
+    </th>
+  );
+  return (
+    <>
+      {!folder.isWhole && <p class="notice warn">This folder has more than is shown here. Look at the rest by SSH.</p>}
+      <table class="cards">
+        <caption class="hidden">What is in the folder</caption>
+        <thead>
+          <tr>
+            {heading('name', 'Name')}
+            {heading('size', 'Size', true)}
+            {heading('modifiedAt', 'Changed')}
+            <th scope="col">
+              <span class="hidden">What can be done</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.slice(0, most.value).map((entry) => (
+            <Entry
+              key={entry.encoded}
+              id={id}
+              path={path}
+              entry={entry}
+              onRemove={() => {
+                removing.value = entry;
+              }}
+            />
+          ))}
+        </tbody>
+      </table>
+      {entries.length > most.value && (
+        <p class="padded">
+          <button
+            type="button"
+            onClick={() => {
+              most.value += ROWS;
+            }}
+          >
+            Show more
+          </button>{' '}
+          <span class="quiet small">
+            {most.value} of {entries.length} are shown
+          </span>
+        </p>
+      )}
+      {removing.value !== null && (
+        <Remove
+          id={id}
+          path={path}
+          entry={removing.value}
+          onClose={(isRemoved) => {
+            removing.value = null;
+            if (isRemoved) view.again();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface EntryProps {
+  id: string;
+  path: string;
+  entry: FileEntry;
+  onRemove(): void;
+}
+
+function Entry({ id, path, entry, onRemove }: EntryProps) {
+  const { name, encoded, kind, isLink, size, modifiedAt } = entry;
+  const at = joinPath(path, encoded);
+  const shown = visible(name);
+  const address = fileAddress(id, 'file', at);
+  return (
+    <tr>
+      <th scope="row" class="wide entry-name">
+        <Icon name={kind === 'folder' ? 'folder' : isLink ? 'link' : kind === 'file' ? 'file' : 'square'} />
+        {kind === 'folder' ? (
+          <a href={atPath(at)}>
+            <bdi>{shown}</bdi>
+          </a>
+        ) : kind === 'file' ? (
+          <a href={address} download={shown}>
+            <bdi>{shown}</bdi>
+          </a>
+        ) : (
+          <bdi>{shown}</bdi>
+        )}
+        {isLink && <span class="badge">{kind === 'link' ? 'broken link' : 'link'}</span>}
+        {kind === 'other' && <span class="badge">special file</span>}
+      </th>
+      <td class="number" data-label="Size">
+        {kind === 'file' && !isLink ? fileSize(size) : ''}
+      </td>
+      <td class="nowrap" data-label="Changed">
+        {modifiedAt !== null && <Time at={secondsOf(modifiedAt)} />}
+      </td>
+      <td class="number">
+        {kind === 'file' && (
+          <a class="button ghost" href={address} download={shown} aria-label={`Download ${shown}`}>
+            <Icon name="download" />
+          </a>
+        )}
+        <button type="button" class="ghost" aria-label={`Delete ${shown}`} onClick={onRemove}>
+          <Icon name="trash-2" />
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+/** Folders first. */
+function sorted(entries: readonly FileEntry[], order: Order, isBackwards: boolean): readonly FileEntry[] {
+  const compare = (one: FileEntry, other: FileEntry): number => {
+    if (order === 'size') return one.size - other.size;
+    if (order === 'modifiedAt') return (one.modifiedAt ?? '').localeCompare(other.modifiedAt ?? '');
+    return collator.compare(one.name, other.name);
+  };
+  return [...entries].sort(
+    (one, other) =>
+      Number(other.kind === 'folder') - Number(one.kind === 'folder') ||
+      (isBackwards ? compare(other, one) : compare(one, other)) ||
+      collator.compare(one.name, other.name),
+  );
+}
+
+/** "part-10" comes after "part-9". */
+const collator = new Intl.Collator('en', { numeric: true });
+
+interface ChangeProps {
+  id: string;
+  path: string;
+  onClose(isDone: boolean): void;
+}
+
+function NewFolder({ id, path, onClose }: ChangeProps) {
+  const name = useSignal('');
+  const { isBusy, error, run } = useChange(() => onClose(true));
+  const taken = useComputed(() => name.value === '' || name.value.includes('/'));
+  return (
+    <Dialog title="New folder" isNarrow onClose={() => onClose(false)}>
+      <form
+        class="dialog-body stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!taken.value) run(() => makeFolder(id, joinPath(path, encodePath(name.value, false))));
+        }}
+      >
+        <label class="field">
+          <span>Name</span>
+          <input
+            value={name.value}
+            maxLength={255}
+            required
+            autocomplete="off"
+            pattern="[^\/]+"
+            onInput={({ currentTarget }) => {
+              name.value = currentTarget.value;
+            }}
+          />
+        </label>
+        <Failure error={error.value} />
+        <div class="dialog-end">
+          <button type="button" onClick={() => onClose(false)}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={isBusy.value}>
+            Make the folder
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Remove({ id, path, entry, onClose }: ChangeProps & { entry: FileEntry }) {
+  const { isBusy, error, run } = useChange(() => onClose(true));
+  const isFolder = entry.kind === 'folder' && !entry.isLink;
+  return (
+    <Dialog title={isFolder ? 'Delete the folder?' : 'Delete the file?'} isNarrow onClose={() => onClose(false)}>
+      <div class="dialog-body stack">
+        <p class="mono">
+          <bdi>{visible(entry.name)}</bdi>
+        </p>
+        <p>{isFolder ? 'Only an empty folder can be deleted here.' : 'It can’t be brought back from here.'}</p>
+        <Failure error={error.value} />
+        <div class="dialog-end">
+          <button type="button" onClick={() => onClose(false)}>
+            Keep it
+          </button>
+          <button
+            type="button"
+            class="danger"
+            disabled={isBusy.value}
+            onClick={() => run(() => remove(id, isFolder ? 'folder' : 'file', joinPath(path, entry.encoded)))}
+          >
+            Delete
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function useChange(onDone: () => void) {
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const run = async (change: () => Promise<void>) => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      await change();
+      onDone();
+    } catch (fault) {
+      error.value = fault;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return { isBusy, error, run };
+}

@@ -1,0 +1,92 @@
+import { fileSize } from '../figures/size.js';
+import { visible } from '../figures/visible.js';
+import { Icon } from '../parts/icon.js';
+import { dropDone, dropUpload, sendAgain, type Upload, uploads } from '../state/uploads.js';
+import { wordsFor } from '../state/words.js';
+
+/** What is sent to an instance, and what became of it. */
+export function Uploads({ id }: { id: string }) {
+  const mine = uploads.value.filter(({ instance }) => instance === id);
+  if (mine.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="uploads">
+      <div class="panel-head">
+        <h2 id="uploads">Uploads</h2>
+        {mine.some(({ state }) => state === 'done') && (
+          <button type="button" class="plain" onClick={() => dropDone(id)}>
+            Clear those that are done
+          </button>
+        )}
+      </div>
+      <ul class="uploads">
+        {mine.map((upload) => (
+          <Row key={upload.id} upload={upload} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({ upload }: { upload: Upload }) {
+  const { id, file, state, sent, error } = upload;
+  const name = visible(file.name);
+  return (
+    <li>
+      <div class="row between">
+        <span class="upload-name">
+          <bdi>{name}</bdi> <span class="quiet small figure">{fileSize(file.size)}</span>
+        </span>
+        <span class="row">
+          <State upload={upload} />
+          {state === 'taken' && (
+            <button type="button" aria-label={`Replace ${name}`} onClick={() => sendAgain(id, true)}>
+              Replace
+            </button>
+          )}
+          {state === 'failed' && (
+            <button type="button" aria-label={`Send ${name} again`} onClick={() => sendAgain(id, upload.replaces)}>
+              Send again
+            </button>
+          )}
+          <button
+            type="button"
+            class="ghost"
+            aria-label={`${state === 'waiting' || state === 'sending' ? 'Cancel' : 'Dismiss'} ${name}`}
+            onClick={() => dropUpload(id)}
+          >
+            <Icon name="x" />
+          </button>
+        </span>
+      </div>
+      {state === 'sending' && <progress aria-label={`Sent of ${name}`} value={sent} max={Math.max(file.size, 1)} />}
+      {state === 'failed' && (
+        <p class="small bad" role="alert">
+          {wordsFor(error)}
+        </p>
+      )}
+    </li>
+  );
+}
+
+function State({ upload: { state, sent, file } }: { upload: Upload }) {
+  switch (state) {
+    case 'waiting':
+      return <span class="small quiet">Waits for its turn</span>;
+    case 'sending':
+      return (
+        <span class="small quiet figure">
+          {sent === file.size ? 'Being written …' : `${Math.floor((sent / Math.max(file.size, 1)) * 100)} %`}
+        </span>
+      );
+    case 'taken':
+      return <span class="small warn">A file of this name is there</span>;
+    case 'done':
+      return (
+        <span class="small good" role="status">
+          Done
+        </span>
+      );
+    case 'failed':
+      return <span class="small bad">Not sent</span>;
+  }
+}

@@ -1,0 +1,60 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import { type Folder, listFolder } from '../graph/files.js';
+import { Refusal } from '../graph/send.js';
+import { sessionIsOver } from './session.js';
+
+/** A folder of a container as it is looked at. */
+export interface FolderView {
+  /** Percent-encoded bytes. */
+  path: ReadonlySignal<string>;
+  /** The last answer; null before the first one of this path. */
+  folder: ReadonlySignal<Folder | null>;
+  error: ReadonlySignal<unknown>;
+  /** Shows the first of these that is there. */
+  go(paths: readonly string[]): void;
+  again(): void;
+  end(): void;
+}
+
+export function openFolder(instance: string): FolderView {
+  const path = signal('/');
+  const folder = signal<Folder | null>(null);
+  const error = signal<unknown>(null);
+  let question = 0;
+
+  const read = async (paths: readonly string[]): Promise<void> => {
+    const [first = '/', ...others] = paths;
+    question += 1;
+    const mine = question;
+    if (path.value !== first) {
+      path.value = first;
+      folder.value = null;
+    }
+    error.value = null;
+    try {
+      const answer = await listFolder(instance, first);
+      if (mine === question) folder.value = answer;
+    } catch (fault) {
+      if (mine !== question) return;
+      if (fault instanceof Refusal && fault.code === 'not_found' && others.length > 0) return read(others);
+      error.value = fault;
+      if (fault instanceof Refusal && fault.code === 'unauthorized') sessionIsOver();
+    }
+  };
+  let isBegun = false;
+  return {
+    path,
+    folder,
+    error,
+    go: (paths) => {
+      isBegun = true;
+      void read(paths);
+    },
+    again: () => {
+      if (isBegun) void read([path.value]);
+    },
+    end: () => {
+      question += 1;
+    },
+  };
+}

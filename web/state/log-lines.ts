@@ -1,0 +1,132 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { visible } from '../figures/visible.js';
+import { InstanceLogged } from '../graph/documents.js';
+import { Refusal } from '../graph/send.js';
+import { keepFollowing } from './stream.js';
+
+export interface LogLine {
+  /** Grows from line to line. */
+  key: number;
+  time: string;
+  isError: boolean;
+  text: string;
+}
+
+/** Lines that are drawn together: one that is full never changes again. */
+export interface Block {
+  key: number;
+  lines: readonly LogLine[];
+}
+
+const BLOCK_LINES = 100;
+/** What is kept: the newest. */
+export const MAX_LINES = 2_000;
+const MAX_CHARACTERS = 2_000_000;
+/** Lines that the service gives at the beginning. */
+const TAIL = 1_000;
+
+type Received = ResultOf<typeof InstanceLogged>['instanceLogged'];
+
+export interface FollowedLog {
+  /** Null until it is known what has been written. */
+  blocks: ReadonlySignal<readonly Block[] | null>;
+  error: ReadonlySignal<unknown>;
+  end(): void;
+}
+
+/** Follows what an instance writes until `end`. Lines are shown at most once in a frame, however fast they come. */
+export function followLog(id: string): FollowedLog {
+  const blocks = signal<readonly Block[] | null>(null);
+  const error = signal<unknown>(null);
+  let waiting: Received[number][] = [];
+  let frame = 0;
+  let lastKey = 0;
+  const flush = () => {
+    frame = 0;
+    const lines = waiting.map(({ time, stream, text }): LogLine => {
+      lastKey += 1;
+      return { key: lastKey, time, isError: stream === 'STDERR', text: plainText(text) };
+    });
+    waiting = [];
+    blocks.value = kept(added(blocks.peek() ?? [], lines));
+  };
+  const stop = keepFollowing(
+    InstanceLogged,
+    { id, tail: TAIL },
+    {
+      isAside: true,
+      // Begins with the last lines, each time.
+      onOpen: () => {
+        waiting = [];
+        blocks.value = [];
+        error.value = null;
+      },
+      onEvent: ({ instanceLogged }) => {
+        waiting = [...waiting, ...instanceLogged].slice(-MAX_LINES);
+        if (frame === 0) frame = requestAnimationFrame(flush);
+      },
+      // Its own words: it is a machine that does not answer, not the service.
+      onRefused: (refusal) => {
+        const isAway = refusal.code === 'unavailable';
+        error.value = isAway ? new Refusal('machine_unreachable', refusal.message) : refusal;
+        return refusal.retryAt !== null;
+      },
+    },
+  );
+  return {
+    blocks,
+    error,
+    end: () => {
+      cancelAnimationFrame(frame);
+      stop();
+    },
+  };
+}
+
+/** As a terminal would leave it: without colours, and of what a line wrote over itself the last. */
+export function plainText(line: string): string {
+  const written = line.split('\r').findLast((part) => part !== '') ?? '';
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what begins with it sets colours and moves the cursor
+  return visible(written.replace(/\u001b\[[0-?]*[ -/]*[@-~]/g, ''));
+}
+
+function added(blocks: readonly Block[], lines: readonly LogLine[]): Block[] {
+  const all = [...blocks];
+  for (let at = 0; at < lines.length; ) {
+    const last = all.at(-1);
+    const room = last === undefined ? 0 : BLOCK_LINES - last.lines.length;
+    const taken = lines.slice(at, at + (room > 0 ? room : BLOCK_LINES));
+    if (room > 0) all[all.length - 1] = { key: last!.key, lines: [...last!.lines, ...taken] };
+    else all.push({ key: taken[0]!.key, lines: taken });
+    at += taken.length;
+  }
+  return all;
+}
+
+/** Whole blocks go, oldest first; the newest stays. */
+function kept(blocks: readonly Block[]): readonly Block[] {
+  let [lines, characters, first] = [0, 0, blocks.length];
+  while (first > 0) {
+    const block = blocks[first - 1]!;
+    lines += block.lines.length;
+    characters += block.lines.reduce((sum, { text }) => sum + text.length, 0);
+    if (first < blocks.length && (lines > MAX_LINES || characters > MAX_CHARACTERS)) break;
+    first -= 1;
+  }
+  return blocks.slice(first);
+}
+
+/** Where a text is found, line by line: how often in each, upper and lower case alike. */
+export function findIn(blocks: readonly Block[], wanted: string): { line: number; place: number }[] {
+  const pattern = patternOf(wanted);
+  if (pattern === null) return [];
+  return blocks.flatMap(({ lines }) =>
+    lines.flatMap(({ key, text }) => Array.from(text.matchAll(pattern), (_, place) => ({ line: key, place }))),
+  );
+}
+
+/** Null for nothing. */
+export function patternOf(wanted: string): RegExp | null {
+  return wanted === '' ? null : new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'gi');
+}

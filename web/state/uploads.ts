@@ -1,0 +1,109 @@
+import { computed, signal } from '@preact/signals';
+import { encodePath, joinPath } from '../figures/path-bytes.js';
+import { fileAddress, type Sending, sendFile } from '../graph/files.js';
+import { Refusal } from '../graph/send.js';
+import { sessionIsOver } from './session.js';
+
+/** `taken`: something of its name is there, and it waits for a word. */
+export type UploadState = 'waiting' | 'sending' | 'taken' | 'done' | 'failed';
+
+export interface Upload {
+  id: number;
+  instance: string;
+  /** Percent-encoded bytes. */
+  folder: string;
+  file: File;
+  state: UploadState;
+  /** Bytes that left the browser. */
+  sent: number;
+  error: unknown;
+  replaces: boolean;
+}
+
+/** Files under way at once: a browser has six connections to one address, and the page needs some of them. */
+const AT_ONCE = 2;
+export const MAX_UPLOADS = 200;
+
+/** Those of every instance; they go on while another screen is shown. */
+export const uploads = signal<readonly Upload[]>([]);
+/** Counts the uploads that have come to an end: a folder looks different then. */
+export const uploadsDone = signal(0);
+
+const sendings = new Map<number, Sending>();
+let lastId = 0;
+
+const isUnderWay = computed(() => uploads.value.some(({ state }) => state === 'waiting' || state === 'sending'));
+/** Leaving the page would end them. */
+isUnderWay.subscribe((underWay) => {
+  if (underWay) addEventListener('beforeunload', hold);
+  else removeEventListener('beforeunload', hold);
+});
+
+function hold(event: Event): void {
+  event.preventDefault();
+}
+
+/** Of those whose name is taken it is asked first. False where there are too many. */
+export function addUploads(
+  instance: string,
+  folder: string,
+  files: readonly File[],
+  isTaken: (name: string) => boolean,
+): boolean {
+  if (uploads.value.length + files.length > MAX_UPLOADS) return false;
+  const added = files.map((file): Upload => {
+    lastId += 1;
+    const state = isTaken(file.name) ? 'taken' : 'waiting';
+    return { id: lastId, instance, folder, file, state, sent: 0, error: null, replaces: false };
+  });
+  uploads.value = [...uploads.value, ...added];
+  begin();
+  return true;
+}
+
+/** Sends it again, or in spite of a file of its name. */
+export function sendAgain(id: number, replaces: boolean): void {
+  change(id, { state: 'waiting', sent: 0, error: null, replaces });
+  begin();
+}
+
+/** Ends it, where it is under way, and forgets it. */
+export function dropUpload(id: number): void {
+  uploads.value = uploads.value.filter((upload) => upload.id !== id);
+  sendings.get(id)?.giveUp();
+}
+
+export function dropDone(instance: string): void {
+  uploads.value = uploads.value.filter((upload) => upload.instance !== instance || upload.state !== 'done');
+}
+
+function begin(): void {
+  for (const { id, state } of uploads.value) {
+    if (sendings.size >= AT_ONCE) return;
+    if (state === 'waiting' && !sendings.has(id)) void send(id);
+  }
+}
+
+async function send(id: number): Promise<void> {
+  const { instance, folder, file, replaces } = uploads.value.find((upload) => upload.id === id)!;
+  const address = fileAddress(instance, 'file', joinPath(folder, encodePath(file.name, false)));
+  const sending = sendFile(`${address}${replaces ? '&replace=true' : ''}`, file, (sent) => change(id, { sent }));
+  sendings.set(id, sending);
+  change(id, { state: 'sending' });
+  try {
+    await sending.done;
+    change(id, { state: 'done', sent: file.size });
+  } catch (error) {
+    // One that was given up is no longer there to be changed.
+    change(id, { state: 'failed', error });
+    if (error instanceof Refusal && error.code === 'unauthorized') sessionIsOver();
+  } finally {
+    sendings.delete(id);
+    uploadsDone.value += 1;
+    begin();
+  }
+}
+
+function change(id: number, changes: Partial<Upload>): void {
+  uploads.value = uploads.value.map((upload) => (upload.id === id ? { ...upload, ...changes } : upload));
+}
