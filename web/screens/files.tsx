@@ -37,8 +37,8 @@ export function Files({ id, volumes }: Props) {
   useEffect(() => view.end, [view]);
   return (
     <div class="stack">
-      <FolderPanel id={id} view={view} places={places} />
       <Uploads id={id} />
+      <FolderPanel id={id} view={view} places={places} />
     </div>
   );
 }
@@ -315,9 +315,13 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
         {isLink && <span class="badge">{kind === 'link' ? 'broken link' : 'link'}</span>}
         {kind === 'other' && <span class="badge">special file</span>}
       </th>
-      <td class="number" data-label="Size">
-        {kind === 'file' && !isLink ? fileSize(size) : ''}
-      </td>
+      {kind === 'file' && !isLink ? (
+        <td class="number" data-label="Size">
+          {fileSize(size)}
+        </td>
+      ) : (
+        <td class="no-card" />
+      )}
       <td class="nowrap" data-label="Changed">
         {modifiedAt !== null && <Time at={secondsOf(modifiedAt)} />}
       </td>

@@ -44,7 +44,11 @@ export function Logs({ id }: { id: string }) {
     const next = now < 0 ? found.length - 1 : (now + step + found.length) % found.length;
     isAtEnd.value = false;
     chosen.value = found[next]!;
-    requestAnimationFrame(() => view.current?.querySelector('mark.current')?.scrollIntoView({ block: 'center' }));
+    // Twice: what comes into view is laid out only then, and may be higher than was thought.
+    requestAnimationFrame(() => {
+      showMatch(view.current);
+      requestAnimationFrame(() => showMatch(view.current));
+    });
   };
   const blocks = log.blocks.value;
   const count = matches.value.length;
@@ -213,6 +217,14 @@ function marked(text: string, pattern: RegExp, chosen: number | null) {
     place += 1;
   }
   return [...parts, text.slice(end)];
+}
+
+/** In the middle of the lines; the page itself moves no more than it has to. */
+function showMatch(view: HTMLElement | null): void {
+  const mark = view?.querySelector('mark.current');
+  if (view === null || !mark) return;
+  view.scrollTop += mark.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 2;
+  mark.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
 function placeOf(matches: readonly Match[], chosen: Match | null): number {
