@@ -79,7 +79,13 @@ function Chosen(props: OverviewProps) {
   if (tab === 'overview') return <Overview {...props} />;
   if (runtime === null)
     return <p class="notice">No host agent runs on this machine: it keeps no log and sends no files.</p>;
-  if (tab === 'log') return <Logs id={id} />;
+  if (tab === 'log')
+    return (
+      <>
+        {runtime.message && <p class="notice mono small">{runtime.message}</p>}
+        <Logs id={id} />
+      </>
+    );
   if (status !== 'RUNNING') return <p class="notice">It does not run: start it to see its files.</p>;
   // Where its volumes are is known with what is read.
   return read === null ? (
