@@ -7,7 +7,7 @@ import { WebFleet } from '../access/support/web-fleet.js';
 import { needsEngine } from '../agent/support/engines.js';
 import { openChromium } from '../support/chromium.js';
 import { folder } from '../support/process.js';
-import { beyondWindow, Pages, SOON_MS, seriousIn } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 const LARGE_BYTES = 200_000_000;
 const LONG = { timeout: 180_000 };
@@ -218,13 +218,13 @@ describe('files and log of a real container, in the console', needsEngine('podma
           await uploadOf(page, 'small.txt')
             .getByText(/Done|name is there/)
             .waitFor();
-          expect(await seriousIn(page)).toEqual([]);
+          expect(await faultsIn(page)).toEqual([]);
           expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
           await page.getByRole('link', { name: 'Log', exact: true }).click();
           await page.locator('.log').getByText('line 2999 of many').waitFor();
           await page.getByLabel('Search in the log').fill('line 2999');
           await page.getByText('1 found').waitFor();
-          expect(await seriousIn(page)).toEqual([]);
+          expect(await faultsIn(page)).toEqual([]);
           expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
         },
         { scheme, width: 320 },
