@@ -161,12 +161,64 @@ describe('a sample', () => {
     const { samples } = domain;
     const before = samples.dropped;
     for (let second = 0; second < 20_005; second += 1)
-      samples.note('m-00000000', [sampled(it.id)], BigInt(second * 10));
+      samples.note(`m-0000${second % 20}`, [sampled(it.id)], BigInt(second * 10));
     expect(samples.dropped - before).toBe(5);
     await samples.flush();
     samples.note(it.agent.machineId, [sampled(it.id)], domain.clock.now());
     await samples.flush();
     expect(await it.rows()).toHaveLength(1);
+  });
+});
+
+describe('a host that lies', () => {
+  it('spoils no sample of another by numbers that no column holds', async () => {
+    const [liar, other] = [await Sampled.start(), await Sampled.start()];
+    const tiny = { cpuPercent: 5e-324, gpus: [gpuSampled({ powerWatts: 1e-300, celsius: 1e-50 })] };
+    await liar.agent.report([seen(liar.id, 'RUNNING')], { samples: [sampled(liar.id, tiny)] });
+    await other.say({ cpuPercent: 12.3456 });
+    expect([(await other.rows()).length, (await liar.rows()).length]).toEqual([1, 1]);
+    expect((await other.rows())[0]).toMatchObject({ cpu_percent: 12.346 });
+  });
+
+  it('takes no places of others by many reports', async () => {
+    const [liar, other] = [await Sampled.start(), await Sampled.start()];
+    const { samples } = domain;
+    const before = samples.dropped;
+    for (let report = 0; report < 20; report += 1) {
+      const made = Array.from({ length: 1_200 }, (_, n) =>
+        sampled(`i-${(report * 1_200 + n).toString(16).padStart(8, '0')}`),
+      );
+      samples.note(liar.agent.machineId, made, domain.clock.now());
+    }
+    await other.say({});
+    expect(samples.dropped - before).toBe(19 * 1_200);
+    expect(await other.rows()).toHaveLength(1);
+  });
+
+  it('does not let two gateways wait for each other that it tells the same in another order', async () => {
+    const it = await Sampled.start();
+    domain.clock.advance(20);
+    const now = domain.clock.now();
+    const [early, late] = [now - 20n - (now % 10n), now - (now % 10n)];
+    const insert = (at: bigint) => ({
+      text: 'insert into instance_sample (step_seconds, instance_id, at) values (10, $1, to_timestamp($2)) on conflict do nothing',
+      values: [it.id, String(at)],
+    });
+    const another = await domain.db.pool.connect();
+    try {
+      await another.query('begin');
+      await another.query(insert(early));
+      domain.samples.note(it.agent.machineId, [sampled(it.id), sampled(it.id, { age: 20 })], now);
+      const written = domain.samples.flush();
+      const waits = `select 1 from pg_locks where not granted and locktype = 'transactionid'`;
+      await expect.poll(async () => (await domain.db.pool.query(waits)).rowCount, { timeout: 20_000 }).toBe(1);
+      await another.query(insert(late));
+      await another.query('commit');
+      await written;
+    } finally {
+      another.release();
+    }
+    expect(await it.rows()).toHaveLength(2);
   });
 });
 

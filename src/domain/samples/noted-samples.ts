@@ -1,4 +1,4 @@
-import type { InstanceSample } from '../../agent/protocol.js';
+import { type InstanceSample, MAX_INSTANCES } from '../../agent/protocol.js';
 import type { Database } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { SAMPLE_SECONDS, stepOf } from '../rules/samples.js';
@@ -10,6 +10,10 @@ const WRITE_EVERY_MS = 1_000;
 /** Samples that wait to be written, and entries of GPUs in them: both are bounded, because agents choose how many there are. */
 const MAX_NOTED = 20_000;
 const MAX_NOTED_GPUS = 100_000;
+/** Of them those of one machine: no agent has more in one report. */
+const MAX_NOTED_OF_MACHINE = MAX_INSTANCES;
+/** Of values that are no whole numbers. The columns refuse one that is nearer to 0 than they tell from 0. */
+const PARTS_OF_ONE = 1_000;
 
 /** A sample as it is written: in the columns of its row. */
 interface Noted {
@@ -30,6 +34,8 @@ export class NotedSamples {
   /** By machine, instance and slot: the first sample of a slot counts. */
   #noted = new Map<string, Noted>();
   #notedGpus = 0;
+  /** How many of them are of which machine. */
+  #ofMachine = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
   /** Since this process began. */
@@ -61,11 +67,14 @@ export class NotedSamples {
   #keep(noted: Noted): void {
     const key = `${noted.machine_id} ${noted.instance_id} ${noted.at}`;
     if (this.#noted.has(key)) return;
-    if (this.#noted.size >= MAX_NOTED || this.#notedGpus + noted.gpus.length > MAX_NOTED_GPUS) {
+    const ofMachine = this.#ofMachine.get(noted.machine_id) ?? 0;
+    const isFull = this.#noted.size >= MAX_NOTED || this.#notedGpus + noted.gpus.length > MAX_NOTED_GPUS;
+    if (isFull || ofMachine >= MAX_NOTED_OF_MACHINE) {
       this.dropped += 1;
       return;
     }
     this.#noted.set(key, noted);
+    this.#ofMachine.set(noted.machine_id, ofMachine + 1);
     this.#notedGpus += noted.gpus.length;
   }
 
@@ -79,6 +88,7 @@ export class NotedSamples {
     const noted = this.#noted;
     this.#noted = new Map();
     this.#notedGpus = 0;
+    this.#ofMachine = new Map();
     try {
       const values = [JSON.stringify([...noted.values()])];
       const { rows } = await this.#db.pool.query<{ written: number }>({ name: 'samples', text: WRITE_SQL, values });
@@ -108,11 +118,15 @@ function rowOf(machineId: string, sample: InstanceSample, at: Instant): Noted {
 }
 
 function inColumns(columns: typeof INSTANCE_COLUMNS, measured: Readonly<Record<string, number | null>>): object {
-  return Object.fromEntries(columns.map(({ name, as }) => [name, measured[as] ?? null]));
+  return Object.fromEntries(columns.map(({ name, as }) => [name, rounded(measured[as] ?? null)]));
+}
+
+function rounded(value: number | null): number | null {
+  return value === null || Number.isInteger(value) ? value : Math.round(value * PARTS_OF_ONE) / PARTS_OF_ONE;
 }
 
 /**
- * What counts: of a container that this machine has, of the start that it was last seen in once that ran, and not after
+ * What counts (in one order: two gateways that are told the same must not wait for each other): of a container that this machine has, of the start that it was last seen in once that ran, and not after
  * the instance stopped; of GPUs, those that the instance has.
  */
 const WRITE_SQL = `
@@ -127,7 +141,7 @@ const WRITE_SQL = `
       and (stopped_at is null or at < stopped_at)
   ), written as (
     insert into instance_sample (step_seconds, instance_id, at, ${namesOf(INSTANCE_COLUMNS)})
-    select ${SAMPLE_SECONDS}, instance_id, at, ${namesOf(INSTANCE_COLUMNS)} from seen
+    select ${SAMPLE_SECONDS}, instance_id, at, ${namesOf(INSTANCE_COLUMNS)} from seen order by instance_id, at
     on conflict do nothing returning instance_id, at
   ), gpus as (
     insert into gpu_sample (step_seconds, instance_id, at, place, ${namesOf(GPU_COLUMNS)})
