@@ -24,6 +24,7 @@ import { addSshCommands } from './ssh.js';
 import { addStatementCommand } from './statements.js';
 import { addTemplateCommands } from './templates.js';
 import { paint } from './terminal.js';
+import { addTopCommand } from './top.js';
 import { addTopUpCommands } from './top-ups.js';
 import { addVolumeCommands } from './volumes.js';
 import { addWebCommands } from './web.js';
@@ -58,6 +59,7 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
   addMarketCommands(program);
   addRentalCommands(program);
+  addTopCommand(program);
   addMetricsCommand(program);
   addDeadlineCommand(program);
   addIdleCommand(program);

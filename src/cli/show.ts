@@ -18,6 +18,8 @@ export interface Output {
   quiet?: boolean;
   /** Seconds; true for the default. */
   watch?: number | true;
+  /** The key that ends it, as it is shown. */
+  ends?: string;
 }
 
 const DEFAULT_SECONDS = 2;
@@ -53,7 +55,7 @@ export async function show<Body>(
 /** Redraws in place on a terminal; elsewhere prints one answer after the other. Runs until interrupted. */
 async function watch<Body>(
   session: Session,
-  { json = false, quiet = false, watch: every }: Output,
+  { json = false, quiet = false, watch: every, ends = 'Ctrl-C' }: Output,
   call: (client: GpuClient) => Promise<Body>,
   view: View<Body>,
 ): Promise<void> {
@@ -74,7 +76,7 @@ async function watch<Body>(
       note = error.code;
       if (!paints) process.stderr.write(`gpu: ${error.message}\n`);
     }
-    if (paints) stdout.write(`${first ? CLEAR_SCREEN : ''}${frame(lines, seconds, note)}`);
+    if (paints) stdout.write(`${first ? CLEAR_SCREEN : ''}${frame(lines, { seconds, ends, note })}`);
     await sleep(seconds * 1_000);
   }
 }
@@ -87,12 +89,15 @@ function isTemporary(error: unknown): error is GpuError {
   );
 }
 
-function frame(lines: readonly string[], seconds: number, note: string): string {
+function frame(
+  lines: readonly string[],
+  { seconds, ends, note }: { seconds: number; ends: string; note: string },
+): string {
   const { stdout } = process;
   const room = sizeOf(stdout).rows - LINES_OF_FRAME;
   const more = lines.length - room;
   const shown = more > 0 ? [...lines.slice(0, room - 1), paint(stdout, 'dim', `… ${more + 1} more`)] : lines;
-  const head = paint(stdout, 'dim', `Every ${seconds} s, ${new Date().toLocaleTimeString('en-GB')}; Ctrl-C ends`);
+  const head = paint(stdout, 'dim', `Every ${seconds} s, ${new Date().toLocaleTimeString('en-GB')}; ${ends} ends`);
   const warning = note === '' ? '' : `  ${paint(stdout, 'yellow', `${note}: shown is what was last known`)}`;
   return [`${TO_TOP}${head}${warning}`, ...shown, CLEAR_BELOW].join(`${CLEAR_LINE}\n`);
 }
