@@ -27,6 +27,8 @@ await withServer(async (server) => {
   const gateway = await startGateway(url);
   const agents = new Agents(gateway.port, AGENTS, () => {});
   await agents.start();
+  // Until its first heartbeat is written, a machine is not on offer.
+  await pause(SETTLE_MS);
   await deployAll(gateway);
   await pause(SETTLE_MS);
   const without = await measure(gateway, url, agents);

@@ -20,6 +20,7 @@ export const ONE_DATABASE = 'Of the database, the same at every gateway: do not 
 
 interface Figures {
   running: { gpu: string; mode: string; instances: number; gpus: number }[];
+  busy: { gpu: string; percent: number }[];
   machines: { state: string; machines: number }[];
   agents: { reachable: number; away: number };
   accounts: { all: number; suspended: number; exhausted: number };
@@ -92,6 +93,11 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
     new Gauge<L>({ name, help: `${ONE_DATABASE} ${help}`, labelNames, registers });
   const instances = gauge('gpu_rental_instances_running', 'Running instances by model and mode.', ['gpu', 'mode']);
   const gpus = gauge('gpu_rental_gpus_rented', 'GPUs of running instances by model and mode.', ['gpu', 'mode']);
+  const busy = gauge(
+    'gpu_rental_gpus_busy_ratio',
+    'How busy the GPUs of running instances are, by model: the mean of their samples of the last minute, 0 to 1.',
+    ['gpu'],
+  );
   const machines = gauge('gpu_rental_machines', "Machines by the operator's state.", ['state']);
   const agents = gauge('gpu_rental_agents', 'Host agents by whether they are heard from: reachable or away.', [
     'state',
@@ -119,7 +125,7 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
     ),
     unpruned: gauge('gpu_rental_volumes_unpruned', 'Volumes whose old snapshots could not be dropped at the last try.'),
   };
-  const labelled: Gauge<string>[] = [instances, gpus, machines, agents];
+  const labelled: Gauge<string>[] = [instances, gpus, busy, machines, agents];
   const single: Gauge<string>[] = [accounts, suspended, exhausted, credited, charged, held, burn];
   single.push(...Object.values(volumes));
   const market =
@@ -168,6 +174,7 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
         instances.set(labels, count);
         gpus.set(labels, gpuCount);
       }
+      for (const { gpu, percent } of figures.busy) busy.set({ gpu }, percent / 100);
       for (const { state, machines: count } of figures.machines) machines.set({ state: state.toLowerCase() }, count);
       for (const state of ['reachable', 'away'] as const) agents.set({ state }, figures.agents[state]);
       accounts.set(figures.accounts.all);
@@ -201,6 +208,12 @@ const FIGURES_SQL = `
   select json_build_object(
     'running', (select coalesce(json_agg(counted), '[]') from (
       select gpu, mode, count(*) as instances, sum(num_gpus) as gpus from instance where status = 'RUNNING' group by gpu, mode
+    ) counted),
+    'busy', (select coalesce(json_agg(counted), '[]') from (
+      select gpu, avg(busy_percent) as percent from gpu_sample join instance on instance.id = instance_id
+      where step_seconds = 10 and busy_percent is not null
+        and at >= to_timestamp($1::bigint - 60) and at <= to_timestamp($1::bigint)
+      group by gpu
     ) counted),
     'machines', (select coalesce(json_agg(counted), '[]') from (
       select state, count(*) as machines from machine where host_id = id group by state) counted),

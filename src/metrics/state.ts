@@ -121,6 +121,20 @@ export function watchState(registry: Registry, watched: Watched): void {
       this.inc(droppedLines());
     },
   });
+  for (const [name, help] of [
+    ['written', 'Samples of instances that were written.'],
+    ['dropped', 'Samples of instances that were dropped: more than are held, or refused by the database.'],
+  ] as const) {
+    new Counter({
+      name: `gpu_rental_samples_${name}_total`,
+      help: `Of this process. ${help}`,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(deps.samples[name]);
+      },
+    });
+  }
   watchInventory(registry, deps);
 }
 

@@ -14,7 +14,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** What happens beside requests, or once on a connection. */
 const BACKGROUND =
-  /^(due-|offered-|mark-away|settle-|open-outages|open-gpu-losses|open-starts|ended-commands|keys-expired|claim-webhooks|heads-of-|balances-ahead|deadlines-ahead|limits-ahead|idle-watches|PREPARE )|update api_key set last_used_at|delete from console_session where expires_at|times = activity\.times|insert into api_key_network/;
+  /^(due-|offered-|mark-away|settle-|open-outages|open-gpu-losses|open-starts|ended-commands|keys-expired|claim-webhooks|heads-of-|balances-ahead|deadlines-ahead|limits-ahead|idle-watches|drop-|samples$|PREPARE )|sample_rollup|update api_key set last_used_at|delete from console_session where expires_at|times = activity\.times|insert into api_key_network/;
 
 /** The messages to the database, in order, that requests cause; some hold several statements. */
 async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {
