@@ -21,6 +21,8 @@ const pictures = (id) => [
   { name: 'console-machines', path: '/machines?gpu=rtx-4090', signedIn: false },
   { name: 'console-machines-dark', path: '/machines?region=us-tx', dark: true },
   { name: 'console-machines-narrow', path: '/machines?gpu=rtx-4090', narrow: true },
+  { name: 'console-home', path: '/' },
+  { name: 'console-home-narrow', path: '/', narrow: true, dark: true },
   { name: 'console-deploy', path: '/machines?gpu=rtx-4090&deploy=best&mode=RESERVED' },
   { name: 'console-deploy-narrow', path: '/machines?gpu=rtx-4090&deploy=best', narrow: true, dark: true },
   { name: 'console-instances', path: '/instances' },
