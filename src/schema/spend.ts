@@ -2,6 +2,7 @@ import {
   DEFAULT_NAMED,
   type InstanceSpend,
   MAX_SPEND_DAYS,
+  type NameSpend,
   type SpendByDay,
   type SpendDay,
   spendByDay,
@@ -38,6 +39,7 @@ const InstanceSpendType = builder.objectRef<InstanceSpend>('InstanceSpend').impl
   description: 'What was spent on one instance within the period.',
   fields: (t) => ({
     instanceId: t.exposeID('instanceId', { description: 'Instance id.' }),
+    name: t.exposeString('name', { description: 'The name that its launch gave; its id without one.' }),
     gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
     numGpus: t.exposeInt('numGpus', { description: 'GPUs of the machine.' }),
     region: t.exposeString('region', { description: 'Region code.' }),
@@ -45,6 +47,23 @@ const InstanceSpendType = builder.objectRef<InstanceSpend>('InstanceSpend').impl
     mode: t.expose('mode', { type: PricingMode, description: 'How it is priced.' }),
     status: t.expose('status', { type: InstanceStatus, description: 'State.' }),
     amount: t.expose('amount', { type: 'USD', description: 'The sum of its days.' }),
+  }),
+});
+
+const ModelSpendType = builder.objectRef<SpendByDay['models'][number]>('ModelSpend').implement({
+  description: 'What was spent on all instances of one GPU model.',
+  fields: (t) => ({
+    gpu: t.exposeString('gpu', { description: 'Slug of the GPU model.' }),
+    amount: t.expose('amount', { type: 'USD', description: 'GPUs, disks and early exits together.' }),
+  }),
+});
+
+const NameSpendType = builder.objectRef<NameSpend>('NameSpend').implement({
+  description: 'What was spent on all instances of one name.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'The name that launches gave; the id of an instance without one.' }),
+    instances: t.exposeInt('instances', { description: 'How many instances had it.' }),
+    amount: t.expose('amount', { type: 'USD', description: 'GPUs, disks and early exits together.' }),
   }),
 });
 
@@ -63,6 +82,14 @@ const SpendByDayType = builder.objectRef<SpendByDay>('SpendByDay').implement({
     }),
     others: t.expose('others', { type: 'USD', description: 'Spent on all other instances, and on volumes.' }),
     volumes: t.expose('volumes', { type: 'USD', description: 'Of others: spent on volumes.' }),
+    models: t.expose('models', {
+      type: [ModelSpendType],
+      description: 'Of all instances by GPU model, the greatest first. With volumes they add up to the total.',
+    }),
+    names: t.expose('names', {
+      type: [NameSpendType],
+      description: 'The names that most was spent on, the greatest first; as many as instances are named.',
+    }),
     asOf: t.expose('asOf', { type: 'DateTime', description: 'The second up to which today is counted.' }),
   }),
 });

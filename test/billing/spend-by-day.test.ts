@@ -50,10 +50,17 @@ async function live(seed: number): Promise<string> {
   return account;
 }
 
+const descending = (one: bigint, other: bigint) => (one < other ? 1 : one > other ? -1 : 0);
+
 /** Everything in the answer adds up: days, instances, and both to the total. */
-function expectToAddUp({ days, instances, others, total }: SpendByDay): void {
+function expectToAddUp({ days, instances, others, total, volumes, models, names }: SpendByDay): void {
   expect(days.reduce((all, day) => all + day.total, 0n)).toBe(total);
   expect(sum(instances) + others).toBe(total);
+  expect(sum(models) + volumes).toBe(total);
+  expect(new Set(models.map(({ gpu }) => gpu)).size).toBe(models.length);
+  expect(models.map(({ amount }) => amount)).toEqual(models.map(({ amount }) => amount).toSorted(descending));
+  // Without names of their own, each instance is one.
+  expect(names).toEqual(instances.map(({ instanceId, amount }) => ({ name: instanceId, instances: 1, amount })));
   for (const day of days) expect(sum(day.instances) + day.others).toBe(day.total);
   for (const { instanceId, amount } of instances) {
     const cells = days.flatMap((day) => day.instances.filter((cell) => cell.instanceId === instanceId));
@@ -126,4 +133,30 @@ describe('a period', () => {
     expect(await refusal('2030-01-01')).toEqual(['invalid_request', 'from']);
     expect(await refusal('1969-12-31')).toEqual(['invalid_request', 'from']);
   });
+});
+
+test('instances of one name or model are one sum', async () => {
+  const account = await domain.account('900');
+  const from = today();
+  const ids: string[] = [];
+  for (const [model, name] of [
+    ['l4', 'train'],
+    ['rtx-4090', 'train'],
+    ['l4', null],
+  ] as const) {
+    const input = { machineId: await domain.machine(model), ...(name !== null && { launch: { name } }) };
+    ids.push((await deploy(domain, account, input)).instance.id);
+  }
+  domain.clock.advance(600);
+  const { instances, models, names, total } = await spendByDay(domain, account, { from });
+  const of = (id: string | undefined) => instances.find(({ instanceId }) => instanceId === id)!.amount;
+  expect(instances.map(({ name }) => name).toSorted()).toEqual([ids[2], 'train', 'train'].toSorted());
+  expect(names.find(({ name }) => name === 'train')).toEqual({
+    name: 'train',
+    instances: 2,
+    amount: of(ids[0]) + of(ids[1]),
+  });
+  expect(models.find(({ gpu }) => gpu === 'l4')).toEqual({ gpu: 'l4', amount: of(ids[0]) + of(ids[2]) });
+  expect(sum(models)).toBe(total);
+  expect((await spendByDay(domain, account, { from, limit: 1 })).names).toHaveLength(1);
 });

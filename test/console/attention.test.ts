@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { monthRows } from '../../web/figures/month.js';
 import { monthEnd } from '../../web/figures/time.js';
 import type { Instance, Settled } from '../../web/state/account.js';
 import { attentionOf, type HomeRead } from '../../web/state/attention.js';
@@ -113,4 +114,42 @@ describe('what needs attention', () => {
 it('a month ends with the last second before the first of the next, in UTC', () => {
   expect(monthEnd(Date.parse('2026-11-30T23:59:59Z') / 1_000)).toBe(Date.parse('2026-12-01T00:00:00Z') / 1_000);
   expect(monthEnd(Date.parse('2026-12-01T00:00:00Z') / 1_000)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1_000);
+});
+
+describe('the sums of a month', () => {
+  const now = Date.parse('2026-11-30T22:00:00Z') / 1_000;
+  const rows = (spent: [string, bigint][], rates: [string, bigint][], asOf = now) =>
+    monthRows(
+      spent.map(([key, amount]) => ({ key, amount })),
+      rates.map(([key, amount]) => ({ key, amount })),
+      asOf,
+      now,
+    );
+
+  it('go on at what each costs now until the month ends, the greatest first', () => {
+    expect(
+      rows(
+        [
+          ['l4', 500n],
+          ['gone', 900n],
+        ],
+        [
+          ['l4', 100n],
+          ['l4', 200n],
+          ['new', 1_000n],
+        ],
+      ),
+    ).toEqual([
+      { key: 'new', spent: 0n, rate: 1_000n, forecast: 2_000n },
+      { key: 'l4', spent: 500n, rate: 300n, forecast: 1_100n },
+      { key: 'gone', spent: 900n, rate: 0n, forecast: 900n },
+    ]);
+  });
+
+  it('are reckoned on from the second that they are of, and leave out what cost nothing', () => {
+    expect(rows([['l4', 500n]], [['l4', 3_600n]], now - 10)).toEqual([
+      { key: 'l4', spent: 510n, rate: 3_600n, forecast: 7_710n },
+    ]);
+    expect(rows([['l4', 0n]], [])).toEqual([]);
+  });
 });

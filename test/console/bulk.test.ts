@@ -130,6 +130,62 @@ describe('several at once, and back again', needs('chromium'), () => {
     });
   });
 
+  it('says what the month comes to by model and by name, of which the sums are those of the account', async () => {
+    const { owner } = await withThree();
+    await pages.with('/money', owner, async ({ page, complaints }) => {
+      const month = page.getByRole('region', { name: 'This month, and at its end' });
+      const cells = async (name: string | RegExp) =>
+        (await month.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map(Number);
+      const { burnPerHour } = (await owner.graphql('{ account { burnPerHour } }')).body.data.account;
+      await month.getByRole('row', { name: /^NVIDIA GeForce RTX 4090/ }).waitFor();
+      expect(await month.getByRole('row').count()).toBe(3);
+      for (const name of [/^NVIDIA GeForce RTX 4090/, /^Together/])
+        expect((await cells(name))[0]).toBeCloseTo(burnPerHour, 6);
+      const forecast = Number((await page.locator('[data-figure="forecast"]').innerText()).replace(/[^\d.]/g, ''));
+      expect(Math.abs((await cells(/^Together/))[2]! - forecast)).toBeLessThanOrEqual(0.02);
+
+      await month.getByRole('button', { name: 'By name' }).press('Enter');
+      for (const name of NAMES) await month.getByRole('row', { name: new RegExp(`^${name} `) }).waitFor();
+      expect(new URL(page.url()).search).toBe('?by=name');
+      const byName = await Promise.all(NAMES.map((name) => cells(new RegExp(`^${name} `))));
+      expect(byName.reduce((sum, [rate]) => sum + rate!, 0)).toBeCloseTo(burnPerHour, 6);
+      expect(await seriousIn(page)).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await seriousIn(page)).toEqual([]);
+      await page.setViewportSize({ width: 320, height: 700 });
+      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('shows of each key what it may, that it ends soon, and that nobody has used it for long', async () => {
+    const owner = await createRenter(deps, gateway.address, '1');
+    const create =
+      'mutation ($name: String, $at: String) { createApiKey(name: $name, scopes: [READ, RENT], expiresAt: $at) { secret } }';
+    for (const [name, at] of [
+      ['laptop', '6d'],
+      ['server', '30d'],
+      ['forgotten', null],
+    ])
+      expect((await owner.graphql(create, { name, at })).body.errors).toBe(undefined);
+    await db.pool.query(
+      `update api_key set created_at = now() - interval '91 days' where account_id = $1 and name = 'forgotten'`,
+      [owner.accountId],
+    );
+    await pages.with('/keys', owner, async ({ page }) => {
+      const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
+      await row('laptop').getByText('ends soon').waitFor();
+      await row('laptop').getByText('rent', { exact: true }).waitFor();
+      await row('forgotten').getByText('unused for 90 days').waitFor();
+      await row('this session').getByText('everything').waitFor();
+      expect(await page.getByText('ends soon').count()).toBe(1);
+      expect(await page.getByText('unused for 90 days').count()).toBe(1);
+      expect(await seriousIn(page)).toEqual([]);
+      await page.setViewportSize({ width: 320, height: 700 });
+      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+    });
+  });
+
   it('takes back the removal of an SSH key, by its button or a key, once', async () => {
     const owner = await createRenter(deps, gateway.address, '1');
     await owner.graphql('mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { id } }', {

@@ -752,12 +752,32 @@ export const SpendByDay = graphql(`
       }
       instances {
         instanceId
+        name
         gpu
         numGpus
-        status
         amount
       }
       others
+      asOf
+    }
+  }
+`);
+
+/** This month by model and by name. */
+export const SpendOfMonth = graphql(`
+  query SpendOfMonth($from: Date!, $limit: Int) {
+    spendByDay(from: $from, limit: $limit) {
+      total
+      volumes
+      models {
+        gpu
+        amount
+      }
+      names {
+        name
+        instances
+        amount
+      }
       asOf
     }
   }

@@ -10,6 +10,7 @@ import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
+import { serverNow } from '../state/clock.js';
 import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
 import { useTitle } from '../state/title.js';
@@ -130,7 +131,17 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
         </div>
       </td>
       <td class="wide" data-label="May">
-        {key.scopes === null ? 'everything' : key.scopes.join(', ').toLowerCase()}
+        <span class="row">
+          {key.scopes === null ? (
+            <span class="badge warn">everything</span>
+          ) : (
+            key.scopes.map((scope) => (
+              <span key={scope} class="badge">
+                {scope.toLowerCase()}
+              </span>
+            ))
+          )}
+        </span>
         {key.networks !== null && <div class="small quiet mono">from {key.networks.join(', ')}</div>}
       </td>
       <td class="wide" data-label="Limit">
@@ -140,10 +151,10 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
         </button>
       </td>
       <td class="wide" data-label="Ends">
-        {key.expiresAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.expiresAt)} />}
+        <Ends at={key.expiresAt} />
       </td>
       <td class="wide" data-label="Last use">
-        {key.lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(key.lastUsedAt)} />}
+        <LastUse apiKey={key} />
       </td>
       <td class="number wide">
         <button type="button" class="danger" aria-label={`Revoke ${nameOf(key)}`} onClick={onRevoke}>
@@ -151,6 +162,37 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
         </button>
       </td>
     </tr>
+  );
+}
+
+const DAY = 86_400;
+/** Programs that use a key which ends this soon need another. */
+const ENDS_SOON_SECONDS = 7 * DAY;
+/** A key that nothing uses for this long is a risk alone. */
+const UNUSED_SECONDS = 90 * DAY;
+
+function Ends({ at }: { at: string | null }) {
+  if (at === null) return <span class="quiet">never</span>;
+  const left = secondsOf(at) - serverNow.value;
+  return (
+    <>
+      <Time at={secondsOf(at)} />{' '}
+      {left <= 0 ? (
+        <span class="badge bad">over</span>
+      ) : (
+        left < ENDS_SOON_SECONDS && <span class="badge warn">ends soon</span>
+      )}
+    </>
+  );
+}
+
+function LastUse({ apiKey: { lastUsedAt, createdAt } }: { apiKey: Key }) {
+  const isUnused = serverNow.value - secondsOf(lastUsedAt ?? createdAt) > UNUSED_SECONDS;
+  return (
+    <>
+      {lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(lastUsedAt)} />}{' '}
+      {isUnused && <span class="badge warn">unused for 90 days: revoke it?</span>}
+    </>
   );
 }
 

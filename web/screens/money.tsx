@@ -3,6 +3,7 @@ import { Balance } from '../parts/balance.js';
 import { settled } from '../state/account.js';
 import { readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
+import { Month } from './month.js';
 import { MonthLimit } from './month-limit.js';
 import { Spend } from './spend.js';
 import { Statement } from './statement.js';
@@ -20,6 +21,7 @@ export function Money() {
       {known === null ? <p class="quiet">Reading your balance …</p> : <Balance known={known} />}
       <TopUps />
       <MonthLimit />
+      <Month />
       <Spend />
       <Statement />
     </div>

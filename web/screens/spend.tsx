@@ -72,12 +72,12 @@ function Chart({ spent }: { spent: Spent }) {
         label={`Spend by UTC day from ${spent.from} to ${spent.to}: ${usd(micro(spent.total), 4)} USD in all`}
       />
       <Table caption="Spend by instance" columns={[['Instance'], ['USD', 'number']]}>
-        {spent.instances.map(({ instanceId, gpu, numGpus, amount }, index) => (
+        {spent.instances.map(({ instanceId, name, gpu, numGpus, amount }, index) => (
           <tr key={instanceId}>
             <th scope="row">
               <Swatch index={index} />{' '}
               <a href={`/instances/${instanceId}`} class="mono">
-                {instanceId}
+                {name}
               </a>{' '}
               <span class="quiet small">
                 {numGpus} × {modelName(gpu)}

@@ -17,11 +17,8 @@ const CENT = 10_000n;
 export const forecast = computed<Forecast | null>(() => {
   const known = settled.value;
   if (known === null) return null;
-  const rest = restOfMonth(known.burn, serverNow.value);
+  const rest = accrued(known.burn, monthEnd(serverNow.value) - serverNow.value);
   const missing = rest - balanceNow.value;
   const isShort = missing > 0n && rest > 0n;
   return { total: monthSpendNow.value + rest, missing: isShort ? ((missing + CENT - 1n) / CENT) * CENT : 0n };
 });
-
-/** What a rate per hour comes to from a second until the UTC month ends. */
-export const restOfMonth = (rate: Micro, now: number): Micro => accrued(rate, monthEnd(now) - now);

@@ -39,6 +39,18 @@ export interface SpendByDay {
   others: Micro;
   /** Of that: on volumes. */
   volumes: Micro;
+  /** Of all instances: what each model cost, greatest first. With `volumes` they add up to the total. */
+  models: { gpu: string; amount: Micro }[];
+  /** The names with the greatest spend, greatest first; as many as instances are named. */
+  names: NameSpend[];
+}
+
+export interface NameSpend {
+  /** That its launch gave; the id of an instance without one. */
+  name: string;
+  /** How many instances had it. */
+  instances: number;
+  amount: Micro;
 }
 
 export interface SpendDay {
@@ -52,6 +64,7 @@ export interface SpendDay {
 
 export interface InstanceSpend extends Pick<Instance, 'gpu' | 'numGpus' | 'region' | 'template' | 'mode' | 'status'> {
   instanceId: string;
+  name: string;
   amount: Micro;
 }
 
@@ -108,14 +121,13 @@ export async function spendByDay(
     const totals = new Map<string, Micro>();
     for (const { instanceId, amount } of amounts)
       if (instanceId !== null) totals.set(instanceId, (totals.get(instanceId) ?? 0n) + amount);
-    // Sorting is stable: of equal amounts the older instance comes first.
-    const ranked = [...totals].sort(([, one], [, other]) => (one < other ? 1 : one > other ? -1 : 0)).slice(0, limit);
-    const { rows: named } = await transaction.query<Omit<InstanceSpend, 'amount'>>(NAMED_SQL, [
+    const { rows: known } = await transaction.query<Omit<InstanceSpend, 'amount'>>(NAMED_SQL, [
       accountId,
-      ranked.map(([id]) => id),
+      [...totals.keys()],
     ]);
-    const byId = new Map(named.map((instance) => [instance.instanceId, instance]));
-    const instances = ranked.map(([id, amount]) => ({ ...byId.get(id)!, amount }));
+    const byId = new Map(known.map((instance) => [instance.instanceId, instance]));
+    const all = [...totals].map(([id, amount]) => ({ ...byId.get(id)!, amount }));
+    const instances = greatestFirst(all).slice(0, limit);
     const total = sumOf(amounts);
     return {
       from: period.from,
@@ -126,8 +138,28 @@ export async function spendByDay(
       instances,
       others: total - sumOf(instances),
       volumes: sumOf(amounts.filter(({ instanceId }) => instanceId === null)),
+      models: greatestFirst(grouped(all, ({ gpu }) => gpu)).map(({ key, amount }) => ({ gpu: key, amount })),
+      names: greatestFirst(grouped(all, ({ name }) => name))
+        .slice(0, limit)
+        .map(({ key, count, amount }) => ({ name: key, instances: count, amount })),
     };
   });
+}
+
+/** Sorting is stable: of equal amounts the older comes first. */
+function greatestFirst<Spent extends { amount: Micro }>(all: readonly Spent[]): Spent[] {
+  return all.toSorted(({ amount: one }, { amount: other }) => (one < other ? 1 : one > other ? -1 : 0));
+}
+
+/** The sums of those that have a key in common, in the order in which the keys were first met. */
+function grouped(all: readonly InstanceSpend[], keyOf: (instance: InstanceSpend) => string) {
+  const groups = new Map<string, { key: string; count: number; amount: Micro }>();
+  for (const instance of all) {
+    const key = keyOf(instance);
+    const { count, amount } = groups.get(key) ?? { count: 0, amount: 0n };
+    groups.set(key, { key, count: count + 1, amount: amount + instance.amount });
+  }
+  return [...groups.values()];
 }
 
 function checkPeriod(from: string, to: string, first: Instant, last: Instant, today: string): void {
@@ -219,5 +251,5 @@ const CHARGES_SQL = `
   where units > 0 group by day, sequence, "instanceId" order by day, sequence nulls last limit $5`;
 
 const NAMED_SQL = `
-  select id as "instanceId", gpu, num_gpus as "numGpus", region, template, mode, status
-  from instance where account_id = $1 and id = any($2::text[])`;
+  select id as "instanceId", coalesce(launch->>'name', id) as name, gpu, num_gpus as "numGpus", region, template, mode, status
+  from instance left join instance_launch on instance_id = id where account_id = $1 and id = any($2::text[])`;
