@@ -149,9 +149,9 @@ describe('several at once, and back again', needs('chromium'), () => {
       expect(new URL(page.url()).search).toBe('?by=name');
       const byName = await Promise.all(NAMES.map((name) => cells(new RegExp(`^${name} `))));
       expect(byName.reduce((sum, [rate]) => sum + rate!, 0)).toBeCloseTo(burnPerHour, 6);
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await page.setViewportSize({ width: 320, height: 700 });
       expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
       expect(complaints).toEqual([]);
@@ -180,7 +180,7 @@ describe('several at once, and back again', needs('chromium'), () => {
       await row('this session').getByText('everything').waitFor();
       expect(await page.getByText('ends soon').count()).toBe(1);
       expect(await page.getByText('unused for 90 days').count()).toBe(1);
-      expect(await seriousIn(page)).toEqual([]);
+      expect(await faultsIn(page)).toEqual([]);
       await page.setViewportSize({ width: 320, height: 700 });
       expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
     });
