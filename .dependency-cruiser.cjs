@@ -166,7 +166,7 @@ module.exports = {
       from: { path: '^web/', pathNot: '^web/(vite|build/)' },
       to: {
         dependencyTypesNot: ['local', 'type-only'],
-        pathNot: 'node_modules/(uplot|preact|@preact/signals|uqr)/|gql-tada|generated/schema',
+        pathNot: 'node_modules/(uplot|preact|@preact/signals|uqr|@xterm/(xterm|addon-fit))/|gql-tada|generated/schema',
       },
     },
     {

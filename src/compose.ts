@@ -5,6 +5,7 @@ import { seedDatabase } from '../prisma/seed/load.js';
 import { filesOf } from './access/files/instance-files.js';
 import { logsOf } from './access/open-logs.js';
 import type { TcpPorts } from './access/tcp/tcp-ports.js';
+import { Terminals } from './access/terminal/terminals.js';
 import { type TunnelRequest, Tunnels } from './access/tunnels.js';
 import { WebFront } from './access/web/web-front.js';
 import { type BackgroundWork, startBackgroundWork } from './compose/background.js';
@@ -94,7 +95,11 @@ export async function openGateway(
   { writeRequest, droppedLines }: LogLines = { writeRequest: requestWriter(log), droppedLines: () => 0 },
 ): Promise<Gateway> {
   // Imported while the database opens; operator commands never need them.
-  const surfaces = Promise.all([import('./http/app.js'), import('./schema/index.js')]);
+  const surfaces = Promise.all([
+    import('./http/app.js'),
+    import('./schema/index.js'),
+    import('./http/console/terminal-door.js'),
+  ]);
   const opened: Opened = [];
   try {
     const base = await openBase(config, clock, log, opened);
@@ -107,7 +112,7 @@ export async function openGateway(
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
     const { demoKey } = await seedDatabase(deps, config.seed);
-    const [{ createApp }, { buildSchema }] = await surfaces;
+    const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await surfaces;
     await deps.inventory.current();
     const schema = buildSchema();
     if (base.traces !== null) (await import('./traces/use-cases.js')).traceUseCases(schema, base.traces);
@@ -128,9 +133,12 @@ export async function openGateway(
       messages: base.messages,
       isServing: () => base.server.isServing,
     });
+    const identify = createTerminalDoor({ deps, keyUses, isTrusted });
+    const terminals = config.console ? new Terminals({ log, tunnels, identify }) : null;
     // An instance may have any path.
     const onUpgrade: UpgradeListener = (request, socket, head) =>
-      webPorts.siteOf(request) === undefined && tunnels.handleUpgrade(request, socket, head);
+      webPorts.siteOf(request) === undefined &&
+      (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
     base.server.serve(app, onUpgrade);
     const background = startBackgroundWork(deps, { log, address: base.address, onPayment, onFault });
     return {
@@ -142,7 +150,7 @@ export async function openGateway(
       tunnels,
       demoKey,
       close: (noticeMs = 0) =>
-        closeGateway({ ...base, deps, tunnels, webPorts, keyUses, background, metricsServer }, noticeMs),
+        closeGateway({ ...base, deps, tunnels, terminals, webPorts, keyUses, background, metricsServer }, noticeMs),
     };
   } catch (error) {
     for (const close of opened.reverse()) await close();
@@ -238,6 +246,8 @@ function observers({ redis, metrics, traces }: Base) {
 interface Running extends Base {
   deps: Deps;
   tunnels: Tunnels;
+  /** Null where the console is left out. */
+  terminals: Terminals | null;
   webPorts: WebFront;
   keyUses: KeyUses;
   background: BackgroundWork;
@@ -246,7 +256,20 @@ interface Running extends Base {
 
 /** Takes nothing new, lets requests in flight complete, then ends what they needed. */
 async function closeGateway(running: Running, noticeMs: number): Promise<void> {
-  const { deps, server, ssh, tcpPorts, tunnels, webPorts, redis, background, keyUses, metricsServer, traces } = running;
+  const {
+    deps,
+    server,
+    ssh,
+    tcpPorts,
+    tunnels,
+    terminals,
+    webPorts,
+    redis,
+    background,
+    keyUses,
+    metricsServer,
+    traces,
+  } = running;
   server.stopServing();
   ssh?.server.stopListening();
   tcpPorts?.stopListening();
@@ -256,6 +279,7 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   deps.subscriptions.close();
   deps.fleet.endWaits();
   webPorts.close();
+  terminals?.close();
   tunnels.close();
   ssh?.server.close();
   tcpPorts?.close();

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vite';
 import { writeArt } from './build/art.js';
+import { xtermWithinPolicy } from './build/xterm-policy.js';
 
 writeArt();
 
@@ -7,6 +8,7 @@ export default defineConfig({
   root: import.meta.dirname,
   // Relative addresses: a proxy may serve the gateway under a path of its own.
   base: '/',
+  plugins: [xtermWithinPolicy()],
   build: {
     outDir: '../dist/console',
     emptyOutDir: true,

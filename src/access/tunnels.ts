@@ -9,6 +9,8 @@ import {
   type GatewayControl,
   MAX_FRAME_BYTES,
   MAX_TUNNELS_PER_INSTANCE,
+  type Replay,
+  TUNNEL_KINDS_HEADER,
   TUNNELS_PATH,
   TunnelSocket,
   type TunnelTarget,
@@ -24,13 +26,14 @@ import { type Access, ReachWatch } from './reach-watch.js';
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
- * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, port or logs. `open` resolves when the agent has
+ * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent has
  * opened it, and rejects with TunnelRefused, whose `reason` says why and whose message is for the renter. `tunnel` is a
  * Duplex of bytes with backpressure and half-close, with
  *   tunnel.id                    as in the log
  *   tunnel.stderr                Readable; exec without a terminal, logs
- *   tunnel.resize(columns, rows), tunnel.signal(name)
+ *   tunnel.resize(columns, rows), tunnel.signal(name), tunnel.hangUp()
  *   tunnel.exitCode              number | null | undefined; set when `end` comes, undefined if it was cut off
+ *   tunnel.replay, wasTaken      of a shell: what of its output is sent; `end` came because another has it now
  * It is destroyed with an error when it is cut off: by its agent's death, the end of the instance, of its key (opener),
  * of the account's good standing, or of this gateway. Whoever opened it destroys it when it is not needed any more.
  * Limits: 256 per instance, 512 per host but 64 of each instance in any case, 5,000 per process.
@@ -53,6 +56,7 @@ export type RefusalReason =
   | 'no_agent'
   | 'busy'
   | 'no_listener'
+  | 'too_old'
   | 'failed'
   | 'cancelled'
   | 'ending';
@@ -78,8 +82,14 @@ export interface Tunnel extends Duplex {
   readonly stderr: Duplex;
   /** Of a command that ended; null when the engine does not know it, undefined while there is none. */
   readonly exitCode: number | null | undefined;
+  /** Null for anything but a shell. */
+  readonly replay: Replay | null;
+  /** Of a shell: somebody else is connected to it. */
+  readonly wasTaken: boolean;
   resize(columns: number, rows: number): void;
   signal(name: (GatewayControl & { type: 'signal' })['name']): void;
+  /** As a terminal that is closed; a shell is not kept then. */
+  hangUp(): void;
 }
 
 export interface TunnelsOptions {
@@ -153,6 +163,8 @@ export class Tunnels {
         const of = { tunnel: entry.id, instance: instanceId, kind: target.kind };
         this.#log.info({ ...of, seconds, bytesIn, bytesOut }, 'a tunnel ended');
       });
+      // The key may have been revoked after it was looked at, and before there was an entry to cut.
+      if (target.kind === 'shell') this.#watch.check([entry]);
       return tunnel;
     } catch (error) {
       this.#open.delete(entry);
@@ -228,6 +240,10 @@ export class Tunnels {
     const pending = this.#dialled.get(id);
     if (pending === undefined || pending.entry.machineId !== machineId || pending.entry.tunnel !== null)
       return refuseUpgrade(socket, '404 Not Found');
+    if (!knows(request, pending.entry.target)) {
+      pending.fail(new TunnelRefused('too_old', `the host agent of ${pending.entry.instanceId}'s machine is too old`));
+      return refuseUpgrade(socket, '404 Not Found');
+    }
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       const tunnel = new GatewayTunnel(ws, id);
       pending.entry.tunnel = tunnel;
@@ -235,7 +251,10 @@ export class Tunnels {
       tunnel.once('close', () => pending.fail(new TunnelRefused('unreachable', 'the machine broke the tunnel off')));
       tunnel.on('error', () => {});
       tunnel.once('control', (message: AgentControl) => {
-        if (message.type === 'opened') return pending.take(tunnel);
+        if (message.type === 'opened') {
+          tunnel.replay = message.shell ?? null;
+          return pending.take(tunnel);
+        }
         if (message.type === 'refused') {
           const reason = message.reason === 'not_running' ? 'starting' : message.reason;
           pending.fail(new TunnelRefused(reason, message.message));
@@ -263,8 +282,10 @@ export class Tunnels {
       this.#end(entry, new TunnelRefused('stopped', `${entry.instanceId} can't be reached any more`));
   }
 
-  #end({ id, tunnel }: Open, why: TunnelRefused): void {
+  #end({ id, tunnel, target }: Open, why: TunnelRefused): void {
     this.#dialled.get(id)?.fail(why);
+    // Who may not reach it any more leaves no shell behind; the end of this gateway is not theirs.
+    if (target.kind === 'shell' && why.reason !== 'ending') tunnel?.hangUp();
     tunnel?.destroy(why);
   }
 }
@@ -285,6 +306,8 @@ interface Pending {
 
 class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implements Tunnel {
   exitCode: number | null | undefined;
+  replay: Replay | null = null;
+  wasTaken = false;
 
   constructor(
     ws: ConstructorParameters<typeof TunnelSocket>[0],
@@ -292,8 +315,9 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
   ) {
     super(ws, agentControl);
     this.on('control', (message: AgentControl) => {
-      if (message.type !== 'exit') return;
-      this.exitCode = message.code;
+      if (message.type !== 'exit' && message.type !== 'taken') return;
+      if (message.type === 'exit') this.exitCode = message.code;
+      else this.wasTaken = true;
       this.finishReading();
       // Nothing reads what would still be written.
       this.once('end', () => this.destroy());
@@ -307,6 +331,18 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
   signal(name: (GatewayControl & { type: 'signal' })['name']): void {
     this.sendControl({ type: 'signal', name });
   }
+
+  /** The words reach the agent although the tunnel is destroyed then. */
+  hangUp(): void {
+    this.signal('HUP');
+    this.closeGently();
+  }
+}
+
+/** An older agent passes over a tunnel of a kind that it does not know. */
+function knows({ headers }: IncomingMessage, { kind }: TunnelTarget): boolean {
+  const named = headers[TUNNEL_KINDS_HEADER];
+  return kind !== 'shell' || (typeof named === 'string' && named.split(',').includes(kind));
 }
 
 /** Why an instance gets no other tunnel, by how many are open; null: it does. */

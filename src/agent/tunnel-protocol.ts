@@ -31,7 +31,17 @@ const SILENT_MS = 60_000;
 const MAX_ARGUMENT = 131_072;
 const MAX_MESSAGE = 1_000;
 
+/** Of a shell's output, the newest bytes that are kept to be shown again. */
+export const KEPT_OUTPUT_BYTES = 262_144;
+/** How long a shell is kept that nobody is connected to. */
+export const KEPT_SHELL_SECONDS = 300;
+/** What names a shell. */
+export const SHELL_ID = /^[0-9a-f]{32}$/;
+/** Shells of one instance that are kept or used at once. */
+export const MAX_SHELLS_PER_INSTANCE = 8;
+
 const size = z.number().int().min(1).max(10_000);
+const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096));
 
 /** What runs in a shell: the user's own, else bash, else sh. */
 const execTarget = z.object({
@@ -39,9 +49,21 @@ const execTarget = z.object({
   /** A command line for the shell, or null for the shell itself; `argv` is run as it is, without a shell. */
   command: z.string().max(MAX_ARGUMENT).nullable(),
   argv: z.array(z.string().max(MAX_ARGUMENT)).min(1).max(100).nullable(),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096)),
+  env: variables,
   /** Null: no terminal, and standard error is a stream of its own. */
   terminal: z.object({ columns: size, rows: size }).nullable(),
+});
+/**
+ * A shell with a terminal, which the agent keeps when its line is lost: named by whoever wants it, and known within its
+ * instance alone. One that is there already goes on, and whoever had it before is told `taken`.
+ */
+const shellTarget = z.object({
+  kind: z.literal('shell'),
+  shell: z.string().regex(SHELL_ID),
+  env: variables,
+  terminal: z.object({ columns: size, rows: size }),
+  /** Bytes of its output that are shown already: what comes after them is sent first, as far as it is kept. */
+  seen: z.number().int().min(0),
 });
 /** A TCP connection to a port inside: of its loopback, else of its own address. */
 const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
@@ -57,9 +79,13 @@ const logsTarget = z.object({
   since: z.number().int().min(0).nullable(),
   follow: z.boolean(),
 });
-const tunnelTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsTarget]);
+const tunnelTarget = z.discriminatedUnion('kind', [execTarget, portTarget, logsTarget, shellTarget]);
 export type TunnelTarget = z.infer<typeof tunnelTarget>;
 export type ExecTarget = z.infer<typeof execTarget>;
+export type ShellTarget = z.infer<typeof shellTarget>;
+/** An agent names those it knows when it dials, with commas between; one that names none knows the first three. */
+export const TUNNEL_KINDS = ['exec', 'port', 'logs', 'shell'] as const satisfies readonly TunnelTarget['kind'][];
+export const TUNNEL_KINDS_HEADER = 'gpu-tunnel-kinds';
 export type LogsTarget = z.infer<typeof logsTarget>;
 
 export const SIGNALS = ['HUP', 'INT', 'QUIT', 'KILL', 'TERM', 'USR1', 'USR2', 'ALRM', 'PIPE'] as const;
@@ -79,12 +105,21 @@ export type GatewayControl = z.infer<typeof gatewayControl>;
 /** `no_listener`: nothing listens on that port. `failed`: in the engine's words. */
 const REFUSALS = ['not_running', 'no_listener', 'busy', 'failed'] as const;
 
+/**
+ * Of a shell, counted in bytes of all of its output: what is sent begins at `from`, and was written before this line until
+ * `to`. Another `from` than what was seen: some of it is not kept any more, or the shell is a new one.
+ */
+const replay = z.object({ from: z.number().int().min(0), to: z.number().int().min(0) });
+export type Replay = z.infer<typeof replay>;
+
 /** What the agent says. */
 export const agentControl = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('opened') }),
+  z.object({ type: z.literal('opened'), shell: replay.optional() }),
   z.object({ type: z.literal('refused'), reason: z.enum(REFUSALS), message: z.string().max(MAX_MESSAGE) }),
   /** The code of a command that ended; null when it is not known. */
   z.object({ type: z.literal('exit'), code: z.number().int().min(0).max(255).nullable() }),
+  /** Somebody else is connected to the shell from now on. */
+  z.object({ type: z.literal('taken') }),
   z.object({ type: z.literal('end') }),
 ]);
 export type AgentControl = z.infer<typeof agentControl>;
@@ -159,10 +194,16 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     clearInterval(this.#pinging);
     // Readers see that nothing follows.
     if (!this.stderr.readableEnded) this.stderr.push(null);
-    if (error === null && this.readableEnded) this.#ws.close(1_000);
+    if (this.#isGentle || (error === null && this.readableEnded)) this.#ws.close(1_000);
     else this.#ws.terminate();
     done(error);
   }
+
+  /** When it is destroyed, what was sent before still arrives. */
+  closeGently(): void {
+    this.#isGentle = true;
+  }
+  #isGentle = false;
 
   /** No more is to be read: a command has ended, or the other side said so. */
   finishReading(): void {

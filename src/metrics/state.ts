@@ -94,11 +94,11 @@ export function watchState(registry: Registry, watched: Watched): void {
   );
   new Gauge({
     name: 'gpu_rental_instance_streams_open',
-    help: 'Of this process. Tunnels into instances by kind: exec (SSH sessions), port (web ports and forwarding), logs.',
+    help: 'Of this process. Tunnels into instances by kind: exec (SSH sessions), shell (terminals in browsers), port (web ports and forwarding), logs.',
     labelNames: ['kind'] as const,
     registers,
     collect() {
-      for (const kind of ['exec', 'port', 'logs'] as const) this.set({ kind }, tunnels.count(kind));
+      for (const kind of ['exec', 'shell', 'port', 'logs'] as const) this.set({ kind }, tunnels.count(kind));
     },
   });
   if (ssh !== null) gauge('gpu_rental_ssh_connections_open', 'Of this process. Connections by SSH.', () => ssh.size);

@@ -27,6 +27,7 @@ import { Limit } from './limit.js';
 /** What the address calls them, and what they are called. */
 const TABS = [
   ['overview', 'Overview'],
+  ['terminal', 'Terminal'],
   ['files', 'Files'],
   ['log', 'Log'],
 ] as const;
@@ -35,6 +36,7 @@ const TABS = [
 const InstanceLoad = loaded(async () => (await import('./instance-load.js')).InstanceLoad);
 const Files = loaded(async () => (await import('./files.js')).Files);
 const Logs = loaded(async () => (await import('./logs.js')).Logs);
+const Terminals = loaded(async () => (await import('./terminal.js')).Terminals);
 
 type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
 
@@ -78,7 +80,11 @@ function Chosen(props: OverviewProps) {
   const tab = chosenTab(TABS);
   if (tab === 'overview') return <Overview {...props} />;
   if (runtime === null)
-    return <p class="notice">No host agent runs on this machine: it keeps no log and sends no files.</p>;
+    return (
+      <p class="notice">
+        No host agent runs on this machine: it keeps no log, and neither sends files nor answers in a shell.
+      </p>
+    );
   if (tab === 'log')
     return (
       <>
@@ -86,6 +92,9 @@ function Chosen(props: OverviewProps) {
         <Logs id={id} />
       </>
     );
+  if (status !== 'RUNNING' && tab === 'terminal')
+    return <p class="notice">It does not run: start it to get a shell.</p>;
+  if (tab === 'terminal') return <Terminals id={id} />;
   if (status !== 'RUNNING') return <p class="notice">It does not run: start it to see its files.</p>;
   // Where its volumes are is known with what is read.
   return read === null ? (

@@ -7,7 +7,7 @@ import { Failure } from '../parts/notice.js';
 const SCOPES = [
   ['READ', 'read everything but logs and secrets'],
   ['RENT', 'rent, start, stop, destroy'],
-  ['ACCESS', 'SSH keys, web links, open ports, logs, secrets'],
+  ['ACCESS', 'SSH keys, terminals, web links, open ports, logs, secrets'],
   ['MONEY', 'make top-ups'],
   ['KEYS', 'create and revoke keys, say who is told of events'],
 ] as const;

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
-import { type Engine, EngineFault, type Exec } from '../engine/engine.js';
+import { type Engine, EngineFault } from '../engine/engine.js';
 import type { Gateway } from '../gateway.js';
 import type { WantedTunnel } from '../protocol.js';
 import {
@@ -14,24 +14,21 @@ import {
   MAX_FRAME_BYTES,
   MAX_TUNNELS_PER_HOST,
   MAX_TUNNELS_PER_INSTANCE,
+  TUNNEL_KINDS,
+  TUNNEL_KINDS_HEADER,
   TUNNELS_PATH,
-  type TunnelSignal,
   TunnelSocket,
   type TunnelTarget,
 } from '../tunnel-protocol.js';
 import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';
 import { NoListener, Ports } from './ports.js';
+import { exitCodeOf, hangUp, resizeSoon, signalGroup, signalTo } from './running.js';
+import { Shells, TooManyShells } from './shells.js';
 
 /** Most ids that are remembered: two gateways may name the same one. */
 const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
-const RESIZE_TRIES = 20;
-const RESIZE_AGAIN_MS = 50;
-const HANG_UP_TRIES = 60;
-const HANG_UP_AGAIN_MS = 500;
-const EXIT_TRIES = 50;
-const EXIT_AGAIN_MS = 20;
 const MAX_WORDS = 1_000;
 
 export interface TunnelsDeps {
@@ -57,6 +54,7 @@ class Refused extends Error {
 export class AgentTunnels {
   readonly #deps: TunnelsDeps;
   readonly #ports: Ports;
+  readonly #shells: Shells;
   readonly #known = new Set<string>();
   readonly #open = new Map<string, number>();
   readonly #sockets = new Set<WebSocket>();
@@ -66,6 +64,7 @@ export class AgentTunnels {
     this.#deps = deps;
     this.#ports = new Ports(deps.engine, deps.log);
     this.#hungUp = this.#hangUpLeftovers();
+    this.#shells = new Shells(deps.engine, this.#hungUp);
   }
 
   /** Dials the tunnels it does not know yet. */
@@ -81,8 +80,9 @@ export class AgentTunnels {
     }
   }
 
-  /** Cuts all off. */
+  /** Cuts all off, and hangs the kept shells up. */
   end(): void {
+    this.#shells.end();
     for (const ws of this.#sockets) ws.terminate();
     this.#ports.close();
   }
@@ -96,7 +96,7 @@ export class AgentTunnels {
       return;
     }
     const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${TUNNELS_PATH}${id}`, {
-      headers: { authorization: `Bearer ${gateway.token}` },
+      headers: { authorization: `Bearer ${gateway.token}`, [TUNNEL_KINDS_HEADER]: TUNNEL_KINDS.join() },
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
       handshakeTimeout: DIALS_WITHIN_MS,
@@ -124,6 +124,7 @@ export class AgentTunnels {
       if (!isThere) throw new Refused('not_running', `${instanceId} is not running`);
       log.debug({ tunnel: id, instance: instanceId, kind: target.kind }, 'a tunnel begins');
       if (target.kind === 'exec') await this.#exec(tunnel, instanceId, target);
+      else if (target.kind === 'shell') await this.#shells.serve(tunnel, instanceId, target);
       else if (target.kind === 'port') await this.#port(tunnel, instanceId, target.port);
       else await this.#logs(tunnel, instanceId, target);
     } catch (error) {
@@ -222,58 +223,11 @@ export class AgentTunnels {
 function refusalOf(error: Error): Pick<AgentControl & { type: 'refused' }, 'reason' | 'message'> {
   const message = error.message.slice(0, MAX_WORDS);
   if (error instanceof Refused) return { reason: error.reason, message };
+  if (error instanceof TooManyShells) return { reason: 'busy', message };
   if (error instanceof NoListener) return { reason: 'no_listener', message };
   if (error instanceof EngineFault && (error.kind === 'missing' || error.kind === 'conflict'))
     return { reason: 'not_running', message };
   return { reason: 'failed', message };
-}
-
-/** The engine refuses it until the command has begun. */
-async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows: number }): Promise<void> {
-  for (let tries = 0; tries < RESIZE_TRIES; tries += 1) {
-    try {
-      return await exec.resize(columns, rows);
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, RESIZE_AGAIN_MS));
-    }
-  }
-}
-
-/** Acts like a closed terminal: a command that ignores it goes on. A busy engine may begin the command only now. */
-async function hangUp(exec: Exec): Promise<void> {
-  for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {
-    const { pid } = await exec.state().catch(() => ({ pid: null }));
-    if (pid !== null && signalGroup(pid, 'HUP')) return;
-    await new Promise((resolve) => setTimeout(resolve, HANG_UP_AGAIN_MS));
-  }
-}
-
-async function signalTo(exec: Exec, name: TunnelSignal): Promise<void> {
-  const { pid } = await exec.state().catch(() => ({ pid: null }));
-  if (pid !== null) signalGroup(pid, name);
-}
-
-/** A command leads its process group. False when it does not yet, or has ended, or this host does not show it. */
-function signalGroup(pid: number, name: TunnelSignal): boolean {
-  try {
-    return pid > 1 && process.kill(-pid, `SIG${name}`);
-  } catch {
-    return false;
-  }
-}
-
-/** The engine may know that the output has ended before it knows of the process. */
-async function exitCodeOf(exec: Exec): Promise<number | null> {
-  for (let tries = 0; tries < EXIT_TRIES; tries += 1) {
-    try {
-      const { running, exitCode } = await exec.state();
-      if (!running) return exitCode;
-    } catch {
-      return null;
-    }
-    await new Promise((resolve) => setTimeout(resolve, EXIT_AGAIN_MS));
-  }
-  return null;
 }
 
 function isSafe(url: string): boolean {

@@ -7,7 +7,7 @@ export type Scope = (typeof SCOPES)[number];
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   read: 'read everything of the account but what instances log and secrets hold',
   rent: 'rent, start, stop and destroy instances, set what ends them, and keep volumes',
-  access: 'get into instances: SSH keys, web links, open ports, logs, secrets',
+  access: 'get into instances: SSH keys, terminals, web links, open ports, logs, secrets',
   money: 'make top-ups, and set what the account may spend',
   keys: 'create, limit and revoke API keys, and decide who is told of events',
 };
@@ -94,6 +94,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'files of an instance': 'access',
   'Mutation.createSecret': 'access',
   'Mutation.deleteSecret': 'access',
+  'terminal in a browser': 'access',
   // Whoever decides what runs reads what it is given.
   'launch with secrets': 'access',
 

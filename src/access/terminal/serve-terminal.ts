@@ -1,0 +1,218 @@
+import { Writable } from 'node:stream';
+import type { WebSocket } from 'ws';
+import type { Caller } from '../../domain/accounts/api-keys.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import { checkScope } from '../../domain/rules/scopes.js';
+import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
+import { type PageWords, pageWords, type TerminalWords } from './words.js';
+
+/** A page that says nothing is sent away. */
+const OPENS_WITHIN_MS = 10_000;
+/** Output that a page was sent and has not shown yet: a browser takes whatever comes, and what is typed waits behind it. */
+const MAX_UNSHOWN_BYTES = 262_144;
+/** Text frames of a page in a second. */
+const MAX_WORDS_PER_SECOND = 1_000;
+/** Whoever moves a window's edge wants only the last size. */
+const RESIZE_EVERY_MS = 50;
+const PING_EVERY_MS = 20_000;
+/** After this time without a frame the page counts as gone. */
+const SILENT_MS = 60_000;
+/** How long a shell that is to end may take to say so. */
+const ENDS_WITHIN_MS = 5_000;
+const DONE = 1_000;
+const BROKEN_RULES = 1_008;
+const TRY_AGAIN = 1_013;
+
+/** What the shells of browsers can show, for programs that ask. */
+const VARIABLES = { TERM: 'xterm-256color', COLORTERM: 'truecolor' };
+
+/** What is known of a terminal for the log; null until it is. */
+export interface ServedTerminal {
+  instanceId: string | null;
+  tunnelId: string | null;
+}
+
+/** Joins the WebSocket of a page to the shell that it asks for, until either ends. */
+export function serveTerminal(ws: WebSocket, caller: Caller, tunnels: Pick<Tunnels, 'open'>): ServedTerminal {
+  return new Terminal(ws, caller, tunnels);
+}
+
+class Terminal implements ServedTerminal {
+  instanceId: string | null = null;
+  tunnelId: string | null = null;
+  readonly #ws: WebSocket;
+  readonly #caller: Caller;
+  readonly #tunnels: Pick<Tunnels, 'open'>;
+  readonly #gone = new AbortController();
+  readonly #late: NodeJS.Timeout;
+  readonly #pinging: NodeJS.Timeout;
+  #tunnel: Tunnel | null = null;
+  #receivedAt = performance.now();
+  /** Of the shell's output. */
+  #sent = 0;
+  #shown = 0;
+  #whenShown: (() => void) | null = null;
+  #size: { columns: number; rows: number } | null = null;
+  #resizing: NodeJS.Timeout | null = null;
+  #words = 0;
+  #wordsSince = performance.now();
+
+  constructor(ws: WebSocket, caller: Caller, tunnels: Pick<Tunnels, 'open'>) {
+    this.#ws = ws;
+    this.#caller = caller;
+    this.#tunnels = tunnels;
+    this.#late = setTimeout(() => ws.close(BROKEN_RULES), OPENS_WITHIN_MS);
+    this.#pinging = setInterval(() => this.#ping(), PING_EVERY_MS);
+    ws.on('error', () => {});
+    ws.on('pong', () => this.#receive());
+    ws.on('message', (data, isBinary) => this.#take(data as Buffer, isBinary));
+    ws.once('close', () => this.#end());
+  }
+
+  #take(data: Buffer, isBinary: boolean): void {
+    this.#receive();
+    // What still comes after the end is nobody's.
+    if (this.#ws.readyState !== this.#ws.OPEN) return;
+    if (isBinary) return void this.#type(data);
+    const read = this.#isFlood() ? undefined : pageWords.safeParse(parse(data.toString('utf8')));
+    if (read?.success !== true) return void this.#ws.close(BROKEN_RULES);
+    this.#hear(read.data);
+  }
+
+  #hear(words: PageWords): void {
+    if (words.type === 'open') {
+      if (this.instanceId !== null) return void this.#ws.close(BROKEN_RULES);
+      clearTimeout(this.#late);
+      this.instanceId = words.instance;
+      void this.#open(words);
+    } else if (words.type === 'shown') this.#show(words.bytes);
+    else if (words.type === 'resize') this.#resize(words);
+    else this.#close();
+  }
+
+  /** Input that comes before the shell is there is nobody's. */
+  #type(data: Buffer): void {
+    const tunnel = this.#tunnel;
+    if (tunnel === null || tunnel.destroyed || tunnel.write(data)) return;
+    this.#ws.pause();
+    tunnel.once('drain', () => this.#ws.resume());
+  }
+
+  async #open({ instance, shell, columns, rows, seen }: PageWords & { type: 'open' }): Promise<void> {
+    const { accountId, keyId: apiKeyId, session, scopes } = this.#caller;
+    try {
+      checkScope(scopes, 'terminal in a browser');
+      const target = { kind: 'shell' as const, shell, env: VARIABLES, terminal: { columns, rows }, seen };
+      const opener = { accountId, apiKeyId, session, sshKeyId: null };
+      const tunnel = await this.#tunnels.open({ opener, instanceId: instance, target }, this.#gone.signal);
+      if (this.#gone.signal.aborted) return void tunnel.destroy();
+      this.#join(tunnel, seen);
+    } catch (error) {
+      this.#refuse(error as Error);
+    }
+  }
+
+  #join(tunnel: Tunnel, seen: number): void {
+    this.#tunnel = tunnel;
+    this.tunnelId = tunnel.id;
+    const { from, to } = tunnel.replay ?? { from: seen, to: seen };
+    [this.#sent, this.#shown] = [from, from];
+    this.#say({ type: 'opened', from, to });
+    if (this.#size !== null) tunnel.resize(this.#size.columns, this.#size.rows);
+    const sink = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        this.#sent += chunk.length;
+        this.#ws.send(chunk, () => this.#wait(done));
+      },
+      final: (done) => {
+        if (tunnel.wasTaken) this.#finish({ type: 'taken' });
+        else if (tunnel.exitCode !== undefined) this.#finish({ type: 'exit', code: tunnel.exitCode });
+        else this.#ws.close(TRY_AGAIN);
+        done();
+      },
+    });
+    tunnel.once('error', (error) => this.#refuse(error));
+    tunnel.once('close', () => this.#ws.resume());
+    tunnel.pipe(sink);
+  }
+
+  /** What the page can't show yet stays where it is: with the shell. */
+  #wait(done: () => void): void {
+    if (this.#sent - this.#shown < MAX_UNSHOWN_BYTES) done();
+    else this.#whenShown = done;
+  }
+
+  #show(bytes: number): void {
+    this.#shown = Math.min(Math.max(this.#shown, bytes), this.#sent);
+    const done = this.#whenShown;
+    if (done === null) return;
+    this.#whenShown = null;
+    this.#wait(done);
+  }
+
+  #resize({ columns, rows }: { columns: number; rows: number }): void {
+    this.#size = { columns, rows };
+    this.#resizing ??= setTimeout(() => {
+      this.#resizing = null;
+      this.#tunnel?.resize(this.#size!.columns, this.#size!.rows);
+    }, RESIZE_EVERY_MS);
+  }
+
+  /** The page wants the shell no more; its end is said by the shell itself. */
+  #close(): void {
+    if (this.#tunnel === null) return void this.#ws.close(DONE);
+    this.#tunnel.hangUp();
+    setTimeout(() => this.#ws.close(DONE), ENDS_WITHIN_MS).unref();
+  }
+
+  #refuse(error: Error): void {
+    if (error instanceof DomainError) this.#finish({ type: 'refused', reason: 'forbidden', message: error.message });
+    // The page asks another gateway, or this one when its database answers again.
+    else if (!(error instanceof TunnelRefused) || error.reason === 'ending') this.#ws.close(TRY_AGAIN);
+    else this.#finish({ type: 'refused', reason: error.reason, message: error.message });
+  }
+
+  #finish(words: TerminalWords): void {
+    this.#say(words);
+    this.#ws.close(DONE);
+  }
+
+  #say(words: TerminalWords): void {
+    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(words));
+  }
+
+  /** The agent keeps the shell, unless it was to end. */
+  #end(): void {
+    clearTimeout(this.#late);
+    clearInterval(this.#pinging);
+    clearTimeout(this.#resizing ?? undefined);
+    this.#gone.abort();
+    this.#tunnel?.destroy();
+  }
+
+  #receive(): void {
+    this.#receivedAt = performance.now();
+  }
+
+  #ping(): void {
+    // Nothing is received while the shell takes nothing.
+    if (this.#ws.isPaused) this.#receive();
+    if (performance.now() - this.#receivedAt > SILENT_MS) this.#ws.terminate();
+    else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping();
+  }
+
+  #isFlood(): boolean {
+    const now = performance.now();
+    if (now - this.#wordsSince > 1_000) [this.#words, this.#wordsSince] = [0, now];
+    this.#words += 1;
+    return this.#words > MAX_WORDS_PER_SECOND;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

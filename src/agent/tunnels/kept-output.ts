@@ -1,0 +1,37 @@
+/** The newest bytes of an output, in a ring of a fixed size. Places are counted in bytes from the beginning of the output. */
+export class KeptOutput {
+  readonly #ring: Buffer;
+  #end = 0;
+
+  constructor(size: number) {
+    this.#ring = Buffer.allocUnsafeSlow(size);
+  }
+
+  /** The place of the oldest byte that is kept. */
+  get start(): number {
+    return Math.max(0, this.#end - this.#ring.length);
+  }
+
+  /** The place behind the newest byte. */
+  get end(): number {
+    return this.#end;
+  }
+
+  add(bytes: Buffer): void {
+    const size = this.#ring.length;
+    const kept = bytes.subarray(Math.max(0, bytes.length - size));
+    this.#end += bytes.length;
+    const at = (this.#end - kept.length) % size;
+    const copied = kept.copy(this.#ring, at);
+    kept.copy(this.#ring, 0, copied);
+  }
+
+  /** A copy of what comes from `place` on, `max` bytes at most; `place` is neither before the start nor behind the end. */
+  from(place: number, max: number): Buffer {
+    const size = this.#ring.length;
+    const length = Math.min(this.#end - place, max);
+    const at = place % size;
+    const first = this.#ring.subarray(at, Math.min(at + length, size));
+    return Buffer.concat([first, this.#ring.subarray(0, length - first.length)], length);
+  }
+}

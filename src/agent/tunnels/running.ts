@@ -1,0 +1,57 @@
+import type { Exec } from '../engine/engine.js';
+import type { TunnelSignal } from '../tunnel-protocol.js';
+
+const RESIZE_TRIES = 20;
+const RESIZE_AGAIN_MS = 50;
+const HANG_UP_TRIES = 60;
+const HANG_UP_AGAIN_MS = 500;
+const EXIT_TRIES = 50;
+const EXIT_AGAIN_MS = 20;
+
+/** The engine refuses it until the command has begun. */
+export async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows: number }): Promise<void> {
+  for (let tries = 0; tries < RESIZE_TRIES; tries += 1) {
+    try {
+      return await exec.resize(columns, rows);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, RESIZE_AGAIN_MS));
+    }
+  }
+}
+
+/** Acts like a closed terminal: a command that ignores it goes on. A busy engine may begin the command only now. */
+export async function hangUp(exec: Exec): Promise<void> {
+  for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {
+    const { pid } = await exec.state().catch(() => ({ pid: null }));
+    if (pid !== null && signalGroup(pid, 'HUP')) return;
+    await new Promise((resolve) => setTimeout(resolve, HANG_UP_AGAIN_MS));
+  }
+}
+
+export async function signalTo(exec: Exec, name: TunnelSignal): Promise<void> {
+  const { pid } = await exec.state().catch(() => ({ pid: null }));
+  if (pid !== null) signalGroup(pid, name);
+}
+
+/** A command leads its process group. False when it does not yet, or has ended, or this host does not show it. */
+export function signalGroup(pid: number, name: TunnelSignal): boolean {
+  try {
+    return pid > 1 && process.kill(-pid, `SIG${name}`);
+  } catch {
+    return false;
+  }
+}
+
+/** The engine may know that the output has ended before it knows of the process. */
+export async function exitCodeOf(exec: Exec): Promise<number | null> {
+  for (let tries = 0; tries < EXIT_TRIES; tries += 1) {
+    try {
+      const { running, exitCode } = await exec.state();
+      if (!running) return exitCode;
+    } catch {
+      return null;
+    }
+    await new Promise((resolve) => setTimeout(resolve, EXIT_AGAIN_MS));
+  }
+  return null;
+}

@@ -1,0 +1,262 @@
+import { Writable } from 'node:stream';
+import type { Engine, Exec } from '../engine/engine.js';
+import {
+  type AgentControl,
+  type GatewayControl,
+  KEPT_OUTPUT_BYTES,
+  KEPT_SHELL_SECONDS,
+  MAX_SHELLS_PER_INSTANCE,
+  type ShellTarget,
+  type TunnelSocket,
+} from '../tunnel-protocol.js';
+import { KeptOutput } from './kept-output.js';
+import { inShell } from './login.js';
+import { exitCodeOf, hangUp, resizeSoon } from './running.js';
+
+const SENT_AT_ONCE_BYTES = 65_536;
+
+type Tunnel = TunnelSocket<GatewayControl, AgentControl>;
+
+/** Each of them has somebody connected to it. */
+export class TooManyShells extends Error {}
+
+interface Entry {
+  instanceId: string;
+  begun: Promise<Shell>;
+  /** Null until it has begun. */
+  shell: Shell | null;
+}
+
+/** The shells of all instances that outlive their line. */
+export class Shells {
+  readonly #engine: Engine;
+  readonly #ready: Promise<void>;
+  readonly #keptMs: number;
+  readonly #entries = new Map<string, Entry>();
+
+  /** None begins before `ready`. */
+  constructor(engine: Engine, ready: Promise<void>, keptMs = KEPT_SHELL_SECONDS * 1_000) {
+    this.#engine = engine;
+    this.#ready = ready;
+    this.#keptMs = keptMs;
+  }
+
+  /** Shells that are kept or used. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Connects the tunnel to its shell, a new one if there is none; resolves when the tunnel is closed. Throws TooManyShells. */
+  async serve(tunnel: Tunnel, instanceId: string, target: ShellTarget): Promise<void> {
+    // An id says nothing in another instance.
+    const name = `${instanceId}/${target.shell}`;
+    const shell = await (this.#entries.get(name) ?? this.#begin(name, instanceId, target)).begun;
+    shell.attach(tunnel, target);
+    await new Promise<void>((resolve) => (tunnel.destroyed ? resolve() : void tunnel.once('close', resolve)));
+  }
+
+  /** Hangs all of them up. */
+  end(): void {
+    for (const { shell } of this.#entries.values()) shell?.hangUp();
+  }
+
+  #begin(name: string, instanceId: string, target: ShellTarget): Entry {
+    this.#makeRoom(instanceId);
+    const entry: Entry = { instanceId, begun: this.#start(name, instanceId, target), shell: null };
+    this.#entries.set(name, entry);
+    entry.begun.then(
+      (shell) => {
+        entry.shell = shell;
+      },
+      () => this.#entries.delete(name),
+    );
+    return entry;
+  }
+
+  async #start(name: string, instanceId: string, { env, terminal }: ShellTarget): Promise<Shell> {
+    await this.#ready;
+    const exec = await this.#engine.exec(instanceId, { argv: inShell(null, terminal), env, terminal });
+    return new Shell(exec, this.#keptMs, () => this.#entries.delete(name));
+  }
+
+  /** The one that was left first goes. */
+  #makeRoom(instanceId: string): void {
+    const own = [...this.#entries.values()].filter((entry) => entry.instanceId === instanceId);
+    if (own.length < MAX_SHELLS_PER_INSTANCE) return;
+    const left = own.flatMap(({ shell }) => (shell === null || shell.leftAt === null ? [] : shell));
+    if (left.length === 0)
+      throw new TooManyShells(`an instance has at most ${MAX_SHELLS_PER_INSTANCE} terminals in browsers`);
+    left.reduce((first, other) => (other.leftAt! < first.leftAt! ? other : first)).letGo();
+  }
+}
+
+/** A shell in a container, with its newest output; at most one tunnel is connected to it. */
+class Shell {
+  readonly #exec: Exec;
+  readonly #keptMs: number;
+  readonly #onOver: () => void;
+  readonly #output = new KeptOutput(KEPT_OUTPUT_BYTES);
+  #tunnel: Tunnel | null = null;
+  #leftAt: number | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  /** What the shell has written and the tunnel has no room for yet. */
+  #waiting: { chunk: Buffer; done: () => void } | null = null;
+  /** Lets the tunnel's sender look again. */
+  #wake: () => void = () => {};
+  /** Null while it runs. */
+  #exit: { code: number | null } | null = null;
+  #size: { columns: number; rows: number } | null = null;
+  #isResizing = false;
+  #isHungUp = false;
+  #isOver = false;
+
+  constructor(exec: Exec, keptMs: number, onOver: () => void) {
+    this.#exec = exec;
+    this.#keptMs = keptMs;
+    this.#onOver = onOver;
+    exec.stdin.on('error', () => {});
+    void this.#follow();
+  }
+
+  /** When its tunnel was lost; null while it has one. */
+  get leftAt(): number | null {
+    return this.#leftAt;
+  }
+
+  attach(tunnel: Tunnel, { seen, terminal }: ShellTarget): void {
+    const before = this.#leave();
+    before?.resume().sendControl({ type: 'taken' });
+    clearTimeout(this.#timer);
+    this.#tunnel = tunnel;
+    this.#leftAt = null;
+    tunnel.once('close', () => this.#tunnel === tunnel && this.#leave());
+    // It was given up while the shell began.
+    if (tunnel.destroyed) return void this.#leave();
+    const { start, end } = this.#output;
+    const from = seen >= start && seen <= end ? seen : start;
+    tunnel.sendControl({ type: 'opened', shell: { from, to: end } });
+    tunnel.on('control', (message: GatewayControl) => {
+      if (this.#tunnel !== tunnel) return;
+      if (message.type === 'resize') void this.#resize(message);
+      else if (message.type === 'signal' && message.name === 'HUP') this.hangUp();
+    });
+    void this.#begin(tunnel, terminal, from, from > seen);
+  }
+
+  /** As a terminal that is closed. A shell that ignores it goes on, and is let go of when its line is lost. */
+  hangUp(): void {
+    if (this.#isHungUp || this.#exit !== null) return;
+    this.#isHungUp = true;
+    void hangUp(this.#exec);
+  }
+
+  /** Nobody will ask for it any more. */
+  letGo(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#onOver();
+    this.#take();
+    if (this.#exit === null) void hangUp(this.#exec).finally(() => this.#exec.detach());
+    else this.#exec.detach();
+  }
+
+  /** Sends and takes input once the shell has the size of the terminal: what is typed may ask for it. */
+  async #begin(tunnel: Tunnel, terminal: ShellTarget['terminal'], from: number, isCut: boolean): Promise<void> {
+    // A program that fills the terminal draws it anew when the size changes, and only then.
+    if (isCut) await this.#resize({ columns: terminal.columns, rows: Math.max(1, terminal.rows - 1) });
+    await this.#resize(terminal);
+    if (this.#tunnel !== tunnel) return;
+    tunnel.pipe(this.#exec.stdin, { end: false });
+    await this.#send(tunnel, from);
+  }
+
+  async #send(tunnel: Tunnel, from: number): Promise<void> {
+    let at = from;
+    while (this.#tunnel === tunnel) {
+      at = Math.max(at, this.#output.start);
+      const bytes = this.#output.from(at, SENT_AT_ONCE_BYTES);
+      at += bytes.length;
+      // Only now may older bytes be overwritten.
+      if (bytes.length > 0) await written(tunnel, bytes);
+      else if (this.#waiting !== null) this.#take();
+      else if (this.#exit !== null) return this.#finish(tunnel, this.#exit.code);
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  /** The gateway closes the tunnel. */
+  #finish(tunnel: Tunnel, code: number | null): void {
+    this.#leave();
+    tunnel.resume();
+    tunnel.sendControl({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
+    this.letGo();
+  }
+
+  /** The tunnel that it had. */
+  #leave(): Tunnel | null {
+    const tunnel = this.#tunnel;
+    if (tunnel === null) return null;
+    this.#tunnel = null;
+    this.#leftAt = performance.now();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.letGo(), this.#keptMs).unref();
+    tunnel.unpipe(this.#exec.stdin);
+    // Whoever does not look must not hold the shell up.
+    this.#take();
+    this.#wake();
+    return tunnel;
+  }
+
+  async #follow(): Promise<void> {
+    const sink = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        this.#waiting = { chunk, done };
+        if (this.#tunnel === null) this.#take();
+        else this.#wake();
+      },
+    });
+    const isWhole = await this.#exec.output(sink, sink).then(
+      () => true,
+      () => false,
+    );
+    const code = await exitCodeOf(this.#exec);
+    // The engine went away, or let go of a terminal: nobody will hear of the shell again.
+    if (!isWhole && code === null) await hangUp(this.#exec);
+    this.#exit = { code };
+    this.#wake();
+  }
+
+  #take(): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    if (waiting === null) return;
+    this.#output.add(waiting.chunk);
+    waiting.done();
+  }
+
+  /** One at a time: whoever moves a window's edge wants only the last size. */
+  async #resize(size: { columns: number; rows: number }): Promise<void> {
+    this.#size = size;
+    if (this.#isResizing) return;
+    this.#isResizing = true;
+    while (this.#size !== null && this.#exit === null) {
+      const wanted: { columns: number; rows: number } = this.#size;
+      this.#size = null;
+      await resizeSoon(this.#exec, wanted);
+    }
+    this.#isResizing = false;
+  }
+}
+
+/** Resolves when the connection has taken the bytes, or is closed. */
+function written(tunnel: Tunnel, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      tunnel.off('close', end);
+      resolve();
+    };
+    tunnel.once('close', end);
+    tunnel.write(bytes, end);
+  });
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../../domain/accounts/api-keys.js';
+import { authenticateSession } from '../../domain/accounts/sessions.js';
+import type { Deps } from '../../domain/deps.js';
+import { DomainError } from '../../domain/rules/errors.js';
+import type { KeyUses } from '../key-uses.js';
+import { addressOf } from '../request-state.js';
+import { createTokenBuckets } from '../token-buckets.js';
+import type { IsTrusted } from '../trust-proxy.js';
+import { createOwnOrigin } from './own-origin.js';
+import { readSessionCookie } from './session-cookie.js';
+
+/** Of one account, in each gateway process: a page that lost its line asks again by itself. */
+const OPENINGS = { size: 60, everySeconds: 2 };
+
+export interface TerminalDoorOptions {
+  deps: Deps;
+  keyUses: KeyUses;
+  isTrusted: IsTrusted;
+}
+
+/**
+ * Finds whom a WebSocket for a terminal acts for. Browsers let any page open one to any address, and send cookies along:
+ * so it counts from a page of the gateway's own origin, with a session, and never by a key. Refuses with forbidden,
+ * unauthorized and rate_limited.
+ */
+export function createTerminalDoor({ deps, keyUses, isTrusted }: TerminalDoorOptions) {
+  const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
+  const refusal = (seconds: number) => `too many terminals were opened; try again in ${seconds} s`;
+  const openings = createTokenBuckets({ ...OPENINGS, refusal });
+  return async (request: IncomingMessage): Promise<Caller> => {
+    if (!isOwn(request)) throw new DomainError('forbidden', "terminals are for pages of the gateway's own origin");
+    const token = readSessionCookie(request, isSecure(request));
+    const address = addressOf(request, isTrusted);
+    const caller = token === null ? null : (await authenticateSession(deps, token, address)).caller;
+    if (caller === null) throw new DomainError('unauthorized', 'sign in first');
+    openings.take(caller.accountId);
+    keyUses.note(caller);
+    return caller;
+  };
+}

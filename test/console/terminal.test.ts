@@ -1,0 +1,262 @@
+import { execFileSync } from 'node:child_process';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { needsEngine } from '../agent/support/engines.js';
+import { until } from '../agent/support/until.js';
+import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
+import { openChromium } from '../support/chromium.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
+
+/** Of this computer, by their command lines. */
+const runs = (command: string) =>
+  execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(command);
+
+describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'), () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let browser: Browser;
+  let pages: Pages;
+  let id: string;
+
+  beforeAll(async () => {
+    [fleet, browser] = await Promise.all([RealFleet.open(), openChromium()]);
+    host = await fleet.host();
+    renter = await fleet.renter();
+    pages = new Pages(browser, fleet.address);
+  });
+  afterAll(async () => {
+    await pages?.close();
+    await browser?.close();
+    await fleet?.close();
+  });
+
+  const screen = () => `/instances/${id}?tab=terminal`;
+  /** What is on the screen of the terminal, without what is empty at its end. */
+  const rows = async (page: Page): Promise<string> => {
+    const texts = await page.locator('.xterm-rows > div').allInnerTexts();
+    return texts
+      .map((text) => text.replaceAll('\u00a0', ' ').trimEnd())
+      .join('\n')
+      .trimEnd();
+  };
+  const sees = (page: Page, words: string | RegExp) =>
+    until(
+      `${words} is on the screen`,
+      async () => {
+        const text = await rows(page);
+        return typeof words === 'string' ? text.includes(words) : words.test(text);
+      },
+      SOON_MS,
+    ).catch(async (error) => {
+      throw new Error(`${error.message}, but:\n${await rows(page)}\n${await page.locator('main').innerText()}`);
+    });
+  const PROMPT = /[#$] ?$/;
+
+  const enter = async (page: Page, line: string) => {
+    await page.locator('.xterm').click();
+    await page.keyboard.type(line);
+    await page.keyboard.press('Enter');
+  };
+  const shown = async (page: Page): Promise<Page> => {
+    await sees(page, PROMPT);
+    return page;
+  };
+
+  it('is six clicks at most from the first sight to a prompt', () =>
+    pages.with('/', renter.api, async ({ page, complaints }) => {
+      // The first sight leads to the machines, and each of them to its dialog: two clicks.
+      await page.goto(`${pages.address}/?deploy=${host.machineId}`);
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('radio', { name: /^busybox/ }).check({ force: true });
+      await dialog.locator('button[type=submit]').click();
+      await page.waitForURL(/\/instances\/i-/);
+      id = new URL(page.url()).pathname.split('/').pop()!;
+      // While its container is still being made, the terminal waits for it.
+      await page.getByRole('link', { name: 'Terminal', exact: true }).click();
+      await shown(page);
+      await enter(page, 'echo in""side; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
+      await sees(page, '\ninside\nred');
+      // Colours of 24 bits are written as styles, which the policy lets pass as objects alone.
+      const red = page.locator('.xterm-rows span', { hasText: /^red$/ });
+      expect(await red.getAttribute('style')).toMatch(/color: ?(#|rgb)/);
+      const size = await page.locator('.xterm-screen').boundingBox();
+      expect(size!.height).toBeGreaterThan(200);
+      expect(await page.evaluate(() => document.adoptedStyleSheets.length)).toBeGreaterThan(0);
+      expect(complaints).toEqual([]);
+      // Its code is loaded when it is opened.
+      const { page: other, requests } = await pages.visit('/instances', page.context());
+      await other.getByRole('heading', { level: 1 }).waitFor();
+      expect(requests.filter((request) => /terminal/.test(request.url()))).toEqual([]);
+    }));
+
+  it('goes on in the same shell after the line is lost and after the page is loaded anew', () =>
+    pages.with(screen(), renter.api, async ({ page }) => {
+      await shown(page);
+      await enter(page, 'mine=ke""pt; i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); sleep 0.1; done');
+      await sees(page, 'line 5\n');
+      await fleet.killGateway();
+      await page.getByText('The connection is lost').waitFor();
+      await fleet.startGateway();
+      await sees(page, /line 39\n.*[#$] ?$/);
+      const lines = (await rows(page)).split('\n').filter((line) => /^line \d+$/.test(line));
+      expect(new Set(lines).size).toBe(lines.length);
+      await enter(page, 'clear; echo $mine');
+      await sees(page, /^kept\n/);
+      // It answers what programs ask a terminal, and does so once: not again when the page is loaded anew.
+      await enter(
+        page,
+        'stty -icanon -echo; printf "\\033[c"; dd bs=7 count=1 2>/dev/null | wc -c; stty sane; echo go""t',
+      );
+      await sees(page, '\n7\ngot');
+      await page.reload();
+      await sees(page, '\n7\ngot');
+      await enter(page, 'echo $mine again');
+      await sees(page, '\nkept again\n');
+      expect(await rows(page)).not.toContain('1;2c');
+      // Another tab of the browser takes it over, and it can be had back.
+      const context = page.context();
+      const other = await context.newPage();
+      const kept = await page.evaluate(() => JSON.stringify(sessionStorage));
+      await other.addInitScript((text) => {
+        for (const [name, value] of Object.entries(JSON.parse(text))) sessionStorage.setItem(name, value as string);
+      }, kept);
+      await other.goto(page.url());
+      await sees(other, '\nkept again\n');
+      await page.getByText('Another tab shows this terminal now').waitFor();
+      await page.getByRole('button', { name: 'Show it here' }).click();
+      await other.getByText('Another tab shows this terminal now').waitFor();
+      await enter(page, 'echo $mine here');
+      await sees(page, '\nkept here\n');
+    }));
+
+  it('is several shells, each ended where it stands, and by its own exit', () =>
+    pages.with(screen(), renter.api, async ({ page }) => {
+      await shown(page);
+      await enter(page, 'echo fir""st');
+      await page.getByRole('button', { name: 'New terminal' }).click();
+      await page.getByRole('button', { name: 'Terminal 2', pressed: true }).waitFor();
+      await shown(page);
+      await enter(page, 'sleep 7171');
+      await until('it runs', () => runs('sleep 7171'), SOON_MS);
+      await page.getByRole('button', { name: 'Terminal 1' }).first().click();
+      await sees(page, '\nfirst\n');
+      // What is shown elsewhere goes on.
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.getByRole('link', { name: 'Terminal', exact: true }).click();
+      await sees(page, '\nfirst\n');
+      expect(runs('sleep 7171')).toBe(true);
+      await page.getByRole('button', { name: 'Close terminal 2' }).click();
+      await until('its shell is hung up', () => !runs('sleep 7171'), SOON_MS);
+      await enter(page, 'exit 3');
+      await page.getByText('The shell has ended with code 3.').waitFor();
+      await page.getByRole('button', { name: 'Begin another' }).click();
+      await shown(page);
+    }));
+
+  it('follows the size of the window, and copies and pastes', () =>
+    pages.with(screen(), renter.api, async ({ page }) => {
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: pages.address });
+      await shown(page);
+      const columns = async () => {
+        await enter(page, 'clear; stty size');
+        await sees(page, /^\d+ \d+\n/);
+        return Number(/^\d+ (\d+)/.exec(await rows(page))![1]);
+      };
+      const wide = await columns();
+      await page.setViewportSize({ width: 700, height: 900 });
+      await until('it is narrower', async () => (await columns()) < wide, SOON_MS);
+      await enter(page, 'clear; echo copy""me');
+      await sees(page, /^copyme\n/);
+      const { x, y } = (await page.locator('.xterm-rows > div').first().boundingBox())!;
+      await page.mouse.dblclick(x + 12, y + 6);
+      await page.keyboard.press('Control+c');
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('copyme');
+      await page.evaluate(() => navigator.clipboard.writeText('echo pas""ted'));
+      await page.keyboard.press('Control+v');
+      await page.keyboard.press('Enter');
+      await sees(page, '\npasted\n');
+      // Without a choice it interrupts.
+      await enter(page, 'sleep 8181');
+      await until('it runs', () => runs('sleep 8181'), SOON_MS);
+      await page.keyboard.press('Control+c');
+      await until('it is interrupted', () => !runs('sleep 8181'), SOON_MS);
+      // Out of the terminal by keyboard, where Tab is the program's.
+      await page.keyboard.press('Control+Shift+F6');
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Terminal 1');
+    }));
+
+  it('shows what a hostile program writes as text, and does nothing else', () =>
+    pages.with(screen(), renter.api, async ({ page, complaints }) => {
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: pages.address });
+      await page.evaluate(() => navigator.clipboard.writeText('untouched'));
+      await shown(page);
+      const images = await page.evaluate(() => document.images.length);
+      const title = '<img src=x onerror="window.pwned=1">\u202eevil';
+      await page.locator('.xterm').click();
+      await page.keyboard.insertText(`printf '\\033]0;${title}\\007'`);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: /Terminal 1 <img src=x onerror="window\.pwned=1">\\u202eevil/ }).waitFor();
+      await enter(page, `printf '\\033]52;c;%s\\007' "$(echo stolen | base64)"; echo cop""ied`);
+      await sees(page, '\ncopied\n');
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('untouched');
+      await enter(
+        page,
+        `clear; printf '\\033]8;;javascript:window.pwned=2\\033\\\\li%s\\033]8;;\\033\\\\\\n' nk; echo do""ne`,
+      );
+      await sees(page, /link\ndone/);
+      const { x, y } = (await page.locator('.xterm-rows > div', { hasText: 'link' }).first().boundingBox())!;
+      await page.keyboard.down('Control');
+      await page.mouse.move(x + 12, y + 6);
+      await page.mouse.click(x + 12, y + 6);
+      await page.keyboard.up('Control');
+      // A million lines and a title of a megabyte leave the page as it is.
+      await enter(
+        page,
+        "printf '\\033]0;'; head -c 1000000 /dev/zero | tr '\\0' t; printf '\\007'; seq 1 300000; echo fin''ished",
+      );
+      await sees(page, '300000\nfinished');
+      const named = await page.locator('.terminal-name button').first().innerText();
+      expect(named.length).toBeLessThan(100);
+      expect(await page.evaluate(() => [(window as { pwned?: number }).pwned, document.images.length])).toEqual([
+        undefined,
+        images,
+      ]);
+      expect(page.context().pages()).toHaveLength(1);
+      expect(complaints).toEqual([]);
+    }));
+
+  it('is sound to axe, in both themes, read aloud, and fits a narrow window', async () => {
+    for (const scheme of ['light', 'dark'] as const) {
+      await pages.with(
+        screen(),
+        renter.api,
+        async ({ page }) => {
+          await shown(page);
+          await page.getByLabel('For screen readers').check();
+          await enter(page, 'clear; echo re""ad aloud');
+          await page.locator('.xterm-accessibility', { hasText: 'read aloud' }).waitFor();
+          expect(await faultsIn(page)).toEqual([]);
+          expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+        },
+        { scheme, width: 320 },
+      );
+    }
+  });
+
+  it('ends when its instance stops and when the page signs out, and says of what is too much', () =>
+    pages.with(screen(), renter.api, async ({ page }) => {
+      await shown(page);
+      await enter(page, 'sleep 9191');
+      await until('it runs', () => runs('sleep 9191'), SOON_MS);
+      const headers = { origin: pages.address };
+      expect((await page.request.delete(`${pages.address}/console/session`, { headers })).status()).toBe(204);
+      await page.getByText('You are signed out').first().waitFor();
+      await until('its shell is hung up', () => !runs('sleep 9191'), SOON_MS);
+      expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
+      await renter.act(id, 'stop');
+      await pages.with(screen(), renter.api, async ({ page: another }) => {
+        await another.getByText('It does not run').waitFor();
+      });
+    }));
+});

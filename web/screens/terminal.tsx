@@ -1,0 +1,151 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { visible } from '../figures/visible.js';
+import { Icon } from '../parts/icon.js';
+import type { LineState } from '../state/terminal-line.js';
+import {
+  endTerminal,
+  MAX_TERMINALS,
+  newTerminal,
+  openTerminals,
+  readsAloud,
+  setReadsAloud,
+  type TerminalSession,
+  terminalsOf,
+} from './terminal-session.js';
+
+/** Shells of an instance, one of them shown. */
+export function Terminals({ id }: { id: string }) {
+  const chosen = useSignal<TerminalSession | null>(null);
+  useEffect(() => openTerminals(id), [id]);
+  const all = terminalsOf(id);
+  const shown = all.find((each) => each === chosen.value) ?? all[0] ?? null;
+  const begin = () => {
+    chosen.value = newTerminal(id);
+  };
+  return (
+    <section class="panel terminals" aria-label="Terminals">
+      <div class="terminal-bar">
+        {all.map((each) => (
+          <Name
+            key={each.shell}
+            of={each}
+            isShown={each === shown}
+            onChosen={() => {
+              chosen.value = each;
+            }}
+          />
+        ))}
+        <button type="button" class="plain" onClick={begin} disabled={all.length >= MAX_TERMINALS}>
+          <Icon name="plus" />
+          New terminal
+        </button>
+        <label class="small terminal-reader">
+          <input
+            type="checkbox"
+            checked={readsAloud.value}
+            onChange={({ currentTarget }) => setReadsAloud(currentTarget.checked)}
+          />
+          For screen readers
+        </label>
+      </div>
+      {shown !== null && <Shown key={shown.shell} of={shown} onBegin={begin} />}
+      <p class="small quiet terminal-hint">
+        A shell goes on for 5 minutes after its connection is lost. Ctrl+C copies what is selected, Ctrl+V pastes,
+        Ctrl+Shift+F6 leaves the terminal by keyboard.
+      </p>
+    </section>
+  );
+}
+
+interface NameProps {
+  of: TerminalSession;
+  isShown: boolean;
+  onChosen(): void;
+}
+
+function Name({ of, isShown, onChosen }: NameProps) {
+  const { number, title } = of;
+  return (
+    <span class="terminal-name">
+      <button type="button" class="plain" aria-pressed={isShown} onClick={onChosen}>
+        Terminal {number}
+        {title.value !== '' && <span class="quiet"> {title}</span>}
+      </button>
+      <button type="button" class="plain" aria-label={`Close terminal ${number}`} onClick={() => endTerminal(of)}>
+        <Icon name="x" />
+      </button>
+    </span>
+  );
+}
+
+function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    of.show(place.current!);
+    of.focus();
+    // It was refused while nobody looked: the instance may run again.
+    if (of.line.state.peek().kind === 'refused') of.line.open();
+    return () => of.hide();
+  }, [of]);
+  const state = of.line.state.value;
+  const again = () => {
+    of.line.open();
+    of.focus();
+  };
+  const anew = () => {
+    endTerminal(of);
+    onBegin();
+  };
+  return (
+    <>
+      <div class="terminal-state" role="status">
+        {state.kind === 'open' && of.isNew.value && (
+          <p class="notice">The shell before has ended. This is a new one.</p>
+        )}
+        {state.kind !== 'open' && <State state={state} onAgain={again} onAnew={anew} />}
+      </div>
+      <div ref={place} class="terminal-place" />
+    </>
+  );
+}
+
+function State({ state, onAgain, onAnew }: { state: LineState; onAgain(): void; onAnew(): void }) {
+  switch (state.kind) {
+    case 'opening':
+      return <p class="notice">Connecting …</p>;
+    case 'lost':
+      return <p class="notice warn">The connection is lost. The shell goes on; connecting again …</p>;
+    case 'taken':
+      return (
+        <p class="notice row">
+          Another tab shows this terminal now.
+          <button type="button" onClick={onAgain}>
+            Show it here
+          </button>
+        </p>
+      );
+    case 'exit':
+      return (
+        <p class="notice row">
+          {state.code === null ? 'The shell has ended.' : `The shell has ended with code ${state.code}.`}
+          <button type="button" onClick={onAnew}>
+            Begin another
+          </button>
+        </p>
+      );
+    case 'refused':
+      return (
+        <p class="notice warn row">
+          <span>There is no terminal: {visible(state.message)}.</span>
+          {!state.again && (
+            <button type="button" onClick={onAgain}>
+              Try again
+            </button>
+          )}
+        </p>
+      );
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,159 @@
+import { signal } from '@preact/signals';
+
+/** `lost`: it is opened again by itself. `refused`: so is one that `again` says of. Any other end is for good. */
+export type LineState =
+  | { kind: 'opening' | 'open' | 'lost' | 'taken' | 'closed' }
+  | { kind: 'exit'; code: number | null }
+  | { kind: 'refused'; message: string; again: boolean };
+
+type Words =
+  | { type: 'opened'; from: number; to: number }
+  | { type: 'exit'; code: number | null }
+  | { type: 'taken' }
+  | { type: 'refused'; reason: string; message: string };
+
+interface Options {
+  instance: string;
+  shell: string;
+  /** Output comes from its place `from` on, until `to` old one; `before` came before. */
+  onOpened(replay: { from: number; to: number; before: number }): void;
+  onOutput(bytes: Uint8Array<ArrayBuffer>): void;
+}
+
+const PATH = '/console/terminal';
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 8_000;
+/** Of input in one frame; what is pasted may be longer. */
+const FRAME_BYTES = 16_384;
+/** The service sends a bounded number of bytes more than were shown. */
+const TELL_EVERY_BYTES = 65_536;
+/** Refusals that pass by themselves. */
+const PASSES = new Set(['starting', 'unreachable']);
+
+/** The connection of one terminal to its shell, which is opened again whenever it is lost. */
+export class TerminalLine {
+  readonly state = signal<LineState>({ kind: 'opening' });
+  /** Of the terminal. */
+  size = { columns: 80, rows: 24 };
+  readonly #options: Options;
+  #socket: WebSocket | null = null;
+  #received = 0;
+  #told = 0;
+  #pauseMs = FIRST_PAUSE_MS;
+  #timer = 0;
+  readonly #encoder = new TextEncoder();
+
+  constructor(options: Options) {
+    this.#options = options;
+    addEventListener('online', this.#online);
+  }
+
+  /** The place in the shell's output behind what came last. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** The page has shown the output up to this place: it may be sent more. */
+  show(place: number): void {
+    if (place - this.#told < TELL_EVERY_BYTES) return;
+    this.#told = place;
+    this.#say({ type: 'shown', bytes: place });
+  }
+
+  /** Opens it, now. */
+  open(): void {
+    clearTimeout(this.#timer);
+    this.#drop();
+    this.state.value = { kind: 'opening' };
+    const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + PATH);
+    this.#socket = socket;
+    socket.binaryType = 'arraybuffer';
+    socket.onopen = () => {
+      const { instance, shell } = this.#options;
+      this.#say({ type: 'open', instance, shell, ...this.size, seen: this.#received });
+    };
+    socket.onmessage = ({ data }) => {
+      if (typeof data === 'string') return this.#hear(JSON.parse(data));
+      const bytes = new Uint8Array(data as ArrayBuffer);
+      this.#received += bytes.length;
+      this.#options.onOutput(bytes);
+    };
+    socket.onclose = () => {
+      this.#socket = null;
+      const { kind } = this.state.peek();
+      if (kind === 'opening' || kind === 'open') this.#again({ kind: 'lost' });
+    };
+  }
+
+  type(text: string): void {
+    this.typeBytes(this.#encoder.encode(text));
+  }
+
+  /** What is typed while there is no line is lost: nobody sees what it does. */
+  typeBytes(bytes: Uint8Array<ArrayBuffer>): void {
+    if (this.state.peek().kind !== 'open') return;
+    for (let at = 0; at < bytes.length; at += FRAME_BYTES) this.#socket?.send(bytes.subarray(at, at + FRAME_BYTES));
+  }
+
+  resize(columns: number, rows: number): void {
+    this.size = { columns, rows };
+    if (this.state.peek().kind === 'open') this.#say({ type: 'resize', columns, rows });
+  }
+
+  /** Ends the shell too, which is kept for a while otherwise. */
+  end(): void {
+    this.#say({ type: 'end' });
+    const socket = this.#socket;
+    // The service closes it when the shell has ended.
+    if (socket !== null) socket.onmessage = socket.onclose = null;
+    this.#socket = null;
+    this.close();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    removeEventListener('online', this.#online);
+    this.#drop();
+    this.state.value = { kind: 'closed' };
+  }
+
+  #hear(words: Words): void {
+    if (words.type === 'opened') {
+      this.#pauseMs = FIRST_PAUSE_MS;
+      const before = this.#received;
+      this.#received = this.#told = words.from;
+      this.state.value = { kind: 'open' };
+      this.#options.onOpened({ ...words, before });
+    } else if (words.type === 'refused') {
+      const again = PASSES.has(words.reason);
+      const refused = { kind: 'refused', message: words.message, again } as const;
+      if (again) this.#again(refused);
+      else this.state.value = refused;
+    } else if (words.type === 'exit') this.state.value = { kind: 'exit', code: words.code };
+    else this.state.value = { kind: 'taken' };
+  }
+
+  #again(state: LineState): void {
+    this.state.value = state;
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.open(), this.#pauseMs * (0.75 + Math.random() / 2));
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  /** Back in a network: no reason to wait for the end of the pause. */
+  readonly #online = () => {
+    if (this.state.peek().kind === 'lost') this.open();
+  };
+
+  #say(words: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(words));
+  }
+
+  #drop(): void {
+    const socket = this.#socket;
+    if (socket === null) return;
+    this.#socket = null;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
+  }
+}
