@@ -262,6 +262,25 @@ describe('files of an instance, in a real container', needsEngine('podman'), () 
     await expect(rest).rejects.toThrow();
   });
 
+  it('holds few answers of a container whose programs never end', async () => {
+    await inside(`mkdir /real && cp -L /bin/sh /real/sh && : > /tmp/begun && cat > /tmp/sh << 'END'
+#!/real/sh
+case "$2" in *mindepth*) echo >> /tmp/begun; exec sleep 3000 ;; esac
+exec /real/sh "$@"
+END
+      chmod +x /tmp/sh && mv /tmp/sh /bin/sh`);
+    const gone = new AbortController();
+    const asked = Array.from({ length: 40 }, () => mine.raw('GET', `folder=${AT}`, gone.signal));
+    const first = await Promise.race(asked);
+    expect([first.status, await first.text()]).toEqual([503, expect.stringContaining('at once')]);
+    await until('some have begun', async () => Number(/\d+/.exec(await inside('wc -l < /tmp/begun'))![0]) > 0, 30_000);
+    expect(Number(/\d+/.exec(await inside('wc -l < /tmp/begun'))![0])).toBeLessThanOrEqual(4);
+    gone.abort();
+    await Promise.allSettled(asked);
+    await inside('cp /real/sh /bin/real-sh && mv /bin/real-sh /bin/sh');
+    expect((await mine.list(AT)).isWhole).toBe(true);
+  });
+
   it('gives the whole kept log, with times and streams where they are wanted', async () => {
     const link = await web.link(web.renter, 8080, '/log?err=to%20standard%20error');
     await fetch(`${web.fleet.address}${link.pathname}${link.search}`, { headers: { host: link.host } }).catch(() => {});
@@ -309,10 +328,11 @@ class Session {
     return new Session(web, answer.headers.getSetCookie()[0]!.split(';')[0]!);
   }
 
-  raw(method: string, query: string): Promise<Response> {
+  raw(method: string, query: string, signal?: AbortSignal): Promise<Response> {
     const { web, cookie } = this;
     const origin = web.fleet.address;
-    return fetch(`${origin}/console/files/${web.instanceId}?${query}`, { method, headers: { cookie, origin } });
+    const of = { method, headers: { cookie, origin }, ...(signal && { signal }) };
+    return fetch(`${origin}/console/files/${web.instanceId}?${query}`, of);
   }
 
   call(method: string, kind: 'file' | 'folder', path: Path): Promise<Response> {

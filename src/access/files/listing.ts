@@ -50,12 +50,15 @@ export function readListing(output: Buffer, mark: string): Folder {
   return { entries, isWhole: !isCut && found.length <= MAX_ENTRIES };
 }
 
+/** What `stat` prints and a name, in numbers that can be: the programs of an image print what they like. */
+const LINE = /^([\da-f]{1,8}(?: \d{1,20}){4} -?\d{1,20}) \.\/([^/]{1,255})\n$/;
+
 /** Names, as one character for each byte, with what they are. */
 function linesOf(text: string, mark: string, isCut: boolean): [name: string, of: Attributes][] {
   const lines = text.split(`${mark} `).slice(1);
   if (isCut) lines.pop();
   return lines.flatMap((line) => {
-    const [, numbers, name] = /^((?:\S+ ){5}\S+) \.\/([^/]+)\n$/.exec(line) ?? [];
+    const [, numbers, name] = LINE.exec(line) ?? [];
     return numbers === undefined ? [] : [[name!, readAttributes(numbers)]];
   });
 }

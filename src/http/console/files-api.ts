@@ -30,6 +30,8 @@ const OPERATION = 'files of an instance';
 const ASKS = { size: 200, everySeconds: 0.2 };
 /** Files under way at once. Each is one tunnel, which has a buffer of its own. */
 const TRANSFERS = { perVolume: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
+/** All else under way at once: what a container answers, and when, is its own affair, and is held in memory. */
+const COMMANDS = { perVolume: 4, perAccount: 6, all: 64, waitingPerAccount: 24, waiting: 200 };
 const MAX_FILE_BYTES = 1e13;
 /** So long the rest of a refused upload is read, for browsers that read no answer before they have sent all. */
 const READS_REST_MS = 5_000;
@@ -52,7 +54,7 @@ interface Asked {
  */
 export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
-  const transfers = new Transfers(TRANSFERS);
+  const [transfers, commands] = [new Transfers(TRANSFERS), new Transfers(COMMANDS)];
   const asks = createTokenBuckets({
     ...ASKS,
     refusal: (seconds) => `this account asks for files too often; try again in ${seconds} s`,
@@ -82,7 +84,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
         await sendAttachment(request, response, { name: nameOf(place.path), size, bytes });
       });
     }
-    const { entries, isWhole } = await files.list(place, gone);
+    const { entries, isWhole } = await commands.run(mover, gone, () => files.list(place, gone));
     response.json({ isWhole, entries: entries.map(shown) });
   };
 
@@ -105,14 +107,15 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   };
 
   const make: RequestHandler = async (request, response) => {
-    const { place, gone } = await asked(request, response, ['folder']);
-    await files.makeFolder(place, gone);
+    const { place, mover, gone } = await asked(request, response, ['folder']);
+    await commands.run(mover, gone, () => files.makeFolder(place, gone));
     response.status(201).json({});
   };
 
-  const remove: RequestHandler = async (request, response) => {
-    const { kind, place, gone } = await asked(request, response, ['folder', 'file']);
-    await (kind === 'file' ? files.removeFile(place, gone) : files.removeFolder(place, gone));
+  const takeAway: RequestHandler = async (request, response) => {
+    const { kind, place, mover, gone } = await asked(request, response, ['folder', 'file']);
+    const remove = kind === 'file' ? files.removeFile : files.removeFolder;
+    await commands.run(mover, gone, () => remove(place, gone));
     response.status(204).end();
   };
 
@@ -124,7 +127,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   router.get(PATH, show);
   router.put(PATH, take);
   router.post(PATH, make);
-  router.delete(PATH, remove);
+  router.delete(PATH, takeAway);
   router.all(PATH, refuseOtherMethods(METHODS));
   return router;
 }
