@@ -1,8 +1,10 @@
 import { check, checkOptional, fields } from '../domain/fields.js';
+import { DomainError } from '../domain/rules/errors.js';
 import { DEFAULT_POINTS, LOAD_SECONDS, MAX_POINTS, STEPS } from '../domain/rules/samples.js';
 import { instantOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../domain/rules/time.js';
 import type { GpuMetrics, InstanceLoad, InstanceMetrics, MetricPoint } from '../domain/samples/metric-points.js';
 import { builder, fromField, lengthFrom } from './builder.js';
+import type { GatewayContext } from './context.js';
 import { InstanceType } from './instances.js';
 
 const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null: not known.` });
@@ -63,6 +65,21 @@ const InstanceMetricsType = builder.objectRef<InstanceMetrics>('InstanceMetrics'
   }),
 });
 
+/** Times that one request may ask for: each is read by itself. */
+const MAX_RANGES = 10;
+const rangesOf = new WeakMap<GatewayContext, Set<string>>();
+
+/** Refuses with invalid_request one time too many. */
+function checkRanges(context: GatewayContext, range: readonly unknown[]): void {
+  const known = rangesOf.get(context) ?? new Set<string>();
+  rangesOf.set(context, known.add(range.join(' ')));
+  if (known.size > MAX_RANGES)
+    throw new DomainError(
+      'invalid_request',
+      `one request may ask for the metrics of ${MAX_RANGES} ranges of time at most; instances may share a range`,
+    );
+}
+
 const KEPT = STEPS.map(({ seconds, keptSeconds }) => {
   const days = keptSeconds / SECONDS_PER_DAY;
   return `${seconds} s for ${days === 0n ? `${keptSeconds / SECONDS_PER_HOUR} h` : `${days} days`}`;
@@ -79,9 +96,10 @@ builder.prismaObjectField(InstanceType, 'metrics', (t) =>
       points: t.arg.int(fromField(fields.points)),
     },
     select: { id: true },
-    resolve: ({ id }, { from, to, points }, { deps }) => {
+    resolve: ({ id }, { from, to, points }, context) => {
+      checkRanges(context, [from, to, points]);
       const [begin, end] = [checkOptional('from', fields.metricsFrom, from), checkOptional('to', fields.metricsTo, to)];
-      return deps.metricLoader.of(id, {
+      return context.deps.metricLoader.of(id, {
         from: begin === undefined ? null : instantOf(new Date(begin)),
         to: end === undefined ? null : instantOf(new Date(end)),
         points: check('points', fields.points, points ?? DEFAULT_POINTS),

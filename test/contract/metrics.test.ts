@@ -96,6 +96,34 @@ describe('metrics and load', () => {
     const few = await ann.graphql(`query($points: Int) { instances { ${whole('$points')} } }`, { points: 10 });
     expect(few.body.errors).toBeUndefined();
   });
+
+  it('refuses a request that asks for many ranges of time, and reads few at once', async () => {
+    const asked = (count: number) =>
+      Array.from({ length: count }, (_, n) => `m${n}: metrics(points: ${n + 1}) { stepSeconds }`).join(' ');
+    const { pool } = service.deps.db;
+    let most = 0;
+    const query = pool.query.bind(pool);
+    let open = 0;
+    // biome-ignore lint/suspicious/noExplicitAny: passes on whatever it is given
+    pool.query = (async (...args: any[]) => {
+      const isOurs = String(args[0]?.name).startsWith('metrics');
+      if (isOurs) open += 1;
+      most = Math.max(most, open);
+      // biome-ignore lint/suspicious/noExplicitAny: passes on whatever it is given
+      return await (query as any)(...args).finally(() => {
+        if (isOurs) open -= 1;
+      });
+    }) as typeof pool.query;
+    const ten = await ann.graphql(`{ instance(id: "${id}") { ${asked(10)} } }`);
+    const all = await ann.graphql(`{ instance(id: "${id}") { ${asked(120)} } }`);
+    pool.query = query;
+    expect(ten.body.errors).toBeUndefined();
+    expect(all.body.errors[0]).toMatchObject({
+      message: expect.stringMatching('10 ranges of time at most'),
+      extensions: { code: 'invalid_request' },
+    });
+    expect(most).toBe(1);
+  });
 });
 
 describe('REST', () => {

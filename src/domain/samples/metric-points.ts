@@ -91,7 +91,8 @@ async function readPoints(pool: Database['pool'], wanted: readonly Wanted[]): Pr
       found.set(each, own.map(pointOf));
     }
   };
-  await Promise.all([...ranges.values()].map(read));
+  // One after the other: a request may name many ranges, and there are few connections for all.
+  for (const same of ranges.values()) await read(same);
   return wanted.map((each) => found.get(each)!);
 }
 
