@@ -97,7 +97,10 @@ stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
     const [line, rest] = await firstLine(tunnel);
     if (!/^\d{1,18}$/.test(line)) throw new Error('no size');
     if (rest.length > 0) tunnel.unshift(rest);
-    return { size: BigInt(line), bytes: Readable.from(exactly(BigInt(line), tunnel), { objectMode: false }) };
+    const bytes = Readable.from(exactly(BigInt(line), tunnel), { objectMode: false });
+    // A generator that was never asked ends nothing.
+    bytes.once('close', () => tunnel.destroy());
+    return { size: BigInt(line), bytes };
   } catch {
     await closed(tunnel);
     throw refusal(tunnel, file, words());

@@ -61,12 +61,13 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   });
 
   const asked = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
+    // Whoever leaves while the session is looked up is gone too.
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
     const caller = await sessionOf(request);
     checkScope(caller.scopes, OPERATION);
     asks.take(caller.accountId);
     const { kind, path, isReplacing } = readAddress(request.url, kinds);
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
     const instanceId = String(request.params.id);
     const { accountId } = caller;
     const place = { opener: caller, instanceId, path };

@@ -13,16 +13,19 @@ const PATH = '/console/logs/:id';
 export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
   const send: RequestHandler = async (request, response) => {
-    const caller = await sessionOf(request);
-    checkScope(caller.scopes, 'Query.instanceLogs');
+    // Whoever leaves while the session is looked up is gone too.
     const gone = new AbortController();
     response.once('close', () => gone.abort());
+    const caller = await sessionOf(request);
+    checkScope(caller.scopes, 'Query.instanceLogs');
     const id = String(request.params.id);
     const batches = keptLog(deps, caller, id, gone.signal);
     // What refuses it does so before the first line.
     const first = await batches.next();
     const write = request.query.times === 'true' ? timed : plain;
     const bytes = Readable.from(textOf(first, batches, write), { objectMode: false });
+    // A generator that was never asked ends nothing.
+    bytes.once('close', () => void batches.return().catch(() => {}));
     await sendAttachment(request, response, {
       name: Buffer.from(`${id}.log`),
       size: null,
