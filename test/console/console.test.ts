@@ -934,7 +934,7 @@ describe('the console in Chromium', needs('chromium'), () => {
           await page.emulateMedia({ colorScheme: 'light' });
           await page.setViewportSize(WIDE);
           await page.goto(gateway.address + path);
-          await page.getByText(ready).first().waitFor();
+          await page.getByText(ready).filter({ visible: true }).first().waitFor();
           await expect.poll(() => page.title()).toBe(`${title} · GPU rental`);
           expect(await faultsIn(page, within)).toEqual([]);
           await page.emulateMedia({ colorScheme: 'dark' });

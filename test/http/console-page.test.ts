@@ -76,7 +76,7 @@ it('gives browsers the page at every screen, and API clients what they had there
     }
   }
   // An address that is nothing is a page for browsers all the same; the API refuses in its own form.
-  for (const path of ['/machines', '/instances/i-1/x', '/index.html/', '/v1x']) {
+  for (const path of ['/nothing', '/instances/i-1/x', '/index.html/', '/v1x']) {
     const { status, headers, body } = await ask(path, BROWSER);
     expect([path, status, body.toString()]).toEqual([path, 404, HTML]);
     expect(headers['content-security-policy']).toContain("default-src 'self'");

@@ -163,7 +163,10 @@ describe('webhooks', () => {
     const webhooks = await shown(renter);
     const reasons = webhooks.map(({ pauseReason }: { pauseReason: string | null }) => String(pauseReason));
     expect(reasons.sort()).toEqual(['an event was not taken for three days', 'its receiver answered 410 Gone', 'null']);
-    await expect.poll(() => witness.types(), PATIENCE).toEqual(['webhook.paused', 'webhook.paused']);
+    // A clock that jumps while one is on its way has it sent again, under its id.
+    const told = () => new Set(witness.received.map(({ id, type }) => `${type} ${id}`)).size;
+    await expect.poll(told, PATIENCE).toBe(2);
+    expect(new Set(witness.types())).toEqual(new Set(['webhook.paused']));
     const resumed = await renter.graphql(
       `mutation { changeWebhook(id: "${last.id}", paused: false) { pausedAt waiting } }`,
     );

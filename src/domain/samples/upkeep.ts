@@ -43,8 +43,14 @@ async function rollUp(db: Database, seconds: number, now: Instant): Promise<bool
     const to = next < ended ? next : ended;
     const range = [formatInstant(from), formatInstant(to)];
     if (from < to) {
-      await transaction.query(rollUpSql('instance_sample', INSTANCE_COLUMNS, ''), [seconds, ...range]);
-      await transaction.query(rollUpSql('gpu_sample', GPU_COLUMNS, ', place'), [seconds, ...range]);
+      await transaction.query(rollUpSql('insert into instance_sample', 'instance_sample', INSTANCE_COLUMNS, ''), [
+        seconds,
+        ...range,
+      ]);
+      await transaction.query(rollUpSql('insert into gpu_sample', 'gpu_sample', GPU_COLUMNS, ', place'), [
+        seconds,
+        ...range,
+      ]);
     }
     await transaction.query(ROLLED_SQL, [seconds, formatInstant(to < from ? from : to)]);
     return to < ended;
@@ -72,9 +78,10 @@ const PROGRESS_SQL = `
 
 const ROLLED_SQL = 'update sample_rollup set rolled_to = $2::timestamptz where step_seconds = $1::int';
 
-function rollUpSql(table: string, columns: typeof INSTANCE_COLUMNS, key: string): string {
+/** The tables stand in full where they are written, for the check that only the ledger writes money. */
+function rollUpSql(insert: string, table: string, columns: typeof INSTANCE_COLUMNS, key: string): string {
   const step = `date_bin(make_interval(secs => $1::int), at, 'epoch')`;
-  return `insert into ${table} (step_seconds, instance_id, at${key}, ${namesOf(columns)})
+  return `${insert} (step_seconds, instance_id, at${key}, ${namesOf(columns)})
     select $1::int, instance_id, ${step}${key}, ${mergedOf(columns)} from ${table}
     where step_seconds = ${SAMPLE_SECONDS} and at >= $2::timestamptz and at < $3::timestamptz
     group by instance_id, ${step}${key} on conflict do nothing`;

@@ -10,10 +10,11 @@ import { createTestDatabase } from '../../support/database.js';
 import { freePort } from '../../support/free-port.js';
 import { client, type Renter } from '../../support/gateway.js';
 import { admin, adminJson } from '../../support/operator.js';
-import { cleanUp, type Env, folder, type GatewayProcess, startProcess } from '../../support/process.js';
+import { cleanUp, type Env, folder, type GatewayProcess, query, startProcess } from '../../support/process.js';
 
 const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
+const DISK_GB = 100;
 const GPU_NAME = 'NVIDIA GeForce RTX 4090';
 /** The one thing of a host that the tests' computer need not have. */
 function nvidiaSmi(uuids: readonly string[]): string {
@@ -115,6 +116,11 @@ export class RealFleet {
     const { machine_id, code } = await adminJson(['machine', 'enroll', '--region', 'us-tx'], this.env);
     const host = new RealHost(machine_id, folder(), this.engine, gpus);
     await host.join(this.address, code);
+    // Machines with little disk are not offered; the tests need less than that, and run where less is free.
+    await query(this.env.DATABASE_URL!, `update machine set disk_gb = greatest(disk_gb, $2) where host_id = $1`, [
+      machine_id,
+      DISK_GB,
+    ]);
     this.hosts.push(host);
     return host;
   }
