@@ -43,14 +43,7 @@ async function rollUp(db: Database, seconds: number, now: Instant): Promise<bool
     const to = next < ended ? next : ended;
     const range = [formatInstant(from), formatInstant(to)];
     if (from < to) {
-      await transaction.query(rollUpSql('insert into instance_sample', 'instance_sample', INSTANCE_COLUMNS, ''), [
-        seconds,
-        ...range,
-      ]);
-      await transaction.query(rollUpSql('insert into gpu_sample', 'gpu_sample', GPU_COLUMNS, ', place'), [
-        seconds,
-        ...range,
-      ]);
+      for (const table of TABLES) await transaction.query(rollUpSql(table), [seconds, ...range]);
     }
     await transaction.query(ROLLED_SQL, [seconds, formatInstant(to < from ? from : to)]);
     return to < ended;
@@ -58,11 +51,11 @@ async function rollUp(db: Database, seconds: number, now: Instant): Promise<bool
 }
 
 async function drop(db: Database, seconds: number, before: Instant): Promise<void> {
-  for (const table of ['instance_sample', 'gpu_sample']) {
+  for (const table of TABLES) {
     for (let count = 0; count < MAX_DROPS; count += 1) {
       const { rowCount } = await db.pool.query({
-        name: `drop-${table}-${seconds}`,
-        text: dropSql(`${table}_${seconds}`, seconds === SAMPLE_SECONDS),
+        name: `drop-${table.name}-${seconds}`,
+        text: dropSql(table, seconds),
         values: [formatInstant(before), DROPPED_AT_ONCE],
       });
       if ((rowCount ?? 0) < DROPPED_AT_ONCE) break;
@@ -78,18 +71,44 @@ const PROGRESS_SQL = `
 
 const ROLLED_SQL = 'update sample_rollup set rolled_to = $2::timestamptz where step_seconds = $1::int';
 
-/** The tables stand in full where they are written, for the check that only the ledger writes money. */
-function rollUpSql(insert: string, table: string, columns: typeof INSTANCE_COLUMNS, key: string): string {
+/** What writes to a table stands in full, for the check that the ledger alone writes money. */
+interface SampleTable {
+  name: string;
+  insert: string;
+  remove: string;
+  columns: typeof INSTANCE_COLUMNS;
+  /** Columns of its key beside the instance and the time. */
+  key: string;
+}
+
+const TABLES: readonly SampleTable[] = [
+  {
+    name: 'instance_sample',
+    insert: 'insert into instance_sample',
+    remove: 'delete from instance_sample',
+    columns: INSTANCE_COLUMNS,
+    key: '',
+  },
+  {
+    name: 'gpu_sample',
+    insert: 'insert into gpu_sample',
+    remove: 'delete from gpu_sample',
+    columns: GPU_COLUMNS,
+    key: ', place',
+  },
+];
+
+function rollUpSql({ name, insert, columns, key }: SampleTable): string {
   const step = `date_bin(make_interval(secs => $1::int), at, 'epoch')`;
   return `${insert} (step_seconds, instance_id, at${key}, ${namesOf(columns)})
-    select $1::int, instance_id, ${step}${key}, ${mergedOf(columns)} from ${table}
+    select $1::int, instance_id, ${step}${key}, ${mergedOf(columns)} from ${name}
     where step_seconds = ${SAMPLE_SECONDS} and at >= $2::timestamptz and at < $3::timestamptz
     group by instance_id, ${step}${key} on conflict do nothing`;
 }
 
-/** Rows that another gateway drops are left to it. Samples stay until they are in all steps. */
-function dropSql(partition: string, isFinest: boolean): string {
-  const rolled = isFinest ? ' and at < (select min(rolled_to) from sample_rollup)' : '';
-  return `delete from ${partition} where ctid = any(array(
-    select ctid from ${partition} where at < $1::timestamptz${rolled} limit $2 for update skip locked))`;
+/** Of one step, and so of one partition. Rows that another gateway drops are left to it. Samples stay until they are in all steps. */
+function dropSql({ name, remove }: SampleTable, seconds: number): string {
+  const rolled = seconds === SAMPLE_SECONDS ? ' and at < (select min(rolled_to) from sample_rollup)' : '';
+  return `${remove} where step_seconds = ${seconds} and ctid = any(array(
+    select ctid from ${name} where step_seconds = ${seconds} and at < $1::timestamptz${rolled} limit $2 for update skip locked))`;
 }
