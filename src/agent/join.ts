@@ -47,6 +47,9 @@ export function gatewayUrl(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
+/** As the gateway's rule has it (MIN_OFFERED_DISK_GB in its rules/offer.ts), for the operator to know at once. */
+const OFFERED_FROM_GB = 50;
+
 /** What was found, for the operator to check. */
 export function describe({
   cpu,
@@ -72,6 +75,9 @@ export function describe({
   return [
     `  CPU     ${visible(cpu)}, ${vcpus} processors, ${ramGb} GB of memory`,
     `  disk    ${diskGb} GB for instances; ${kept[diskLimit]}`,
+    ...(diskGb < OFFERED_FROM_GB
+      ? [`          the gateway offers no machine with less than ${OFFERED_FROM_GB} GB`]
+      : []),
     `  engine  ${engine.name} ${engine.version}`,
     `  driver  ${driver ?? 'none'}${cudaMax === null ? '' : `, CUDA up to ${cudaMax}`}${nvlink ? ', NVLink' : ''}`,
     ...cards,

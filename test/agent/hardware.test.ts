@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PullCounter } from '../../src/agent/engine/pull-progress.js';
 import { readCuda, readGpus, readNvlink } from '../../src/agent/gpus/nvidia-smi.js';
+import { describe as wordsOf } from '../../src/agent/join.js';
+import type { Hardware } from '../../src/agent/protocol.js';
 
 describe('what nvidia-smi prints', () => {
   it('is read for each GPU', () => {
@@ -55,5 +57,28 @@ describe('the progress of a pull', () => {
     expect(counter.progress.pulledBytes).toBe(10);
     counter.add({ id: 'b', status: 'Download complete' });
     expect(counter.progress).toEqual({ pulledBytes: 100, totalBytes: 150 });
+  });
+});
+
+describe('what a host is told when it joins', () => {
+  const hardware: Hardware = {
+    hostname: 'host',
+    cpu: 'CPU',
+    vcpus: 2,
+    ramGb: 8,
+    diskGb: 50,
+    diskLimit: 'volume',
+    engine: { name: 'podman', version: '4.3.1' },
+    driver: null,
+    cudaMax: null,
+    gpus: [],
+    nvlink: false,
+    pretended: false,
+  };
+  const LITTLE = 'the gateway offers no machine with less than 50 GB';
+
+  it('is that it has too little disk to be offered', () => {
+    expect(wordsOf({ ...hardware, diskGb: 49 })).toContain(LITTLE);
+    expect(wordsOf(hardware)).not.toContain(LITTLE);
   });
 });
