@@ -10,7 +10,15 @@ import { createTestDatabase } from '../../support/database.js';
 import { freePort } from '../../support/free-port.js';
 import { client, type Renter } from '../../support/gateway.js';
 import { admin, adminJson } from '../../support/operator.js';
-import { cleanUp, type Env, folder, type GatewayProcess, query, startProcess } from '../../support/process.js';
+import {
+  cleanUp,
+  type Env,
+  embeddedUrl,
+  folder,
+  type GatewayProcess,
+  query,
+  startProcess,
+} from '../../support/process.js';
 
 const TEMPLATE = 'busybox';
 const VRAM_MB = 24_564;
@@ -117,7 +125,8 @@ export class RealFleet {
     const host = new RealHost(machine_id, folder(), this.engine, gpus);
     await host.join(this.address, code);
     // Machines with little disk are not offered; the tests need less than that, and run where less is free.
-    await query(this.env.DATABASE_URL!, `update machine set disk_gb = greatest(disk_gb, $2) where host_id = $1`, [
+    const database = this.env.DATABASE_URL || (await embeddedUrl(this.env.DATA_DIR!));
+    await query(database, 'update machine set disk_gb = greatest(disk_gb, $2) where host_id = $1', [
       machine_id,
       DISK_GB,
     ]);
