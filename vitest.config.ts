@@ -22,9 +22,6 @@ const shared = {
   resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
 };
 const patient = {
-  // A process goes from file to file with what it has loaded: loading it anew took half of the suite's time. So a file
-  // restores what it replaces, and closes what it opens.
-  isolate: false,
   // A slow machine is given time; tests that measure a duration state their own bound.
   testTimeout: 90_000,
   hookTimeout: 180_000,
@@ -42,13 +39,15 @@ export default defineConfig({
         ...shared,
         test: {
           ...patient,
+          // A process for each file: one that went from file to file reached 4 GB of heap, and its end.
+          isolate: true,
           globalSetup: 'test/support/global-setup.ts',
           name: 'service',
           include: ['test/**/*.test.ts'],
           exclude: PURE,
         },
       },
-      { ...shared, test: { ...patient, name: 'rules', include: PURE } },
+      { ...shared, test: { ...patient, isolate: false, name: 'rules', include: PURE } },
     ],
   },
 });

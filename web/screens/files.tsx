@@ -150,7 +150,7 @@ const atPath = (path: string) => withQuery({ tab: 'files', path });
 function Steps({ path }: { path: string }) {
   const steps = stepsOf(path);
   return (
-    <nav aria-label="Folder" class="steps mono">
+    <nav aria-label="Folder" class="path-steps mono">
       <ol>
         {steps.map((step, place) => (
           <li key={step.path}>
