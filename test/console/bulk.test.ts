@@ -1,28 +1,18 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/database.js';
-import { createDeps, type Deps } from '../../src/domain/deps.js';
-import { systemClock } from '../../src/system-clock.js';
-import { openChromium } from '../support/chromium.js';
-import { testSettings } from '../support/clock.js';
-import { createTestDatabase } from '../support/database.js';
-import { createRenter, type Renter } from '../support/gateway.js';
-import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
+import type { Renter } from '../support/gateway.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, faultsIn, Pages } from './support/pages.js';
+import { OpenConsole } from './support/open-console.js';
+import { beyondWindow, faultsIn } from './support/pages.js';
 
-let browser: Browser;
-let gateway: GatewayProcess;
-let db: Database;
-let deps: Deps;
-let pages: Pages;
+let here: OpenConsole;
 
 const NAMES = ['one', 'two', 'three'];
 
 /** A renter of three instances, by name. */
 async function withThree(): Promise<{ owner: Renter; ids: Map<string, string> }> {
-  const owner = await createRenter(deps, gateway.address, '100');
+  const owner = await here.renter();
   const ids = new Map<string, string>();
   for (const name of NAMES) {
     const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
@@ -48,20 +38,9 @@ const said = (page: Page) => page.getByRole('region', { name: 'What was done' })
 
 describe('several at once, and back again', needs('chromium'), () => {
   beforeAll(async () => {
-    const databaseUrl = await createTestDatabase();
-    db = openDatabase(databaseUrl);
-    deps = createDeps(db, systemClock, testSettings());
-    gateway = await startProcess({ DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0' });
-    browser = await openChromium();
-    pages = new Pages(browser, gateway.address);
+    here = await OpenConsole.open();
   });
-  afterAll(async () => {
-    await pages?.close();
-    await browser?.close();
-    await gateway?.end();
-    await db?.close();
-    await cleanUp();
-  });
+  afterAll(() => here?.close());
 
   it('stops the chosen after one question that says what it costs, by keyboard alone, and no other', async () => {
     const { owner } = await withThree();
@@ -72,7 +51,7 @@ describe('several at once, and back again', needs('chromium'), () => {
     }[];
     const sum = (key: 'priceHr' | 'diskPriceHr') =>
       rows.filter(({ name }) => name !== 'two').reduce((total, row) => total + Math.round(row[key] * 1e6), 0) / 1e6;
-    await pages.with('/instances', owner, async ({ page, complaints }) => {
+    await here.pages.with('/instances', owner, async ({ page, complaints }) => {
       for (const name of ['one', 'three']) {
         await choose(page, name).focus();
         await page.keyboard.press('Space');
@@ -100,7 +79,7 @@ describe('several at once, and back again', needs('chromium'), () => {
 
   it('says which could not be done and why, keeps what was done, and does the rest once however often it is tried', async () => {
     const { owner, ids } = await withThree();
-    await pages.with('/instances', owner, async ({ page }) => {
+    await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Choose all' }).check();
       const keys: string[] = [];
       await page.route('**/graphql', async (route) => {
@@ -132,7 +111,7 @@ describe('several at once, and back again', needs('chromium'), () => {
 
   it('says what the month comes to by model and by name, of which the sums are those of the account', async () => {
     const { owner } = await withThree();
-    await pages.with('/money', owner, async ({ page, complaints }) => {
+    await here.pages.with('/money', owner, async ({ page, complaints }) => {
       const month = page.getByRole('region', { name: 'This month, and at its end' });
       const cells = async (name: string | RegExp) =>
         (await month.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map(Number);
@@ -159,7 +138,7 @@ describe('several at once, and back again', needs('chromium'), () => {
   });
 
   it('shows of each key what it may, that it ends soon, and that nobody has used it for long', async () => {
-    const owner = await createRenter(deps, gateway.address, '1');
+    const owner = await here.renter('1');
     const create =
       'mutation ($name: String, $at: String) { createApiKey(name: $name, scopes: [READ, RENT], expiresAt: $at) { secret } }';
     for (const [name, at] of [
@@ -168,11 +147,11 @@ describe('several at once, and back again', needs('chromium'), () => {
       ['forgotten', null],
     ])
       expect((await owner.graphql(create, { name, at })).body.errors).toBe(undefined);
-    await db.pool.query(
+    await here.deps.db.pool.query(
       `update api_key set created_at = now() - interval '91 days' where account_id = $1 and name = 'forgotten'`,
       [owner.accountId],
     );
-    await pages.with('/keys', owner, async ({ page }) => {
+    await here.pages.with('/keys', owner, async ({ page }) => {
       const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
       await row('laptop').getByText('ends soon').waitFor();
       await row('laptop').getByText('rent', { exact: true }).waitFor();
@@ -187,7 +166,7 @@ describe('several at once, and back again', needs('chromium'), () => {
   });
 
   it('takes back the removal of an SSH key, by its button or a key, once', async () => {
-    const owner = await createRenter(deps, gateway.address, '1');
+    const owner = await here.renter('1');
     await owner.graphql('mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { id } }', {
       publicKey: newSshKey('laptop'),
     });
@@ -196,7 +175,7 @@ describe('several at once, and back again', needs('chromium'), () => {
         ({ fingerprint }: { fingerprint: string }) => fingerprint,
       );
     const before = await fingerprints();
-    await pages.with('/keys', owner, async ({ page, requests }) => {
+    await here.pages.with('/keys', owner, async ({ page, requests }) => {
       const row = page.getByRole('row', { name: /laptop ssh-ed25519/ });
       const remove = page.getByRole('button', { name: 'Remove the SSH key laptop' });
       await remove.click();
@@ -223,10 +202,10 @@ describe('several at once, and back again', needs('chromium'), () => {
   });
 
   it('takes back a limit that was taken away, and says why where that is refused', async () => {
-    const owner = await createRenter(deps, gateway.address, '1');
+    const owner = await here.renter('1');
     const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
     await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');
-    await pages.with('/money', owner, async ({ page }) => {
+    await here.pages.with('/money', owner, async ({ page }) => {
       await page.getByRole('button', { name: 'Take the limit away' }).click();
       await said(page).getByText('The limit is taken away.').waitFor();
       expect(await limit()).toBe(null);

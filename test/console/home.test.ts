@@ -1,28 +1,17 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/database.js';
 import { creditAccount } from '../../src/domain/accounts/accounts.js';
-import { createDeps, type Deps } from '../../src/domain/deps.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
-import { systemClock } from '../../src/system-clock.js';
 import { seen } from '../support/agent.js';
-import { openChromium } from '../support/chromium.js';
-import { testSettings } from '../support/clock.js';
-import { createTestDatabase } from '../support/database.js';
-import { createRenter, type Renter } from '../support/gateway.js';
-import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
+import type { Renter } from '../support/gateway.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
+import { OpenConsole } from './support/open-console.js';
+import { beyondWindow, faultsIn, SOON_MS } from './support/pages.js';
 
-let browser: Browser;
-let gateway: GatewayProcess;
-let db: Database;
-let deps: Deps;
-let pages: Pages;
+let here: OpenConsole;
 
-const renter = (creditUsd = '100') => createRenter(deps, gateway.address, creditUsd);
+const renter = (creditUsd?: string) => here.renter(creditUsd);
 
 async function deployed(owner: Renter, model: string): Promise<string> {
   const { body } = await owner.graphql('mutation ($gpus: [String!]) { deployBest(input: { gpus: $gpus }) { id } }', {
@@ -33,24 +22,13 @@ async function deployed(owner: Renter, model: string): Promise<string> {
 
 describe('Home', needs('chromium'), () => {
   beforeAll(async () => {
-    const databaseUrl = await createTestDatabase();
-    db = openDatabase(databaseUrl);
-    deps = createDeps(db, systemClock, testSettings());
-    gateway = await startProcess({ DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0', SIGNUP: 'open' });
-    browser = await openChromium();
-    pages = new Pages(browser, gateway.address);
+    here = await OpenConsole.open({ SIGNUP: 'open' });
   });
-  afterAll(async () => {
-    await pages?.close();
-    await browser?.close();
-    await gateway?.end();
-    await db?.close();
-    await cleanUp();
-  });
+  afterAll(() => here?.close());
 
   it('leads through the first steps, each of which is done once it is, and is gone after the last', async () => {
     const owner = await renter('0');
-    await pages.with('/', owner, async ({ page, complaints }) => {
+    await here.pages.with('/', owner, async ({ page, complaints }) => {
       const steps = page.getByRole('region', { name: 'First steps' });
       const doneSteps = () => steps.getByText('done', { exact: true }).count();
       await steps.getByRole('link', { name: 'Add credit' }).waitFor();
@@ -66,7 +44,7 @@ describe('Home', needs('chromium'), () => {
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(1);
 
       // Credit and a rental from elsewhere are seen without a reload.
-      await creditAccount(deps, owner.accountId, { amountMicro: 50_000_000n, note: 'a test' });
+      await creditAccount(here.deps, owner.accountId, { amountMicro: 50_000_000n, note: 'a test' });
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(2);
       const id = await deployed(owner, 'rtx-4090');
       await page.getByRole('region', { name: 'What you rent' }).getByRole('link', { name: id }).waitFor();
@@ -78,7 +56,7 @@ describe('Home', needs('chromium'), () => {
   it('says what runs, what it costs, and what the month comes to if all goes on', async () => {
     const owner = await renter('5');
     await deployed(owner, 'rtx-4090');
-    await pages.with('/', owner, async ({ page }) => {
+    await here.pages.with('/', owner, async ({ page }) => {
       const figure = async (name: string) =>
         Number((await page.locator(`[data-figure="${name}"]`).innerText()).replace(/[^\d.]/g, ''));
       const { account } = (await owner.graphql('{ account { burnPerHour } }')).body.data;
@@ -97,7 +75,7 @@ describe('Home', needs('chromium'), () => {
   it('says what needs attention, with a way to it, and nothing when nothing does', async () => {
     const owner = await renter('1000');
     const id = await deployed(owner, 'rtx-4090');
-    await pages.with('/', owner, async ({ page, complaints }) => {
+    await here.pages.with('/', owner, async ({ page, complaints }) => {
       const panel = page.getByRole('region', { name: 'Needs attention' });
       await panel.getByText('Nothing: all is as it should be.').waitFor();
       await owner.graphql('mutation ($id: ID!) { setDeadlines(id: $id, stopAt: "2h") { id } }', { id });
@@ -117,8 +95,8 @@ describe('Home', needs('chromium'), () => {
 
   it('says that a container failed, in the machine’s words as text', async () => {
     const owner = await renter('1000');
-    const { code } = await enrol(deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
-    const agent = await WireAgent.join(gateway.address, code);
+    const { code } = await enrol(here.deps, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
+    const agent = await WireAgent.join(here.gateway.address, code);
     await agent.report();
     await expect
       .poll(async () => (await owner.rest('POST', '/instances', { machine_id: agent.machineId })).status, {
@@ -126,7 +104,7 @@ describe('Home', needs('chromium'), () => {
       })
       .toBe(201);
     const [{ id }] = (await owner.rest('GET', '/instances')).body.data;
-    await pages.with('/', owner, async ({ page }) => {
+    await here.pages.with('/', owner, async ({ page }) => {
       await page.getByRole('link', { name: id }).waitFor();
       await agent.report([seen(id, 'FAILED', { message: 'no such image: <b>acme</b>\u202e' })]);
       await page.getByText(`The container of ${id} failed: no such image: <b>acme</b>\\u202e`).waitFor();
@@ -142,10 +120,10 @@ describe('Home', needs('chromium'), () => {
 
   it('is Home for those signed in, and the machines for strangers and by links of before', async () => {
     const owner = await renter('10');
-    await pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
+    await here.pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
       await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();
       await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Instances' }).click();
-      await page.goto(gateway.address);
+      await page.goto(here.gateway.address);
       await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
       expect(await page.title()).toBe('Home · GPU rental');
     });

@@ -1,23 +1,13 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/database.js';
-import { createDeps, type Deps } from '../../src/domain/deps.js';
-import { systemClock } from '../../src/system-clock.js';
-import { openChromium } from '../support/chromium.js';
-import { testSettings } from '../support/clock.js';
-import { createTestDatabase } from '../support/database.js';
-import { createRenter, type Renter } from '../support/gateway.js';
-import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
+import type { Renter } from '../support/gateway.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
+import { OpenConsole } from './support/open-console.js';
+import { beyondWindow, faultsIn, SOON_MS } from './support/pages.js';
 
-let browser: Browser;
-let gateway: GatewayProcess;
-let db: Database;
-let deps: Deps;
-let pages: Pages;
+let here: OpenConsole;
 
-const renter = () => createRenter(deps, gateway.address, '100');
+const renter = () => here.renter();
 
 async function deployed(owner: Renter, gpu: string, name: string): Promise<string> {
   const { body } = await owner.graphql('mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }', {
@@ -34,25 +24,14 @@ const focused = (page: Page) => page.evaluate(() => (document.activeElement as H
 
 describe('palette and shortcuts', needs('chromium'), () => {
   beforeAll(async () => {
-    const databaseUrl = await createTestDatabase();
-    db = openDatabase(databaseUrl);
-    deps = createDeps(db, systemClock, testSettings());
-    gateway = await startProcess({ DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0' });
-    browser = await openChromium();
-    pages = new Pages(browser, gateway.address);
+    here = await OpenConsole.open();
   });
-  afterAll(async () => {
-    await pages?.close();
-    await browser?.close();
-    await gateway?.end();
-    await db?.close();
-    await cleanUp();
-  });
+  afterAll(() => here?.close());
 
   it('is loaded when it is opened, finds by typing, and leads there by keyboard alone', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'train-llm');
-    await pages.with('/', owner, async ({ page, requests, complaints }) => {
+    await here.pages.with('/', owner, async ({ page, requests, complaints }) => {
       await page.getByRole('link', { name: 'train-llm' }).waitFor();
       const scripts = () => requests.filter((request) => /palette.*\.js/.test(request.url())).length;
       expect(scripts()).toBe(0);
@@ -108,7 +87,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
   it('stops an instance after its dialog said what that costs, and says what was done', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'comfy');
-    await pages.with('/money', owner, async ({ page }) => {
+    await here.pages.with('/money', owner, async ({ page }) => {
       await page.locator('[data-figure="balance"]').waitFor();
       await page.getByRole('button', { name: /^Find/ }).click();
       await field(page).waitFor();
@@ -131,11 +110,11 @@ describe('palette and shortcuts', needs('chromium'), () => {
   it('shows names of others as text', async () => {
     const owner = await renter();
     await deployed(owner, 'rtx-4090', 'x');
-    await db.pool.query(`update instance set template = $1 where account_id = $2`, [
+    await here.deps.db.pool.query(`update instance set template = $1 where account_id = $2`, [
       '<img src=x onerror="window.pwned=1">\u202e',
       owner.accountId,
     ]);
-    await pages.with('/', owner, async ({ page }) => {
+    await here.pages.with('/', owner, async ({ page }) => {
       await page.getByRole('link', { name: 'x', exact: true }).waitFor();
       await page.keyboard.press('Control+k');
       await field(page).waitFor();
@@ -152,7 +131,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
 
   it('goes by single keys, not while one types, and not where they are switched off', async () => {
     const owner = await renter();
-    await pages.with('/', owner, async ({ page }) => {
+    await here.pages.with('/', owner, async ({ page }) => {
       await heading(page, 'Home').waitFor();
       await page.keyboard.press('?');
       const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
@@ -200,7 +179,7 @@ describe('palette and shortcuts', needs('chromium'), () => {
   });
 
   it('has for strangers what is open to them', () =>
-    pages.with('/machines', null, async ({ page }) => {
+    here.pages.with('/machines', null, async ({ page }) => {
       await heading(page, 'Machines').waitFor();
       await page.keyboard.press('g');
       await page.keyboard.press('i');

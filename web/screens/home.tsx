@@ -1,19 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { micro, rate, rates, usd } from '../figures/money.js';
+import { micro, rate, rates } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
 import { Balance } from '../parts/balance.js';
 import { Icon } from '../parts/icon.js';
 import { InstanceName } from '../parts/instance-name.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { PlaceAndCost } from '../parts/place-and-cost.js';
 import { Runtime, Status } from '../parts/status.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
-import { costNow, type Instance, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
+import { type Instance, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
 import { type Attention, attentionOf, type HomeRead } from '../state/attention.js';
 import { serverNow } from '../state/clock.js';
-import { readSheet, regionName, sheet } from '../state/market.js';
+import { readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 
@@ -272,13 +273,7 @@ function Rented({ instances }: { instances: readonly Instance[] }) {
                 <Status instance={instance} />
                 <Runtime runtime={instance.runtime} />
               </td>
-              <td data-label="Where">{regionName(instance.region)}</td>
-              <td class="number" data-label="USD/h now">
-                {costs[index]}
-              </td>
-              <td class="number" data-label="Cost so far, USD">
-                {usd(costNow(instance), 4)}
-              </td>
+              <PlaceAndCost instance={instance} hourly={costs[index]} />
             </tr>
           ))}
         </Table>

@@ -1,16 +1,17 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { rates, usd } from '../figures/money.js';
+import { rates } from '../figures/money.js';
 import { Actions } from '../parts/actions.js';
 import { Icon } from '../parts/icon.js';
 import { InstanceName } from '../parts/instance-name.js';
 import { LoadFigure } from '../parts/load-figure.js';
 import { Empty } from '../parts/notice.js';
+import { PlaceAndCost } from '../parts/place-and-cost.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
 import { Table } from '../parts/table.js';
-import { costNow, type Instance, rateOf, settled } from '../state/account.js';
+import { type Instance, rateOf, settled } from '../state/account.js';
 import { query } from '../state/location.js';
-import { readSheet, regionName, sheet } from '../state/market.js';
+import { readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
 import { BulkBar } from './bulk.js';
 import { History } from './history.js';
@@ -122,13 +123,7 @@ function List({ instances, chosen, onToggle }: ListProps) {
             <Runtime runtime={instance.runtime} />
             <LoadFigure id={instance.id} />
           </td>
-          <td data-label="Where">{regionName(instance.region)}</td>
-          <td class="number" data-label="USD/h now">
-            {costs[index]}
-          </td>
-          <td class="number" data-label="Cost so far, USD">
-            {usd(costNow(instance), 4)}
-          </td>
+          <PlaceAndCost instance={instance} hourly={costs[index]} />
           <td class="wide">
             <Actions instance={instance} />
           </td>
