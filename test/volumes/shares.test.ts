@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { createApiKeyOnce, revokeApiKey } from '../../src/domain/accounts/api-keys.js';
 import { FULL_POWER } from '../../src/domain/rules/key-power.js';
 import { keepVolumes } from '../../src/domain/volumes/upkeep.js';
-import { Transfers } from '../../src/http/volumes/transfers.js';
+import { Transfers } from '../../src/http/transfers.js';
 import { runRestic } from '../../src/volumes/restic.js';
 import { ask, nameOf, newVolume, startVolumeGateway, takeLease, type VolumeGateway } from '../support/volumes.js';
 
@@ -84,7 +84,7 @@ test('uploads of one account, however many volumes it has, leave places to other
 });
 
 describe('places', () => {
-  const limits = { perVolume: 2, perAccount: 3, all: 5, waitingPerAccount: 2, waiting: 4 };
+  const limits = { perTarget: 2, perAccount: 3, all: 5, waitingPerAccount: 2, waiting: 4 };
   const never = () => new Promise<void>(() => {});
 
   test('are lent to each account in its share, and those that wait too', async () => {

@@ -7,11 +7,11 @@ import { nameOf } from '../../domain/rules/file-path.js';
 import { checkScope } from '../../domain/rules/scopes.js';
 import { formatInstant } from '../../domain/rules/time.js';
 import type { KeyUses } from '../key-uses.js';
+import { atPace } from '../pace.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { createTokenBuckets } from '../token-buckets.js';
+import { type Mover, Transfers } from '../transfers.js';
 import type { IsTrusted } from '../trust-proxy.js';
-import { atPace } from '../volumes/pace.js';
-import { type Mover, Transfers } from '../volumes/transfers.js';
 import { sendAttachment } from './attachment.js';
 import { createPageSession } from './page-session.js';
 
@@ -29,9 +29,9 @@ const OPERATION = 'files of an instance';
 /** Of one account: each is a command on the machine. */
 const ASKS = { size: 200, everySeconds: 0.2 };
 /** Files under way at once. Each is one tunnel, which has a buffer of its own. */
-const TRANSFERS = { perVolume: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
+const TRANSFERS = { perTarget: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
 /** All else under way at once: what a container answers, and when, is its own affair, and is held in memory. */
-const COMMANDS = { perVolume: 4, perAccount: 6, all: 64, waitingPerAccount: 24, waiting: 200 };
+const COMMANDS = { perTarget: 4, perAccount: 6, all: 64, waitingPerAccount: 24, waiting: 200 };
 const MAX_FILE_BYTES = 1e13;
 /** So long the rest of a refused upload is read, for browsers that read no answer before they have sent all. */
 const READS_REST_MS = 5_000;

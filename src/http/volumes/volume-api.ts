@@ -11,12 +11,12 @@ import { type ObjectKind, type ObjectName, StoreFault } from '../../domain/volum
 import { sendError } from '../error-envelope.js';
 import { createFaultLog, describeFault, type Fault, type LogFault } from '../errors.js';
 import type { KeyUses } from '../key-uses.js';
+import { atPace } from '../pace.js';
 import { addressOf } from '../request-state.js';
 import { createTokenBuckets } from '../token-buckets.js';
+import { type Mover, Transfers } from '../transfers.js';
 import type { IsTrusted } from '../trust-proxy.js';
 import { rangeOf, rangeWithin } from './byte-range.js';
-import { atPace } from './pace.js';
-import { type Mover, Transfers } from './transfers.js';
 
 /** Where repositories begin; `rest:https://…/volumes/v-…` for restic. */
 const VOLUMES_PATH = '/volumes/';
@@ -32,8 +32,8 @@ const INSUFFICIENT_STORAGE = 507;
 /** Entries of a list that are put into one piece. */
 const ENTRIES_AT_ONCE = 500;
 
-const UPLOADS = { perVolume: 6, perAccount: 12, all: 48, waitingPerAccount: 128, waiting: 500 };
-const DOWNLOADS = { perVolume: 16, perAccount: 32, all: 128, waitingPerAccount: 256, waiting: 1_000 };
+const UPLOADS = { perTarget: 6, perAccount: 12, all: 48, waitingPerAccount: 128, waiting: 500 };
+const DOWNLOADS = { perTarget: 16, perAccount: 32, all: 128, waitingPerAccount: 256, waiting: 1_000 };
 
 export interface VolumeApiOptions {
   deps: Deps;

@@ -1,10 +1,10 @@
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../domain/rules/errors.js';
 
 const BUSY_RETRY_SECONDS = 5;
 
 export interface TransferLimits {
-  /** Objects of one volume under way at once. */
-  perVolume: number;
+  /** Of one volume, or one instance, under way at once. */
+  perTarget: number;
   /** Of one account: whoever takes his time leaves places to others. */
   perAccount: number;
   all: number;
@@ -13,9 +13,9 @@ export interface TransferLimits {
   waiting: number;
 }
 
-/** Whose object is moved. */
+/** Whose bytes are moved. */
 export interface Mover {
-  /** Of the volume. */
+  /** Of the volume or the instance. */
   id: string;
   accountId: string;
 }
@@ -25,10 +25,10 @@ interface Waiting {
   begin(): void;
 }
 
-/** Lets so many objects be moved at once; the others wait, unread, in the order in which they came. */
+/** Bounds what is moved at once; the others wait, unread, in the order in which they came. */
 export class Transfers {
   readonly #limits: TransferLimits;
-  /** By volume, and by account: their ids differ. */
+  /** By target, and by account: their ids differ. */
   readonly #running = new Map<string, number>();
   #all = 0;
   #waiting: Waiting[] = [];
@@ -37,7 +37,7 @@ export class Transfers {
     this.#limits = limits;
   }
 
-  /** Objects under way. */
+  /** What is under way. */
   get size(): number {
     return this.#all;
   }
@@ -88,8 +88,8 @@ export class Transfers {
   }
 
   #hasRoom({ id, accountId }: Mover): boolean {
-    const { all, perVolume, perAccount } = this.#limits;
-    return this.#all < all && this.#of(id) < perVolume && this.#of(accountId) < perAccount;
+    const { all, perTarget, perAccount } = this.#limits;
+    return this.#all < all && this.#of(id) < perTarget && this.#of(accountId) < perAccount;
   }
 
   #add({ id, accountId }: Mover, change: 1 | -1): void {
