@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { csv } from '../../web/figures/csv.js';
-import { accrued, micro, rate, rates, usd } from '../../web/figures/money.js';
+import { accrued, micro, plainUsd, rate, rates, usd } from '../../web/figures/money.js';
 import { ticks, tickText } from '../../web/figures/ticks.js';
 import { duration, hoursMinutesSeconds } from '../../web/figures/time.js';
 import { visible } from '../../web/figures/visible.js';
@@ -28,6 +28,14 @@ describe('money in the page', () => {
     [5_000_000n, 0, '5'],
   ])('%s is shown with %s decimals as %s, never as more than it is', (amount, decimals, text) => {
     expect(usd(amount, decimals)).toBe(text);
+  });
+
+  it.each([
+    [-1_234_567_890_123n, '-1234567.890123'],
+    [-1n, '-0.000001'],
+    [0n, '0.000000'],
+  ])('%s is %s for other programs', (amount, text) => {
+    expect(plainUsd(amount)).toBe(text);
   });
 
   it.each([

@@ -10,6 +10,7 @@ import { createConsolePage } from '../../src/http/console/page.js';
 import { createRequestState } from '../../src/http/request-state.js';
 
 const HTML = '<!doctype html><title>Console</title><script type="module" src="/assets/main-abc123.js"></script>';
+const GERMAN = '<!doctype html><title>Konsole</title>';
 const SCRIPT = `console.log(${JSON.stringify('a'.repeat(2_000))})`;
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'accept-encoding': 'gzip, deflate, br' };
 
@@ -19,7 +20,8 @@ let port: number;
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'assets'));
-  writeFileSync(join(folder, 'index.html'), HTML);
+  writeFileSync(join(folder, 'index.en.html'), HTML);
+  writeFileSync(join(folder, 'index.de.html'), GERMAN);
   writeFileSync(join(folder, 'icon.svg'), '<svg/>');
   const script = join(folder, 'assets/main-abc123.js');
   writeFileSync(script, SCRIPT);
@@ -70,7 +72,10 @@ it('gives browsers the page at every screen, and API clients what they had there
   ]) {
     const { status, headers, body } = await ask(path, BROWSER);
     expect([path, status, body.toString()]).toEqual([path, 200, HTML]);
-    expect(headers).toMatchObject({ 'cache-control': 'no-cache', vary: 'Accept, Accept-Encoding' });
+    expect(headers).toMatchObject({
+      'cache-control': 'no-cache',
+      vary: 'Accept, Accept-Language, Cookie, Accept-Encoding',
+    });
     for (const accept of ['*/*', 'application/json', undefined]) {
       expect((await ask(path, accept === undefined ? {} : { accept })).status).toBe(404);
     }
@@ -141,4 +146,20 @@ it('reaches no file but those of the build', async () => {
 
 it('is left out where it is not built', () => {
   expect(createConsolePage(join(folder, 'none'))).toBeNull();
+});
+
+it.each([
+  [{}, 'en'],
+  [{ 'accept-language': '*' }, 'en'],
+  [{ 'accept-language': 'fr, es;q=0.9' }, 'en'],
+  [{ 'accept-language': 'de-AT, de;q=0.9, en;q=0.8' }, 'de'],
+  [{ 'accept-language': 'en, de;q=0.9' }, 'en'],
+  [{ 'accept-language': 'en', cookie: 'a=b; language=de' }, 'de'],
+  [{ 'accept-language': 'de', cookie: 'language=en;x=1' }, 'en'],
+  [{ 'accept-language': 'de', cookie: 'language=constructor; other-language=en' }, 'de'],
+])('answers %j in %s', async (headers, language) => {
+  const answer = await ask('/', { ...BROWSER, 'accept-encoding': 'identity', ...headers } as Record<string, string>);
+  expect(answer.headers['content-language']).toBe(language);
+  expect(answer.body.toString()).toBe(language === 'de' ? GERMAN : HTML);
+  for (const name of ['Accept-Language', 'Cookie']) expect(answer.headers.vary).toContain(name);
 });

@@ -1,5 +1,6 @@
 import type { ResultOf } from 'gql.tada';
 import type { InstanceMetrics } from '../graph/documents.js';
+import { locale } from '../texts/en/locale.js';
 import { secondsOf } from './time.js';
 
 export type Metrics = NonNullable<ResultOf<typeof InstanceMetrics>['instance']>['metrics'];
@@ -94,9 +95,9 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   return { times, charts: charts.filter(({ lines }) => lines.length > 0) };
 }
 
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const clockOfSeconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+const clockOfSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
 
 /** Local: "23 Nov, 18:02:10". */
 export function momentText(at: number): string {

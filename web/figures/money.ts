@@ -1,3 +1,5 @@
+import { GROUP, POINT } from './number.js';
+
 /** Money in the page, as in the service: whole micro-USD. Rounded only where it is shown, and down. */
 export type Micro = bigint;
 
@@ -18,9 +20,15 @@ export function usd(amount: Micro, decimals = 2): string {
   const unit = 10n ** BigInt(6 - decimals);
   const units = amount / unit - (amount % unit < 0n ? 1n : 0n);
   const [sign, size] = units < 0n ? ['−', -units] : ['', units];
-  const whole = (size / 10n ** BigInt(decimals)).toString().replace(/\B(?=(\d{3})+$)/g, ',');
+  const whole = (size / 10n ** BigInt(decimals)).toString().replace(/\B(?=(\d{3})+$)/g, GROUP);
   const part = (size % 10n ** BigInt(decimals)).toString().padStart(decimals, '0');
-  return decimals === 0 ? sign + whole : `${sign}${whole}.${part}`;
+  return decimals === 0 ? sign + whole : `${sign}${whole}${POINT}${part}`;
+}
+
+/** For other programs, the same in every language: "-1234.560000". */
+export function plainUsd(amount: Micro): string {
+  const [sign, size] = amount < 0n ? ['-', -amount] : ['', amount];
+  return `${sign}${size / 1_000_000n}.${(size % 1_000_000n).toString().padStart(6, '0')}`;
 }
 
 /** A rate: at least so many decimals, and as many more as it has, so that half a cent is seen. */
@@ -32,6 +40,6 @@ export function rate(amount: Micro, decimals = 2): string {
 
 /** Rates of one column: all with the decimals of the longest, so that they stand under each other. */
 export function rates(amounts: readonly Micro[]): string[] {
-  const places = Math.max(...amounts.map((amount) => rate(amount).split('.')[1]!.length));
+  const places = Math.max(...amounts.map((amount) => rate(amount).split(POINT)[1]!.length));
   return amounts.map((amount) => rate(amount, places));
 }

@@ -1,3 +1,5 @@
+import { locale } from '../texts/en/locale.js';
+
 const SECOND = 1;
 const MINUTE = 60;
 const HOUR = 3_600;
@@ -6,11 +8,11 @@ const DAY = 86_400;
 /** Seconds since 1970 of an API instant. */
 export const secondsOf = (instant: string): number => Math.floor(Date.parse(instant) / 1_000);
 
-const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
-const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const clockUtc = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
-const dateUtc = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const day = new Intl.DateTimeFormat(locale, { weekday: 'long' });
+const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
+const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+const clockUtc = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** Local: "today 14:05", "Tuesday 14:05" within six days of now, else "3 Dec 2026, 14:05". */
 export function localTime(at: number, now: number): string {

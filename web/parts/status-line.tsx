@@ -4,6 +4,7 @@ import { session } from '../state/session.js';
 import { connection, limitedUntil, streams } from '../state/stream.js';
 import { waitWords } from '../state/words.js';
 import { useSecondsUntil } from './countdown.js';
+import { Languages } from './languages.js';
 
 const WORDS = {
   waiting: 'Connecting …',
@@ -37,6 +38,7 @@ export function StatusLine() {
         </span>
       )}
       <span class="row">
+        <Languages />
         <a href="/graphql">GraphQL</a>
         <a href="/v1/openapi.json">REST</a>
       </span>

@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
 import { FreeByRegion, PriceTrends } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
@@ -86,7 +87,7 @@ function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, numb
       {figures.map(([figure, words]) => (
         <div key={words}>
           <dt>{words}</dt>
-          <dd>{figure === 0 ? '–' : figure.toLocaleString('en')}</dd>
+          <dd>{figure === 0 ? '–' : number(figure)}</dd>
         </div>
       ))}
     </dl>
@@ -118,7 +119,7 @@ function Leading({ trends }: { trends: Trends }) {
             <div class="row between">
               <span class="small">
                 <span class="dot good" aria-hidden="true" />
-                {availableGpus.toLocaleString('en')} free
+                {number(availableGpus)} free
               </span>
               <a class="button primary" href={`/machines?gpu=${slug}&deploy=best`} aria-label={`Rent ${name}`}>
                 Rent
@@ -159,7 +160,7 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
       {most.map(([code, gpus]) => (
         <li key={code}>
           <a href={`/machines?region=${encodeURIComponent(code)}`}>
-            {regions.value.get(code)?.name ?? code} <span class="figure">{gpus.toLocaleString('en')}</span>
+            {regions.value.get(code)?.name ?? code} <span class="figure">{number(gpus)}</span>
           </a>
         </li>
       ))}

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { csv } from '../figures/csv.js';
-import { micro, rate, usd } from '../figures/money.js';
+import { micro, plainUsd, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Statement as StatementDocument } from '../graph/documents.js';
@@ -200,8 +200,7 @@ function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: S
   ]);
 }
 
-/** For programs: no thousands, an ordinary minus. */
-const plain = (amount: number): string => usd(micro(amount), 6).replaceAll(',', '').replace('−', '-');
+const plain = (amount: number): string => plainUsd(micro(amount));
 
 function save(name: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));

@@ -21,6 +21,12 @@ const SCREENS = [
 ];
 /** Preferred first: a client that accepts anything wants no page. */
 const ANSWER_TYPES = ['application/json', 'text/html'];
+/** The page in one language. */
+const PAGE = /^\/index\.([a-z]+)\.html$/;
+/** For those who read none of the languages that there are. */
+const COMMON_LANGUAGE = 'en';
+/** Written by the page itself, for those who want another language than their browser's. */
+const LANGUAGE_COOKIE = /(?:^|;\s*)language=([a-z]+)(?:;|$)/;
 const MAX_FILES = 200;
 const MAX_BYTES = 10_000_000;
 /** The build names them by their content. */
@@ -66,8 +72,9 @@ const API = /^\/v1(\/|$)/;
 /** Serves the built console; null where it is not built. */
 export function createConsolePage(folder: string, elsewhere: Elsewhere = () => null): ConsolePage | null {
   const files = readFiles(folder);
-  const page = files.get('/index.html');
-  if (page === undefined) return null;
+  const pages = pagesOf(files);
+  if (!pages.has(COMMON_LANGUAGE)) return null;
+  const languages = [...new Set([COMMON_LANGUAGE, ...pages.keys()])];
   const router = express.Router({ strict: true, caseSensitive: true });
   /** False for clients that are no browser. */
   const sendPage = (request: Request, response: Response): boolean => {
@@ -78,8 +85,11 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
       instead(request, response);
       return true;
     }
-    response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache' });
-    sendFile(request, response, page);
+    const language = languageFor(request, languages);
+    response.vary('Accept-Language');
+    response.vary('Cookie');
+    response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Language': language });
+    sendFile(request, response, pages.get(language)!);
     return true;
   };
   for (const path of ['/', ...SCREENS]) {
@@ -89,7 +99,7 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
     });
   }
   for (const [path, file] of files) {
-    if (file === page) continue;
+    if (PAGE.test(path)) continue;
     const lasts = HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
     router.get(path, named('console file'), (request, response) => {
       response.set({ 'Cache-Control': lasts, 'X-Content-Type-Options': 'nosniff' });
@@ -102,6 +112,22 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
     if (!isRead || API.test(request.path) || !sendPage(request, response.status(404))) next();
   };
   return { router, unknown };
+}
+
+function pagesOf(files: ReadonlyMap<string, PageFile>): Map<string, PageFile> {
+  const pages = new Map<string, PageFile>();
+  for (const [path, file] of files) {
+    const language = PAGE.exec(path)?.[1];
+    if (language !== undefined) pages.set(language, file);
+  }
+  return pages;
+}
+
+/** What the reader chose in the page, else what the browser asks for. */
+function languageFor(request: Request, languages: string[]): string {
+  const chosen = LANGUAGE_COOKIE.exec(request.headers.cookie ?? '')?.[1];
+  if (chosen !== undefined && languages.includes(chosen)) return chosen;
+  return new Negotiator(request).languages(languages)[0] ?? COMMON_LANGUAGE;
 }
 
 function sendFile(request: Request, response: Response, { type, etag, plain, coded }: PageFile): void {

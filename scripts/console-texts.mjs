@@ -1,0 +1,170 @@
+// Fails when a text that people read stands outside web/texts, or a language lacks one of its files. What TypeScript can't see:
+// the German texts have the English type, so a missing key fails to compile.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const web = fileURLToPath(new URL('../web', import.meta.url));
+/** No language: units, names and abbreviations that are the same everywhere. */
+const SAME_EVERYWHERE =
+  /\b(USD|GPUs?|CPUs?|vCPUs?|RAM|VRAM|[KMGT]B|[KMGT]iB|bit|Mbit|Hz|MHz|SSH|API|REST|GraphQL|CSV|URL|ID|IP|UTC|JSON|JSONL|min|ms)\b/g;
+/** Attributes that are read to people. */
+const READ_ALOUD =
+  /^(aria-(label|description|roledescription|valuetext)|title|placeholder|alt|label|caption|summary|data-label|legend)$/;
+/** Elements whose content is typed, not said. */
+const TYPED = new Set(['code', 'kbd', 'pre', 'samp']);
+/** Files of the source that say nothing to people. */
+const NO_TEXTS = /^(texts|build|generated|graph\/documents)/;
+/** To be moved; this list only gets shorter. */
+const NOT_YET = new Set([
+  'app.tsx',
+  'figures/load.ts',
+  'graph/events.ts',
+  'graph/files.ts',
+  'graph/send.ts',
+  'parts/actions.tsx',
+  'parts/balance.tsx',
+  'parts/charts.tsx',
+  'parts/copy.tsx',
+  'parts/dialog.tsx',
+  'parts/head.tsx',
+  'parts/loaded.tsx',
+  'parts/notice.tsx',
+  'parts/palette.tsx',
+  'parts/place-and-cost.tsx',
+  'parts/query-fields.tsx',
+  'parts/rows.tsx',
+  'parts/runs-out.tsx',
+  'parts/shortcut-sheet.tsx',
+  'parts/status-line.tsx',
+  'parts/status.tsx',
+  'parts/time.tsx',
+  'parts/toasts.tsx',
+  'screens/activity.tsx',
+  'screens/bulk.tsx',
+  'screens/compare.tsx',
+  'screens/connect.tsx',
+  'screens/deadlines.tsx',
+  'screens/deploy.tsx',
+  'screens/files.tsx',
+  'screens/filters.tsx',
+  'screens/first-sight.tsx',
+  'screens/gallery.tsx',
+  'screens/history.tsx',
+  'screens/home.tsx',
+  'screens/instance-load.tsx',
+  'screens/instance-volumes.tsx',
+  'screens/instance.tsx',
+  'screens/instances.tsx',
+  'screens/keys.tsx',
+  'screens/launch-fields.tsx',
+  'screens/launched.tsx',
+  'screens/limit.tsx',
+  'screens/logs.tsx',
+  'screens/machines.tsx',
+  'screens/mail.tsx',
+  'screens/model-panel.tsx',
+  'screens/money.tsx',
+  'screens/month-limit.tsx',
+  'screens/month.tsx',
+  'screens/new-key.tsx',
+  'screens/offers.tsx',
+  'screens/price-sheet.tsx',
+  'screens/quoted.tsx',
+  'screens/save-as.tsx',
+  'screens/secrets.tsx',
+  'screens/sign-in.tsx',
+  'screens/spend.tsx',
+  'screens/ssh-keys.tsx',
+  'screens/statement.tsx',
+  'screens/template-variables.tsx',
+  'screens/terminal.tsx',
+  'screens/top-ups.tsx',
+  'screens/uploads.tsx',
+  'screens/volume-changes.tsx',
+  'screens/volume-fields.tsx',
+  'screens/volume-moments.tsx',
+  'screens/volume-restic.tsx',
+  'screens/volumes.tsx',
+  'screens/webhooks.tsx',
+  'state/commands.ts',
+  'state/filters.ts',
+  'state/history-filter.ts',
+  'state/launch-form.ts',
+  'state/modes.ts',
+  'state/session.ts',
+  'state/shortcuts.ts',
+  'state/title.ts',
+  'state/words.ts',
+]);
+
+const letters = (text) => /\p{L}{2,}/u.test(text.replace(SAME_EVERYWHERE, '').replace(/&\w+;/g, ''));
+const isSentence = (text) => /\p{L}{2,} \p{L}+/u.test(text);
+
+function sources(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** [line, text] of each text found in a file. */
+function textsIn(path) {
+  const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
+  const found = [];
+  const report = (node, text) =>
+    found.push([file.getLineAndCharacterOfPosition(node.getStart()).line + 1, text.trim()]);
+  const visit = (node) => {
+    if (ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
+    if (ts.isNewExpression(node) && node.expression.getText() === 'Error') return;
+    if (ts.isJsxElement(node) && TYPED.has(node.openingElement.tagName.getText())) return;
+    if (ts.isJsxText(node) && letters(node.text)) report(node, node.text);
+    if (ts.isJsxAttribute(node)) {
+      const name = node.name.getText();
+      if (name === 'class') return;
+      if (READ_ALOUD.test(name) && node.initializer !== undefined && letters(literalText(node.initializer)))
+        return report(node, node.initializer.getText());
+    }
+    if (ts.isStringLiteralLike(node) && isSentence(node.text)) report(node, node.text);
+    if (ts.isTemplateExpression(node) && isSentence(literalText(node))) report(node, node.getText());
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+/** What a string, or the fixed parts of a template below this node, say. */
+function literalText(node) {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isTemplateExpression(node))
+    return [node.head, ...node.templateSpans.map((span) => span.literal)].map(({ text }) => text).join('0');
+  if (ts.isJsxExpression(node) && node.expression !== undefined) return literalText(node.expression);
+  return '';
+}
+
+const complain = (line) => {
+  console.error(line);
+  process.exitCode = 1;
+};
+
+for (const path of sources(web)) {
+  const name = relative(web, path);
+  if (NO_TEXTS.test(name)) continue;
+  const found = textsIn(path);
+  if (NOT_YET.has(name)) {
+    if (found.length === 0) complain(`${name} has its texts in web/texts: take it out of NOT_YET`);
+    continue;
+  }
+  for (const [line, text] of found) complain(`web/${name}:${line} is no file of texts: ${text.slice(0, 80)}`);
+}
+
+const english = sources(join(web, 'texts/en')).map((path) => relative(join(web, 'texts/en'), path));
+for (const language of readdirSync(join(web, 'texts'), { withFileTypes: true })) {
+  if (!language.isDirectory()) continue;
+  const own = sources(join(web, 'texts', language.name)).map((path) =>
+    relative(join(web, 'texts', language.name), path),
+  );
+  const [lacks, extra] = [english.filter((name) => !own.includes(name)), own.filter((name) => !english.includes(name))];
+  for (const name of lacks) complain(`web/texts/${language.name} lacks ${name}`);
+  for (const name of extra) complain(`web/texts/${language.name}/${name} has no English one`);
+}

@@ -1,0 +1,12 @@
+import { locale } from '../texts/en/locale.js';
+
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const separator = (type: 'group' | 'decimal'): string =>
+  new Intl.NumberFormat(locale).formatToParts(12_345.6).find((part) => part.type === type)!.value;
+
+/** Between thousands, and before decimals. */
+export const GROUP = separator('group');
+export const POINT = separator('decimal');
+
+/** A whole number: "12,345". */
+export const number = (count: number): string => whole.format(count);
