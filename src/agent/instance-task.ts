@@ -1,30 +1,22 @@
-import { type AgentClock, pauseMs } from './clock.js';
+import { pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
-import { type ContainerDetail, type Engine, EngineFault, PullFault, type PullProgress } from './engine/engine.js';
-import { type ImageName, readImageName, withTag } from './engine/image-name.js';
+import { type ContainerDetail, EngineFault } from './engine/engine.js';
+import { readImageName } from './engine/image-name.js';
 import { GatewayFault } from './gateway.js';
 import { type GpuAccess, MissingGpus, wrongGpus } from './gpus/gpu-access.js';
+import { type ImageContext, ImageFailed, InstanceImage, MAX_RESTART_PAUSE_MS } from './instance-image.js';
 import type { DesiredInstance, ObservedInstance, ObservedVolume, StartSecrets } from './protocol.js';
-import { type PullLimits, PullPace } from './pull-pace.js';
-import type { Registries } from './registries.js';
 import type { SecretFiles } from './secret-files.js';
-import type { SharedPulls, WantedPull } from './shared-pulls.js';
 import type { StartRecords } from './start-records.js';
 import { type InstanceVolumes, VolumesFailed } from './volumes/instance-volumes.js';
 
 /** What a task needs from its machine. */
-export interface TaskContext {
-  engine: Engine;
+export interface TaskContext extends ImageContext {
   disks: Disks;
   gpus: GpuAccess;
-  registries: Registries;
-  /** Images that this host offers as they are on it, beside those of the operator's templates. */
-  ownImages: ReadonlySet<string>;
-  clock: AgentClock;
   machineId: string;
   /** Between SIGTERM and SIGKILL of a container, at most. */
   stopSeconds: number;
-  pullLimits: PullLimits;
   secretFiles: SecretFiles;
   records: StartRecords;
   /** Asks the gateway for the secrets of a start. */
@@ -47,7 +39,6 @@ export interface TaskContext {
   distrustHost(): void;
   /** One start at a time on a machine. Null when the signal was aborted before its turn. */
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
-  pulls: SharedPulls;
   changed(kind: 'phase' | 'progress'): void;
   /** The phase changed; other tasks may be waiting for that. */
   phaseChanged(): void;
@@ -57,7 +48,6 @@ export interface TaskContext {
 /** `unknown`: no document names it. `undecided`: there is no document yet. */
 type Want = 'running' | 'stopped' | 'absent' | 'unknown' | 'undecided';
 
-const MAX_RESTART_PAUSE_MS = 60_000;
 /** A container that ran this long starts its pauses from the beginning. */
 const STABLE_MS = 600_000;
 /** The engine is asked again soon: it may have been restarted. */
@@ -67,13 +57,9 @@ const MAX_TROUBLE_PAUSE_MS = 60_000;
 const MAX_ENGINE_AWAY_MS = 600_000;
 /** What follows a pull, an engine that does not answer included. */
 const MAX_CREATING_MS = 600_000;
-const PULL_LOOK_MS = 1_000;
 /** Before secrets are asked for again, of a gateway that was out of reach. */
 const SECRETS_PAUSE_MS = 2_000;
 const START_TRIES = 3;
-const PULL_TRIES = 6;
-/** A registry that can't be connected to is tried again for so long: it may be restarting. Podman's own tries take longer. */
-const UNREACHABLE_MS = 5_000;
 const MAX_MESSAGE = 1_000;
 
 /** Who is at fault when a start fails for good: what the gateway gives back hangs on it. */
@@ -88,7 +74,7 @@ interface Attempt {
   hostFault: string | null;
   /** The engine keeps it on its processors. */
   isPinned: boolean;
-  pace: PullPace | null;
+  image: InstanceImage;
   /** When the image was there. */
   pulledAt: number | null;
   hasRun: boolean;
@@ -113,9 +99,6 @@ export class InstanceTask {
   /** Calls in a row that the engine didn't carry out. */
   #troubles = 0;
   #startTries = 0;
-  #pullTries = 0;
-  /** When the first of the pulls in a row began that reached no registry. */
-  #unreachableSince: number | null = null;
   #busy = false;
   #again = false;
   #ended = false;
@@ -127,7 +110,7 @@ export class InstanceTask {
     readonly id: string,
     private readonly context: TaskContext,
   ) {
-    this.#attempt = newAttempt(context.clock.now());
+    this.#attempt = this.#newAttempt();
     this.#volumes = context.volumesWith(
       (volumes) => this.#observe({ volumes }),
       (message) => context.trouble(id, message),
@@ -175,11 +158,9 @@ export class InstanceTask {
     if (before?.start !== desired?.start) {
       this.#failed = null;
       this.#exited = null;
-      this.#attempt = newAttempt(this.context.clock.now());
+      this.#attempt = this.#newAttempt();
       this.#ends = 0;
       this.#startTries = 0;
-      this.#pullTries = 0;
-      this.#unreachableSince = null;
       this.#observe({ start: desired?.start ?? 0, pulledBytes: null, totalBytes: null, message: null, restarts: 0 });
       // The message of the previous start must not be reported for this one.
       if (desired?.phase === 'running' && this.#observed.phase !== 'RUNNING') {
@@ -340,7 +321,7 @@ export class InstanceTask {
     if (!this.#attempt.isHostTried && !(await this.#tryHost(desired, signal))) return;
     if (!(await this.#bringVolumes(desired, signal))) return;
     if (desired.secrets === true && !(await this.#askSecrets(desired, container, signal))) return;
-    const imageId = container === null ? await this.#image(desired, signal) : null;
+    const imageId = container === null ? await this.#bringImage(desired, signal) : null;
     if (signal.aborted || (container === null && imageId === null)) return;
     this.#attempt.pulledAt ??= this.context.clock.now();
     try {
@@ -543,99 +524,18 @@ export class InstanceTask {
     this.#again = true;
   }
 
-  /**
-   * Null when the pull was interrupted or the start has failed. What the host has is taken for the operator's own images
-   * alone: anything else may be there by another renter's login, or was never meant to be run here.
-   */
-  async #image(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
-    const { image, fromTemplate = false } = desired;
-    if (!fromTemplate && !this.context.ownImages.has(image)) return this.#pull(desired, readImageName(image)!, signal);
-    const reference = withTag(image);
-    return (await this.context.engine.imageId(reference)) ?? this.#pull(desired, { reference, registry: null }, signal);
-  }
-
-  /** `registry` null: the operator's choice, which is not judged. */
-  async #pull(
-    desired: DesiredInstance,
-    { registry, reference }: Omit<ImageName, 'registry'> & { registry: string | null },
-    signal: AbortSignal,
-  ): Promise<string | null> {
-    const { engine, registries, clock } = this.context;
-    const check = registry === null ? null : () => registries.check({ registry, reference });
-    const login = this.#attempt.secrets?.registryLogin ?? null;
-    let began = clock.now();
-    const begun = () => {
-      began = clock.now();
-      this.#observe({ phase: 'PULLING', message: null });
-    };
+  /** Null when the start has failed, or is to be tried again. */
+  async #bringImage(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
+    const { image, secrets } = this.#attempt;
     try {
-      await this.#pullInTime({ reference, check, login }, begun, signal);
+      const id = await image.bring(desired, secrets?.registryLogin ?? null, signal);
+      this.#again ||= id === null;
+      return id;
     } catch (error) {
-      if (signal.aborted) return null;
-      await this.#pullFailed(desired, error as Error, began, signal);
+      if (!(error instanceof ImageFailed)) throw error;
+      await this.#fail(desired, error.message, 'image', error.words);
       return null;
     }
-    if (signal.aborted) return null;
-    const pulled = await engine.imageId(reference);
-    if (pulled === null)
-      await this.#pullFailed(desired, new Error('the image was pulled but is not there'), began, signal);
-    return pulled;
-  }
-
-  /** The registry may be the renter's own, and the machine waits for it. */
-  async #pullInTime(wanted: WantedPull, begun: () => void, signal: AbortSignal): Promise<void> {
-    const { pulls, clock, pullLimits } = this.context;
-    const late = new AbortController();
-    const giveUp = () => late.abort();
-    signal.addEventListener('abort', giveUp, { once: true });
-    if (signal.aborted) giveUp();
-    let fault: string | null = null;
-    const watch = async (pace: PullPace) => {
-      while (!late.signal.aborted && fault === null) {
-        fault = pace.fault(clock.now());
-        if (fault === null) await clock.sleep(PULL_LOOK_MS, late.signal);
-      }
-      late.abort();
-    };
-    const follower = {
-      begun: () => {
-        begun();
-        this.#attempt.pace?.again(clock.now());
-        this.#attempt.pace ??= new PullPace(pullLimits, clock.now());
-        void watch(this.#attempt.pace);
-      },
-      progress: (progress: PullProgress) => {
-        this.#attempt.pace?.note(progress);
-        this.#observe(progress);
-      },
-    };
-    try {
-      await pulls.pull(wanted, follower, late.signal);
-    } catch (error) {
-      if (fault !== null) throw new EngineFault('refused', fault, true);
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', giveUp);
-      late.abort();
-    }
-  }
-
-  async #pullFailed(desired: DesiredInstance, error: Error, began: number, signal: AbortSignal): Promise<void> {
-    const fault = error instanceof EngineFault ? error : null;
-    if (fault?.kind === 'away') throw error;
-    const words = fault instanceof PullFault ? fault.words : error.message;
-    const pause = pauseMs(this.#pullTries, MAX_RESTART_PAUSE_MS);
-    this.#pullTries += 1;
-    const isUnreachable = fault instanceof PullFault && fault.unreachable && !this.#observed.pulledBytes;
-    this.#unreachableSince = isUnreachable ? (this.#unreachableSince ?? began) : null;
-    const waited = this.context.clock.now() + pause - (this.#unreachableSince ?? Number.POSITIVE_INFINITY);
-    if (fault?.final || this.#pullTries >= PULL_TRIES || waited > UNREACHABLE_MS) {
-      return this.#fail(desired, error.message, 'image', words);
-    }
-    this.context.trouble(this.id, words);
-    this.#observe({ phase: 'WAITING', message: error.message });
-    await this.context.clock.sleep(pause, signal);
-    this.#again = true;
   }
 
   /** `words` go to the host's log, `message` to the renter. */
@@ -676,17 +576,19 @@ export class InstanceTask {
     const progressOnly = different.every((key) => key === 'pulledBytes' || key === 'totalBytes');
     this.context.changed(progressOnly ? 'progress' : 'phase');
   }
-}
 
-function newAttempt(now: number): Attempt {
-  return {
-    begunAt: now,
-    isHostTried: false,
-    hostFault: null,
-    isPinned: false,
-    pace: null,
-    pulledAt: null,
-    hasRun: false,
-    secrets: null,
-  };
+  #newAttempt(): Attempt {
+    const { context, id } = this;
+    const observe = (changes: Partial<ObservedInstance>) => this.#observe(changes);
+    return {
+      begunAt: context.clock.now(),
+      image: new InstanceImage(context, observe, (message) => context.trouble(id, message)),
+      isHostTried: false,
+      hostFault: null,
+      isPinned: false,
+      pulledAt: null,
+      hasRun: false,
+      secrets: null,
+    };
+  }
 }

@@ -1,0 +1,153 @@
+import { type AgentClock, pauseMs } from './clock.js';
+import { type Engine, EngineFault, PullFault, type PullProgress } from './engine/engine.js';
+import { type ImageName, readImageName, withTag } from './engine/image-name.js';
+import type { DesiredInstance, ObservedInstance, StartSecrets } from './protocol.js';
+import { type PullLimits, PullPace } from './pull-pace.js';
+import type { Registries } from './registries.js';
+import type { SharedPulls, WantedPull } from './shared-pulls.js';
+
+/** What an image needs from its machine. */
+export interface ImageContext {
+  engine: Engine;
+  registries: Registries;
+  /** Images that this host offers as they are on it, beside those of the operator's templates. */
+  ownImages: ReadonlySet<string>;
+  clock: AgentClock;
+  pullLimits: PullLimits;
+  pulls: SharedPulls;
+}
+
+/** The longest pause before what went wrong is tried again. */
+export const MAX_RESTART_PAUSE_MS = 60_000;
+const PULL_LOOK_MS = 1_000;
+const PULL_TRIES = 6;
+/** A registry that can't be connected to is tried again for so long: it may be restarting. Podman's own tries take longer. */
+const UNREACHABLE_MS = 5_000;
+
+/** The image is not tried again in this start. `words` are for the host's log, the message is for the renter. */
+export class ImageFailed extends Error {
+  constructor(
+    message: string,
+    readonly words: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The image of one start. */
+export class InstanceImage {
+  #tries = 0;
+  #pace: PullPace | null = null;
+  /** As last seen, of any try. */
+  #pulledBytes: number | null = null;
+  /** When the first of the pulls in a row began that reached no registry. */
+  #unreachableSince: number | null = null;
+  readonly #context: ImageContext;
+  readonly #observe: (changes: Partial<ObservedInstance>) => void;
+  readonly #trouble: (message: string) => void;
+
+  /** `trouble` is for the host's log. */
+  constructor(
+    context: ImageContext,
+    observe: (changes: Partial<ObservedInstance>) => void,
+    trouble: (message: string) => void,
+  ) {
+    this.#context = context;
+    this.#observe = observe;
+    this.#trouble = trouble;
+  }
+
+  /**
+   * Its id. Null when this was interrupted, or is to be called again: the pause before that is over. What the host has is
+   * taken for the operator's own images alone: anything else may be there by another renter's login, or was never meant to
+   * be run here. Rejects with ImageFailed.
+   */
+  async bring(desired: DesiredInstance, login: StartSecrets['registryLogin'], signal: AbortSignal) {
+    const { image, fromTemplate = false } = desired;
+    if (!fromTemplate && !this.#context.ownImages.has(image)) return this.#pull(readImageName(image)!, login, signal);
+    const reference = withTag(image);
+    return (await this.#context.engine.imageId(reference)) ?? this.#pull({ reference, registry: null }, login, signal);
+  }
+
+  /** `registry` null: the operator's choice, which is not judged. */
+  async #pull(
+    { registry, reference }: Omit<ImageName, 'registry'> & { registry: string | null },
+    login: StartSecrets['registryLogin'],
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const { engine, registries, clock } = this.#context;
+    const check = registry === null ? null : () => registries.check({ registry, reference });
+    let began = clock.now();
+    const begun = () => {
+      began = clock.now();
+      this.#observe({ phase: 'PULLING', message: null });
+    };
+    try {
+      await this.#pullInTime({ reference, check, login }, begun, signal);
+    } catch (error) {
+      if (!signal.aborted) await this.#pauseAfter(error as Error, began, signal);
+      return null;
+    }
+    if (signal.aborted) return null;
+    const pulled = await engine.imageId(reference);
+    if (pulled === null) await this.#pauseAfter(new Error('the image was pulled but is not there'), began, signal);
+    return pulled;
+  }
+
+  /** The registry may be the renter's own, and the machine waits for it. */
+  async #pullInTime(wanted: WantedPull, begun: () => void, signal: AbortSignal): Promise<void> {
+    const { pulls, clock, pullLimits } = this.#context;
+    const late = new AbortController();
+    const giveUp = () => late.abort();
+    signal.addEventListener('abort', giveUp, { once: true });
+    if (signal.aborted) giveUp();
+    let fault: string | null = null;
+    const watch = async (pace: PullPace) => {
+      while (!late.signal.aborted && fault === null) {
+        fault = pace.fault(clock.now());
+        if (fault === null) await clock.sleep(PULL_LOOK_MS, late.signal);
+      }
+      late.abort();
+    };
+    const follower = {
+      begun: () => {
+        begun();
+        this.#pace?.again(clock.now());
+        this.#pace ??= new PullPace(pullLimits, clock.now());
+        void watch(this.#pace);
+      },
+      progress: (progress: PullProgress) => {
+        this.#pace?.note(progress);
+        this.#pulledBytes = progress.pulledBytes;
+        this.#observe(progress);
+      },
+    };
+    try {
+      await pulls.pull(wanted, follower, late.signal);
+    } catch (error) {
+      if (fault !== null) throw new EngineFault('refused', fault, true);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+      late.abort();
+    }
+  }
+
+  /** Rejects where it is not tried again. */
+  async #pauseAfter(error: Error, began: number, signal: AbortSignal): Promise<void> {
+    const fault = error instanceof EngineFault ? error : null;
+    if (fault?.kind === 'away') throw error;
+    const words = fault instanceof PullFault ? fault.words : error.message;
+    const pause = pauseMs(this.#tries, MAX_RESTART_PAUSE_MS);
+    this.#tries += 1;
+    const isUnreachable = fault instanceof PullFault && fault.unreachable && !this.#pulledBytes;
+    this.#unreachableSince = isUnreachable ? (this.#unreachableSince ?? began) : null;
+    const waited = this.#context.clock.now() + pause - (this.#unreachableSince ?? Number.POSITIVE_INFINITY);
+    if (fault?.final || this.#tries >= PULL_TRIES || waited > UNREACHABLE_MS) {
+      throw new ImageFailed(error.message, words);
+    }
+    this.#trouble(words);
+    this.#observe({ phase: 'WAITING', message: error.message });
+    await this.#context.clock.sleep(pause, signal);
+  }
+}
