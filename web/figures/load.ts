@@ -1,6 +1,8 @@
 import type { ResultOf } from 'gql.tada';
 import type { InstanceMetrics } from '../graph/documents.js';
 import { locale } from '../texts/en/locale.js';
+import { texts } from '../texts/en/load.js';
+import { fixed } from './number.js';
 import { secondsOf } from './time.js';
 
 export type Metrics = NonNullable<ResultOf<typeof InstanceMetrics>['instance']>['metrics'];
@@ -49,7 +51,7 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   });
   const places = [...new Set(points.flatMap(({ gpus }) => gpus.map(({ place }) => place)))].sort((a, b) => a - b);
   const ofGpus = (pick: (gpu: Gpu) => number | null): Line[] => {
-    if (places.length > MAX_LINES) return [line(`Mean of ${places.length} GPUs`, ({ gpus }) => meanOf(gpus.map(pick)))];
+    if (places.length > MAX_LINES) return [line(texts.meanOf(places.length), ({ gpus }) => meanOf(gpus.map(pick)))];
     return places.map((place) =>
       line(`GPU ${place}`, ({ gpus }) => {
         const gpu = gpus.find((each) => each.place === place);
@@ -58,35 +60,35 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
     );
   };
   const isMeans = stepSeconds > 10 && places.length === 1;
-  const most = isMeans ? [line('Most', ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
+  const most = isMeans ? [line(texts.most, ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
   const scaled = (value: number | null, by: number) => (value === null ? null : value / by);
   const all: LoadChart[] = [
-    { title: 'GPU load', unit: '%', top: PERCENT, lines: [...ofGpus(({ busyPercent }) => busyPercent), ...most] },
+    { title: texts.gpuLoad, unit: '%', top: PERCENT, lines: [...ofGpus(({ busyPercent }) => busyPercent), ...most] },
     {
-      title: 'GPU memory',
+      title: texts.gpuMemory,
       unit: 'GiB',
       top: null,
       lines: ofGpus(({ memoryUsedMb }) => scaled(memoryUsedMb, MIB_OF_GIB)),
     },
-    { title: 'GPU power', unit: 'W', top: null, lines: ofGpus(({ powerWatts }) => powerWatts) },
-    { title: 'GPU temperature', unit: '°C', top: null, lines: ofGpus(({ celsius }) => celsius) },
-    { title: 'CPU', unit: '%', top: PERCENT, lines: [line('CPU', ({ cpuPercent }) => cpuPercent)] },
+    { title: texts.gpuPower, unit: 'W', top: null, lines: ofGpus(({ powerWatts }) => powerWatts) },
+    { title: texts.gpuTemperature, unit: '°C', top: null, lines: ofGpus(({ celsius }) => celsius) },
+    { title: texts.cpu, unit: '%', top: PERCENT, lines: [line(texts.cpu, ({ cpuPercent }) => cpuPercent)] },
     {
-      title: 'Memory and disk',
+      title: texts.memoryAndDisk,
       unit: 'GB',
       top: null,
       lines: [
-        line('Memory', ({ memoryUsedBytes }) => scaled(memoryUsedBytes, BYTES_OF_GB)),
-        line('Disk', ({ diskUsedBytes }) => scaled(diskUsedBytes, BYTES_OF_GB)),
+        line(texts.memory, ({ memoryUsedBytes }) => scaled(memoryUsedBytes, BYTES_OF_GB)),
+        line(texts.disk, ({ diskUsedBytes }) => scaled(diskUsedBytes, BYTES_OF_GB)),
       ],
     },
     {
-      title: 'Network',
+      title: texts.network,
       unit: 'MB/s',
       top: null,
       lines: [
-        line('In', (point) => scaled(point.networkInBytesPerSecond, BYTES_OF_MB)),
-        line('Out', (point) => scaled(point.networkOutBytesPerSecond, BYTES_OF_MB)),
+        line(texts.in, (point) => scaled(point.networkInBytesPerSecond, BYTES_OF_MB)),
+        line(texts.out, (point) => scaled(point.networkOutBytesPerSecond, BYTES_OF_MB)),
       ],
     },
   ];
@@ -124,5 +126,5 @@ export function newestOf({ values }: Line): number | null {
 export function valueText(value: number | null, unit: string): string {
   if (value === null) return '–';
   const decimals = unit === 'GiB' || unit === 'GB' || unit === 'MB/s' ? 2 : 0;
-  return `${value.toFixed(decimals)} ${unit}`;
+  return `${fixed(value, decimals)} ${unit}`;
 }

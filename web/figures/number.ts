@@ -10,3 +10,6 @@ export const POINT = separator('decimal');
 
 /** A whole number: "12,345". */
 export const number = (count: number): string => whole.format(count);
+
+/** With so many decimals: "1.24". */
+export const fixed = (value: number, decimals: number): string => value.toFixed(decimals).replace('.', POINT);

@@ -1,3 +1,5 @@
+import { POINT } from './number.js';
+
 const UNITS = ['kB', 'MB', 'GB', 'TB'] as const;
 
 /** Bytes with three digits: "12 B", "4.31 kB", "200 MB". */
@@ -9,5 +11,6 @@ export function fileSize(bytes: number): string {
   return `${size
     .toPrecision(3)
     .replace(/(\.\d*?)0+$/, '$1')
-    .replace(/\.$/, '')} ${UNITS[place]}`;
+    .replace(/\.$/, '')
+    .replace('.', POINT)} ${UNITS[place]}`;
 }

@@ -1,3 +1,5 @@
+import { fixed } from './number.js';
+
 /** Values of an axis from 0 to at least `most`, which is above 0: at most five round steps of 1, 2 or 5. */
 export function ticks(most: number): number[] {
   const size = 10 ** Math.floor(Math.log10(most / 5));
@@ -8,5 +10,5 @@ export function ticks(most: number): number[] {
 
 /** With the decimals that its step needs. */
 export function tickText(value: number, step: number): string {
-  return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  return fixed(value, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
 }

@@ -1,4 +1,6 @@
 import { locale } from '../texts/en/locale.js';
+import { texts } from '../texts/en/time.js';
+import { fixed } from './number.js';
 
 const SECOND = 1;
 const MINUTE = 60;
@@ -18,8 +20,8 @@ const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short'
 export function localTime(at: number, now: number): string {
   const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
   const time = clock.format(then);
-  if (then.toDateString() === today.toDateString()) return `today ${time}`;
-  return Math.abs(at - now) < 6 * DAY ? `${day.format(then)} ${time}` : `${date.format(then)}, ${time}`;
+  if (then.toDateString() === today.toDateString()) return texts.today(time);
+  return Math.abs(at - now) < 6 * DAY ? texts.onWeekday(day.format(then), time) : texts.onDate(date.format(then), time);
 }
 
 /** The same instant in UTC, with its date where that is another than the local one. */
@@ -40,16 +42,16 @@ export const isUtcHere = (at: number): boolean => new Date(at * 1_000).getTimezo
 /** The two largest units: "4 d 3 h", "12 min 5 s". */
 export function duration(seconds: number): string {
   const units = [
-    [DAY, 'd'],
-    [HOUR, 'h'],
-    [MINUTE, 'min'],
-    [SECOND, 's'],
+    [DAY, texts.days],
+    [HOUR, texts.hours],
+    [MINUTE, texts.minutes],
+    [SECOND, texts.seconds],
   ] as const;
   const first = Math.max(
     0,
     units.findIndex(([size]) => seconds >= size),
   );
-  if (seconds < 1) return '0 s';
+  if (seconds < 1) return `0 ${texts.seconds}`;
   let rest = seconds;
   return units
     .slice(first, first + 2)
@@ -68,6 +70,7 @@ export function hoursMinutesSeconds(seconds: number): string {
   return `${two(seconds / HOUR)}:${two((seconds % HOUR) / MINUTE)}:${two(seconds % MINUTE)}`;
 }
 
+/** "200 MB", "1.24 GB". */
 export function bytes(count: number): string {
-  return count < 1e9 ? `${(count / 1e6).toFixed(0)} MB` : `${(count / 1e9).toFixed(2)} GB`;
+  return count < 1e9 ? `${fixed(count / 1e6, 0)} MB` : `${fixed(count / 1e9, 2)} GB`;
 }

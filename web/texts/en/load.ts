@@ -1,0 +1,16 @@
+/** Charts of what an instance does. */
+export const texts = {
+  gpuLoad: 'GPU load',
+  gpuMemory: 'GPU memory',
+  gpuPower: 'GPU power',
+  gpuTemperature: 'GPU temperature',
+  cpu: 'CPU',
+  memoryAndDisk: 'Memory and disk',
+  memory: 'Memory',
+  disk: 'Disk',
+  network: 'Network',
+  in: 'In',
+  out: 'Out',
+  most: 'Most',
+  meanOf: (gpus: number) => `Mean of ${gpus} GPUs`,
+};
