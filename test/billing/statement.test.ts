@@ -180,7 +180,7 @@ test('is read at one moment, whatever is booked while it is read', async () => {
     ...asked: unknown[]
   ) {
     const go = () => Reflect.apply(query, this, asked);
-    const isLast = String(asked[0]).includes('order by at, id');
+    const isLast = (asked[0] as pg.QueryConfig).text?.includes('order by at, id');
     return isLast && !isBooked ? meanwhile().then(go) : go();
   } as typeof query);
   const { lines, movements, closingBalance } = await statement(domain, other, { from: since, to: null });

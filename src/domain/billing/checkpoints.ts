@@ -6,9 +6,9 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 
 /** Instances from one checkpoint to the next. */
-const STEP = 200;
+const STEP = 25;
 /** Most checkpoints that one statement makes; the next one makes more. */
-const MAX_AT_ONCE = 100;
+const MAX_AT_ONCE = 400;
 /** Nothing is booked more than this before the account's last settlement. */
 const SETTLED_FOR_SECONDS = 60n;
 
@@ -60,7 +60,11 @@ export async function checkpointBefore(
   from: Instant,
   to: Instant,
 ): Promise<Checkpoint> {
-  const { rows } = await transaction.query<Checkpoint>(BEFORE_SQL, [accountId, formatInstant(from), formatInstant(to)]);
+  const { rows } = await transaction.query<Checkpoint>({
+    name: 'checkpoint-before',
+    text: BEFORE_SQL,
+    values: [accountId, formatInstant(from), formatInstant(to)],
+  });
   return rows[0]!;
 }
 
@@ -72,9 +76,11 @@ export async function openingOf(
   from: Instant,
 ): Promise<{ spentBefore: Units; creditBefore: Units }> {
   const { at, openInstances, sequence, lastSequence, spendUnits, creditUnits } = checkpoint;
-  const { rows } = await transaction.query<{ spent: Units; credit: Units }>(OPENING_SQL, [
-    ...[accountId, at, formatInstant(from), openInstances, sequence, lastSequence],
-  ]);
+  const { rows } = await transaction.query<{ spent: Units; credit: Units }>({
+    name: 'statement-opening',
+    text: OPENING_SQL,
+    values: [accountId, at, formatInstant(from), openInstances, sequence, lastSequence],
+  });
   return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
 }
 

@@ -87,7 +87,9 @@ export async function statement(
   const usedTo = to > now ? now : to;
   await makeCheckpoints(deps.db.pool, account);
   return inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('set transaction isolation level repeatable read, read only');
+    await transaction.query(
+      'set transaction isolation level repeatable read, read only; set local plan_cache_mode = force_generic_plan',
+    );
     const checkpoint = await checkpointBefore(transaction, accountId, from, usedTo);
     const { spentBefore, creditBefore } = await openingOf(transaction, accountId, checkpoint, from);
     const usage = await usageLines(transaction, accountId, checkpoint, { from, to, usedTo }, maxLines + 1);
@@ -133,7 +135,11 @@ async function movementsWithin(
   creditBefore: Units,
 ) {
   const bounds = [accountId, formatInstant(from), formatInstant(to)];
-  const { rows } = await transaction.query<Omit<StatementMovement, 'amount'> & { units: Units }>(MOVEMENTS_SQL, bounds);
+  const { rows } = await transaction.query<Omit<StatementMovement, 'amount'> & { units: Units }>({
+    name: 'statement-movements',
+    text: MOVEMENTS_SQL,
+    values: bounds,
+  });
   let credited = creditBefore;
   const movements = rows.map(({ units, ...movement }): StatementMovement => {
     const before = shownSpend(credited);
@@ -152,7 +158,11 @@ async function usageLines(
 ): Promise<Omit<StatementLine, 'amount'>[]> {
   const bounds = [from, to, usedTo].map(formatInstant);
   const values = [accountId, ...bounds, limit, openInstances, sequence, lastSequence];
-  const { rows } = await transaction.query<Omit<StatementLine, 'amount'>>(LINES_SQL, values);
+  const { rows } = await transaction.query<Omit<StatementLine, 'amount'>>({
+    name: 'statement-lines',
+    text: LINES_SQL,
+    values,
+  });
   return rows;
 }
 
@@ -173,7 +183,7 @@ const LINES_SQL = `
       sum(${SECONDS_WITHIN})::bigint as seconds, min(${FIRST_WITHIN}) as "from", max(${END_WITHIN}) as "to",
       sum(rate * (${SECONDS_WITHIN}))::bigint as units
     from ${usedSince('$1', { open: '$6::text[]', sequence: '$7', lastSequence: '$8', until: '$4::timestamptz' })}
-    where started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true)
+    where started_at < $4::timestamptz and coalesce(ended_at > $2::timestamptz, true) and coalesce(destroyed_at > $2::timestamptz, true)
     group by sequence, instance_id, resource, rate
     union all
     select sequence, instance.id, null, null, 'EARLY_EXIT', 3, on_demand_rate - gpu_rate, gpu_seconds, at, at, early_exit_units
