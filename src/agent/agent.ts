@@ -175,7 +175,7 @@ export class Agent {
         this.#sequence += 1;
         const { state } = this.#reconciler;
         const { instances, told } = this.#loads.withLoad(state.instances);
-        const { generation } = await this.deps.gateway.report(
+        const { generation, now } = await this.deps.gateway.report(
           {
             protocol: AGENT_PROTOCOL,
             session: this.#session,
@@ -194,6 +194,7 @@ export class Agent {
         told();
         done();
         this.#reached();
+        if (now !== undefined) this.#sampler.slots.heard(now, sent);
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;

@@ -18,6 +18,8 @@ export const MAX_INSTANCES = 1_200;
 export const MAX_WANTED_TUNNELS = 512;
 /** Seconds that a stop may leave a container to end by itself. */
 export const MAX_STOP_SECONDS = 300;
+/** Length of the slots of samples: of an instance one counts in each. */
+export const SAMPLE_SECONDS = 10;
 /** How old a sample may be when it is reported: what could not be reported in time is dropped. */
 export const MAX_SAMPLE_AGE_SECONDS = 60;
 const MAX_GPUS = 64;
@@ -231,6 +233,11 @@ const instanceSample = z.object({
   start: count,
   /** Seconds between the sample and this report: the gateway counts back from its own clock. */
   age: z.number().int().min(0).max(MAX_SAMPLE_AGE_SECONDS),
+  /**
+   * Its slot of 10 s, counted from 1970 by the gateway's clock; one more for each sample. Where it is not the one of `age` or
+   * next to it, or left out, the slot of `age` counts.
+   */
+  slot: z.number().int().min(0).max(1_000_000_000_000).optional(),
   /** Share of the time of its vCPUs. */
   cpuPercent: percent.nullable(),
   memoryUsedBytes: bytes.nullable(),
@@ -304,5 +311,7 @@ export type VolumeAccess = z.infer<typeof volumeAccess>;
 export const reportAnswer = z.object({
   /** Of the newest document: the agent asks for it when it is greater than its own. */
   generation: z.number().int().min(0),
+  /** The gateway's clock, in whole seconds since 1970: slots of samples are counted by it. */
+  now: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswer>;

@@ -33,6 +33,63 @@ describe('what nvidia-smi says of load', () => {
     },
   );
 
+  it('is read of what drivers really say', () => {
+    const other = UUID.replace('5', '6');
+    // Parts of a GPU (MIG) in a container and outside; a consumer card without ECC; a card that fell ill; an old driver.
+    const lines = [
+      `${UUID}, [N/A], [Insufficient Permissions], [Insufficient Permissions], 87.04, 33, 1410, 0`,
+      `${UUID}, [N/A], 36537, 81920, 87.12, 33, 1410, 0`,
+      `${other}, 5, 1, 24564, 27.48, 35, 0, [N/A]`,
+      `${other}, [Unknown Error], 12, 24576, [Unknown Error], [GPU requires reset], [Not Found], ERR!`,
+      `${other}, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]`,
+      `${other}, 12 %, 512 MiB, 11019 MiB, [Not Supported], 41, 1350 MHz, [Not Supported]\r`,
+    ];
+    const read = parseGpuLoads(`${lines.join('\n')}\n`);
+    const values = read.map(({ uuid: _, ...each }) => Object.values(each));
+    expect(values).toEqual([
+      [null, null, null, 87.04, 33, 1_410, 0],
+      [null, 36_537, 81_920, 87.12, 33, 1_410, 0],
+      [5, 1, 24_564, 27.48, 35, 0, null],
+      [null, 12, 24_576, null, null, null, null],
+      [null, null, null, null, null, null, null],
+      [null, null, null, null, 41, null, null],
+    ]);
+    expect(busyOf(read.slice(0, 1))).toBe(null);
+  });
+
+  it.each([
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n\n",
+    'Unable to determine the device handle for GPU0000:A1:00.0: Unknown Error\n',
+    'Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.  Reboot the system to recover this GPU\n',
+    'Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.161\n',
+    'Field "ecc.errors.uncorrected.volatile.total" is not a valid field to query.\n\n',
+    'WARNING: infoROM is corrupted at gpu 0000:0B:00.0\n',
+    // Of a decimal comma nobody knows which cell it belongs to.
+    `${UUID}, 97, 1523, 81559, 699,87, 61, 1980, 2\n`,
+    `${UUID}; 97; 1523; 81559; 699,87; 61; 1980; 2\n`,
+    'MIG-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10, 1, 2, 3, 4, 5, 6, 7\n',
+    '[Unknown Error], 1, 2, 3, 4, 5, 6, 7\n',
+    'GPU-, 1, 2, 3, 4, 5, 6, 7\n',
+    `${UUID}${'0'.repeat(100_000)}, 1, 2, 3, 4, 5, 6, 7`,
+  ])('is nothing where it says %j', (text) => {
+    expect(parseGpuLoads(text)).toEqual([]);
+    expect(parseGpuProcesses(text)).toEqual(new Map());
+  });
+
+  it('counts processes of what drivers really say of them', () => {
+    const lines = [
+      `${UUID}, 4711`,
+      // Of another part of the same GPU.
+      `${UUID}, 4711`,
+      `${UUID}, [Insufficient Permissions]`,
+      `${UUID}, [Not Found]\r`,
+      'No running processes found',
+      'No devices were found',
+      `[N/A], 4712`,
+    ];
+    expect(parseGpuProcesses(lines.join('\n'))).toEqual(new Map([[UUID, 1]]));
+  });
+
   it('is nothing where a line has another form', () => {
     expect(parseGpuLoads('No devices were found\n')).toEqual([]);
     expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);

@@ -10,6 +10,7 @@ import { impatient } from '../../src/agent/samples/impatient.js';
 import { KeptSamples, type Sample } from '../../src/agent/samples/kept-samples.js';
 import { readNetworkCounts } from '../../src/agent/samples/network.js';
 import { Sampler, type SamplerDeps, type UpInstance } from '../../src/agent/samples/sampler.js';
+import { Slots } from '../../src/agent/samples/slots.js';
 import { until } from './support/until.js';
 
 const ID = 'i-00000001';
@@ -174,6 +175,88 @@ describe('samples that no report has told of', () => {
   });
 });
 
+describe('slots of rounds', () => {
+  /** A host whose clock is `behindMs` behind the gateway's. */
+  function hostOf(startedAt: number, behindMs = 0) {
+    let gatewayMs = startedAt;
+    const slots = new Slots({ now: () => gatewayMs - behindMs, sleep: async () => {} });
+    return {
+      slots,
+      pass: (ms: number) => {
+        gatewayMs += ms;
+      },
+      set: (ms: number) => {
+        behindMs += ms;
+      },
+      /** An answer that took `ms` came. */
+      hear: (ms = 0) => {
+        const sent = gatewayMs - behindMs;
+        gatewayMs += ms / 2;
+        const seconds = Math.floor(gatewayMs / 1_000);
+        gatewayMs += ms / 2;
+        slots.heard(seconds, sent);
+      },
+      now: () => gatewayMs,
+    };
+  }
+
+  it.each([0, 1, 40, 9_960, 9_999])(
+    'are one after the other, begun %i ms after a boundary, however timers go',
+    (ms) => {
+      const host = hostOf(1_000_000 + ms);
+      const taken: number[] = [];
+      for (let round = 0; round < 600; round += 1) {
+        taken.push(host.slots.take());
+        // A round takes some time; a timer may be a little early, or late.
+        host.pass(20);
+        host.pass(host.slots.untilNext() + ((round * 7) % 50) - 3);
+      }
+      expect(taken).toEqual(Array.from(taken, (_, round) => taken[0]! + round));
+      expect([99, 100]).toContain(taken[0]);
+    },
+  );
+
+  it.each([-4_000_000, -2_600, -1_900, 0, 1_900, 2_600, 4_000_000])(
+    'are those of the gateway on a host whose clock is %i ms behind',
+    (behindMs) => {
+      for (let start = 1_000_000; start < 1_010_000; start += 500) {
+        const host = hostOf(start, behindMs);
+        host.hear(900);
+        const taken: number[] = [];
+        for (let round = 0; round < 5; round += 1) {
+          taken.push(host.slots.take());
+          // Never of the future: not even by the gateway's clock, which is read in whole seconds.
+          expect(taken.at(-1)! * 10).toBeLessThanOrEqual(Math.floor(host.now() / 1_000));
+          expect(host.now() - taken.at(-1)! * 10_000).toBeLessThan(14_000);
+          host.pass(host.slots.untilNext());
+          host.hear(100 * round);
+        }
+        expect(taken).toEqual(Array.from(taken, (_, round) => taken[0]! + round));
+      }
+    },
+  );
+
+  it('leave out what a long round has missed, and go on when the clock was set', () => {
+    const host = hostOf(1_000_000);
+    host.hear();
+    expect(host.slots.take()).toBe(99);
+    host.pass(25_000);
+    expect([host.slots.untilNext(), host.slots.take()]).toEqual([0, 101]);
+    for (const ms of [100_000_000, -100_000_000]) {
+      host.set(ms);
+      expect(host.slots.untilNext()).toBeLessThanOrEqual(20_000);
+      host.hear();
+      host.pass(host.slots.untilNext());
+      expect(host.slots.take()).toBe(Math.floor((host.now() - 3_000) / 10_000));
+    }
+    // An answer that came late says nothing.
+    host.set(50_000);
+    host.hear(1_500);
+    host.pass(10_000);
+    expect(host.slots.take()).toBeLessThanOrEqual(Math.floor((host.now() - 50_000) / 10_000));
+  });
+});
+
 /** The driver's tool, as a script: it hangs while the file `hangs` is there. */
 function fakeDriver(loads: string, processes: string): { hangs: string; asked(): string[] } {
   const dir = folder();
@@ -209,7 +292,8 @@ describe('a sample', () => {
       clock: { now: () => Date.now(), sleep: async () => {} },
       pretended: false,
       up: () => up,
-      keep: (sample) => samples.push(sample),
+      // Slots have tests of their own.
+      keep: ({ slot: _, ...sample }) => samples.push(sample),
       looked: () => {},
       ...deps,
     });

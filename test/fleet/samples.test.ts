@@ -101,6 +101,24 @@ describe('a sample', () => {
     ]);
   });
 
+  it('has a slot of its own on a host whose reports arrive now before and now after a boundary', async () => {
+    const it = await Sampled.start();
+    toNewQuarter();
+    domain.clock.advance(19);
+    const begin = domain.clock.now();
+    const first = Number(begin / 10n);
+    for (let round = 0; round < 12; round += 1) {
+      // Due at the boundary: a second early in its last second, in time or a second late.
+      const late = [0, 1, -1, 0, 0, -1, 1, -1, 0, 1, 0, -1][round]!;
+      const due = begin + BigInt(round) * 10n + BigInt(late);
+      domain.clock.advance(due - domain.clock.now());
+      await it.say({ slot: first + round - 1, age: round % 2, cpuPercent: round });
+    }
+    expect((await it.rows()).map((row) => [row.at, row.cpu_percent])).toEqual(
+      Array.from({ length: 12 }, (_, round) => [(BigInt(first) + BigInt(round) - 1n) * 10n, round]),
+    );
+  });
+
   it('counts in a report that says nothing else', async () => {
     const it = await Sampled.start();
     await it.say({ cpuPercent: 1 });
@@ -171,6 +189,30 @@ describe('a sample', () => {
 });
 
 describe('a host that lies', () => {
+  it('chooses no slot of the future, nor one far from the age that it says', async () => {
+    const it = await Sampled.start();
+    toNewQuarter();
+    domain.clock.advance(300);
+    const now = domain.clock.now();
+    const own = now / 10n;
+    const written: unknown[] = [];
+    for (const [slots, age] of [
+      [1, 0],
+      [1_000_000, 0],
+      [-3, 0],
+      [-1_000, 0],
+      [2 - 3, 30],
+    ] as const) {
+      await domain.db.pool.query('delete from instance_sample where instance_id = $1', [it.id]);
+      await it.say({ slot: Number(own) + slots, age });
+      written.push((await it.rows()).map((row) => (row.at as bigint) / 10n - own));
+    }
+    expect(written).toEqual([[0n], [0n], [0n], [0n], [-3n]]);
+    await it.agent.report([seen(it.id, 'RUNNING')], { samples: [sampled(it.id, { slot: 0 })] });
+    await domain.samples.flush();
+    expect((await it.rows()).every((row) => (row.at as bigint) <= now && (row.at as bigint) > now - 90n)).toBe(true);
+  });
+
   it('spoils no sample of another by numbers that no column holds', async () => {
     const [liar, other] = [await Sampled.start(), await Sampled.start()];
     const tiny = { cpuPercent: 5e-324, gpus: [gpuSampled({ powerWatts: 1e-300, celsius: 1e-50 })] };

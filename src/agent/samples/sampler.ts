@@ -8,8 +8,8 @@ import type { HostVolumes } from '../volumes/host-volumes.js';
 import { ContainerUsage, type Usage } from './container-usage.js';
 import { impatient } from './impatient.js';
 import type { Sample } from './kept-samples.js';
+import { Slots } from './slots.js';
 
-export const SAMPLE_EVERY_MS = 10_000;
 /** What takes longer is not known of this sample: the next is due soon after. */
 const ANSWERS_WITHIN_MS = 5_000;
 const PERCENT = 100;
@@ -70,28 +70,28 @@ interface Meters {
  */
 export class Sampler {
   readonly #meters = new Map<string, Meters>();
+  readonly slots: Slots;
   readonly #gpuLoads = impatient(readGpuLoads, ANSWERS_WITHIN_MS);
   readonly #gpuProcesses = impatient(readGpuProcesses, ANSWERS_WITHIN_MS);
 
-  constructor(private readonly deps: SamplerDeps) {}
+  constructor(private readonly deps: SamplerDeps) {
+    this.slots = new Slots(deps.clock);
+  }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.deps;
     while (!signal.aborted) {
-      const began = clock.now();
       await this.sample();
-      // The host's clock may have been set meanwhile.
-      const took = Math.min(Math.max(clock.now() - began, 0), SAMPLE_EVERY_MS);
-      await clock.sleep(SAMPLE_EVERY_MS - took, signal);
+      await this.deps.clock.sleep(this.slots.untilNext(), signal);
     }
   }
 
   async sample(): Promise<void> {
+    const slot = this.slots.take();
     const up = this.deps.up();
     const starts = new Map(up.map(({ id, start }) => [id, start]));
     for (const [id, { start }] of this.#meters) if (starts.get(id) !== start) this.#meters.delete(id);
     const round = this.#round(up);
-    this.deps.looked(await Promise.all(up.map((instance) => this.#look(instance, round))));
+    this.deps.looked(await Promise.all(up.map((instance) => this.#look(instance, slot, round))));
   }
 
   #round(up: readonly UpInstance[]): Round {
@@ -108,7 +108,7 @@ export class Sampler {
     };
   }
 
-  async #look(instance: UpInstance, { gpuLoads, gpuProcesses, processes }: Round): Promise<Look> {
+  async #look(instance: UpInstance, slot: number, { gpuLoads, gpuProcesses, processes }: Round): Promise<Look> {
     if (instance.hasExited) return { instance, processors: 0, gpus: [] };
     const { usage: measure, diskUsedBytes: measureDisk } = this.#metersOf(instance);
     const [usage, diskUsedBytes, loads, counts] = await Promise.all([
@@ -125,6 +125,7 @@ export class Sampler {
       {
         id: instance.id,
         start: instance.start,
+        slot,
         cpuPercent,
         memoryUsedBytes: usage?.memoryUsedBytes ?? null,
         diskUsedBytes,

@@ -1,7 +1,7 @@
 import { DomainError } from './errors.js';
 import { type Instant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
 
-/** Seconds of a sample: in each of these slots of the clock, one sample of an instance counts. */
+/** Seconds of a sample: in each of these slots of the clock, one sample of an instance counts. Agents count in the same. */
 export const SAMPLE_SECONDS = 10;
 /** The samples that a report may name of one instance: what an agent keeps while it can't report. */
 export const MAX_SAMPLES_OF_INSTANCE = 6;
@@ -23,6 +23,22 @@ const MAX_RANGE_SECONDS = STEPS[2].keptSeconds;
 /** The beginning of the step of `seconds` that the instant falls in; steps are counted from 1970. */
 export function stepOf(at: Instant, seconds: number): Instant {
   return at - (at % BigInt(seconds));
+}
+
+/** How much later or earlier than by its age a sample's agent may say that it was taken: ages are whole seconds, lines slow. */
+const MAX_LATER_SECONDS = BigInt(SAMPLE_SECONDS);
+const MAX_EARLIER_SECONDS = 2n * BigInt(SAMPLE_SECONDS);
+
+/**
+ * Where a sample counts that came at `at`: in the slot that its agent gave it, so that two in a row have two slots, whenever
+ * they came. Without one, or where it is in the future or another than the age allows, in the slot of its age.
+ */
+export function slotOf({ slot, age }: { slot?: number | undefined; age: number }, at: Instant): Instant {
+  const byAge = stepOf(at - BigInt(age), SAMPLE_SECONDS);
+  if (slot === undefined) return byAge;
+  const told = BigInt(slot) * BigInt(SAMPLE_SECONDS);
+  const isNear = told <= byAge + MAX_LATER_SECONDS && told >= byAge - MAX_EARLIER_SECONDS;
+  return isNear && told <= at ? told : byAge;
 }
 
 /** Which steps an answer is made of. */

@@ -1,7 +1,7 @@
 import { type InstanceSample, MAX_INSTANCES } from '../../agent/protocol.js';
 import type { Database } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
-import { SAMPLE_SECONDS, stepOf } from '../rules/samples.js';
+import { SAMPLE_SECONDS, slotOf } from '../rules/samples.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, namesOf } from './columns.js';
 
@@ -103,13 +103,13 @@ export class NotedSamples {
 }
 
 function rowOf(machineId: string, sample: InstanceSample, at: Instant): Noted {
-  const { id, start, age, gpus, ...measured } = sample;
+  const { id, start, age: _, slot: __, gpus, ...measured } = sample;
   return {
     ...inColumns(INSTANCE_COLUMNS, measured),
     machine_id: machineId,
     start,
     instance_id: id,
-    at: formatInstant(stepOf(at - BigInt(age), SAMPLE_SECONDS)),
+    at: formatInstant(slotOf(sample, at)),
     gpus: gpus.map(({ place, ...gpu }) => ({
       ...inColumns(GPU_COLUMNS, { ...gpu, busyMaxPercent: gpu.busyPercent }),
       place,

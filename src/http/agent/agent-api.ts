@@ -125,7 +125,8 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
             log.warn({ machine: machineId, reason: error.message }, 'a report was refused');
           throw error;
         }
-        send(response, 200, { generation: (await fleet.desired.current(machineId))?.generation ?? 0 });
+        const generation = (await fleet.desired.current(machineId))?.generation ?? 0;
+        send(response, 200, { generation, now: Number(deps.clock.now()) });
       },
     },
     '/secrets': {
