@@ -18,6 +18,7 @@ import { go, path, query } from './state/location.js';
 import { isExpectedIn, session } from './state/session.js';
 import { startShortcuts } from './state/shortcuts.js';
 import { useTitle } from './state/title.js';
+import { texts } from './texts/en/house.js';
 
 export function App() {
   useFocusOnNewScreen();
@@ -25,7 +26,7 @@ export function App() {
   return (
     <>
       <a class="skip" href="#main">
-        Skip to the content
+        {texts.skip}
       </a>
       <Head />
       <main id="main" tabIndex={-1}>
@@ -53,8 +54,8 @@ function Screen() {
   }[first];
   if (Private === undefined || third !== undefined || (second !== undefined && Private !== InstanceScreen))
     return <Nothing />;
-  if (session.value === 'unknown') return <p class="quiet">One moment …</p>;
-  if (session.value === 'out') return <SignIn reason="This screen shows what is yours." />;
+  if (session.value === 'unknown') return <p class="quiet">{texts.moment}</p>;
+  if (session.value === 'out') return <SignIn reason={texts.private} />;
   return <Private key={second} id={second ?? ''} />;
 }
 
@@ -65,18 +66,18 @@ function Start() {
     if (isOldLink) go(`/machines${location.search}`, { replace: true });
   }, [isOldLink]);
   if (isOldLink) return null;
-  if (session.value === 'unknown' && isExpectedIn()) return <p class="quiet">One moment …</p>;
+  if (session.value === 'unknown' && isExpectedIn()) return <p class="quiet">{texts.moment}</p>;
   return session.value === 'in' ? <Home /> : <FirstSight />;
 }
 
 /** The service answers an address that is nothing with this page too. */
 function Nothing() {
-  useTitle('Nothing here');
+  useTitle(texts.nothingTitle);
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>There is nothing here</h1>
+      <h1 tabIndex={-1}>{texts.nothingHere}</h1>
       <p>
-        <a href="/machines">See the machines</a>
+        <a href="/machines">{texts.seeMachines}</a>
       </p>
     </div>
   );

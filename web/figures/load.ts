@@ -1,7 +1,7 @@
 import type { ResultOf } from 'gql.tada';
 import type { InstanceMetrics } from '../graph/documents.js';
-import { locale } from '../texts/en/locale.js';
 import { texts } from '../texts/en/load.js';
+import { locale } from '../texts/en/locale.js';
 import { fixed } from './number.js';
 import { secondsOf } from './time.js';
 

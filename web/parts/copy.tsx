@@ -1,15 +1,16 @@
 import { useSignal } from '@preact/signals';
+import { texts } from '../texts/en/house.js';
 
 /** Copies a text; without a clipboard, which browsers keep from pages without TLS, it says how. */
-export function Copy({ text, label = 'Copy', onCopied }: { text: string; label?: string; onCopied?: () => void }) {
+export function Copy({ text, label = texts.copy, onCopied }: { text: string; label?: string; onCopied?: () => void }) {
   const said = useSignal('');
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      said.value = 'Copied';
+      said.value = texts.copied;
       onCopied?.();
     } catch {
-      said.value = 'Select the text and copy it yourself';
+      said.value = texts.copyYourself;
     }
   };
   return (

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { texts } from '../texts/en/house.js';
 
 interface Props {
   title: string;
@@ -39,7 +40,7 @@ export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
           {title}
         </h2>
         <button type="button" class="plain" onClick={onClose}>
-          Close
+          {texts.close}
         </button>
       </div>
       {children}

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { texts } from '../texts/en/house.js';
 import { Failure } from './notice.js';
 
 /** A part of the page whose code is loaded when it is first shown. */
@@ -14,6 +15,6 @@ export function loaded<Props extends object>(load: () => Promise<ComponentType<P
     }, []);
     const { Part, error } = state;
     if (error !== undefined) return <Failure error={error} />;
-    return Part === undefined ? <p class="quiet">One moment …</p> : <Part {...props} />;
+    return Part === undefined ? <p class="quiet">{texts.moment}</p> : <Part {...props} />;
   };
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Refusal } from '../graph/send.js';
-import { waitWords, wordsFor } from '../state/words.js';
+import { wordsFor } from '../state/words.js';
+import { texts } from '../texts/en/errors.js';
 import { useSecondsUntil } from './countdown.js';
 
 /** What went wrong, in plain words, said to a screen reader too. */
@@ -10,7 +11,7 @@ export function Failure({ error }: { error: unknown }) {
   return error === null || error === undefined ? null : (
     <p class="notice bad">
       <span role="alert">{wordsFor(error)}</span>
-      {isLimited && ` Try again ${waitWords(seconds)}.`}
+      {isLimited && texts.tryAgain(seconds)}
     </p>
   );
 }
@@ -19,7 +20,7 @@ export function Failure({ error }: { error: unknown }) {
 export function NotArrived({ children }: { children: string }) {
   return (
     <p class="notice warn" role="alert">
-      The request did not arrive: {children}. Press the button to send it again.
+      {texts.notArrived(children)}
     </p>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { query, setQuery } from '../state/location.js';
+import { texts } from '../texts/en/house.js';
 
 /** Fields of requirements: what is chosen stands in the address at once. */
 export function Field({ label, isWide = false, children }: FieldProps) {
@@ -23,7 +24,7 @@ export function Select({ name, options }: { name: string; options: readonly (rea
   const value = query.value.get(name) ?? '';
   return (
     <select name={name} value={value} onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}>
-      <option value="">any</option>
+      <option value="">{texts.any}</option>
       {value !== '' && !options.some(([option]) => option === value) && <option value={value}>{value}</option>}
       {options.map(([option, text]) => (
         <option key={option} value={option}>
@@ -42,7 +43,7 @@ export function NumberField({ name, label, ...rest }: { name: string; label: str
         name={name}
         min="0"
         inputMode="decimal"
-        placeholder="any"
+        placeholder={texts.any}
         {...rest}
         value={query.value.get(name) ?? ''}
         onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value }, { replace: true })}

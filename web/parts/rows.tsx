@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { texts } from '../texts/en/house.js';
 
 interface Props<Row> {
   legend: string;
@@ -23,24 +24,24 @@ export function Rows<Row extends object>({ legend, one, rows, empty, onChange, c
           {children(
             row,
             (changes) => onChange(rows.map((other, place) => (place === at ? { ...row, ...changes } : other))),
-            `of ${one} ${at + 1}`,
+            texts.ofRow(one, at + 1),
           )}
           <button
             type="button"
             class="plain"
-            aria-label={`Remove ${one} ${at + 1}`}
+            aria-label={texts.removeRow(one, at + 1)}
             onClick={() => {
               onChange(rows.filter((_, place) => place !== at));
               add.current?.focus();
             }}
           >
-            Remove
+            {texts.remove}
           </button>
         </div>
       ))}
       <div>
         <button type="button" ref={add} class="plain" onClick={() => onChange([...rows, empty])}>
-          Add a {one}
+          {texts.addRow(one)}
         </button>
       </div>
     </fieldset>

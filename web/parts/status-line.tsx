@@ -2,17 +2,9 @@ import { duration } from '../figures/time.js';
 import { clockAhead } from '../state/clock.js';
 import { session } from '../state/session.js';
 import { connection, limitedUntil, streams } from '../state/stream.js';
-import { waitWords } from '../state/words.js';
+import { texts } from '../texts/en/house.js';
 import { useSecondsUntil } from './countdown.js';
 import { Languages } from './languages.js';
-
-const WORDS = {
-  waiting: 'Connecting …',
-  live: 'Live',
-  restarting: 'The service is restarting. The page goes on by itself; what runs goes on running.',
-  limited: 'This account asked more than it may within a minute. The page goes on by itself',
-  lost: 'No connection to the service. Figures go on from the last answer; the page connects again by itself.',
-} as const;
 
 /** What the figures on this page rest on, and what is wrong with that. */
 export function StatusLine() {
@@ -25,18 +17,13 @@ export function StatusLine() {
     <footer class={`status-line${isTrouble || ahead !== 0 ? ' trouble' : ''}`}>
       <span role="status">
         <span class={`dot${state === 'live' ? ' good' : ''}`} aria-hidden="true" />
-        {isIdle ? 'Signed out' : WORDS[state]}
+        {isIdle ? texts.signedOut : texts.connection[state]}
         {state === 'limited' && (
           // Not said to a screen reader each second.
-          <span aria-hidden="true"> {waitWords(seconds)}.</span>
+          <span aria-hidden="true">{texts.goesOn(seconds)}</span>
         )}
       </span>
-      {ahead !== 0 && (
-        <span>
-          The clock of this computer is {duration(Math.abs(ahead))} {ahead > 0 ? 'fast' : 'slow'}. Figures follow the
-          service's clock.
-        </span>
-      )}
+      {ahead !== 0 && <span>{(ahead > 0 ? texts.clockFast : texts.clockSlow)(duration(Math.abs(ahead)))}</span>}
       <span class="row">
         <Languages />
         <a href="/graphql">GraphQL</a>

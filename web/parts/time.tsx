@@ -1,5 +1,6 @@
 import { isUtcHere, localTime, utcTime } from '../figures/time.js';
 import { serverNow } from '../state/clock.js';
+import { texts } from '../texts/en/house.js';
 
 /** A local time with UTC beside it, where the two differ. */
 export function Time({ at }: { at: number }) {
@@ -13,11 +14,5 @@ export function Time({ at }: { at: number }) {
 
 /** From one second to another; a moment where they are the same. */
 export function Period({ from, to }: { from: number; to: number }) {
-  return from === to ? (
-    <Time at={from} />
-  ) : (
-    <>
-      <Time at={from} /> to <Time at={to} />
-    </>
-  );
+  return from === to ? <Time at={from} /> : texts.period(<Time at={from} />, <Time at={to} />);
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { dismiss, type Toast, takeBack, toasts } from '../state/toasts.js';
+import { texts } from '../texts/en/house.js';
 import { Icon } from './icon.js';
 
 /** Time to read, and to think again. It does not run while the pointer or the focus is there, the page is hidden or a dialog is open. */
@@ -9,7 +10,7 @@ const UNDO_STAYS_MS = 20_000;
 /** What was just done, said to a screen reader too. */
 export function Toasts() {
   return (
-    <section class="toasts" aria-label="What was done">
+    <section class="toasts" aria-label={texts.done}>
       <div role="status" class="toast-list">
         {toasts.value.map((toast) => (
           <One key={toast.id} toast={toast} />
@@ -55,13 +56,13 @@ function One({ toast }: { toast: Toast }) {
             void takeBack(toast);
           }}
         >
-          Undo
+          {texts.undo}
         </button>
       )}
       <button
         type="button"
         class="ghost"
-        aria-label={`Dismiss: ${text}`}
+        aria-label={texts.dismiss(text)}
         onClick={() => {
           leave();
           dismiss(id);

@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import { ask, bodyOf, Refusal } from '../graph/send.js';
+import { texts } from '../texts/en/errors.js';
 
 /** Whether the browser holds a session cookie that is accepted. The page never sees the cookie and keeps no key. */
 export type Session = 'unknown' | 'out' | 'in';
@@ -68,8 +69,7 @@ export async function createAccount(): Promise<string> {
 /** The service no longer accepts the session: its key was revoked, the account suspended, or twelve hours are over. */
 export function sessionIsOver(): void {
   if (session.value !== 'in') return;
-  endedBecause.value =
-    'You are signed out: the key of this session is no longer accepted, or the session is 12 hours old.';
+  endedBecause.value = texts.sessionOver;
   session.value = 'out';
 }
 

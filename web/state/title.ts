@@ -1,8 +1,9 @@
 import { useEffect } from 'preact/hooks';
+import { texts } from '../texts/en/house.js';
 
 /** What the tab, the history and a screen reader call the screen. */
 export function useTitle(screen: string): void {
   useEffect(() => {
-    document.title = `${screen} · GPU rental`;
+    document.title = texts.titleOf(screen);
   }, [screen]);
 }

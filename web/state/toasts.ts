@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { wordsFor } from './words.js';
+import { plainWordsFor } from './words.js';
 
 export interface Toast {
   id: number;
@@ -39,7 +39,7 @@ export async function takeBack({ id, undo }: Toast): Promise<void> {
     await undo.run();
     say(undo.done);
   } catch (error) {
-    say(wordsFor(error), { isBad: true });
+    say(plainWordsFor(error), { isBad: true });
   }
 }
 
