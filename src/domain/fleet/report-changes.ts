@@ -1,0 +1,215 @@
+import type { DesiredInstance, ObservedInstance, Report } from '../../agent/protocol.js';
+import { DomainError } from '../rules/errors.js';
+import type { ContainerPhase } from '../rules/fleet.js';
+import type { InstanceStatus } from '../rules/lifecycle.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+
+/** A container as it was last seen. */
+export interface SeenContainer {
+  instanceId: string;
+  /** What is rented: the host, or a part of it. */
+  machineId: string;
+  accountId: string;
+  status: InstanceStatus;
+  gpuIntervals: number;
+  toldStart: number;
+  phase: ContainerPhase;
+  start: number;
+  pulledBytes: bigint | null;
+  totalBytes: bigint | null;
+  message: string | null;
+  exitCode: number | null;
+  restarts: number;
+  erasedAt: Instant | null;
+  imagePorts: number[];
+  /** Whether this start was seen running, or failed, before. */
+  runningStart: number | null;
+  failedStart: number | null;
+  /** Whether it is watched for idleness, and since when each report says that the start is not busy. */
+  isWatched: boolean;
+  quietStart: number | null;
+  quietSince: Instant | null;
+}
+
+/** A container as reported, in the columns of its row. */
+export interface Step {
+  instance_id: string;
+  phase: ContainerPhase;
+  start: number;
+  pulled_bytes: number | null;
+  total_bytes: number | null;
+  message: string | null;
+  exit_code: number | null;
+  restarts: number;
+  erased_at: string | null;
+  image_ports: readonly number[];
+}
+
+/** A container beside what is reported of it. */
+interface Reported {
+  container: SeenContainer;
+  entry: ObservedInstance;
+}
+
+/** What a report changes. */
+export interface ReportChanges {
+  steps: { container: SeenContainer; step: Step }[];
+  /** Since when a start is not busy, where that changes. */
+  quiet: { instance_id: string; start: number; quiet_since: string | null }[];
+  /** Seen running, and failed, for the first time in this start. */
+  running: Reported[];
+  failed: Reported[];
+  /** The host still has what was thought erased. */
+  reopened: SeenContainer[];
+}
+
+/**
+ * Compares a report with what was known. Throws invalid_request for one of instances that the machine was never given,
+ * or of starts that never were.
+ */
+export function changesOf(
+  report: Report,
+  host: { generation: bigint; document: readonly DesiredInstance[] },
+  containers: readonly SeenContainer[],
+  at: Instant,
+): ReportChanges {
+  const known = new Map(containers.map((container) => [container.instanceId, container]));
+  checkReport(report, known);
+  const isNewest = BigInt(report.generation) >= host.generation;
+  const told = new Map(host.document.map((entry) => [entry.id, entry]));
+  const observed = new Map(report.instances.map((entry) => [entry.id, entry]));
+  const reported = report.instances.map((entry) => ({ container: known.get(entry.id)!, entry }));
+  return {
+    steps: containers.flatMap((container) => {
+      const entry = observed.get(container.instanceId);
+      const step = keepFailure(
+        container,
+        entry === undefined
+          ? stepOfMissing(container, isNewest, told, at)
+          : stepOf(container, entry, isNewest, told, at),
+      );
+      return step !== null && isChange(container, step) ? [{ container, step }] : [];
+    }),
+    quiet: containers.flatMap((container) =>
+      container.isWatched ? quietOf(container, observed.get(container.instanceId), at) : [],
+    ),
+    running: reported.filter(({ container, entry }) => runsNow(container, entry)),
+    failed: reported.filter(({ container, entry }) => failsNow(container, entry)),
+    reopened: report.unknown.flatMap((id) => {
+      const container = known.get(id);
+      return container?.status === 'DESTROYED' && container.erasedAt !== null ? [container] : [];
+    }),
+  };
+}
+
+function checkReport({ instances }: Report, known: ReadonlyMap<string, SeenContainer>): void {
+  const seen = new Set<string>();
+  for (const { id, start } of instances) {
+    const container = known.get(id);
+    if (container === undefined) throw refusal(`instance ${id} was never given to this machine`);
+    if (start > container.gpuIntervals)
+      throw refusal(`instance ${id} has had ${container.gpuIntervals} starts, not ${start}`);
+    if (seen.has(id)) throw refusal(`instance ${id} is named twice`);
+    seen.add(id);
+  }
+}
+
+/** A start that runs, or ran and is started again after it ended by itself, and was not seen running before. */
+function runsNow({ runningStart }: SeenContainer, { phase, start, restarts }: ObservedInstance): boolean {
+  return start > 0 && (phase === 'RUNNING' || phase === 'EXITED' || restarts > 0) && runningStart !== start;
+}
+
+/** A start that was not known to have failed. */
+function failsNow({ failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
+  return start > 0 && phase === 'FAILED' && failedStart !== start;
+}
+
+/** What changes of since when it is not busy. Of what is not known of a start it is taken that it is. */
+function quietOf(
+  { instanceId, status, gpuIntervals, quietStart, quietSince }: SeenContainer,
+  entry: ObservedInstance | undefined,
+  at: Instant,
+): ReportChanges['quiet'] {
+  const isUp = entry?.phase === 'RUNNING' || entry?.phase === 'EXITED';
+  const isQuiet = status === 'RUNNING' && isUp && entry.start === gpuIntervals && entry.busy === false;
+  const wasQuiet = quietSince !== null && quietStart === gpuIntervals;
+  if (isQuiet === wasQuiet) return [];
+  return [{ instance_id: instanceId, start: gpuIntervals, quiet_since: isQuiet ? formatInstant(at) : null }];
+}
+
+function stepOf(
+  container: SeenContainer,
+  entry: ObservedInstance,
+  isNewest: boolean,
+  told: ReadonlyMap<string, DesiredInstance>,
+  at: Instant,
+): Step | null {
+  if (container.erasedAt !== null) return null;
+  const { id, phase, pulledBytes, totalBytes, message, exitCode, restarts } = entry;
+  // What stands still under the newest document stands still for good, whichever start it was.
+  const isSettled = isNewest && told.get(id)?.phase !== 'running' && ['STOPPED', 'FAILED', 'ERASED'].includes(phase);
+  const isErased = phase === 'ERASED' && container.status === 'DESTROYED';
+  return {
+    instance_id: id,
+    phase,
+    start: isSettled ? Math.max(entry.start, container.toldStart) : entry.start,
+    pulled_bytes: pulledBytes,
+    total_bytes: totalBytes,
+    message,
+    exit_code: exitCode,
+    restarts,
+    erased_at: isErased ? formatInstant(at) : null,
+    image_ports: entry.imagePorts ?? container.imagePorts,
+  };
+}
+
+/** An agent that acts on the newest document and does not report a container has none. */
+function stepOfMissing(
+  container: SeenContainer,
+  isNewest: boolean,
+  told: ReadonlyMap<string, DesiredInstance>,
+  at: Instant,
+): Step | null {
+  const { instanceId, toldStart, exitCode, message, restarts, erasedAt, imagePorts } = container;
+  const wanted = told.get(instanceId)?.phase;
+  if (!isNewest || erasedAt !== null || wanted === undefined || wanted === 'running') return null;
+  const isErased = wanted === 'absent';
+  return {
+    instance_id: instanceId,
+    phase: isErased ? 'ERASED' : 'STOPPED',
+    start: toldStart,
+    pulled_bytes: null,
+    total_bytes: null,
+    message,
+    exit_code: exitCode,
+    restarts,
+    erased_at: isErased ? formatInstant(at) : null,
+    image_ports: imagePorts,
+  };
+}
+
+/** What made a start fail stays to be read: that nothing runs after it is no news. The next start or a destroy ends it. */
+function keepFailure({ phase, start, status, message, exitCode }: SeenContainer, step: Step | null): Step | null {
+  const isOver = phase !== 'FAILED' || status === 'DESTROYED' || step === null || step.start > start;
+  if (isOver || (step.phase !== 'STOPPING' && step.phase !== 'STOPPED')) return step;
+  return { ...step, phase, message: step.message ?? message, exit_code: step.exit_code ?? exitCode };
+}
+
+function isChange(container: SeenContainer, step: Step): boolean {
+  const bytes = (value: number | null) => (value === null ? null : BigInt(value));
+  return (
+    container.phase !== step.phase ||
+    container.start !== step.start ||
+    container.pulledBytes !== bytes(step.pulled_bytes) ||
+    container.totalBytes !== bytes(step.total_bytes) ||
+    container.message !== step.message ||
+    container.exitCode !== step.exit_code ||
+    container.restarts !== step.restarts ||
+    container.imagePorts.join() !== step.image_ports.join() ||
+    step.erased_at !== null
+  );
+}
+
+function refusal(message: string): DomainError {
+  return new DomainError('invalid_request', message);
+}
