@@ -4,6 +4,7 @@ import { allCommands } from '../state/commands.js';
 import { readSheet, sheet } from '../state/market.js';
 import { isPaletteKey, overlay } from '../state/shortcuts.js';
 import '../style/palette.css';
+import { texts } from '../texts/en/palette.js';
 import { Icon } from './icon.js';
 
 /** Finds screens, instances, models and what can be done, by typing; by keyboard alone or with a pointer. */
@@ -47,7 +48,7 @@ export function Palette() {
     <dialog
       ref={dialog}
       class="palette"
-      aria-label="Find and do"
+      aria-label={texts.label}
       onCancel={(event) => {
         event.preventDefault();
         close();
@@ -58,7 +59,7 @@ export function Palette() {
       <div class="palette-box">
         <label class="palette-field">
           <Icon name="search" />
-          <span class="hidden">What are you looking for?</span>
+          <span class="hidden">{texts.lookingFor}</span>
           <input
             type="text"
             role="combobox"
@@ -69,7 +70,7 @@ export function Palette() {
             autocomplete="off"
             spellcheck={false}
             maxLength={100}
-            placeholder="Find a screen, an instance, a model, or something to do"
+            placeholder={texts.find}
             value={typed}
             onInput={({ currentTarget }) => {
               type(currentTarget.value);
@@ -81,7 +82,7 @@ export function Palette() {
         </label>
         <Results id={list} found={found} chosen={chosen} idOf={idOf} onRun={run} onPoint={choose} />
         <p class="hidden" role="status">
-          {found.length === 0 ? 'Nothing is found' : ''}
+          {found.length === 0 ? texts.nothing : ''}
         </p>
       </div>
     </dialog>
@@ -107,7 +108,7 @@ function Results({ id, found, chosen, idOf, onRun, onPoint }: ResultsProps) {
   const groups = [...new Set(found.map(({ group }) => group))];
   return (
     <>
-      <div id={id} class="palette-list" role="listbox" aria-label="What was found" tabIndex={-1}>
+      <div id={id} class="palette-list" role="listbox" aria-label={texts.found} tabIndex={-1}>
         {groups.map((group) => (
           <fieldset key={group} aria-label={group}>
             <p class="palette-group" aria-hidden="true">
@@ -137,7 +138,7 @@ function Results({ id, found, chosen, idOf, onRun, onPoint }: ResultsProps) {
           </fieldset>
         ))}
       </div>
-      {found.length === 0 && <p class="empty">Nothing is found. Try fewer letters, or another word.</p>}
+      {found.length === 0 && <p class="empty">{texts.tryOther}</p>}
     </>
   );
 }

@@ -1,11 +1,12 @@
 import { isMac, overlay, SHORTCUTS, singleKeys } from '../state/shortcuts.js';
+import { shortcuts, texts } from '../texts/en/palette.js';
 import { Dialog } from './dialog.js';
 
 /** What the keyboard does beside Tab and Enter, and how to have none of it. */
 export function ShortcutSheet() {
   return (
     <Dialog
-      title="Keyboard shortcuts"
+      title={texts.sheet}
       isNarrow
       onClose={() => {
         overlay.value = null;
@@ -14,18 +15,18 @@ export function ShortcutSheet() {
       <div class="dialog-body stack">
         <dl class="shortcuts">
           <div>
-            <dt>Find a screen, an instance, a model, or something to do</dt>
+            <dt>{texts.find}</dt>
             <dd>
               <kbd>{isMac() ? '⌘' : 'Ctrl'}</kbd> <kbd>K</kbd>
             </dd>
           </div>
           {SHORTCUTS.map(({ keys, name }) => (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt>{shortcuts[name]}</dt>
               <dd>
                 {keys.map((key, place) => (
                   <span key={key}>
-                    {place > 0 && <span class="quiet small"> then </span>}
+                    {place > 0 && <span class="quiet small">{texts.next}</span>}
                     <kbd>{key}</kbd>
                   </span>
                 ))}
@@ -41,7 +42,7 @@ export function ShortcutSheet() {
               singleKeys.value = currentTarget.checked;
             }}
           />
-          <span>Single keys do something in this browser</span>
+          <span>{texts.singleKeys}</span>
         </label>
       </div>
     </Dialog>

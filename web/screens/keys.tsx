@@ -14,6 +14,7 @@ import { serverNow } from '../state/clock.js';
 import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
 import { useTitle } from '../state/title.js';
+import { texts } from '../texts/en/keys.js';
 import { Limit } from './limit.js';
 import { NewKey } from './new-key.js';
 import { Secrets } from './secrets.js';
@@ -23,14 +24,11 @@ type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
 /** API keys, SSH keys and secrets. */
 export function Keys() {
-  useTitle('Keys and secrets');
+  useTitle(texts.title);
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>Keys and secrets</h1>
-      <p>
-        <a href="/activity">Activity</a>: what each key asked for. <a href="/webhooks">Notices</a>: who is told of what
-        happens, by webhook or mail.
-      </p>
+      <h1 tabIndex={-1}>{texts.title}</h1>
+      <p>{texts.lead}</p>
       <ApiKeyList />
       <SshKeys />
       <Secrets />
@@ -51,17 +49,23 @@ function ApiKeyList() {
       <Failure error={error.value} />
       <section class="panel" aria-labelledby="api-keys">
         <div class="panel-head">
-          <h2 id="api-keys">API keys</h2>
-          <p class="small quiet">
-            Whoever has one can do what it may. Give each program a key of its own, with as little as it needs.
-          </p>
+          <h2 id="api-keys">{texts.apiKeys}</h2>
+          <p class="small quiet">{texts.apiKeysHint}</p>
         </div>
         <NewKey onTried={again} />
-        {keys !== null && live.length === 0 && <Empty title="No key is accepted">Create one above.</Empty>}
+        {keys !== null && live.length === 0 && <Empty title={texts.none}>{texts.noneHint}</Empty>}
         {live.length > 0 && (
           <Table
             isCards
-            columns={[['Name'], ['Key'], ['May'], ['Limit'], ['Ends'], ['Last use'], ['Revoke', 'unseen']]}
+            columns={[
+              [texts.name],
+              [texts.key],
+              [texts.may],
+              [texts.limit],
+              [texts.ends],
+              [texts.lastUse],
+              [texts.revoke, 'unseen'],
+            ]}
           >
             {live.map((key) => (
               <KeyRow
@@ -79,8 +83,9 @@ function ApiKeyList() {
         )}
         {revoked.length > 0 && (
           <p class="padded small quiet">
-            Revoked:{' '}
-            {revoked.map(({ name, lastFour }) => `${name === null ? '' : `${visible(name)} `}…${lastFour}`).join(', ')}
+            {texts.revoked(
+              revoked.map(({ name, lastFour }) => `${name === null ? '' : `${visible(name)} `}…${lastFour}`).join(', '),
+            )}
           </p>
         )}
       </section>
@@ -109,7 +114,7 @@ function ApiKeyList() {
 }
 
 /** How a key is called where there may be others without a name. */
-const nameOf = ({ name, lastFour }: Key): string => visible(name ?? `the key …${lastFour}`);
+const nameOf = ({ name, lastFour }: Key): string => visible(name ?? texts.keyEnding(lastFour));
 
 interface RowProps {
   apiKey: Key;
@@ -121,19 +126,17 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
   return (
     <tr>
       <th scope="row" class="wide">
-        {key.name === null ? <span class="quiet">without a name</span> : visible(key.name)}{' '}
-        {key.isCurrent && <span class="badge good">this session</span>}
+        {key.name === null ? <span class="quiet">{texts.noName}</span> : visible(key.name)}{' '}
+        {key.isCurrent && <span class="badge good">{texts.thisSession}</span>}
       </th>
-      <td class="mono wide" data-label="Key">
+      <td class="mono wide" data-label={texts.key}>
         {key.prefix}…{key.lastFour}
-        <div class="small quiet">
-          made <Time at={secondsOf(key.createdAt)} />
-        </div>
+        <div class="small quiet">{texts.made(<Time at={secondsOf(key.createdAt)} />)}</div>
       </td>
-      <td class="wide" data-label="May">
+      <td class="wide" data-label={texts.may}>
         <span class="row">
           {key.scopes === null ? (
-            <span class="badge warn">everything</span>
+            <span class="badge warn">{texts.everything}</span>
           ) : (
             key.scopes.map((scope) => (
               <span key={scope} class="badge">
@@ -142,23 +145,23 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
             ))
           )}
         </span>
-        {key.networks !== null && <div class="small quiet mono">from {key.networks.join(', ')}</div>}
+        {key.networks !== null && <div class="small quiet mono">{texts.from(key.networks.join(', '))}</div>}
       </td>
-      <td class="wide" data-label="Limit">
+      <td class="wide" data-label={texts.limit}>
         <LimitCell apiKey={key} />{' '}
-        <button type="button" class="plain" aria-label={`Change the limit of ${nameOf(key)}`} onClick={onLimit}>
-          Change
+        <button type="button" class="plain" aria-label={texts.changeLimit(nameOf(key))} onClick={onLimit}>
+          {texts.change}
         </button>
       </td>
-      <td class="wide" data-label="Ends">
+      <td class="wide" data-label={texts.ends}>
         <Ends at={key.expiresAt} />
       </td>
-      <td class="wide" data-label="Last use">
+      <td class="wide" data-label={texts.lastUse}>
         <LastUse apiKey={key} />
       </td>
       <td class="number wide">
-        <button type="button" class="danger" aria-label={`Revoke ${nameOf(key)}`} onClick={onRevoke}>
-          Revoke
+        <button type="button" class="danger" aria-label={texts.revokeKey(nameOf(key))} onClick={onRevoke}>
+          {texts.revoke}
         </button>
       </td>
     </tr>
@@ -172,15 +175,15 @@ const ENDS_SOON_SECONDS = 7 * DAY;
 const UNUSED_SECONDS = 90 * DAY;
 
 function Ends({ at }: { at: string | null }) {
-  if (at === null) return <span class="quiet">never</span>;
+  if (at === null) return <span class="quiet">{texts.never}</span>;
   const left = secondsOf(at) - serverNow.value;
   return (
     <>
       <Time at={secondsOf(at)} />{' '}
       {left <= 0 ? (
-        <span class="badge bad">over</span>
+        <span class="badge bad">{texts.over}</span>
       ) : (
-        left < ENDS_SOON_SECONDS && <span class="badge warn">ends soon</span>
+        left < ENDS_SOON_SECONDS && <span class="badge warn">{texts.endsSoon}</span>
       )}
     </>
   );
@@ -190,25 +193,19 @@ function LastUse({ apiKey: { lastUsedAt, createdAt } }: { apiKey: Key }) {
   const isUnused = serverNow.value - secondsOf(lastUsedAt ?? createdAt) > UNUSED_SECONDS;
   return (
     <>
-      {lastUsedAt === null ? <span class="quiet">never</span> : <Time at={secondsOf(lastUsedAt)} />}{' '}
-      {isUnused && <span class="badge warn">unused for 90 days: revoke it?</span>}
+      {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <Time at={secondsOf(lastUsedAt)} />}{' '}
+      {isUnused && <span class="badge warn">{texts.unused}</span>}
     </>
   );
 }
 
 function LimitCell({ apiKey: { monthlyLimit, monthSpend, limitReachedAt } }: { apiKey: Key }) {
-  if (monthlyLimit === null) return <span class="quiet">none</span>;
+  if (monthlyLimit === null) return <span class="quiet">{texts.noLimit}</span>;
   return (
     <>
-      {usd(micro(monthSpend ?? 0), 2)} of {usd(micro(monthlyLimit), 2)} USD
+      {texts.spentOf(usd(micro(monthSpend ?? 0), 2), usd(micro(monthlyLimit), 2))}
       <div class="small quiet">
-        {limitReachedAt === null ? (
-          'this month'
-        ) : (
-          <>
-            reached <Time at={secondsOf(limitReachedAt)} />
-          </>
-        )}
+        {limitReachedAt === null ? texts.thisMonth : texts.reached(<Time at={secondsOf(limitReachedAt)} />)}
       </div>
     </>
   );
@@ -222,12 +219,12 @@ interface LimitProps {
 
 function LimitOf({ apiKey, onChanged, onClose }: LimitProps) {
   return (
-    <Dialog title={`Limit of ${nameOf(apiKey)}`} isNarrow onClose={onClose}>
+    <Dialog title={texts.limitOf(nameOf(apiKey))} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
-        <p>What it deployed or started last stops at the second at which the limit is reached.</p>
+        <p>{texts.limitHint}</p>
         <Limit
-          label="May spend in a UTC month"
-          words="spent by it this month"
+          label={texts.maySpend}
+          words={texts.spentByIt}
           limit={apiKey.monthlyLimit}
           used={apiKey.monthSpend}
           reachedAt={apiKey.limitReachedAt}
@@ -254,27 +251,18 @@ function Revoke({ apiKey, onClose }: { apiKey: Key; onClose(isDone: boolean): vo
     }
   };
   return (
-    <Dialog
-      title={`Revoke ${visible(apiKey.name ?? `the key …${apiKey.lastFour}`)}?`}
-      isNarrow
-      onClose={() => onClose(false)}
-    >
+    <Dialog title={texts.revokeQuestion(nameOf(apiKey))} isNarrow onClose={() => onClose(false)}>
       <div class="dialog-body stack">
-        <p>Programs that use it are refused at once. This cannot be undone.</p>
-        {apiKey.isCurrent && (
-          <p class="notice warn">
-            This session was made from this key: you are signed out with it. Without another key you cannot sign in
-            again.
-          </p>
-        )}
+        <p>{texts.revokeHint}</p>
+        {apiKey.isCurrent && <p class="notice warn">{texts.revokeCurrent}</p>}
         <Failure error={error.value} />
       </div>
       <div class="dialog-end">
         <button type="button" onClick={() => onClose(false)}>
-          Keep it
+          {texts.keep}
         </button>
         <button type="button" class="danger" aria-disabled={isBusy.value} onClick={revoke}>
-          Revoke
+          {texts.revoke}
         </button>
       </div>
     </Dialog>

@@ -3,21 +3,18 @@ import { CreateApiKey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
+import { texts } from '../texts/en/new-key.js';
 
-const SCOPES = [
-  ['READ', 'read everything but logs and secrets'],
-  ['RENT', 'rent, start, stop, destroy'],
-  ['ACCESS', 'SSH keys, terminals, web links, open ports, logs, secrets'],
-  ['MONEY', 'make top-ups'],
-  ['KEYS', 'create and revoke keys, say who is told of events'],
-] as const;
+const SCOPES = ['READ', 'RENT', 'ACCESS', 'MONEY', 'KEYS'] as const;
+
+const NETWORKS_EXAMPLE = '203.0.113.0/24, 2001:db8::/32';
 
 const ENDS = [
-  ['', 'Never'],
-  ['1d', 'In a day'],
-  ['30d', 'In 30 days'],
-  ['90d', 'In 90 days'],
-  ['365d', 'In a year'],
+  ['', texts.in.never],
+  ['1d', texts.in.day],
+  ['30d', texts.in.days30],
+  ['90d', texts.in.days90],
+  ['365d', texts.in.year],
 ] as const;
 
 /** Makes a key of no more power than this session's, and shows it once. */
@@ -30,7 +27,7 @@ export function NewKey({ onTried }: { onTried(): void }) {
     if (isBusy.value) return;
     const form = event.currentTarget as HTMLFormElement;
     const typed = new FormData(form);
-    const scopes = SCOPES.map(([scope]) => scope).filter((scope) => typed.has(scope));
+    const scopes = SCOPES.filter((scope) => typed.has(scope));
     const networks = String(typed.get('networks'))
       .split(/[\s,]+/)
       .filter((each) => each !== '');
@@ -59,29 +56,29 @@ export function NewKey({ onTried }: { onTried(): void }) {
       <form class="stack-tight" onSubmit={create}>
         <div class="row">
           <label class="row">
-            <span class="quiet small">Name</span>
-            <input name="name" maxLength={60} placeholder="laptop, build server …" />
+            <span class="quiet small">{texts.name}</span>
+            <input name="name" maxLength={60} placeholder={texts.nameExample} />
           </label>
           <button type="submit" aria-disabled={isBusy.value}>
-            Create a key
+            {texts.create}
           </button>
         </div>
         <details>
-          <summary>With less power</summary>
+          <summary>{texts.lessPower}</summary>
           <fieldset class="stack-tight">
-            <legend class="small quiet">What it may; with none chosen, what this session may</legend>
-            {SCOPES.map(([scope, meaning]) => (
+            <legend class="small quiet">{texts.scopes}</legend>
+            {SCOPES.map((scope) => (
               <label key={scope} class="check">
                 <input type="checkbox" name={scope} />
                 <span>
-                  {scope.toLowerCase()} <span class="quiet small">{meaning}</span>
+                  {scope.toLowerCase()} <span class="quiet small">{texts.may[scope]}</span>
                 </span>
               </label>
             ))}
           </fieldset>
           <div class="two">
             <label class="field">
-              <span>Ends</span>
+              <span>{texts.ends}</span>
               <select name="expires">
                 {ENDS.map(([value, label]) => (
                   <option key={value} value={value}>
@@ -91,12 +88,12 @@ export function NewKey({ onTried }: { onTried(): void }) {
               </select>
             </label>
             <label class="field">
-              <span>Only from these networks</span>
-              <input name="networks" spellcheck={false} class="mono" placeholder="203.0.113.0/24, 2001:db8::/32" />
+              <span>{texts.networks}</span>
+              <input name="networks" spellcheck={false} class="mono" placeholder={NETWORKS_EXAMPLE} />
             </label>
             <label class="field">
-              <span>May spend in a month (UTC), in USD</span>
-              <input name="limit" type="number" min={0} step="any" inputMode="decimal" placeholder="no limit" />
+              <span>{texts.maySpend}</span>
+              <input name="limit" type="number" min={0} step="any" inputMode="decimal" placeholder={texts.noLimit} />
             </label>
           </div>
         </details>
@@ -104,17 +101,17 @@ export function NewKey({ onTried }: { onTried(): void }) {
       <Failure error={error.value} />
       {secret.value !== null && (
         <div class="notice good stack-tight" role="status">
-          <strong>Your new key, shown this once</strong>
+          <strong>{texts.made}</strong>
           <code class="secret">{secret.value}</code>
           <span class="row">
-            <Copy text={secret.value} label="Copy the key" />
+            <Copy text={secret.value} label={texts.copy} />
             <button
               type="button"
               onClick={() => {
                 secret.value = null;
               }}
             >
-              I have it
+              {texts.haveIt}
             </button>
           </span>
         </div>

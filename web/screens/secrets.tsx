@@ -9,8 +9,11 @@ import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/secrets.js';
 
 type Secret = NonNullable<ResultOf<typeof SecretsDocument>['secrets']>[number];
+
+const EXAMPLES = { name: 'hf', registry: 'ghcr.io' };
 
 /** Counts what the page changed of them. */
 const changes = signal(0);
@@ -29,8 +32,8 @@ export function Secrets() {
   return (
     <section class="panel" aria-labelledby="secrets">
       <div class="panel-head">
-        <h2 id="secrets">Secrets</h2>
-        <p class="small quiet">Tokens and passwords for what you launch. Stored encrypted, never shown again.</p>
+        <h2 id="secrets">{texts.title}</h2>
+        <p class="small quiet">{texts.hint}</p>
       </div>
       <div class="padded">
         <button
@@ -39,36 +42,36 @@ export function Secrets() {
             isMaking.value = true;
           }}
         >
-          New secret
+          {texts.create}
         </button>
       </div>
       <Failure error={error} />
-      {secrets !== null && secrets.length === 0 && <Empty title="No secrets yet" />}
+      {secrets !== null && secrets.length === 0 && <Empty title={texts.none} />}
       {secrets !== null && secrets.length > 0 && (
-        <Table isCards columns={[['Name'], ['For'], ['Created'], ['Delete', 'unseen']]}>
+        <Table isCards columns={[[texts.name], [texts.for], [texts.created], [texts.delete, 'unseen']]}>
           {secrets.map((secret) => (
             <tr key={secret.name}>
               <th scope="row" class="wide mono">
                 {secret.name}
               </th>
-              <td class="wide" data-label="For">
+              <td class="wide" data-label={texts.for}>
                 {secret.kind === 'VALUE'
-                  ? 'variables and files'
-                  : `images of ${visible(secret.registry ?? '')}, as ${visible(secret.username ?? '')}`}
+                  ? texts.forValues
+                  : texts.forImages(visible(secret.registry ?? ''), visible(secret.username ?? ''))}
               </td>
-              <td class="wide" data-label="Created">
+              <td class="wide" data-label={texts.created}>
                 <Time at={secondsOf(secret.createdAt)} />
               </td>
               <td class="number wide">
                 <button
                   type="button"
                   class="danger"
-                  aria-label={`Delete ${secret.name}`}
+                  aria-label={texts.deleteOne(secret.name)}
                   onClick={() => {
                     deleting.value = secret;
                   }}
                 >
-                  Delete
+                  {texts.delete}
                 </button>
               </td>
             </tr>
@@ -121,12 +124,19 @@ export function NewSecret({ onClose }: { onClose(made: string | null): void }) {
     }
   };
   return (
-    <Dialog title="New secret" isNarrow onClose={() => onClose(null)}>
+    <Dialog title={texts.create} isNarrow onClose={() => onClose(null)}>
       <form onSubmit={create}>
         <div class="dialog-body stack">
           <label class="field">
-            <span>Name</span>
-            <input name="secret-name" required maxLength={63} autocomplete="off" spellcheck={false} placeholder="hf" />
+            <span>{texts.name}</span>
+            <input
+              name="secret-name"
+              required
+              maxLength={63}
+              autocomplete="off"
+              spellcheck={false}
+              placeholder={EXAMPLES.name}
+            />
           </label>
           <label class="check">
             <input
@@ -136,33 +146,33 @@ export function NewSecret({ onClose }: { onClose(made: string | null): void }) {
                 isLogin.value = currentTarget.checked;
               }}
             />
-            It is a login that images are pulled with
+            {texts.isLogin}
           </label>
           {isLogin.value && (
             <div class="two">
               <label class="field">
-                <span>Registry</span>
-                <input name="registry" required autocomplete="off" spellcheck={false} placeholder="ghcr.io" />
+                <span>{texts.registry}</span>
+                <input name="registry" required autocomplete="off" spellcheck={false} placeholder={EXAMPLES.registry} />
               </label>
               <label class="field">
-                <span>User name there</span>
+                <span>{texts.user}</span>
                 <input name="username" required autocomplete="off" spellcheck={false} />
               </label>
             </div>
           )}
           <label class="field">
-            <span>{isLogin.value ? 'Password or token' : 'Value'}</span>
+            <span>{isLogin.value ? texts.password : texts.value}</span>
             <textarea name="secret-value" class="mono veiled" rows={3} required autocomplete="off" spellcheck={false} />
           </label>
-          <p class="small quiet">It is sent once, stored encrypted, and shown to nobody again.</p>
+          <p class="small quiet">{texts.sentOnce}</p>
           <Failure error={error.value} />
         </div>
         <div class="dialog-end">
           <button type="button" onClick={() => onClose(null)}>
-            Cancel
+            {texts.cancel}
           </button>
           <button type="submit" class="primary" aria-disabled={isBusy.value}>
-            Store it
+            {texts.store}
           </button>
         </div>
       </form>
@@ -187,17 +197,17 @@ function DeleteIt({ secret: { name }, onClose }: { secret: Secret; onClose(): vo
     }
   };
   return (
-    <Dialog title={`Delete ${name}?`} isNarrow onClose={onClose}>
+    <Dialog title={texts.deleteQuestion(name)} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
-        <p>Containers that run keep what they were given. A later start that needs it fails and says so.</p>
+        <p>{texts.deleteHint}</p>
         <Failure error={error.value} />
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
-          Keep it
+          {texts.keep}
         </button>
         <button type="button" class="danger" aria-disabled={isBusy.value} onClick={remove}>
-          Delete
+          {texts.delete}
         </button>
       </div>
     </Dialog>

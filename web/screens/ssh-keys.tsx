@@ -10,6 +10,7 @@ import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { say } from '../state/toasts.js';
+import { texts } from '../texts/en/ssh-keys.js';
 
 type SshKey = NonNullable<ResultOf<typeof SshKeysDocument>['sshKeys']>[number];
 
@@ -43,62 +44,55 @@ export function SshKeys() {
   const remove = async ({ id, comment, fingerprint, publicKey, instanceId }: SshKey) => {
     if (!(await change(() => send(RemoveSshKey, { id })))) return;
     const run = () => send(AddSshKey, { publicKey, instanceId }).finally(again);
-    say(`The SSH key ${visible(comment) || fingerprint} is removed.`, { undo: { run, done: 'The SSH key is back.' } });
+    say(texts.removed(visible(comment) || fingerprint), { undo: { run, done: texts.back } });
   };
   const keys = data.value?.sshKeys ?? null;
   return (
     <section class="panel" aria-labelledby="ssh-keys">
       <div class="panel-head">
-        <h2 id="ssh-keys">SSH keys</h2>
-        <p class="small quiet">Whoever has the private part gets into every instance of this account.</p>
+        <h2 id="ssh-keys">{texts.title}</h2>
+        <p class="small quiet">{texts.hint}</p>
       </div>
       <form class="padded stack-tight" onSubmit={add}>
         <label class="field">
-          <span>Public key, the line of a .pub file</span>
-          <textarea
-            name="public-key"
-            rows={2}
-            required
-            spellcheck={false}
-            class="mono"
-            placeholder="ssh-ed25519 AAAA… name"
-          />
+          <span>{texts.publicKey}</span>
+          <textarea name="public-key" rows={2} required spellcheck={false} class="mono" placeholder={texts.example} />
         </label>
         <div>
           <button type="submit" aria-disabled={isBusy.value}>
-            Add the SSH key
+            {texts.add}
           </button>
         </div>
         <Failure error={fault.value ?? error.value} />
       </form>
       {keys !== null && keys.length === 0 && (
-        <Empty title="No SSH key yet">
-          <p>Make one with ssh-keygen, and add its public part above.</p>
+        <Empty title={texts.none}>
+          <p>{texts.noneHint}</p>
         </Empty>
       )}
       {keys !== null && keys.length > 0 && (
-        <Table isCards columns={[['Comment'], ['Fingerprint'], ['Added'], ['Remove', 'unseen']]}>
+        <Table isCards columns={[[texts.comment], [texts.fingerprint], [texts.added], [texts.remove, 'unseen']]}>
           {keys.map((key) => {
             const { id, type, fingerprint, comment, createdAt } = key;
             return (
               <tr key={id}>
                 <th scope="row" class="wide">
-                  {visible(comment) || <span class="quiet">without a comment</span>}
+                  {visible(comment) || <span class="quiet">{texts.noComment}</span>}
                 </th>
-                <td class="wide" data-label="Fingerprint">
+                <td class="wide" data-label={texts.fingerprint}>
                   <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
                 </td>
-                <td class="wide" data-label="Added">
+                <td class="wide" data-label={texts.added}>
                   <Time at={secondsOf(createdAt)} />
                 </td>
                 <td class="number wide">
                   <button
                     type="button"
                     class="danger"
-                    aria-label={`Remove the SSH key ${visible(comment) || fingerprint}`}
+                    aria-label={texts.removeKey(visible(comment) || fingerprint)}
                     onClick={() => void remove(key)}
                   >
-                    Remove
+                    {texts.remove}
                   </button>
                 </td>
               </tr>

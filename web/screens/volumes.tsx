@@ -7,6 +7,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { useTitle } from '../state/title.js';
 import { useVolumes, type Volume } from '../state/volumes.js';
+import { texts } from '../texts/en/volumes.js';
 import { DeleteVolume, GrowVolume, NewVolume } from './volume-changes.js';
 import { Moments } from './volume-moments.js';
 import { OwnRestic } from './volume-restic.js';
@@ -17,7 +18,7 @@ type Task = 'grow' | 'moments' | 'restic' | 'delete';
 
 /** The account's volumes: disks that survive the machines that instances run on. */
 export function Volumes() {
-  useTitle('Volumes');
+  useTitle(texts.title);
   const { volumes, pricePerGbHour, error, again } = useVolumes();
   const isMaking = useSignal(false);
   const open = useSignal<{ task: Task; id: string; snapshot?: string } | null>(null);
@@ -30,7 +31,7 @@ export function Volumes() {
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>Volumes</h1>
+        <h1 tabIndex={-1}>{texts.title}</h1>
         <button
           type="button"
           class="primary"
@@ -38,20 +39,18 @@ export function Volumes() {
             isMaking.value = true;
           }}
         >
-          New volume
+          {texts.create}
         </button>
       </div>
-      <p>
-        A volume is a disk of yours. What an instance writes to it is stored every few minutes and when it stops, so the
-        work goes on with any machine.
-      </p>
+      <p>{texts.lead}</p>
       <Failure error={error} />
-      <section class="panel" aria-label="Your volumes">
-        {volumes !== null && volumes.length === 0 && (
-          <Empty title="No volumes yet">Make one, and choose it when you rent a machine.</Empty>
-        )}
+      <section class="panel" aria-label={texts.yours}>
+        {volumes !== null && volumes.length === 0 && <Empty title={texts.none}>{texts.noneHint}</Empty>}
         {volumes !== null && volumes.length > 0 && (
-          <Table isCards columns={[['Name'], ['Size'], ['Used by'], ['Last snapshot'], ['Do', 'unseen']]}>
+          <Table
+            isCards
+            columns={[[texts.name], [texts.size], [texts.usedBy], [texts.lastSnapshot], [texts.do, 'unseen']]}
+          >
             {volumes.map((each) => (
               <Row
                 key={each.id}
@@ -85,9 +84,14 @@ export function Volumes() {
 function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
   const { id, name, sizeGb, priceHr, inUseBy, lastSnapshotAt, storedBytes } = volume;
   const price = micro(priceHr);
-  const button = (task: Task, words: string, kind?: string) => (
-    <button type="button" class={kind} aria-label={`${words} ${visible(name)}`} onClick={() => onTask(task)}>
-      {words}
+  const button = (task: Task, kind?: string) => (
+    <button
+      type="button"
+      class={kind}
+      aria-label={texts.taskOf(texts.tasks[task], visible(name))}
+      onClick={() => onTask(task)}
+    >
+      {texts.tasks[task]}
     </button>
   );
   return (
@@ -96,31 +100,33 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
         {visible(name)}
         <div class="small quiet mono">{id}</div>
       </th>
-      <td class="wide" data-label="Size">
+      <td class="wide" data-label={texts.size}>
         {sizeGb} GB
-        <div class="small quiet figure">
-          {rate(price)} USD/h, {usd(accrued(price, SECONDS_PER_MONTH))} in 30 days
-        </div>
+        <div class="small quiet figure">{texts.price(rate(price), usd(accrued(price, SECONDS_PER_MONTH)))}</div>
       </td>
-      <td class="wide" data-label="Used by">
+      <td class="wide" data-label={texts.usedBy}>
         {inUseBy === null ? (
-          <span class="quiet">nobody</span>
+          <span class="quiet">{texts.nobody}</span>
         ) : (
           <a class="mono" href={`/instances/${inUseBy}`}>
             {inUseBy}
           </a>
         )}
       </td>
-      <td class="wide" data-label="Last snapshot">
-        {lastSnapshotAt === null ? <span class="quiet">none yet</span> : <Time at={secondsOf(lastSnapshotAt)} />}
-        {storedBytes > 0 && <div class="small quiet">{bytes(storedBytes)} stored</div>}
+      <td class="wide" data-label={texts.lastSnapshot}>
+        {lastSnapshotAt === null ? (
+          <span class="quiet">{texts.noSnapshot}</span>
+        ) : (
+          <Time at={secondsOf(lastSnapshotAt)} />
+        )}
+        {storedBytes > 0 && <div class="small quiet">{texts.stored(bytes(storedBytes))}</div>}
       </td>
       <td class="number wide">
         <span class="row">
-          {button('moments', 'Snapshots')}
-          {button('restic', 'Copy in and out')}
-          {button('grow', 'Grow')}
-          {button('delete', 'Delete', 'danger')}
+          {button('moments')}
+          {button('restic')}
+          {button('grow')}
+          {button('delete', 'danger')}
         </span>
       </td>
     </tr>

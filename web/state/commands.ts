@@ -1,44 +1,45 @@
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
+import { language } from '../texts/en/locale.js';
+import { doings, screens, texts } from '../texts/en/palette.js';
+import { LANGUAGES } from '../texts/languages.js';
 import { settled } from './account.js';
 import { type Action, askedAction } from './asked-action.js';
 import type { Command } from './command-search.js';
 import { STATES } from './history-filter.js';
+import { chooseLanguage } from './language.js';
 import { go } from './location.js';
 import { modelName, models } from './market.js';
 import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
 import { takeBack, undoable } from './toasts.js';
 
+/** By address. */
 const SCREENS = [
-  ['/', 'Home', 'house', 'start overview attention'],
-  ['/machines', 'Machines', 'server', 'gpus offers prices search rent'],
-  ['/instances', 'Instances', 'square-terminal', 'rentals running servers pods'],
-  ['/instances?show=history', 'History of instances', 'history', 'destroyed past'],
-  ['/volumes', 'Volumes', 'hard-drive', 'disks storage'],
-  ['/money', 'Money', 'wallet', 'balance credit billing spend statement invoices limits'],
-  ['/keys', 'Keys and secrets', 'key-round', 'api tokens ssh registry logins'],
-  ['/activity', 'Activity', 'activity', 'audit log who did what'],
-  ['/webhooks', 'Notices', 'webhook', 'webhooks mail alerts'],
+  ['/', 'house'],
+  ['/machines', 'server'],
+  ['/instances', 'square-terminal'],
+  ['/instances?show=history', 'history'],
+  ['/volumes', 'hard-drive'],
+  ['/money', 'wallet'],
+  ['/keys', 'key-round'],
+  ['/activity', 'activity'],
+  ['/webhooks', 'webhook'],
 ] as const;
 
 /** For those without a key. */
 const OPEN = new Set<string>(['/machines']);
 
 const DOINGS = [
-  ['/machines?deploy=best', 'Rent the best machine that fits', 'rocket', 'deploy new instance launch create'],
-  ['/money', 'Add credit', 'credit-card', 'top up pay deposit bitcoin monero'],
-  ['/keys', 'Create an API key', 'key-round', 'token new'],
-  ['/keys', 'Add an SSH key', 'terminal', 'public key new'],
-  ['/volumes', 'Create a volume', 'hard-drive', 'disk storage new'],
-  ['/webhooks', 'Be told of events', 'bell', 'webhook mail notice new'],
+  ['/machines?deploy=best', doings.rent, 'rocket'],
+  ['/money', doings.credit, 'credit-card'],
+  ['/keys', doings.key, 'key-round'],
+  ['/keys', doings.sshKey, 'terminal'],
+  ['/volumes', doings.volume, 'hard-drive'],
+  ['/webhooks', doings.notice, 'bell'],
 ] as const;
 
-const ACTIONS: Record<Action, readonly [name: string, icon: string]> = {
-  STOP: ['Stop', 'pause'],
-  START: ['Start', 'play'],
-  DESTROY: ['Destroy', 'trash-2'],
-};
+const ICONS: Record<Action, string> = { STOP: 'pause', START: 'play', DESTROY: 'trash-2' };
 
 /** Of instances, where nothing is typed. */
 const FIRST_INSTANCES = 5;
@@ -46,55 +47,62 @@ const FIRST_INSTANCES = 5;
 /** All that the palette can do now, in the order of its groups. */
 export function allCommands(): readonly Command[] {
   const isIn = session.value === 'in';
-  return [...(isIn ? instanceCommands() : []), ...screenCommands(isIn), ...doings(isIn), ...modelCommands()];
+  return [...(isIn ? instanceCommands() : []), ...screenCommands(isIn), ...doingCommands(isIn), ...modelCommands()];
 }
 
 function instanceCommands(): Command[] {
   return (settled.value?.instances ?? []).flatMap((instance, place) => {
     const { id, gpu, numGpus, status, template } = instance;
-    const name = visible(instance.name);
-    const about = `${numGpus} × ${modelName(gpu)}, ${STATES[status]}`;
-    const words = `${id} ${visible(template)} instance`;
-    const one = (key: string, text: string, icon: string, isFirst: boolean, run: () => void): Command => ({
+    const called = visible(instance.name);
+    const about = texts.about(numGpus, modelName(gpu), STATES[status]);
+    const known = `${id} ${visible(template)} ${texts.instanceWords}`;
+    const one = (key: string, name: string, icon: string, isFirst: boolean, run: () => void, words = ''): Command => ({
       id: `${key} ${id}`,
-      group: 'Instances',
-      name: text,
+      group: texts.groups.instances,
+      name,
       hint: about,
-      words,
+      words: `${known} ${words}`,
       icon,
       isFirst,
       run,
     });
     const actions: Action[] = status === 'RUNNING' ? ['STOP', 'DESTROY'] : ['START', 'DESTROY'];
     return [
-      one('open', name, 'square-terminal', place < FIRST_INSTANCES, () => go(`/instances/${id}`)),
-      one('log', `Log of ${name}`, 'file-text', false, () => go(`/instances/${id}?tab=log`)),
+      one('open', called, 'square-terminal', place < FIRST_INSTANCES, () => go(`/instances/${id}`)),
+      one('log', texts.logOf(called), 'file-text', false, () => go(`/instances/${id}?tab=log`)),
       ...actions.map((action) =>
-        one(action, `${ACTIONS[action][0]} ${name}`, ACTIONS[action][1], false, () => {
-          askedAction.value = { instance, action };
-        }),
+        one(
+          action,
+          texts.act(action, called),
+          ICONS[action],
+          false,
+          () => {
+            askedAction.value = { instance, action };
+          },
+          texts.actWords[action],
+        ),
       ),
     ];
   });
 }
 
 function screenCommands(isIn: boolean): Command[] {
-  return SCREENS.filter(([to]) => isIn || OPEN.has(to)).map(([to, name, icon, words]) => ({
+  return SCREENS.filter(([to]) => isIn || OPEN.has(to)).map(([to, icon]) => ({
     id: to,
-    group: 'Screens',
-    name,
+    group: texts.groups.screens,
+    name: screens[to]![0],
     hint: '',
-    words: `go to ${words}`,
+    words: screens[to]![1],
     icon,
     isFirst: true,
     run: () => go(to),
   }));
 }
 
-function doings(isIn: boolean): Command[] {
+function doingCommands(isIn: boolean): Command[] {
   const one = (name: string, icon: string, words: string, run: () => void): Command => ({
     id: name,
-    group: 'Do',
+    group: texts.groups.do,
     name,
     hint: '',
     words,
@@ -102,28 +110,31 @@ function doings(isIn: boolean): Command[] {
     isFirst: true,
     run,
   });
-  const shown = DOINGS.filter(([to]) => isIn || to.startsWith('/machines'));
+  const does = ([name, words]: readonly string[], icon: string, run: () => void) => one(name!, icon, words!, run);
   const last = undoable();
   return [
-    ...(last === undefined ? [] : [one('Undo what was just done', 'undo-2', last.text, () => void takeBack(last))]),
-    ...shown.map(([to, name, icon, words]) => one(name, icon, words, () => go(to))),
-    one('Show keyboard shortcuts', 'keyboard', 'help keys', () => {
+    ...(last === undefined ? [] : [one(doings.undo[0]!, 'undo-2', last.text, () => void takeBack(last))]),
+    ...DOINGS.filter(([to]) => isIn || to.startsWith('/machines')).map(([to, doing, icon]) =>
+      does(doing, icon, () => go(to)),
+    ),
+    does(doings.shortcuts, 'keyboard', () => {
       overlay.value = 'shortcuts';
     }),
-    one('Look at the GraphQL API', 'code', 'graphiql docs query', () => location.assign('/graphql')),
-    isIn
-      ? one('Sign out', 'log-out', 'leave end session', () => void signOut())
-      : one('Sign in', 'log-in', 'api key account', () => go('/sign-in')),
+    does(doings.graphql, 'code', () => location.assign('/graphql')),
+    ...LANGUAGES.filter(({ code }) => code !== language).map(({ code, name }) =>
+      one(texts.language(name), 'globe', texts.languageWords, () => chooseLanguage(code)),
+    ),
+    isIn ? does(doings.signOut, 'log-out', () => void signOut()) : does(doings.signIn, 'log-in', () => go('/sign-in')),
   ];
 }
 
 function modelCommands(): Command[] {
   return [...models.value.values()].map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => ({
     id: slug,
-    group: 'Models',
+    group: texts.groups.models,
     name,
-    hint: `${availableGpus} free, ${rate(micro(pricePerGpuHour.onDemand))} USD per GPU-hour`,
-    words: `${slug} ${slug.replaceAll('-', '')} ${vramGb} gb rent`,
+    hint: texts.model(availableGpus, rate(micro(pricePerGpuHour.onDemand))),
+    words: `${slug} ${slug.replaceAll('-', '')} ${vramGb} ${texts.modelWords}`,
     icon: 'cpu',
     isFirst: false,
     run: () => go(`/machines?gpu=${slug}`),

@@ -6,29 +6,43 @@ import { takeBack, undoable } from './toasts.js';
 /** What lies over the screen. */
 export const overlay = signal<'palette' | 'shortcuts' | null>(null);
 
-export interface Shortcut {
+export type ShortcutName =
+  | 'sheet'
+  | 'search'
+  | 'undo'
+  | 'rent'
+  | 'home'
+  | 'machines'
+  | 'instances'
+  | 'volumes'
+  | 'money'
+  | 'keys'
+  | 'activity'
+  | 'webhooks';
+
+interface Shortcut {
   /** One after the other. */
   keys: readonly string[];
-  /** What it does. */
-  name: string;
+  /** What it does; its words are loaded with what shows them. */
+  name: ShortcutName;
   /** The screen it leads to; null for what is no screen. */
   to: string | null;
 }
 
 /** What single keys do, where nothing is typed into. */
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: ['?'], name: 'Show these shortcuts', to: null },
-  { keys: ['/'], name: 'Search on this screen, or everywhere', to: null },
-  { keys: ['u'], name: 'Undo what was just done', to: null },
-  { keys: ['n'], name: 'Rent a machine', to: '/machines?deploy=best' },
-  { keys: ['g', 'h'], name: 'Go to Home', to: '/' },
-  { keys: ['g', 'm'], name: 'Go to Machines', to: '/machines' },
-  { keys: ['g', 'i'], name: 'Go to Instances', to: '/instances' },
-  { keys: ['g', 'v'], name: 'Go to Volumes', to: '/volumes' },
-  { keys: ['g', 'b'], name: 'Go to Money (balance)', to: '/money' },
-  { keys: ['g', 'k'], name: 'Go to Keys', to: '/keys' },
-  { keys: ['g', 'a'], name: 'Go to Activity', to: '/activity' },
-  { keys: ['g', 'w'], name: 'Go to Webhooks', to: '/webhooks' },
+  { keys: ['?'], name: 'sheet', to: null },
+  { keys: ['/'], name: 'search', to: null },
+  { keys: ['u'], name: 'undo', to: null },
+  { keys: ['n'], name: 'rent', to: '/machines?deploy=best' },
+  { keys: ['g', 'h'], name: 'home', to: '/' },
+  { keys: ['g', 'm'], name: 'machines', to: '/machines' },
+  { keys: ['g', 'i'], name: 'instances', to: '/instances' },
+  { keys: ['g', 'v'], name: 'volumes', to: '/volumes' },
+  { keys: ['g', 'b'], name: 'money', to: '/money' },
+  { keys: ['g', 'k'], name: 'keys', to: '/keys' },
+  { keys: ['g', 'a'], name: 'activity', to: '/activity' },
+  { keys: ['g', 'w'], name: 'webhooks', to: '/webhooks' },
 ];
 
 const KEPT_AS = 'single-keys';

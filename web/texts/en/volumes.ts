@@ -1,0 +1,20 @@
+/** The account's volumes. */
+export const texts = {
+  title: 'Volumes',
+  create: 'New volume',
+  lead: 'A volume is a disk of yours. What an instance writes to it is stored every few minutes and when it stops, so the work goes on with any machine.',
+  yours: 'Your volumes',
+  none: 'No volumes yet',
+  noneHint: 'Make one, and choose it when you rent a machine.',
+  name: 'Name',
+  size: 'Size',
+  usedBy: 'Used by',
+  lastSnapshot: 'Last snapshot',
+  do: 'Do',
+  price: (perHour: string, in30Days: string) => `${perHour} USD/h, ${in30Days} in 30 days`,
+  nobody: 'nobody',
+  noSnapshot: 'none yet',
+  stored: (size: string) => `${size} stored`,
+  tasks: { moments: 'Snapshots', restic: 'Copy in and out', grow: 'Grow', delete: 'Delete' },
+  taskOf: (task: string, volume: string) => `${task} ${volume}`,
+};
