@@ -2,6 +2,7 @@ import { type Micro, usd } from '../figures/money.js';
 import { ticks } from '../figures/ticks.js';
 import { Grid } from './grid.js';
 import { useWidth } from './use-width.js';
+import { texts } from '../texts/en/spend.js';
 
 interface Day {
   date: string;
@@ -33,7 +34,7 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
           const x = LEFT + index * step;
           return (
             <g key={date}>
-              <title>{`${date}: ${usd(total, 4)} USD`}</title>
+              <title>{texts.ofDay(date, usd(total, 4))}</title>
               {parts.map((amount, kind) => {
                 const size = HEIGHT - BOTTOM - y(inUsd(amount));
                 top -= size;

@@ -2,6 +2,7 @@ import { micro, rate } from '../figures/money.js';
 import { ticks } from '../figures/ticks.js';
 import { Grid } from './grid.js';
 import { useWidth } from './use-width.js';
+import { texts } from '../texts/en/charts.js';
 
 interface Price {
   snapshot: string;
@@ -14,16 +15,17 @@ const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [170, 44, 8, 22, 10];
 const MAX_POINTS = 104;
 const SMALLEST_USD = 0.000001;
 
+const priced = ({ onDemand, snapshot }: Price) => ({ price: rate(micro(onDemand)), date: snapshot });
+
 /** On-demand price by snapshot. The same figures follow in words for those who do not see it. */
 export function HistoryChart({ history, name }: { history: readonly Price[]; name: string }) {
   const [frame, width] = useWidth<HTMLElement>();
   const points = history.slice(-MAX_POINTS);
   const [first, last] = [points[0]!, points.at(-1)!];
-  const summary = `${name}: ${rate(micro(last.onDemand))} USD per GPU-hour on demand at ${last.snapshot}, from ${last.listings} listings; ${
+  const summary =
     points.length === 1
-      ? 'the first snapshot'
-      : `${rate(micro(first.onDemand))} at ${first.snapshot}, ${points.length} snapshots`
-  }.`;
+      ? texts.first(name, priced(last), last.listings)
+      : texts.since(name, priced(last), last.listings, priced(first), points.length);
   const values = ticks(Math.max(SMALLEST_USD, ...points.map(({ onDemand }) => onDemand)));
   const days = points.map(({ snapshot }) => Date.parse(snapshot));
   const span = Math.max(1, days.at(-1)! - days[0]!);
@@ -37,7 +39,7 @@ export function HistoryChart({ history, name }: { history: readonly Price[]; nam
           <polyline class="line" points={points.map(({ onDemand }, index) => `${x(index)},${y(onDemand)}`).join(' ')} />
           {points.map((point, index) => (
             <circle class="point" cx={x(index)} cy={y(point.onDemand)} r="3">
-              <title>{`${point.snapshot}: ${rate(micro(point.onDemand))} from ${point.listings} listings`}</title>
+              <title>{texts.point(priced(point), point.listings)}</title>
             </circle>
           ))}
           <text x={LEFT} y={HEIGHT - 6}>

@@ -49,7 +49,7 @@ export function Head() {
             <a class="head-balance figure" href="/money">
               <strong>{usd(balanceNow.value)} USD</strong>
               <span class="small quiet">
-                <RunsOut isShort />
+                <RunsOut />
               </span>
             </a>
           )}

@@ -1,19 +1,14 @@
 import { localTime } from '../figures/time.js';
 import { settled } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
-import { Time } from './time.js';
+import { texts } from '../texts/en/runs-out.js';
 
 /** When credit runs out at the present burn: the service's own answer, the same on every screen. */
-export function RunsOut({ isShort = false }: { isShort?: boolean }) {
+export function RunsOut() {
   const known = settled.value;
   if (known === null) return null;
   const { exhaustsAt, burn } = known;
-  if (exhaustsAt === null) return <>{burn === 0n ? 'nothing costs now' : 'lasts for years'}</>;
-  if (exhaustsAt <= serverNow.value) return <span class="bad">ran out</span>;
-  if (isShort) return <>runs out {localTime(exhaustsAt, serverNow.value)}</>;
-  return (
-    <>
-      runs out <Time at={exhaustsAt} />
-    </>
-  );
+  if (exhaustsAt === null) return <>{burn === 0n ? texts.nothingCosts : texts.lastsForYears}</>;
+  if (exhaustsAt <= serverNow.value) return <span class="bad">{texts.ranOut}</span>;
+  return texts.runsOut(localTime(exhaustsAt, serverNow.value));
 }

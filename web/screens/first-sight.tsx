@@ -22,6 +22,7 @@ import { MODES } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { WorldMap } from './map.js';
+import { texts } from '../texts/en/first-sight.js';
 
 type Trends = ReadonlyMap<string, readonly number[]>;
 
@@ -34,7 +35,7 @@ const MODELS_FIRST = 12;
 
 /** What a stranger sees: what this is, what it costs, and what is free now. */
 export function FirstSight() {
-  useTitle('GPUs by the second');
+  useTitle(texts.title);
   useEffect(() => {
     if (sheet.value === null) void readSheet();
     return followMarket();
@@ -47,23 +48,20 @@ export function FirstSight() {
     <div class="first-sight">
       <section class="hero">
         <div class="hero-words">
-          <h1 tabIndex={-1}>GPUs by the second, at 70 % of the market price</h1>
-          <p>
-            A machine of your own runs within seconds: your container, SSH, and a bill that ends the second you stop. No
-            setup fee, no contract.
-          </p>
+          <h1 tabIndex={-1}>{texts.heading}</h1>
+          <p>{texts.what}</p>
           <div class="row">
             <a class="button primary large" href="/machines">
-              Rent a GPU
+              {texts.rentGpu}
               <Icon name="arrow-right" />
             </a>
             <a class="button large" href="#prices">
-              See all prices
+              {texts.allPrices}
             </a>
           </div>
           <Free regionsFree={free} machines={regional?.totalCount ?? null} />
         </div>
-        <section class="where" aria-label="Where GPUs are free now">
+        <section class="where" aria-label={texts.where}>
           <WorldMap free={free} />
           <TopRegions free={free} />
         </section>
@@ -78,12 +76,12 @@ export function FirstSight() {
 function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, number>; machines: number | null }) {
   const gpus = [...models.value.values()].reduce((sum, { availableGpus }) => sum + availableGpus, 0);
   const figures: readonly (readonly [figure: number, words: string])[] = [
-    [gpus, 'GPUs free now'],
-    [machines ?? 0, 'machines'],
-    [regionsFree.size, 'regions'],
+    [gpus, texts.gpusFree],
+    [machines ?? 0, texts.machines],
+    [regionsFree.size, texts.regions],
   ];
   return (
-    <dl class="hero-figures" aria-label="Free now">
+    <dl class="hero-figures" aria-label={texts.freeNow}>
       {figures.map(([figure, words]) => (
         <div key={words}>
           <dt>{words}</dt>
@@ -98,7 +96,7 @@ function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, numb
 function Leading({ trends }: { trends: Trends }) {
   const leading = useComputed(() => CLASSES.flatMap((tier) => mostFree(tier) ?? [])).value;
   return (
-    <ul class="leading" aria-label="Prices">
+    <ul class="leading" aria-label={texts.prices}>
       {leading.map((model) => {
         const { slug, name, vramGb, availableGpus, pricePerGpuHour } = model;
         return (
@@ -109,20 +107,22 @@ function Leading({ trends }: { trends: Trends }) {
             </div>
             <p class="leading-price">
               <span class="figure">{rate(micro(pricePerGpuHour.onDemand))}</span>{' '}
-              <span class="quiet">USD per GPU-hour</span>
+              <span class="quiet">{texts.perGpuHour}</span>
             </p>
             <p class="small quiet">
-              From {rate(micro(pricePerGpuHour.interruptible))} interruptible, {rate(micro(pricePerGpuHour.reserved))}{' '}
-              reserved
+              {texts.cheaperModes(
+                rate(micro(pricePerGpuHour.interruptible)),
+                rate(micro(pricePerGpuHour.reserved)),
+              )}
             </p>
             <Trend of={trends.get(slug) ?? []} />
             <div class="row between">
               <span class="small">
                 <span class="dot good" aria-hidden="true" />
-                {number(availableGpus)} free
+                {texts.free(number(availableGpus))}
               </span>
-              <a class="button primary" href={`/machines?gpu=${slug}&deploy=best`} aria-label={`Rent ${name}`}>
-                Rent
+              <a class="button primary" href={`/machines?gpu=${slug}&deploy=best`} aria-label={texts.rentModel(name)}>
+                {texts.rent}
               </a>
             </div>
           </li>
@@ -147,7 +147,9 @@ function Trend({ of: values }: { of: readonly number[] }) {
     <span class="trend small">
       <Sparkline values={values} />
       <span class="quiet">
-        {change} <span class="hidden">in {values.length} snapshots of the market</span>
+        {texts.trend(change, values.length, (words) => (
+          <span class="hidden">{words}</span>
+        ))}
       </span>
     </span>
   );
@@ -164,7 +166,7 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
           </a>
         </li>
       ))}
-      {free.size > MOST_REGIONS && <li class="quiet">and {free.size - MOST_REGIONS} more</li>}
+      {free.size > MOST_REGIONS && <li class="quiet">{texts.moreRegions(free.size - MOST_REGIONS)}</li>}
     </ul>
   );
 }
@@ -177,21 +179,21 @@ function Sheet({ trends }: { trends: Trends }) {
   return (
     <section class="panel" id="prices" aria-labelledby="prices-name">
       <div class="panel-head">
-        <h2 id="prices-name">Price sheet</h2>
+        <h2 id="prices-name">{texts.priceSheet}</h2>
         <p class="small quiet">
-          USD per GPU-hour{sheet.value !== null && `, market of ${sheet.value.pricing.marketSnapshot}`}
+          {sheet.value === null ? texts.perGpuHour : texts.marketOf(sheet.value.pricing.marketSnapshot)}
         </p>
       </div>
       <Table
         isCards
-        caption="USD per GPU-hour and free GPUs by model"
+        caption={texts.caption}
         columns={[
-          ['GPU'],
-          ['VRAM', 'number'],
-          ['Free GPUs', 'number'],
-          ...(hasTrends ? [['Trend'] as const] : []),
+          [texts.gpu],
+          [texts.vram, 'number'],
+          [texts.freeGpus, 'number'],
+          ...(hasTrends ? [[texts.trendColumn] as const] : []),
           ...MODES.map(({ name }) => [name, 'number'] as const),
-          ['Rent', 'unseen'],
+          [texts.rent, 'unseen'],
         ]}
       >
         {(isWhole.value ? all : all.slice(0, MODELS_FIRST)).map(
@@ -202,26 +204,26 @@ function Sheet({ trends }: { trends: Trends }) {
                   {name}
                 </a>
               </th>
-              <td class="number" data-label="VRAM">
+              <td class="number" data-label={texts.vram}>
                 {vramGb} <span class="quiet">GB</span>
               </td>
-              <td class="number" data-label="Free GPUs">
-                {availableGpus}
+              <td class="number" data-label={texts.freeGpus}>
+                {number(availableGpus)}
               </td>
               {hasTrends && (
-                <td data-label="Trend">
+                <td data-label={texts.trendColumn}>
                   <Trend of={trends.get(slug) ?? []} />
                 </td>
               )}
               {MODES.map(({ price, name: mode, decimals }) => (
-                <td key={price} class="number" data-label={`${mode}, USD`}>
+                <td key={price} class="number" data-label={texts.modeInUsd(mode)}>
                   {rate(micro(pricePerGpuHour[price]), decimals)}
                 </td>
               ))}
               <td class="number no-card">
                 {availableGpus > 0 && (
-                  <a class="button small-button" href={`/machines?gpu=${slug}&deploy=best`} aria-label={`Rent ${name}`}>
-                    Rent
+                  <a class="button small-button" href={`/machines?gpu=${slug}&deploy=best`} aria-label={texts.rentModel(name)}>
+                    {texts.rent}
                   </a>
                 )}
               </td>
@@ -229,7 +231,7 @@ function Sheet({ trends }: { trends: Trends }) {
           ),
         )}
       </Table>
-      {sheet.value === null && <p class="empty">Reading the price sheet …</p>}
+      {sheet.value === null && <p class="empty">{texts.reading}</p>}
       {!isWhole.value && all.length > MODELS_FIRST && (
         <p class="sheet-more">
           <button
@@ -239,7 +241,7 @@ function Sheet({ trends }: { trends: Trends }) {
               isWhole.value = true;
             }}
           >
-            Show all {all.length} models
+            {texts.showAll(all.length)}
             <Icon name="chevron-down" />
           </button>
         </p>

@@ -17,6 +17,7 @@ import { serverNow } from '../state/clock.js';
 import { readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
+import { texts } from '../texts/en/home.js';
 
 /** Most rows; the others are on Instances. */
 const MOST_INSTANCES = 8;
@@ -26,21 +27,21 @@ export function Home() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
   }, []);
-  useTitle('Home');
+  useTitle(texts.title);
   const known = settled.value;
   const { data, error } = useRead(HomeDocument, {}, sumsAge);
   const read = data.value;
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>Home</h1>
+        <h1 tabIndex={-1}>{texts.title}</h1>
         <a class="button primary" href="/machines">
-          Rent a machine
+          {texts.rent}
         </a>
       </div>
       <Failure error={error.value} />
       {known === null ? (
-        <p class="quiet">Reading your account …</p>
+        <p class="quiet">{texts.reading}</p>
       ) : (
         <>
           {read !== null && <FirstSteps known={known} read={read} />}
@@ -63,17 +64,17 @@ function FirstSteps({ known, read }: { known: Settled; read: HomeRead }) {
   return (
     <section class="panel" aria-labelledby="first-steps">
       <div class="panel-head">
-        <h2 id="first-steps">First steps</h2>
+        <h2 id="first-steps">{texts.firstSteps}</h2>
       </div>
       <ol class="steps">
-        <Step isDone={hasCredit} title="Add credit" href="/money" action="Add credit">
-          Rentals are paid by the second from it. Nothing is owed beyond it but kept disks.
+        <Step isDone={hasCredit} title={texts.creditStep} href="/money" action={texts.addCredit}>
+          {texts.creditWhy}
         </Step>
-        <Step isDone={hasKey} title="Add your SSH key" href="/keys" action="Add an SSH key">
-          With its private part you get into every instance. The key that ssh-keygen makes is fine.
+        <Step isDone={hasKey} title={texts.keyStep} href="/keys" action={texts.addKey}>
+          {texts.keyWhy(<code>ssh-keygen</code>)}
         </Step>
-        <Step isDone={hasRented} title="Rent a first machine" href="/machines" action="See the machines">
-          Choose a model and a template. It runs within seconds, and you can stop it at any moment.
+        <Step isDone={hasRented} title={texts.rentStep} href="/machines" action={texts.seeMachines}>
+          {texts.rentWhy}
         </Step>
       </ol>
     </section>
@@ -95,7 +96,7 @@ function Step({ isDone, title, href, action, children }: StepProps) {
       <div>
         <h3>
           {title}
-          {isDone && <span class="small good"> done</span>}
+          {isDone && <span class="small good"> {texts.done}</span>}
         </h3>
         {!isDone && <p class="quiet">{children}</p>}
       </div>
@@ -112,18 +113,18 @@ function NeedsAttention({ of: all, isRead }: { of: readonly Attention[]; isRead:
   return (
     <section class="panel" aria-labelledby="attention">
       <div class="panel-head">
-        <h2 id="attention">Needs attention</h2>
+        <h2 id="attention">{texts.attention}</h2>
         {all.length > 0 && <span class="badge warn">{all.length}</span>}
       </div>
       {all.length === 0 ? (
-        <p class="padded quiet">{isRead ? 'Nothing: all is as it should be.' : 'Looking …'}</p>
+        <p class="padded quiet">{isRead ? texts.nothing : texts.looking}</p>
       ) : (
         <ul class="attention">
           {all.map((one, index) => (
             <li key={index} class={one.isBad ? 'bad-mark' : ''}>
               <Icon name={one.isBad ? 'circle-alert' : 'clock'} />
               <span>
-                <span class="hidden">{one.isBad ? 'Urgent: ' : 'Note: '}</span>
+                <span class="hidden">{one.isBad ? texts.urgent : texts.note}</span>
                 <Sentence of={one} />
               </span>
               <Way of={one} />
@@ -140,105 +141,56 @@ const At = ({ at }: { at: number | null }) => (at === null ? null : <Time at={at
 /** Each kind has a whole sentence of its own. */
 function Sentence({ of: one }: { of: Attention }) {
   const at = <At at={one.at} />;
-  if (one.kind === 'credit-over')
-    return one.at === null ? (
-      <>Your credit ran out: everything is stopped.</>
-    ) : (
-      <>Your credit ran out: everything is stopped, and is destroyed {at} without new credit.</>
-    );
-  if (one.kind === 'credit-ends') return <>Your credit runs out {at}. What runs stops then.</>;
-  if (one.kind === 'month-limit')
-    return one.isBad ? (
-      <>The limit of this month was reached {at}: what ran has stopped.</>
-    ) : (
-      <>The limit of this month is reached {at}. What runs stops then.</>
-    );
+  if (one.kind === 'credit-over') return one.at === null ? texts.creditOver : texts.creditOverUntil(at);
+  if (one.kind === 'credit-ends') return texts.creditEnds(at);
+  if (one.kind === 'month-limit') return one.isBad ? texts.limitWasReached(at) : texts.limitIsReached(at);
   const name = <strong>{one.instance.name}</strong>;
   if ('volume' in one) {
     const volume = <strong>{visible(one.volume)}</strong>;
-    if (one.kind === 'volume-lost')
-      return (
-        <>
-          What {name} wrote to the volume {volume} after {at} is lost.
-        </>
-      );
-    if (one.kind === 'volume-refused')
-      return (
-        <>
-          The volume {volume} of {name} could not be stored. Its last stored state is of {at}.
-        </>
-      );
-    return (
-      <>
-        The volume {volume} of {name} has not been stored since {at}.
-      </>
-    );
+    if (one.kind === 'volume-lost') return texts.volumeLost(volume, name, at);
+    return one.kind === 'volume-refused'
+      ? texts.volumeRefused(volume, name, at)
+      : texts.volumeUnsaved(volume, name, at);
   }
   switch (one.kind) {
     case 'silent':
-      return <>The machine of {name} is not heard from. It may come back by itself.</>;
+      return texts.silent(name);
     case 'failed':
-      return (
-        <>
-          The container of {name} failed: {visible(one.instance.runtime?.message ?? 'its machine does not say why')}
-        </>
-      );
+      return texts.failed(name, <Why message={one.instance.runtime?.message ?? null} />);
     case 'not-started':
-      return (
-        <>
-          {name} could not be started. It stopped {at}.
-        </>
-      );
+      return texts.notStarted(name, at);
     case 'preempted':
-      return (
-        <>
-          {name} was stopped {at}: its machine was rented on demand or reserved.
-        </>
-      );
+      return texts.preempted(name, at);
     case 'ended-badly':
-      return (
-        <>
-          The command of {name} ended {at} with exit code {one.instance.runtime?.exitCode}.
-        </>
-      );
+      return texts.endedBadly(name, at, one.instance.runtime?.exitCode);
     case 'stops':
-      return (
-        <>
-          {name} stops by itself {at}.
-        </>
-      );
+      return texts.stops(name, at);
     case 'destroyed':
-      return (
-        <>
-          {name} is destroyed by itself {at}. Its disk is erased then.
-        </>
-      );
+      return texts.destroyed(name, at);
     case 'limit':
-      return (
-        <>
-          {name} reaches its spend limit {at}, and stops.
-        </>
-      );
+      return texts.limit(name, at);
     default:
-      return (
-        <>
-          {name} has been stopped since {at}. Its disk costs {rate(rateOf(one.instance))} USD/h.
-        </>
-      );
+      return texts.costsStopped(name, at, rate(rateOf(one.instance)));
   }
 }
+
+/** In the machine's own words, where it has any. */
+const Why = ({ message }: { message: string | null }) =>
+  message === null ? <>{texts.failedSilently}</> : <span lang="en">{visible(message)}</span>;
 
 /** Where something can be done about it. */
 function Way({ of: one }: { of: Attention }) {
   if (!('instance' in one))
     return (
       <a class="button" href="/money">
-        {one.kind === 'month-limit' ? 'Change the limit' : 'Add credit'}
+        {one.kind === 'month-limit' ? texts.changeLimit : texts.addCredit}
       </a>
     );
   return (
     <a class="button" href={`/instances/${one.instance.id}`}>
-      Open<span class="hidden"> {one.instance.name}</span>
+      {texts.open(one.instance.name, (words) => (
+        <span class="hidden">{words}</span>
+      ))}
     </a>
   );
 }
@@ -252,19 +204,19 @@ function Rented({ instances }: { instances: readonly Instance[] }) {
   return (
     <section class="panel" aria-labelledby="rented">
       <div class="panel-head">
-        <h2 id="rented">What you rent</h2>
+        <h2 id="rented">{texts.rented}</h2>
         {instances.length > 0 && (
-          <a href="/instances">{instances.length === 1 ? 'Your instance' : `All ${instances.length} instances`}</a>
+          <a href="/instances">{texts.allInstances(instances.length)}</a>
         )}
       </div>
       {instances.length === 0 ? (
-        <Empty title="Nothing is rented">
-          <p>What you rent shows here, with its cost to the second.</p>
+        <Empty title={texts.noneRented}>
+          <p>{texts.noneRentedWhat}</p>
         </Empty>
       ) : (
         <Table
           isCards
-          columns={[['Instance'], ['State'], ['Where'], ['USD/h now', 'number'], ['Cost so far, USD', 'number']]}
+          columns={[[texts.instance], [texts.state], [texts.where], [texts.hourly, 'number'], [texts.cost, 'number']]}
         >
           {shown.map((instance, index) => (
             <tr key={instance.id}>
@@ -288,11 +240,11 @@ function VolumesLine({ volumes }: { volumes: NonNullable<HomeRead['volumes']> })
   const cost = volumes.reduce((sum, { priceHr }) => sum + micro(priceHr), 0n);
   return (
     <section class="panel padded row between" aria-labelledby="home-volumes">
-      <h2 id="home-volumes">Volumes</h2>
+      <h2 id="home-volumes">{texts.volumes}</h2>
       <p class="quiet">
-        {volumes.length === 1 ? '1 volume' : `${volumes.length} volumes`}, {size} GB, {rate(cost)} USD/h
+        {texts.volumesCost(volumes.length, size, rate(cost))}
       </p>
-      <a href="/volumes">Your volumes</a>
+      <a href="/volumes">{texts.yourVolumes}</a>
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { serverNow } from '../state/clock.js';
 import { say } from '../state/toasts.js';
+import { texts } from '../texts/en/limit.js';
 
 interface Props {
   /** In USD; null: there is none. */
@@ -32,8 +33,8 @@ export function Limit({ limit, used, reachedAt, words, label, set, onChanged }: 
     const before = limit;
     try {
       await set(to);
-      const undo = { run: () => set(before).finally(onChanged), done: 'The limit is as it was before.' };
-      say(to === null ? 'The limit is taken away.' : 'The limit is set.', { undo });
+      const undo = { run: () => set(before).finally(onChanged), done: texts.restored };
+      say(to === null ? texts.takenAway : texts.isSet, { undo });
       return true;
     } catch (fault) {
       error.value = fault;
@@ -53,36 +54,33 @@ export function Limit({ limit, used, reachedAt, words, label, set, onChanged }: 
   return (
     <div class="stack-tight" data-limit={label}>
       {limit === null ? (
-        <p class="quiet">No limit.</p>
+        <p class="quiet">{texts.none}</p>
       ) : (
         <>
           <p class="row between">
             <span>
-              <strong class="figure">{usd(micro(used ?? 0), 2)}</strong> of {usd(micro(limit), 2)} USD {words}
+              {texts.used(<strong class="figure">{usd(micro(used ?? 0), 2)}</strong>, usd(micro(limit), 2), words)}
             </span>
             <button type="button" class="plain" onClick={() => void change(null)}>
-              Take the limit away
+              {texts.takeAway}
             </button>
           </p>
           <p class="small quiet">
-            {reached === null ? (
-              'Not reached at the present rates.'
-            ) : (
-              <>
-                {reached <= serverNow.value ? 'It was reached' : 'It is reached'} <Time at={reached} />: what runs under
-                it stops at that second.
-              </>
-            )}
+            {reached === null
+              ? texts.notReached
+              : reached <= serverNow.value
+                ? texts.wasReached(<Time at={reached} />)
+                : texts.isReached(<Time at={reached} />)}
           </p>
         </>
       )}
       <form class="row" onSubmit={submit}>
         <label class="row">
-          <span class="quiet small">{label}, USD</span>
+          <span class="quiet small">{texts.inUsd(label)}</span>
           <input name="usd" type="number" min={0} step="any" inputMode="decimal" required />
         </label>
         <button type="submit" aria-disabled={isBusy.value}>
-          {limit === null ? 'Set a limit' : 'Change it'}
+          {limit === null ? texts.set : texts.change}
         </button>
       </form>
       <Failure error={error.value} />

@@ -1,4 +1,5 @@
 import { signal, useSignal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { DeleteMailAddress, MailAddress, SetMailAddress, TestMailAddress } from '../graph/documents.js';
@@ -6,6 +7,9 @@ import { send } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/mail.js';
+
+type Address = NonNullable<ResultOf<typeof MailAddress>['mailAddress']>;
 
 /** Counts what the page changed of it. */
 const changes = signal(0);
@@ -44,28 +48,13 @@ export function Mail() {
   return (
     <section class="panel" aria-labelledby="mail">
       <div class="panel-head">
-        <h2 id="mail">Mail</h2>
-        <p class="small quiet">The same events, to one address.</p>
+        <h2 id="mail">{texts.title}</h2>
+        <p class="small quiet">{texts.what}</p>
       </div>
       {mail !== null && (
         <div class="padded stack-tight">
           <p role="status">
-            <strong class="mono">{visible(mail.address)}</strong>{' '}
-            {mail.pausedAt !== null ? (
-              <>
-                is not sent to since <Time at={secondsOf(mail.pausedAt)} />: {visible(mail.pauseReason ?? '')}. Set it
-                again to go on.
-              </>
-            ) : mail.confirmedAt === null ? (
-              <>
-                was sent a link. Open it until <Time at={secondsOf(mail.confirmBy ?? '')} />: nothing else is sent
-                before.
-              </>
-            ) : (
-              <>
-                gets {mail.events === null ? 'all events' : mail.events.join(', ')}; {mail.waiting} waiting.
-              </>
-            )}
+            <State of={mail} />
           </p>
           <div class="row">
             {isSent && (
@@ -79,7 +68,7 @@ export function Mail() {
                   })
                 }
               >
-                Send a test mail
+                {texts.test}
               </button>
             )}
             <button
@@ -88,23 +77,23 @@ export function Mail() {
               aria-disabled={isBusy.value}
               onClick={() => void work(() => send(DeleteMailAddress, {}))}
             >
-              Delete the address
+              {texts.delete}
             </button>
           </div>
           {isTested.value && (
             <p class="small quiet" role="status">
-              A test mail is on its way.
+              {texts.tested}
             </p>
           )}
         </div>
       )}
       <form class="padded row" onSubmit={set}>
         <label class="field">
-          <span>{mail === null ? 'Your mail address' : 'Another address, or the same again'}</span>
-          <input name="address" type="email" required maxLength={254} placeholder="you@example.com" />
+          <span>{mail === null ? texts.yourAddress : texts.anotherAddress}</span>
+          <input name="address" type="email" required maxLength={254} placeholder={texts.example} />
         </label>
         <button type="submit" aria-disabled={isBusy.value}>
-          Send me a link to confirm it
+          {texts.confirm}
         </button>
       </form>
       <div class="padded">
@@ -112,4 +101,11 @@ export function Mail() {
       </div>
     </section>
   );
+}
+
+function State({ of: { address, events, waiting, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
+  const to = <strong class="mono">{visible(address)}</strong>;
+  if (pausedAt !== null) return texts.paused(to, <Time at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''));
+  if (confirmedAt === null) return texts.unconfirmed(to, <Time at={secondsOf(confirmBy ?? '')} />);
+  return events === null ? texts.getsAll(to, waiting) : texts.gets(to, <code>{events.join(', ')}</code>, waiting);
 }

@@ -1,6 +1,7 @@
 import { MAP_HEIGHT, MAP_WIDTH, onMap } from '../figures/map.js';
 import world from '../generated/world.svg?url';
 import { regions } from '../state/market.js';
+import { texts } from '../texts/en/map.js';
 
 interface Props {
   /** GPUs that are free, by region. */
@@ -24,7 +25,7 @@ export function WorldMap({ free }: Props) {
           const gpus = free.get(code)!;
           const [x, y] = onMap(latitude, longitude);
           const radius = SMALLEST + Math.sqrt(gpus / most) * (LARGEST - SMALLEST);
-          const words = `${name}: ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'} free`;
+          const words = texts.free(name, gpus);
           return (
             <a key={code} href={`/machines?region=${encodeURIComponent(code)}`} aria-label={words}>
               <title>{words}</title>

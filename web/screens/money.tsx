@@ -8,17 +8,18 @@ import { MonthLimit } from './month-limit.js';
 import { Spend } from './spend.js';
 import { Statement } from './statement.js';
 import { TopUps } from './top-ups.js';
+import { texts } from '../texts/en/money.js';
 
 export function Money() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
   }, []);
-  useTitle('Money');
+  useTitle(texts.title);
   const known = settled.value;
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>Money</h1>
-      {known === null ? <p class="quiet">Reading your balance …</p> : <Balance known={known} />}
+      <h1 tabIndex={-1}>{texts.title}</h1>
+      {known === null ? <p class="quiet">{texts.reading}</p> : <Balance known={known} />}
       <TopUps />
       <MonthLimit />
       <Month />

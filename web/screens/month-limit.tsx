@@ -4,6 +4,7 @@ import { Failure } from '../parts/notice.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { Limit } from './limit.js';
+import { texts } from '../texts/en/month-limit.js';
 
 /** What the account may spend in a month. */
 export function MonthLimit() {
@@ -11,12 +12,12 @@ export function MonthLimit() {
   const account = data.value?.account ?? null;
   return (
     <section class="panel padded stack-tight" aria-labelledby="month-limit">
-      <h2 id="month-limit">Limit of a month</h2>
-      <p class="small quiet">Everything that runs stops at the second at which it is reached. Disks stay, and cost.</p>
+      <h2 id="month-limit">{texts.title}</h2>
+      <p class="small quiet">{texts.what}</p>
       {account !== null && (
         <Limit
-          label="May spend in a UTC month"
-          words="spent this month"
+          label={texts.label}
+          words={texts.used}
           limit={account.monthlyLimit}
           used={account.monthSpend}
           reachedAt={account.limitReachedAt}

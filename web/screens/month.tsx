@@ -11,16 +11,13 @@ import { forecast } from '../state/forecast.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/month.js';
 
 type Spent = NonNullable<ResultOf<typeof SpendOfMonth>['spendByDay']>;
 
 /** Most names; the rest is one sum. */
 const MOST_NAMES = 100;
-const BY = { model: 'By model', name: 'By name' } as const;
-
-const HOURLY = 'USD/h now';
-const SPENT = 'Spent, USD';
-const AT_END = 'At its end, USD';
+const BY = { model: texts.byModel, name: texts.byName } as const;
 
 /** What the month has cost, and what it comes to at its end if all goes on, by model or by name. */
 export function Month() {
@@ -32,10 +29,10 @@ export function Month() {
     <section class="panel" aria-labelledby="month">
       <div class="panel-head">
         <div>
-          <h2 id="month">This month, and at its end</h2>
-          <p class="small quiet">If all goes on as now, until the UTC month ends</p>
+          <h2 id="month">{texts.title}</h2>
+          <p class="small quiet">{texts.what}</p>
         </div>
-        <fieldset class="segments" aria-label="Sums of this month">
+        <fieldset class="segments" aria-label={texts.sums}>
           {(['model', 'name'] as const).map((one) => (
             <button
               key={one}
@@ -76,19 +73,19 @@ function Sums({ spent, by }: { spent: Spent; by: keyof typeof BY }) {
   const named = sums.reduce((sum, { amount }) => sum + amount, 0n);
   const volumesRate = known.burn - instances.reduce((sum, { amount }) => sum + amount, 0n);
   const rest = [
-    { key: 'Volumes', amount: micro(spent.volumes), rate: volumesRate },
-    { key: 'All other names', amount: micro(spent.total) - named - micro(spent.volumes), rate: 0n },
+    { key: texts.volumes, amount: micro(spent.volumes), rate: volumesRate },
+    { key: texts.otherNames, amount: micro(spent.total) - named - micro(spent.volumes), rate: 0n },
   ].flatMap(({ key, amount, rate }) => monthRows([{ key, amount }], [{ key, amount: rate }], asOf, now));
   if (rows.length === 0 && rest.length === 0)
     return (
-      <Empty title="Nothing was spent this month">
-        <p>Each model and each name that you give to instances gets a line of its own.</p>
+      <Empty title={texts.none}>
+        <p>{texts.noneWhat}</p>
       </Empty>
     );
   return (
     <Table
       isCards
-      columns={[[by === 'model' ? 'Model' : 'Name'], [HOURLY, 'number'], [SPENT, 'number'], [AT_END, 'number']]}
+      columns={[[by === 'model' ? texts.model : texts.name], [texts.hourly, 'number'], [texts.spent, 'number'], [texts.atEnd, 'number']]}
     >
       {[...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })), ...rest].map((row) => (
         <tr key={row.key}>
@@ -100,7 +97,7 @@ function Sums({ spent, by }: { spent: Spent; by: keyof typeof BY }) {
       ))}
       <tr>
         <th scope="row" class="wide">
-          Together
+          {texts.together}
         </th>
         <Figures hourly={known.burn} spent={monthSpendNow.value} forecast={expected.total} />
       </tr>
@@ -111,13 +108,13 @@ function Sums({ spent, by }: { spent: Spent; by: keyof typeof BY }) {
 function Figures({ hourly, spent, forecast }: { hourly: Micro; spent: Micro; forecast: Micro }) {
   return (
     <>
-      <td class="number" data-label={HOURLY}>
+      <td class="number" data-label={texts.hourly}>
         {rate(hourly)}
       </td>
-      <td class="number" data-label={SPENT}>
+      <td class="number" data-label={texts.spent}>
         {usd(spent, 4)}
       </td>
-      <td class="number" data-label={AT_END}>
+      <td class="number" data-label={texts.atEnd}>
         {usd(forecast)}
       </td>
     </>

@@ -1,6 +1,7 @@
 import { useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
 import { MatchingGpus } from '../graph/documents.js';
 import { ModelName } from '../parts/model-name.js';
 import { Failure } from '../parts/notice.js';
@@ -11,6 +12,7 @@ import { type Model, marketChanges, models, readSheet, sheet, sheetError } from 
 import { isMeant } from '../state/model-search.js';
 import { type Mode, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/price-sheet.js';
 
 /** Every model that meets the requirements with its three prices per GPU-hour, and how many of its free GPUs meet them. */
 export function PriceSheet({ onChosen }: { onChosen(): void }) {
@@ -41,7 +43,7 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
         <Failure error={sheetError.value} />
         <div>
           <button type="button" onClick={readSheet}>
-            Try again
+            {texts.again}
           </button>
         </div>
       </section>
@@ -50,12 +52,12 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
     <section ref={section} id="prices" class="panel sheet" aria-labelledby="prices-name" tabIndex={0}>
       <div class="panel-head">
-        <h2 id="prices-name">Price sheet</h2>
-        <p class="small quiet">USD per GPU-hour</p>
+        <h2 id="prices-name">{texts.title}</h2>
+        <p class="small quiet">{texts.perGpuHour}</p>
       </div>
       <Table
-        caption="USD per GPU-hour and GPUs that are free now and meet the requirements, by model"
-        columns={[['GPU'], ['Free', 'number'], [mode.name, 'number']]}
+        caption={texts.caption}
+        columns={[[texts.gpu], [texts.free, 'number'], [mode.name, 'number']]}
       >
         {shown.value.map((model) => (
           <Row
@@ -71,12 +73,12 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
         ))}
       </Table>
       {sheet.value === null ? (
-        <p class="empty">Reading the price sheet …</p>
+        <p class="empty">{texts.reading}</p>
       ) : (
         shown.value.length === 0 && (
           <div class="empty">
-            <h3>No model meets these requirements</h3>
-            <p>Look for another name, raise the price, or ask for less video memory.</p>
+            <h3>{texts.none}</h3>
+            <p>{texts.noneAdvice}</p>
           </div>
         )
       )}
@@ -102,10 +104,10 @@ function Row({ model, mode: { price, name: modeName, decimals }, isChosen, onCho
         {/* Some names say it. */}
         {!name.endsWith('GB') && <span class="quiet vram"> {vramGb} GB</span>}
       </th>
-      <td class="number" data-label="Free GPUs">
-        {availableGpus}
+      <td class="number" data-label={texts.freeGpus}>
+        {number(availableGpus)}
       </td>
-      <td class="number" data-label={`${modeName}, USD`}>
+      <td class="number" data-label={texts.modeInUsd(modeName)}>
         {rate(micro(pricePerGpuHour[price]), decimals)}
       </td>
     </tr>

@@ -5,10 +5,11 @@ import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
+import { texts } from '../texts/en/sign-in.js';
 
 /** Signing in with an API key, pasted once, and a new account where the operator allows it. */
 export function SignIn({ reason }: { reason?: string }) {
-  useTitle('Sign in');
+  useTitle(texts.title);
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
   const key = useRef<HTMLInputElement>(null);
@@ -22,7 +23,7 @@ export function SignIn({ reason }: { reason?: string }) {
     } catch (fault) {
       error.value =
         fault instanceof Refusal && fault.code === 'unauthorized'
-          ? new Refusal('refused', 'This key is not accepted: it is mistyped, or revoked')
+          ? new Refusal('refused', texts.notAccepted)
           : fault;
       key.current?.select();
     } finally {
@@ -33,10 +34,10 @@ export function SignIn({ reason }: { reason?: string }) {
     <div class="sign-in stack">
       {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
       <form class="panel padded stack" onSubmit={submit}>
-        <h1 tabIndex={-1}>Sign in</h1>
+        <h1 tabIndex={-1}>{texts.title}</h1>
         {reason !== undefined && <p class="quiet">{reason}</p>}
         <label class="field">
-          <span>API key</span>
+          <span>{texts.key}</span>
           <input
             ref={key}
             type="password"
@@ -49,13 +50,12 @@ export function SignIn({ reason }: { reason?: string }) {
           />
         </label>
         <p id="key-use" class="small quiet">
-          The page sends it once and forgets it. The browser holds a session of 12 hours that ends when you sign out or
-          the key is revoked.
+          {texts.keyUse}
         </p>
         <Failure error={error.value} />
         <div>
           <button type="submit" class="primary" aria-disabled={isBusy.value}>
-            {isBusy.value ? 'Signing in …' : 'Sign in'}
+            {isBusy.value ? texts.signingIn : texts.signIn}
           </button>
         </div>
       </form>
@@ -91,24 +91,21 @@ function NewAccount() {
   };
   return (
     <section class="panel padded stack" aria-labelledby="new-account">
-      <h2 id="new-account">New here?</h2>
-      <p>
-        An account needs no name and no address. Its API key is all there is: whoever has it can spend the credit, and
-        without it the account is lost.
-      </p>
+      <h2 id="new-account">{texts.newHere}</h2>
+      <p>{texts.newAccount}</p>
       {secret.value === null ? (
         <div>
           <button type="button" onClick={create} aria-disabled={isBusy.value}>
-            Create an account
+            {texts.create}
           </button>
         </div>
       ) : (
         <div class="stack" role="status">
           <p>
-            <strong>This is your key. It is shown this once.</strong>
+            <strong>{texts.yourKey}</strong>
           </p>
           <code class="secret">{secret.value}</code>
-          <Copy text={secret.value} label="Copy the key" />
+          <Copy text={secret.value} label={texts.copyKey} />
           <label class="check">
             <input
               type="checkbox"
@@ -117,11 +114,11 @@ function NewAccount() {
                 isKept.value = currentTarget.checked;
               }}
             />
-            I have copied it to a safe place
+            {texts.isKept}
           </label>
           <div>
             <button type="button" class="primary" disabled={!isKept.value} onClick={begin}>
-              Sign in with it
+              {texts.begin}
             </button>
           </div>
         </div>

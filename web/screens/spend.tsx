@@ -9,18 +9,20 @@ import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/spend.js';
 
 type Spent = NonNullable<ResultOf<typeof SpendByDay>['spendByDay']>;
 
-const PERIODS = { 7: '7 days', 30: '30 days', 90: '90 days' } as const;
+const PERIODS = [7, 30, 90];
+const USUAL = 30;
 /** Instances with a colour of their own; the rest is one. */
 const NAMED = 4;
 const DAY_MS = 86_400_000;
 
 /** What was spent by UTC day and by instance: the service's own sums, which add up to the month's spend. */
 export function Spend() {
-  const asked = query.value.get('days') ?? '30';
-  const days = asked in PERIODS ? Number(asked) : 30;
+  const asked = Number(query.value.get('days'));
+  const days = PERIODS.includes(asked) ? asked : USUAL;
   const from = new Date(Date.parse(serverDay.value) - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const { data, error } = useRead(SpendByDay, { from, limit: NAMED }, sumsAge);
   const spent = data.value?.spendByDay ?? null;
@@ -28,14 +30,14 @@ export function Spend() {
     <section class="panel" aria-labelledby="spend">
       <div class="panel-head">
         <div>
-          <h2 id="spend">Spend by day</h2>
-          <p class="small quiet">USD by UTC day</p>
+          <h2 id="spend">{texts.title}</h2>
+          <p class="small quiet">{texts.what}</p>
         </div>
         <label class="row small">
-          <span class="quiet">Period</span>
+          <span class="quiet">{texts.period}</span>
           <select value={String(days)} onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}>
-            {Object.entries(PERIODS).map(([value, text]) => (
-              <option value={value}>{text}</option>
+            {PERIODS.map((count) => (
+              <option value={String(count)}>{texts.days(count)}</option>
             ))}
           </select>
         </label>
@@ -46,8 +48,8 @@ export function Spend() {
         </div>
       )}
       {spent !== null && micro(spent.total) === 0n && (
-        <Empty title="Nothing was spent in these days">
-          <p>The first second of the first rental shows here.</p>
+        <Empty title={texts.none}>
+          <p>{texts.noneWhat}</p>
         </Empty>
       )}
       {spent !== null && micro(spent.total) !== 0n && <Chart spent={spent} />}
@@ -69,9 +71,9 @@ function Chart({ spent }: { spent: Spent }) {
     <div class="padded stack">
       <Bars
         days={days}
-        label={`Spend by UTC day from ${spent.from} to ${spent.to}: ${usd(micro(spent.total), 4)} USD in all`}
+        label={texts.chart(spent.from, spent.to, usd(micro(spent.total), 4))}
       />
-      <Table caption="Spend by instance" columns={[['Instance'], ['USD', 'number']]}>
+      <Table caption={texts.byInstance} columns={[[texts.instance], [texts.usd, 'number']]}>
         {spent.instances.map(({ instanceId, name, gpu, numGpus, amount }, index) => (
           <tr key={instanceId}>
             <th scope="row">
@@ -89,21 +91,21 @@ function Chart({ spent }: { spent: Spent }) {
         {micro(spent.others) !== 0n && (
           <tr>
             <th scope="row">
-              <Swatch index={kinds.length - 1} /> all others
+              <Swatch index={kinds.length - 1} /> {texts.others}
             </th>
             <td class="number">{usd(micro(spent.others), 6)}</td>
           </tr>
         )}
         <tr>
-          <th scope="row">Together</th>
+          <th scope="row">{texts.together}</th>
           <td class="number">
             <strong>{usd(micro(spent.total), 6)}</strong>
           </td>
         </tr>
       </Table>
       <details>
-        <summary class="small">The days as figures</summary>
-        <Table columns={[['UTC day'], ['USD', 'number']]}>
+        <summary class="small">{texts.asFigures}</summary>
+        <Table columns={[[texts.day], [texts.usd, 'number']]}>
           {spent.days.toReversed().map(({ date, total }) => (
             <tr key={date}>
               <th scope="row">{date}</th>

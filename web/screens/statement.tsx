@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import type { ComponentChildren } from 'preact';
 import { csv } from '../figures/csv.js';
 import { micro, plainUsd, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
@@ -13,17 +14,10 @@ import { sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/statement.js';
 
 type Stated = NonNullable<ResultOf<typeof StatementDocument>['statement']>;
 
-const KINDS = {
-  GPU: 'GPUs',
-  DISK: 'disk',
-  EARLY_EXIT: 'early exit',
-  PREEMPTION_MINIMUM: 'minimum of the start that preempted',
-  VOLUME: 'volume',
-} as const;
-const MOVEMENTS = { CREDIT: 'credit', ADJUSTMENT: 'adjustment', SERVICE_CREDIT: 'given back' } as const;
 const MONTHS = 12;
 /** Rows shown; the download holds all. */
 const SHOWN = 200;
@@ -40,10 +34,10 @@ export function Statement() {
   return (
     <section class="panel" aria-labelledby="statement">
       <div class="panel-head">
-        <h2 id="statement">Statement</h2>
+        <h2 id="statement">{texts.title}</h2>
         <div class="row">
           <label class="row small">
-            <span class="quiet">UTC month</span>
+            <span class="quiet">{texts.month}</span>
             <select value={month} onChange={({ currentTarget }) => setQuery({ month: currentTarget.value })}>
               {months.map((value) => (
                 <option value={value}>{value}</option>
@@ -67,18 +61,18 @@ function Lines({ stated }: { stated: Stated }) {
   const { openingBalance, closingBalance, lines, movements, to } = stated;
   if (lines.length === 0 && movements.length === 0)
     return (
-      <Empty title="Nothing changed the balance in this month">
-        <p>Credit and charges are listed here.</p>
+      <Empty title={texts.none}>
+        <p>{texts.noneWhat}</p>
       </Empty>
     );
   return (
     <>
-      <Table isCards columns={[['What'], ['When'], ['USD', 'number']]}>
-        <Total name="Opening balance" amount={openingBalance} />
+      <Table isCards columns={[[texts.what], [texts.when], [texts.usd, 'number']]}>
+        <Total name={texts.opening} amount={openingBalance} />
         {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
           <tr>
             <th scope="row" class="wide">
-              {MOVEMENTS[kind]} {note !== null && <span class="quiet small">{visible(note)}</span>}{' '}
+              {texts.movements[kind]} {note !== null && <span class="quiet small">{visible(note)}</span>}{' '}
               {instanceId !== null && <span class="mono small">{instanceId}</span>}
               {reference !== null && <span class="mono small quiet">{visible(reference)}</span>}
             </th>
@@ -98,32 +92,32 @@ function Lines({ stated }: { stated: Stated }) {
                   {instanceId}
                 </a>
               )}{' '}
-              {KINDS[kind]}
+              {texts.kinds[kind]}
             </th>
             <td class="wide">
               <Period from={secondsOf(from)} to={secondsOf(to)} />
               <br />
               <span class="quiet small">
-                {duration(seconds)} at {rate(micro(ratePerHour))} USD/h
+                {texts.atRate(duration(seconds), rate(micro(ratePerHour)))}
               </span>
             </td>
             <td class="number wide">{usd(-micro(amount), 6)}</td>
           </tr>
         ))}
-        <Total name="Balance" at={to} amount={closingBalance} />
+        <Total name={texts.closing(<Time at={secondsOf(to)} />)} amount={closingBalance} />
       </Table>
       {Math.max(lines.length, movements.length) > SHOWN && (
-        <p class="padded small quiet">The first {SHOWN} of each kind; the download holds all.</p>
+        <p class="padded small quiet">{texts.shown(SHOWN)}</p>
       )}
     </>
   );
 }
 
-function Total({ name, amount, at }: { name: string; amount: number; at?: string }) {
+function Total({ name, amount }: { name: ComponentChildren; amount: number }) {
   return (
     <tr>
       <th scope="row" class="wide">
-        {name} {at !== undefined && <Time at={secondsOf(at)} />}
+        {name}
       </th>
       <td class="no-card" />
       <td class="number wide">
@@ -147,7 +141,7 @@ function Download({ period, month }: { period: { from: string; to: string }; mon
   return (
     <>
       <button type="button" onClick={download}>
-        Download CSV
+        {texts.download}
       </button>
       <Failure error={error.value} />
     </>

@@ -16,22 +16,11 @@ import { accountChanges } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/top-ups.js';
 
 type Answer = ResultOf<typeof TopUpsDocument>;
 type Asset = NonNullable<Answer['topUpAssets']>[number];
 type TopUp = NonNullable<Answer['topUps']>[number];
-
-const STATES: Record<TopUp['state'], string> = {
-  WAITING: 'waiting for a payment',
-  SEEN: 'payment seen, not in a block yet',
-  CONFIRMING: 'payment being confirmed',
-  CREDITED: 'credited',
-  UNDERPAID: 'credited, less than asked for',
-  OVERPAID: 'credited, more than asked for',
-  LATE: 'credited, paid after its time',
-  EXPIRED: 'nothing paid in time; what comes late is credited all the same',
-  QUARANTINED: 'a payment waits for the operator’s decision',
-};
 
 /** Credit paid in cryptocurrency, where the operator takes payments. */
 export function TopUps() {
@@ -41,27 +30,27 @@ export function TopUps() {
   const shown = topUps.find(({ id }) => id === query.value.get('top-up'));
   if (data.value === null) return <Failure error={error.value} />;
   if (assets.length === 0 && topUps.length === 0)
-    return <p class="small quiet">Credit is added by whoever operates this service: it takes no payments here.</p>;
+    return <p class="small quiet">{texts.noPayments}</p>;
   return (
     <section class="panel" aria-labelledby="top-ups">
       <div class="panel-head">
-        <h2 id="top-ups">Add credit</h2>
+        <h2 id="top-ups">{texts.title}</h2>
       </div>
       {assets.length > 0 && <NewTopUp assets={assets} onCreated={(id) => setQuery({ 'top-up': id })} onTried={again} />}
       {topUps.length > 0 && (
-        <Table isCards caption="Top-ups" columns={[['Asked for'], ['To pay'], ['State'], ['Credited, USD', 'number']]}>
+        <Table isCards caption={texts.caption} columns={[[texts.askedFor], [texts.toPay], [texts.state], [texts.credited, 'number']]}>
           {topUps.map((topUp) => (
             <tr key={topUp.id}>
               <th scope="row" class="wide">
-                {usd(micro(topUp.usd))} USD, <Time at={secondsOf(topUp.createdAt)} />
+                {texts.of(usd(micro(topUp.usd)), <Time at={secondsOf(topUp.createdAt)} />)}
               </th>
               <td class="wide">
                 <button type="button" class="plain" onClick={() => setQuery({ 'top-up': topUp.id })}>
                   {topUp.amount} {topUp.coin}
                 </button>
               </td>
-              <td class="wide">{STATES[topUp.state]}</td>
-              <td class="number" data-label="Credited, USD">
+              <td class="wide">{texts.states[topUp.state]}</td>
+              <td class="number" data-label={texts.credited}>
                 {usd(micro(topUp.credited))}
               </td>
             </tr>
@@ -112,7 +101,7 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   return (
     <form class="padded row" onSubmit={create}>
       <label class="row">
-        <span class="quiet small">USD</span>
+        <span class="quiet small">{texts.usd}</span>
         <input
           type="number"
           name="usd"
@@ -126,7 +115,7 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
         />
       </label>
       <label class="row">
-        <span class="quiet small">in</span>
+        <span class="quiet small">{texts.payIn}</span>
         <select
           value={asset.value}
           onChange={({ currentTarget }) => {
@@ -135,13 +124,13 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
         >
           {assets.map(({ code, coin, network }) => (
             <option value={code}>
-              {coin} on {network}
+              {texts.coinOn(coin, network)}
             </option>
           ))}
         </select>
       </label>
       <button type="submit" class="primary" aria-disabled={isBusy.value}>
-        {isBusy.value ? 'Asking for an address …' : 'Get an address'}
+        {isBusy.value ? texts.asking : texts.ask}
       </button>
       <Failure error={error.value} />
     </form>
@@ -152,24 +141,24 @@ function Pay({ topUp }: { topUp: TopUp }) {
   const { amount, coin, network, address, uri, expiresAt, state, confirmations, confirmationsNeeded } = topUp;
   const left = secondsOf(expiresAt) - serverNow.value;
   return (
-    <Dialog title={`Pay ${amount} ${coin}`} isNarrow onClose={() => setQuery({ 'top-up': null })}>
+    <Dialog title={texts.pay(amount, coin)} isNarrow onClose={() => setQuery({ 'top-up': null })}>
       <div class="dialog-body stack">
         <p role="status">
-          <span class="badge">{STATES[state]}</span>
-          {confirmations !== null && ` ${confirmations} of ${confirmationsNeeded} confirmations`}
+          <span class="badge">{texts.states[state]}</span>
+          {confirmations !== null && ` ${texts.confirmations(confirmations, confirmationsNeeded)}`}
         </p>
         <Qr text={uri} />
         <Facts
           of={[
-            ['Exactly', <span class="mono">{`${amount} ${coin}`}</span>],
-            ['Network', <strong>{network}</strong>],
+            [texts.exactly, <span class="mono">{`${amount} ${coin}`}</span>],
+            [texts.network, <strong>{network}</strong>],
             [
-              'Rate promised until',
+              texts.promisedUntil,
               <>
                 <Time at={secondsOf(expiresAt)} />
                 <br />
                 <span role="timer" class={left > 0 ? 'quiet' : 'bad'}>
-                  {left > 0 ? `${hoursMinutesSeconds(left)} left` : 'over'}
+                  {left > 0 ? texts.left(hoursMinutesSeconds(left)) : texts.over}
                 </span>
               </>,
             ],
@@ -177,14 +166,14 @@ function Pay({ topUp }: { topUp: TopUp }) {
         />
         <code class="secret">{address}</code>
         <div class="row">
-          <Copy text={address} label="Copy the address" />
-          <Copy text={amount} label="Copy the amount" />
+          <Copy text={address} label={texts.copyAddress} />
+          <Copy text={amount} label={texts.copyAmount} />
           <a class="button" href={uri}>
-            Open in a wallet
+            {texts.openWallet}
           </a>
         </div>
         <p class="notice warn">
-          What is sent on another network may be lost. Credit follows once the payment is final.
+          {texts.warning}
         </p>
       </div>
     </Dialog>
@@ -209,7 +198,7 @@ function Qr({ text }: { text: string }) {
       class="qr"
       viewBox={`0 0 ${path.value.size} ${path.value.size}`}
       role="img"
-      aria-label="QR code of the payment"
+      aria-label={texts.qr}
       shape-rendering="crispEdges"
     >
       <path d={path.value.d} fill="#000" />

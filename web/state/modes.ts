@@ -1,5 +1,6 @@
 import type { VariablesOf } from 'gql.tada';
 import type { Deploy } from '../graph/documents.js';
+import { texts } from '../texts/en/modes.js';
 
 type PricingMode = NonNullable<VariablesOf<typeof Deploy>['input']['mode']>;
 
@@ -17,26 +18,24 @@ export interface Mode {
 export const MODES: readonly Mode[] = [
   {
     value: 'ON_DEMAND',
-    name: 'On demand',
+    name: texts.onDemand,
     price: 'onDemand',
     decimals: 2,
-    meaning: 'Yours until you stop it. The price is locked for the life of the instance.',
+    meaning: texts.onDemandMeaning,
   },
   {
     value: 'INTERRUPTIBLE',
-    name: 'Interruptible',
+    name: texts.interruptible,
     price: 'interruptible',
     decimals: 3,
-    meaning:
-      'Half the price. Someone who rents the machine on demand or reserved stops it at once, without notice; its disk stays and keeps costing.',
+    meaning: texts.interruptibleMeaning,
   },
   {
     value: 'RESERVED',
-    name: 'Reserved',
+    name: texts.reserved,
     price: 'reserved',
     decimals: 4,
-    meaning:
-      '65 % of the price for 3 months of running; time stopped does not count. Destroying it sooner costs the discount you had until then.',
+    meaning: texts.reservedMeaning,
   },
 ];
 

@@ -1,0 +1,13 @@
+import { number } from '../../figures/number.js';
+import type { texts as english } from '../en/charts.js';
+import { plural } from '../plural.js';
+
+const listings = (count: number) => plural(count, { one: 'einem Angebot', other: `${number(count)} Angeboten` });
+
+export const texts: typeof english = {
+  first: (model, { price, date }, count) =>
+    `${model}: ${price} USD je GPU-Stunde On-Demand am ${date}, aus ${listings(count)}; der erste Stand.`,
+  since: (model, { price, date }, count, first, snapshots) =>
+    `${model}: ${price} USD je GPU-Stunde On-Demand am ${date}, aus ${listings(count)}; ${first.price} am ${first.date}, ${snapshots} Stände.`,
+  point: ({ price, date }, count) => `${date}: ${price} aus ${listings(count)}`,
+};

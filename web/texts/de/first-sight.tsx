@@ -1,0 +1,36 @@
+import type { texts as english } from '../en/first-sight.js';
+
+export const texts: typeof english = {
+  title: 'GPUs sekundengenau mieten',
+  heading: 'GPUs sekundengenau mieten, zu 70 % des Marktpreises',
+  what: 'Ihre eigene Maschine läuft nach wenigen Sekunden: Ihr Container, SSH und eine Rechnung, die in der Sekunde endet, in der Sie anhalten. Keine Einrichtungsgebühr, keine Vertragsbindung.',
+  rentGpu: 'GPU mieten',
+  allPrices: 'Alle Preise ansehen',
+  where: 'Wo jetzt GPUs frei sind',
+  freeNow: 'Jetzt frei',
+  gpusFree: 'GPUs jetzt frei',
+  machines: 'Maschinen',
+  regions: 'Regionen',
+  prices: 'Preise',
+  perGpuHour: 'USD je GPU-Stunde',
+  cheaperModes: (interruptible, reserved) => `Ab ${interruptible} unterbrechbar, ${reserved} reserviert`,
+  free: (gpus) => `${gpus} frei`,
+  rent: 'Mieten',
+  rentModel: (model) => `${model} mieten`,
+  trend: (change, snapshots, unseen) => (
+    <>
+      {change} {unseen(`über ${snapshots} Stände des Marktes`)}
+    </>
+  ),
+  moreRegions: (count) => `und ${count} weitere`,
+  priceSheet: 'Preisliste',
+  marketOf: (snapshot) => `USD je GPU-Stunde, Stand des Marktes: ${snapshot}`,
+  caption: 'USD je GPU-Stunde und freie GPUs nach Modell',
+  gpu: 'GPU',
+  vram: 'VRAM',
+  freeGpus: 'Freie GPUs',
+  trendColumn: 'Verlauf',
+  modeInUsd: (mode) => `${mode}, USD`,
+  reading: 'Die Preisliste wird geladen …',
+  showAll: (count) => `Alle ${count} Modelle anzeigen`,
+};

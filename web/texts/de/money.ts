@@ -1,0 +1,3 @@
+import type { texts as english } from '../en/money.js';
+
+export const texts: typeof english = { title: 'Abrechnung', reading: 'Ihr Guthaben wird geladen …' };

@@ -1,0 +1,8 @@
+import type { texts as english } from '../en/runs-out.js';
+
+export const texts: typeof english = {
+  nothingCosts: 'zurzeit kostet nichts',
+  lastsForYears: 'reicht noch Jahre',
+  ranOut: 'aufgebraucht',
+  runsOut: (at) => <>reicht bis {at}</>,
+};

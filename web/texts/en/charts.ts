@@ -1,0 +1,18 @@
+import { number } from '../../figures/number.js';
+import { plural } from '../plural.js';
+
+/** A price, ready to be shown, with the date of its snapshot. */
+interface Priced {
+  price: string;
+  date: string;
+}
+
+const listings = (count: number) => plural(count, { one: '1 listing', other: `${number(count)} listings` });
+
+export const texts = {
+  first: (model: string, { price, date }: Priced, count: number) =>
+    `${model}: ${price} USD per GPU-hour on demand at ${date}, from ${listings(count)}; the first snapshot.`,
+  since: (model: string, { price, date }: Priced, count: number, first: Priced, snapshots: number) =>
+    `${model}: ${price} USD per GPU-hour on demand at ${date}, from ${listings(count)}; ${first.price} at ${first.date}, ${snapshots} snapshots.`,
+  point: ({ price, date }: Priced, count: number) => `${date}: ${price} from ${listings(count)}`,
+};

@@ -1,0 +1,17 @@
+export const texts = {
+  title: 'This month, and at its end',
+  what: 'If all goes on as now, until the UTC month ends',
+  sums: 'Sums of this month',
+  byModel: 'By model',
+  byName: 'By name',
+  none: 'Nothing was spent this month',
+  noneWhat: 'Each model and each name that you give to instances gets a line of its own.',
+  model: 'Model',
+  name: 'Name',
+  hourly: 'USD/h now',
+  spent: 'Spent, USD',
+  atEnd: 'At its end, USD',
+  volumes: 'Volumes',
+  otherNames: 'All other names',
+  together: 'Together',
+};
