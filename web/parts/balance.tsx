@@ -2,9 +2,9 @@ import { rate, usd } from '../figures/money.js';
 import { balanceNow, monthSpendNow, type Settled } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { forecast } from '../state/forecast.js';
+import { texts } from '../texts/en/balance.js';
 import { Amount } from './amount.js';
 import { Time } from './time.js';
-import { texts } from '../texts/en/balance.js';
 
 /** How long credit lasts at the present burn. */
 function Lasts({ exhaustsAt }: { exhaustsAt: number | null }) {

@@ -1,8 +1,8 @@
 import { type Micro, usd } from '../figures/money.js';
 import { ticks } from '../figures/ticks.js';
+import { texts } from '../texts/en/spend.js';
 import { Grid } from './grid.js';
 import { useWidth } from './use-width.js';
-import { texts } from '../texts/en/spend.js';
 
 interface Day {
   date: string;

@@ -1,8 +1,8 @@
 import { micro, rate } from '../figures/money.js';
 import { ticks } from '../figures/ticks.js';
+import { texts } from '../texts/en/charts.js';
 import { Grid } from './grid.js';
 import { useWidth } from './use-width.js';
-import { texts } from '../texts/en/charts.js';
 
 interface Price {
   snapshot: string;

@@ -21,8 +21,8 @@ import {
 import { MODES } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
-import { WorldMap } from './map.js';
 import { texts } from '../texts/en/first-sight.js';
+import { WorldMap } from './map.js';
 
 type Trends = ReadonlyMap<string, readonly number[]>;
 
@@ -110,10 +110,7 @@ function Leading({ trends }: { trends: Trends }) {
               <span class="quiet">{texts.perGpuHour}</span>
             </p>
             <p class="small quiet">
-              {texts.cheaperModes(
-                rate(micro(pricePerGpuHour.interruptible)),
-                rate(micro(pricePerGpuHour.reserved)),
-              )}
+              {texts.cheaperModes(rate(micro(pricePerGpuHour.interruptible)), rate(micro(pricePerGpuHour.reserved)))}
             </p>
             <Trend of={trends.get(slug) ?? []} />
             <div class="row between">
@@ -222,7 +219,11 @@ function Sheet({ trends }: { trends: Trends }) {
               ))}
               <td class="number no-card">
                 {availableGpus > 0 && (
-                  <a class="button small-button" href={`/machines?gpu=${slug}&deploy=best`} aria-label={texts.rentModel(name)}>
+                  <a
+                    class="button small-button"
+                    href={`/machines?gpu=${slug}&deploy=best`}
+                    aria-label={texts.rentModel(name)}
+                  >
                     {texts.rent}
                   </a>
                 )}

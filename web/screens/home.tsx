@@ -156,7 +156,7 @@ function Sentence({ of: one }: { of: Attention }) {
     case 'silent':
       return texts.silent(name);
     case 'failed':
-      return texts.failed(name, <Why message={one.instance.runtime?.message ?? null} />);
+      return texts.failed(name, inOwnWords(one.instance.runtime?.message));
     case 'not-started':
       return texts.notStarted(name, at);
     case 'preempted':
@@ -174,9 +174,10 @@ function Sentence({ of: one }: { of: Attention }) {
   }
 }
 
-/** In the machine's own words, where it has any. */
-const Why = ({ message }: { message: string | null }) =>
-  message === null ? <>{texts.failedSilently}</> : <span lang="en">{visible(message)}</span>;
+/** What the machine says, which says it in English. */
+function inOwnWords(message: string | null | undefined): ComponentChildren {
+  return message == null ? texts.failedSilently : <span lang="en">{visible(message)}</span>;
+}
 
 /** Where something can be done about it. */
 function Way({ of: one }: { of: Attention }) {
@@ -205,9 +206,7 @@ function Rented({ instances }: { instances: readonly Instance[] }) {
     <section class="panel" aria-labelledby="rented">
       <div class="panel-head">
         <h2 id="rented">{texts.rented}</h2>
-        {instances.length > 0 && (
-          <a href="/instances">{texts.allInstances(instances.length)}</a>
-        )}
+        {instances.length > 0 && <a href="/instances">{texts.allInstances(instances.length)}</a>}
       </div>
       {instances.length === 0 ? (
         <Empty title={texts.noneRented}>
@@ -241,9 +240,7 @@ function VolumesLine({ volumes }: { volumes: NonNullable<HomeRead['volumes']> })
   return (
     <section class="panel padded row between" aria-labelledby="home-volumes">
       <h2 id="home-volumes">{texts.volumes}</h2>
-      <p class="quiet">
-        {texts.volumesCost(volumes.length, size, rate(cost))}
-      </p>
+      <p class="quiet">{texts.volumesCost(volumes.length, size, rate(cost))}</p>
       <a href="/volumes">{texts.yourVolumes}</a>
     </section>
   );

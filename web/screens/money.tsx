@@ -3,12 +3,12 @@ import { Balance } from '../parts/balance.js';
 import { settled } from '../state/account.js';
 import { readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
+import { texts } from '../texts/en/money.js';
 import { Month } from './month.js';
 import { MonthLimit } from './month-limit.js';
 import { Spend } from './spend.js';
 import { Statement } from './statement.js';
 import { TopUps } from './top-ups.js';
-import { texts } from '../texts/en/money.js';
 
 export function Money() {
   useEffect(() => {

@@ -3,8 +3,8 @@ import { send } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
-import { Limit } from './limit.js';
 import { texts } from '../texts/en/month-limit.js';
+import { Limit } from './limit.js';
 
 /** What the account may spend in a month. */
 export function MonthLimit() {

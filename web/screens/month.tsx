@@ -85,7 +85,12 @@ function Sums({ spent, by }: { spent: Spent; by: keyof typeof BY }) {
   return (
     <Table
       isCards
-      columns={[[by === 'model' ? texts.model : texts.name], [texts.hourly, 'number'], [texts.spent, 'number'], [texts.atEnd, 'number']]}
+      columns={[
+        [by === 'model' ? texts.model : texts.name],
+        [texts.hourly, 'number'],
+        [texts.spent, 'number'],
+        [texts.atEnd, 'number'],
+      ]}
     >
       {[...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })), ...rest].map((row) => (
         <tr key={row.key}>

@@ -55,10 +55,7 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
         <h2 id="prices-name">{texts.title}</h2>
         <p class="small quiet">{texts.perGpuHour}</p>
       </div>
-      <Table
-        caption={texts.caption}
-        columns={[[texts.gpu], [texts.free, 'number'], [mode.name, 'number']]}
-      >
+      <Table caption={texts.caption} columns={[[texts.gpu], [texts.free, 'number'], [mode.name, 'number']]}>
         {shown.value.map((model) => (
           <Row
             key={model.slug}

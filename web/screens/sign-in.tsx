@@ -7,6 +7,9 @@ import { createAccount, endedBecause, signIn, signupOpen } from '../state/sessio
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/sign-in.js';
 
+/** How each key begins, in every language. */
+const KEY_BEGINS = 'gpu_live_…';
+
 /** Signing in with an API key, pasted once, and a new account where the operator allows it. */
 export function SignIn({ reason }: { reason?: string }) {
   useTitle(texts.title);
@@ -22,9 +25,7 @@ export function SignIn({ reason }: { reason?: string }) {
       await signIn(key.current.value.trim());
     } catch (fault) {
       error.value =
-        fault instanceof Refusal && fault.code === 'unauthorized'
-          ? new Refusal('refused', texts.notAccepted)
-          : fault;
+        fault instanceof Refusal && fault.code === 'unauthorized' ? new Refusal('refused', texts.notAccepted) : fault;
       key.current?.select();
     } finally {
       isBusy.value = false;
@@ -45,7 +46,7 @@ export function SignIn({ reason }: { reason?: string }) {
             autocomplete="off"
             spellcheck={false}
             required
-            placeholder="gpu_live_…"
+            placeholder={KEY_BEGINS}
             aria-describedby="key-use"
           />
         </label>

@@ -69,10 +69,7 @@ function Chart({ spent }: { spent: Spent }) {
   });
   return (
     <div class="padded stack">
-      <Bars
-        days={days}
-        label={texts.chart(spent.from, spent.to, usd(micro(spent.total), 4))}
-      />
+      <Bars days={days} label={texts.chart(spent.from, spent.to, usd(micro(spent.total), 4))} />
       <Table caption={texts.byInstance} columns={[[texts.instance], [texts.usd, 'number']]}>
         {spent.instances.map(({ instanceId, name, gpu, numGpus, amount }, index) => (
           <tr key={instanceId}>

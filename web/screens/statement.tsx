@@ -97,18 +97,14 @@ function Lines({ stated }: { stated: Stated }) {
             <td class="wide">
               <Period from={secondsOf(from)} to={secondsOf(to)} />
               <br />
-              <span class="quiet small">
-                {texts.atRate(duration(seconds), rate(micro(ratePerHour)))}
-              </span>
+              <span class="quiet small">{texts.atRate(duration(seconds), rate(micro(ratePerHour)))}</span>
             </td>
             <td class="number wide">{usd(-micro(amount), 6)}</td>
           </tr>
         ))}
         <Total name={texts.closing(<Time at={secondsOf(to)} />)} amount={closingBalance} />
       </Table>
-      {Math.max(lines.length, movements.length) > SHOWN && (
-        <p class="padded small quiet">{texts.shown(SHOWN)}</p>
-      )}
+      {Math.max(lines.length, movements.length) > SHOWN && <p class="padded small quiet">{texts.shown(SHOWN)}</p>}
     </>
   );
 }

@@ -29,8 +29,7 @@ export function TopUps() {
   const topUps = data.value?.topUps ?? [];
   const shown = topUps.find(({ id }) => id === query.value.get('top-up'));
   if (data.value === null) return <Failure error={error.value} />;
-  if (assets.length === 0 && topUps.length === 0)
-    return <p class="small quiet">{texts.noPayments}</p>;
+  if (assets.length === 0 && topUps.length === 0) return <p class="small quiet">{texts.noPayments}</p>;
   return (
     <section class="panel" aria-labelledby="top-ups">
       <div class="panel-head">
@@ -38,7 +37,11 @@ export function TopUps() {
       </div>
       {assets.length > 0 && <NewTopUp assets={assets} onCreated={(id) => setQuery({ 'top-up': id })} onTried={again} />}
       {topUps.length > 0 && (
-        <Table isCards caption={texts.caption} columns={[[texts.askedFor], [texts.toPay], [texts.state], [texts.credited, 'number']]}>
+        <Table
+          isCards
+          caption={texts.caption}
+          columns={[[texts.askedFor], [texts.toPay], [texts.state], [texts.credited, 'number']]}
+        >
           {topUps.map((topUp) => (
             <tr key={topUp.id}>
               <th scope="row" class="wide">
@@ -123,9 +126,7 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
           }}
         >
           {assets.map(({ code, coin, network }) => (
-            <option value={code}>
-              {texts.coinOn(coin, network)}
-            </option>
+            <option value={code}>{texts.coinOn(coin, network)}</option>
           ))}
         </select>
       </label>
@@ -172,9 +173,7 @@ function Pay({ topUp }: { topUp: TopUp }) {
             {texts.openWallet}
           </a>
         </div>
-        <p class="notice warn">
-          {texts.warning}
-        </p>
+        <p class="notice warn">{texts.warning}</p>
       </div>
     </Dialog>
   );

@@ -12,9 +12,7 @@ export const texts: typeof english = {
   creditWhy: 'Davon werden Mieten sekundengenau bezahlt. Darüber hinaus kostet nur behaltener Speicherplatz.',
   addCredit: 'Guthaben aufladen',
   keyStep: 'SSH-Schlüssel hinterlegen',
-  keyWhy: (tool) => (
-    <>Mit dem privaten Teil kommen Sie in jede Instanz. Ein Schlüssel von {tool} ist genau richtig.</>
-  ),
+  keyWhy: (tool) => <>Mit dem privaten Teil kommen Sie in jede Instanz. Ein Schlüssel von {tool} ist genau richtig.</>,
   addKey: 'SSH-Schlüssel hinzufügen',
   rentStep: 'Erste Maschine mieten',
   rentWhy: 'Wählen Sie ein Modell und eine Vorlage. Sie läuft nach wenigen Sekunden und lässt sich jederzeit anhalten.',

@@ -6,8 +6,8 @@ export const texts: typeof english = {
   what: 'Dieselben Ereignisse, an eine Adresse.',
   paused: (address, since, why) => (
     <>
-      An {address} wird seit {since} nichts gesendet: <span lang="en">{why}</span>. Tragen Sie die Adresse neu ein, damit
-      es weitergeht.
+      An {address} wird seit {since} nichts gesendet: <span lang="en">{why}</span>. Tragen Sie die Adresse neu ein,
+      damit es weitergeht.
     </>
   ),
   unconfirmed: (address, until) => (

@@ -8,9 +8,7 @@ export const texts = {
   lastsForYears: 'Your credit lasts for years at this rate.',
   ranOut: 'Your credit ran out. All running instances stop then; their disks are kept for a while, and keep costing.',
   runsOut: (at: ComponentChildren) => (
-    <>
-      Your credit runs out {at}. All running instances stop then; their disks are kept for a while, and keep costing.
-    </>
+    <>Your credit runs out {at}. All running instances stop then; their disks are kept for a while, and keep costing.</>
   ),
   over: (deletedAt: ComponentChildren) => (
     <>

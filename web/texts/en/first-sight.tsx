@@ -13,7 +13,8 @@ export const texts = {
   regions: 'regions',
   prices: 'Prices',
   perGpuHour: 'USD per GPU-hour',
-  cheaperModes: (interruptible: string, reserved: string) => `From ${interruptible} interruptible, ${reserved} reserved`,
+  cheaperModes: (interruptible: string, reserved: string) =>
+    `From ${interruptible} interruptible, ${reserved} reserved`,
   free: (gpus: string) => `${gpus} free`,
   rent: 'Rent',
   rentModel: (model: string) => `Rent ${model}`,

@@ -15,9 +15,7 @@ export const texts = {
   creditWhy: 'Rentals are paid by the second from it. Nothing is owed beyond it but kept disks.',
   addCredit: 'Add credit',
   keyStep: 'Add your SSH key',
-  keyWhy: (tool: Shown) => (
-    <>With its private part you get into every instance. The key that {tool} makes is fine.</>
-  ),
+  keyWhy: (tool: Shown) => <>With its private part you get into every instance. The key that {tool} makes is fine.</>,
   addKey: 'Add an SSH key',
   rentStep: 'Rent a first machine',
   rentWhy: 'Choose a model and a template. It runs within seconds, and you can stop it at any moment.',
