@@ -24,13 +24,14 @@ export function SignIn({ reason }: { reason?: string }) {
     try {
       await signIn(key.current.value.trim());
     } catch (fault) {
-      error.value =
-        fault instanceof Refusal && fault.code === 'unauthorized' ? new Refusal('refused', texts.notAccepted) : fault;
+      error.value = fault;
       key.current?.select();
     } finally {
       isBusy.value = false;
     }
   };
+  // Nobody was signed in: the words for a session that ended would be wrong.
+  const isRefused = error.value instanceof Refusal && error.value.code === 'unauthorized';
   return (
     <div class="sign-in stack">
       {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
@@ -53,7 +54,13 @@ export function SignIn({ reason }: { reason?: string }) {
         <p id="key-use" class="small quiet">
           {texts.keyUse}
         </p>
-        <Failure error={error.value} />
+        {isRefused ? (
+          <p class="notice bad" role="alert">
+            {texts.notAccepted}
+          </p>
+        ) : (
+          <Failure error={error.value} />
+        )}
         <div>
           <button type="submit" class="primary" aria-disabled={isBusy.value}>
             {isBusy.value ? texts.signingIn : texts.signIn}

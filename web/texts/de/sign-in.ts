@@ -2,7 +2,7 @@ import type { texts as english } from '../en/sign-in.js';
 
 export const texts: typeof english = {
   title: 'Anmelden',
-  notAccepted: 'Dieser Schlüssel wird nicht angenommen: Er ist vertippt oder widerrufen',
+  notAccepted: 'Dieser Schlüssel wird nicht angenommen: Er ist vertippt oder widerrufen.',
   key: 'API-Schlüssel',
   keyUse:
     'Die Seite sendet ihn einmal und vergisst ihn. Der Browser behält eine Sitzung von 12 Stunden. Sie endet, wenn Sie sich abmelden oder der Schlüssel widerrufen wird.',

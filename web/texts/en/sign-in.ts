@@ -1,6 +1,6 @@
 export const texts = {
   title: 'Sign in',
-  notAccepted: 'This key is not accepted: it is mistyped, or revoked',
+  notAccepted: 'This key is not accepted: it is mistyped, or revoked.',
   key: 'API key',
   keyUse:
     'The page sends it once and forgets it. The browser holds a session of 12 hours that ends when you sign out or the key is revoked.',
