@@ -52,7 +52,7 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
               })}
               {(days.length - 1 - index) % every === 0 && (
                 <text x={x + step * 0.86} y={HEIGHT - 6} text-anchor="end">
-                  {date.slice(5)}
+                  {texts.shortDay(date)}
                 </text>
               )}
             </g>

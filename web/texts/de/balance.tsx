@@ -3,8 +3,8 @@ import type { texts as english } from '../en/balance.js';
 export const texts: typeof english = {
   balance: 'Guthaben',
   burn: 'Kostet jetzt',
-  spent: 'Diesen Monat ausgegeben (UTC)',
-  forecast: 'Dieser Monat, wenn alles weiterläuft',
+  spent: 'Ausgaben im Monat (UTC)',
+  forecast: 'Voraussichtlich im Monat',
   lastsForYears: 'Ihr Guthaben reicht so noch Jahre.',
   ranOut:
     'Ihr Guthaben ist aufgebraucht. Alle laufenden Instanzen werden dann angehalten; ihr Speicherplatz bleibt eine Weile und kostet weiter.',

@@ -30,7 +30,8 @@ export const texts: typeof english = {
   vram: 'VRAM',
   freeGpus: 'Freie GPUs',
   trendColumn: 'Verlauf',
-  modeInUsd: (mode) => `${mode}, USD`,
+  // The heading says the currency.
+  modeInUsd: (mode) => mode,
   reading: 'Die Preisliste wird geladen …',
   showAll: (count) => `Alle ${count} Modelle anzeigen`,
 };

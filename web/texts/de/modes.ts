@@ -4,7 +4,8 @@ export const texts: typeof english = {
   onDemand: 'On-Demand',
   onDemandMeaning:
     'Die Maschine gehört Ihnen, bis Sie sie anhalten. Der Preis steht fest, solange es die Instanz gibt.',
-  interruptible: 'Unterbrechbar',
+  // May break there on a narrow screen.
+  interruptible: 'Unterbrech\u00adbar',
   interruptibleMeaning:
     'Zum halben Preis. Mietet jemand die Maschine On-Demand oder reserviert, wird die Instanz sofort und ohne Vorwarnung angehalten. Ihr Speicherplatz bleibt und kostet weiter.',
   reserved: 'Reserviert',

@@ -8,7 +8,8 @@ export const texts: typeof english = {
   gpu: 'GPU',
   free: 'Frei',
   freeGpus: 'Freie GPUs',
-  modeInUsd: (mode) => `${mode}, USD`,
+  // The heading says the currency.
+  modeInUsd: (mode) => mode,
   reading: 'Die Preisliste wird geladen …',
   none: 'Kein Modell erfüllt diese Anforderungen',
   noneAdvice: 'Suchen Sie einen anderen Namen, erhöhen Sie den Preis oder verlangen Sie weniger VRAM.',

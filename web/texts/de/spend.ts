@@ -8,6 +8,7 @@ export const texts: typeof english = {
   none: 'In diesen Tagen wurde nichts ausgegeben',
   noneWhat: 'Hier erscheint schon die erste Sekunde der ersten Miete.',
   chart: (from, to, total) => `Ausgaben je UTC-Tag von ${from} bis ${to}: insgesamt ${total} USD`,
+  shortDay: (date) => `${date.slice(8)}.${date.slice(5, 7)}.`,
   ofDay: (date, amount) => `${date}: ${amount} USD`,
   byInstance: 'Ausgaben nach Instanz',
   instance: 'Instanz',
