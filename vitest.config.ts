@@ -26,6 +26,7 @@ const patient = {
   testTimeout: 90_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 10_000 } },
+  setupFiles: 'test/support/end-of-file.ts',
 };
 
 export default defineConfig({

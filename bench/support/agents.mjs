@@ -34,8 +34,9 @@ export function addHosts(url, count) {
     );
     const hashes = numbers.map((n) => createHash('sha256').update(tokenOf(n)).digest());
     await client.query(
-      `insert into machine_host (machine_id, token_hash, joined_at, hardware)
-       select id, hash, now(), '{}' from unnest($1::text[], $2::bytea[]) as new (id, hash)`,
+      `insert into machine_host (machine_id, token_hash, joined_at, hardware, protocol, gpus)
+       select new.id, hash, now(), '{}', 2, jsonb_build_array(jsonb_build_object('uuid', 'GPU-' || new.id, 'model', gpu))
+       from unnest($1::text[], $2::bytea[]) as new (id, hash) join machine using (id)`,
       [ids, hashes],
     );
     await client.query('insert into machine_heartbeat (machine_id) select * from unnest($1::text[])', [ids]);
@@ -118,6 +119,9 @@ export class Agents {
 
   /** All of it runs, stopped or is erased at once. */
   #report(agent) {
+    // Like the agent, which waits for an answer: a slow gateway has as many connections as agents.
+    if (agent.reporting) return;
+    agent.reporting = true;
     const { n, port, generation, instances } = agent;
     agent.sequence += 1;
     const phases = { running: 'RUNNING', stopped: 'STOPPED', absent: 'ERASED' };
@@ -148,6 +152,7 @@ export class Agents {
       fault = code;
     });
     socket.on('close', () => {
+      agent.reporting = false;
       const status = head.slice(9, 12);
       if (status === '200') this.reports += 1;
       else if (!this.#isOver) this.#refuse(status || fault);

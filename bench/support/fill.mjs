@@ -87,6 +87,28 @@ export function fillHosts(url, count) {
   });
 }
 
+/** Gives each of the `count` machines of `addHosts` a running instance, for `perAccount` of them the same account. */
+export function fillInstancesOfAgents(url, count, perAccount) {
+  return withClient(url, async (client) => {
+    await client.query('begin; set local session_replication_role = replica');
+    await client.query(INSTANCES_OF_AGENTS, [count, perAccount]);
+    const mine = `from instance where machine_id like 'f-%'`;
+    for (const [resource, rate] of [
+      ['GPU', 'gpu_rate'],
+      ['DISK', 'disk_rate'],
+    ])
+      await client.query(
+        `insert into usage_interval (instance_id, resource, ordinal, rate, started_at) select id, '${resource}', 1, ${rate}, created_at ${mine}`,
+      );
+    await client.query(`insert into sold_gpu select host_id, 0, id ${mine}`);
+    await client.query(
+      `insert into container (instance_id, machine_id, image, env, ports, told_start, start, phase)
+       select id, machine_id, 'busybox', '{}', '{}', 1, 1, 'RUNNING' ${mine}`,
+    );
+    await client.query('commit');
+  });
+}
+
 /** Brings the tables into the state of a database filled over months: analyzed, vacuumed and checkpointed. */
 export function settleTables(url) {
   return withClient(url, async (client) => {
@@ -205,6 +227,13 @@ const STOPPED_INSTANCES = `
   select ${INSTANCE_ID('$3 + k')}, ${ACCOUNT_ID}, $3 + k, priced.id, 'STOPPED', gpu, num_gpus, region, 'pytorch', $5, 'ON_DEMAND', rate,
     $6, rate, at, at + interval '30 seconds', null, 'USER', 30, 1
   from begun join priced on place = (n - $1) % $7`;
+
+/** On each machine of `addHosts` one that has run since now, for the account that its number falls in; its agent was told of it. */
+const INSTANCES_OF_AGENTS = `
+  insert into instance (${INSTANCE_COLUMNS}, host_id, first_gpu, running_since)
+  select 'i-' || lpad(to_hex(n), 8, '0'), 'acc-' || lpad(to_hex((n - 1) / $2::int + 1), 16, '0'), (n - 1) % $2 + 1, machine.id,
+    'RUNNING', gpu, num_gpus, region, 'pytorch', 10, 'ON_DEMAND', 1, 1, 1, ${NOW}, null, null, null, 0, 1, machine.id, 0, ${NOW}
+  from generate_series(1, $1::int) n join machine on machine.id = 'f-' || lpad(n::text, 5, '0')`;
 
 const GPU_INTERVALS = `
   insert into usage_interval (instance_id, resource, ordinal, rate, started_at, ended_at)

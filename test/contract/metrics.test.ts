@@ -288,7 +288,8 @@ describe('an agent that lies', () => {
   it('is refused a million points', async () => {
     const many = (samples: Any[]) => agent.report([seen(id, 'RUNNING')], { samples });
     await expect(many(Array(1_000_000).fill({}))).rejects.toThrow(/report: 413/);
-    await expect(many(Array(1_201).fill(sampled(id)))).rejects.toThrow(/422 .*samples: /);
+    const others = Array.from({ length: 1_201 }, (_, n) => sampled(`i-${n.toString(16).padStart(8, '0')}`));
+    await expect(many(others)).rejects.toThrow(/422 .*samples: /);
     await expect(many(Array(7).fill(sampled(id)))).rejects.toThrow(/422 .*6 at most/);
   });
 

@@ -64,7 +64,7 @@ function reporter(token: string, gateway: Service) {
 describe('over HTTP', () => {
   test('an agent joins, reports, and hears of a deploy through another gateway', async () => {
     const { machineId, token } = await joined();
-    expect((await reporter(token, first)()).body).toEqual({ generation: 0 });
+    expect((await reporter(token, first)()).body).toEqual({ generation: 0, now: expect.any(Number) });
     await first.deps.fleet.heartbeats.flush();
     await heardByAll([first, second]);
     const waiting = ask(first, 'GET', '/desired?after=0&wait=25', { token });

@@ -174,6 +174,31 @@ describe('a sample', () => {
     expect(await it.rows()).toHaveLength(2);
   });
 
+  it('is written with those of other hosts and of reports soon after it, by one statement', async () => {
+    const all = [await Sampled.start(), await Sampled.start()];
+    const { pool } = domain.db;
+    const query = pool.query;
+    let writes = 0;
+    // biome-ignore lint/suspicious/noExplicitAny: passes on whatever it is given
+    pool.query = ((...args: any[]) => {
+      if (args[0]?.name === 'samples') writes += 1;
+      return (query as (...given: unknown[]) => unknown).apply(pool, args);
+    }) as typeof pool.query;
+    try {
+      for (const age of [50, 40, 30, 20, 10, 0]) {
+        for (const { agent, id } of all)
+          domain.samples.note(agent.machineId, [sampled(id, { age })], domain.clock.now());
+        await pool.query('select pg_sleep(0.05)');
+      }
+      await domain.samples.flush();
+    } finally {
+      pool.query = query;
+    }
+    // A second may end meanwhile.
+    expect(writes).toBeLessThan(4);
+    for (const it of all) expect((await it.rows()).length).toBeGreaterThan(0);
+  });
+
   it('is dropped, and counted, when more wait than the gateway holds', async () => {
     const it = await Sampled.start();
     const { samples } = domain;
@@ -307,6 +332,33 @@ describe('steps', () => {
     await pool.query(`update sample_rollup set rolled_to = 'epoch'`);
     await keepSamples(other);
     expect([await it.rows(60), await it.rows(900), await it.rows(900, 'gpu_sample')]).toEqual(made);
+  });
+
+  it('are left to the gateway that makes them, and samples are not dropped before it is done', async () => {
+    const it = await Sampled.start();
+    await it.run(900, () => ({}));
+    domain.clock.advance(4_000);
+    const { pool } = domain.db;
+    const another = await pool.connect();
+    let isDone = false;
+    try {
+      await another.query('begin');
+      await another.query('select from sample_rollup for update');
+      const kept = keepSamples(domain).finally(() => {
+        isDone = true;
+      });
+      const waits = `select 1 from pg_locks where not granted and locktype = 'transactionid'`;
+      const hasEnded = async () => isDone || (await another.query(waits)).rowCount !== 0;
+      await expect.poll(hasEnded, { timeout: 30_000 }).toBe(true);
+      expect(isDone).toBe(true);
+      await kept;
+      expect([(await it.rows(10)).length, (await it.rows(60)).length]).toEqual([90, 0]);
+    } finally {
+      await another.query('rollback');
+      another.release();
+    }
+    await keepSamples(domain);
+    expect([(await it.rows(10)).length, (await it.rows(60)).length]).toEqual([0, 16]);
   });
 
   it('are dropped by age, samples never before they are in all steps', async () => {
