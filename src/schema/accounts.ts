@@ -107,7 +107,7 @@ const AccountChangeType = builder.objectRef<AccountChange>('AccountChange').impl
     loads: t.expose('loads', {
       type: [InstanceLoadType],
       ...atMost(LOADS_AT_ONCE),
-      description: `What running instances do now: those with a new sample, looked for every 10 s while this is asked for; ${LOADS_AT_ONCE} at most, the others follow at once. The account is then as in the event before.`,
+      description: `What running instances do now: those with a new sample, looked for every 5 s while this is asked for; ${LOADS_AT_ONCE} at most, the others follow at once. The account is then as in the event before.`,
     }),
   }),
 });
