@@ -16,14 +16,13 @@ import { cleanUp, type Env, folder, type GatewayProcess, query, startProcess } f
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS, type Visit } from './support/pages.js';
+import { faultsIn, Pages, SOON_MS, type Visit } from './support/pages.js';
 
 /** Markup, and characters that would turn the direction of text or begin a terminal's command. */
 const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
 const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
 const DEAR = 'h100-sxm';
 const TICKING_MS = 60_000;
-const WIDE = { width: 1_400, height: 900 };
 
 let browser: Browser;
 let gateway: GatewayProcess;
@@ -131,29 +130,6 @@ async function cheapest(model: string): Promise<string> {
   const { body } = await (await renter('0')).rest('GET', `/offers?gpu=${model}&limit=1`);
   return body.data[0].machine_id;
 }
-
-/** What moves, or would, though its owner wants none of that. */
-const movingIn = (page: Page) =>
-  page.evaluate(() =>
-    [...document.querySelectorAll('*')]
-      .filter((element) => {
-        const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(element);
-        return animationName !== 'none' || transitionDuration !== '0s' || scrollBehavior !== 'auto';
-      })
-      .map(({ outerHTML }) => outerHTML.slice(0, 100)),
-  );
-
-/** Where a finger would scroll the price sheet in place of the page, and text of charts that is drawn too small. */
-const hardToUse = (page: Page) =>
-  page.evaluate(() => {
-    const sheets = [...document.querySelectorAll('.sheet')].filter((sheet) => sheet.scrollHeight > sheet.clientHeight);
-    const texts = [...document.querySelectorAll<SVGTextElement>('.chart text')].filter((text) => {
-      const size = Number.parseFloat(getComputedStyle(text).fontSize);
-      const room = text.closest('.scroll');
-      return size * text.getScreenCTM()!.a < 11 || (room !== null && room.scrollWidth > room.clientWidth);
-    });
-    return [...sheets, ...texts].map(({ outerHTML }) => outerHTML.slice(0, 100));
-  });
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 const figure = async (page: Page, name: string): Promise<number> =>
@@ -887,72 +863,6 @@ describe('the console in Chromium', needs('chromium'), () => {
   });
 
   describe('for everybody', () => {
-    let owner: Renter;
-    let id: string;
-
-    beforeAll(async () => {
-      owner = await renter('500');
-      await deployed(owner, 'rtx-5090');
-      id = await deployed(owner, 'rtx-5090');
-      await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
-    });
-
-    /** Those without `isOpen` need a session; within a dialog, the page behind it is looked at on its own. */
-    const screens = () => [
-      { path: '/machines', title: 'Machines', isOpen: true, ready: /machines to rent now/ },
-      { path: '/', title: 'Home', ready: /All 2 instances/ },
-      { path: '/machines?gpu=rtx-4090', title: 'Machines', isOpen: true, ready: /from \d+ listings/ },
-      {
-        path: '/machines?gpu=rtx-4090&deploy=best',
-        title: 'Machines',
-        isOpen: true,
-        ready: /USD per hour$/,
-        within: 'dialog',
-      },
-      { path: '/instances', title: 'Instances', ready: /running/ },
-      { path: '/instances?show=history', title: 'History of instances', ready: /2 instances in all/ },
-      { path: `/instances/${id}`, title: `1 × NVIDIA GeForce RTX 5090 ${id}`, ready: /How to connect/ },
-      { path: '/money', title: 'Money', ready: /Opening balance/ },
-      { path: '/keys', title: 'Keys and secrets', ready: /^this session$/ },
-    ];
-
-    // Each screen is loaded once: what it is shown on is changed under it.
-    it.each(['signed in', 'signed out'])(
-      '%s: is sound to axe in light and dark, fits 320 px and twice the zoom, and moves nothing, on every screen',
-      async (who) => {
-        const isOut = who === 'signed out';
-        const context = await pages.context(isOut ? null : owner);
-        const { page, complaints } = await pages.visit('/', context);
-        const seen = isOut
-          ? [
-              ...screens().filter(({ isOpen = false }) => isOpen),
-              { path: '/', title: 'GPUs by the second', ready: /^Show all \d+ models$/, within: 'body' },
-              { path: '/sign-in', title: 'Sign in', ready: /New here/, within: 'body' },
-            ]
-          : screens();
-        for (const { path, title, ready, within } of seen) {
-          await page.emulateMedia({ colorScheme: 'light' });
-          await page.setViewportSize(WIDE);
-          await page.goto(gateway.address + path);
-          await page.getByText(ready).filter({ visible: true }).first().waitFor();
-          await expect.poll(() => page.title()).toBe(`${title} · GPU rental`);
-          expect(await faultsIn(page, within)).toEqual([]);
-          await page.emulateMedia({ colorScheme: 'dark' });
-          // What is dark differs in its colours alone.
-          expect(await faultsIn(page, within, { runOnly: ['color-contrast'] })).toEqual([]);
-          expect(await movingIn(page), path).toEqual([]);
-          // 1,280 px at 200 % are as 640.
-          for (const width of [320, 640]) {
-            await page.setViewportSize({ ...WIDE, width });
-            expect(await beyondWindow(page), `${path} at ${width} px`).toBeLessThanOrEqual(0);
-            expect(await hardToUse(page), `${path} at ${width} px`).toEqual([]);
-          }
-        }
-        expect(complaints).toEqual([]);
-        await context.close();
-      },
-    );
-
     it('rents and destroys by keyboard alone, with the focus where it belongs', async () => {
       const keyboardOwner = await renter();
       await pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {

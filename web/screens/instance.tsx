@@ -3,6 +3,7 @@ import type { ResultOf } from 'gql.tada';
 import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { OneInstance, SetSpendLimit } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Actions } from '../parts/actions.js';
@@ -88,7 +89,7 @@ function Chosen(props: OverviewProps) {
   if (tab === 'log')
     return (
       <>
-        {runtime.message && <p class="notice mono small">{runtime.message}</p>}
+        {runtime.message && <p class="notice mono small">{visible(runtime.message)}</p>}
         <Logs id={id} />
       </>
     );
@@ -170,7 +171,7 @@ function State({ instance, start }: { instance: Instance; start: Read['canStart'
         <span class="quiet">{stopReason(instance)}</span>
         <Runtime runtime={runtime} />
       </div>
-      {runtime?.message && <p class="notice mono small">{runtime.message}</p>}
+      {runtime?.message && <p class="notice mono small">{visible(runtime.message)}</p>}
       {start?.refusal != null && (
         <p class="notice warn">
           It cannot be started now: {start.refusal.message}. Until then its disk costs {rate(rateOf(instance))} USD/h.
@@ -257,7 +258,7 @@ function MachinePanel({ region, machine }: { region: string; machine: Read['mach
         of={[
           ['Region', regionName(region)],
           machine === null ? null : ['Machine', <span class="mono">{machine.id}</span>],
-          machine === null ? null : ['CPU', `${machine.cpu}, ${machine.vcpus} vCPUs`],
+          machine === null ? null : ['CPU', `${visible(machine.cpu)}, ${machine.vcpus} vCPUs`],
           machine === null ? null : ['Memory', `${machine.ramGb} GB`],
         ]}
       />

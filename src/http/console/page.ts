@@ -5,9 +5,10 @@ import { extname, join, posix, relative, sep } from 'node:path';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import Negotiator from 'negotiator';
 import { named, refuseOtherMethods } from '../routing.js';
+import { readSessionCookie } from './session-cookie.js';
 
 /** The screens: each is an address that can be opened, and all are the one page. */
-const SCREENS = [
+export const SCREENS = [
   '/machines',
   '/launch',
   '/sign-in',

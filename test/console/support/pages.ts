@@ -18,6 +18,8 @@ export interface Visit {
 export interface Look {
   width?: number;
   scheme?: 'light' | 'dark';
+  /** What the browser asks for. */
+  locale?: string;
 }
 
 /** Whoever has a key. */
@@ -36,11 +38,15 @@ export class Pages {
   ) {}
 
   /** Signed in by whoever is given. */
-  async context(owner: KeyHolder | null, { width = 1_400, scheme = 'light' }: Look = {}): Promise<BrowserContext> {
+  async context(
+    owner: KeyHolder | null,
+    { width = 1_400, scheme = 'light', locale = 'en-US' }: Look = {},
+  ): Promise<BrowserContext> {
     const context = await this.browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,
       reducedMotion: 'reduce',
+      locale,
       timezoneId: 'Europe/Berlin',
     });
     this.#contexts.add(context);
