@@ -23,6 +23,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'index.en.html'), HTML);
   writeFileSync(join(folder, 'index.de.html'), GERMAN);
   writeFileSync(join(folder, 'icon.svg'), '<svg/>');
+  writeFileSync(join(folder, 'assets/world-abc123.svg'), '<svg/>');
   const script = join(folder, 'assets/main-abc123.js');
   writeFileSync(script, SCRIPT);
   writeFileSync(`${script}.br`, brotliCompressSync(SCRIPT));
@@ -58,6 +59,17 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
     sent.on('error', reject).end();
   });
 }
+
+it('names the largest picture of the first sight beforehand, to those who see that', async () => {
+  const link = async (path: string, cookie = 'language=en') =>
+    (await ask(path, { ...BROWSER, cookie })).headers.link ?? null;
+  expect(await link('/')).toBe('</assets/world-abc123.svg>; rel=preload; as=image');
+  expect([await link('/machines'), await link('/', 'console=abc'), await link('/', '__Host-console=abc')]).toEqual([
+    null,
+    null,
+    null,
+  ]);
+});
 
 it('gives browsers the page at every screen, and API clients what they had there', async () => {
   for (const path of [

@@ -28,6 +28,8 @@ const PAGE = /^\/index\.([a-z]+)\.html$/;
 const COMMON_LANGUAGE = 'en';
 /** Written by the page itself, for those who want another language than their browser's. */
 const LANGUAGE_COOKIE = /(?:^|;\s*)language=([a-z]+)(?:;|$)/;
+/** The largest picture of the first sight, of which the browser learns else when its script runs: a way there and back later. */
+const FIRST_PICTURE = /^\/assets\/world-[\w-]+\.svg$/;
 const MAX_FILES = 200;
 const MAX_BYTES = 10_000_000;
 /** The build names them by their content. */
@@ -77,6 +79,7 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   if (!pages.has(COMMON_LANGUAGE)) return null;
   const languages = [...new Set([COMMON_LANGUAGE, ...pages.keys()])];
   const router = express.Router({ strict: true, caseSensitive: true });
+  const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
   /** False for clients that are no browser. */
   const sendPage = (request: Request, response: Response): boolean => {
     response.vary('Accept');
@@ -90,6 +93,8 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
     response.vary('Accept-Language');
     response.vary('Cookie');
     response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Language': language });
+    if (picture !== undefined && request.path === '/' && !hasSession(request))
+      response.set('Link', `<${picture}>; rel=preload; as=image`);
     sendFile(request, response, pages.get(language)!);
     return true;
   };
@@ -114,6 +119,10 @@ export function createConsolePage(folder: string, elsewhere: Elsewhere = () => n
   };
   return { router, unknown };
 }
+
+/** Whether it names one, good or not. */
+const hasSession = (request: Request): boolean =>
+  [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 
 function pagesOf(files: ReadonlyMap<string, PageFile>): Map<string, PageFile> {
   const pages = new Map<string, PageFile>();

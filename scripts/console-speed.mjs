@@ -1,0 +1,142 @@
+// npm run console:speed      measures the console in Chromium: the first sight by a slow line, and long lists in scrolling
+// A gateway of its own with the demo's machines; on a computer that does nothing else, for its times are of this computer.
+import { chromium } from 'playwright-core';
+import { withFreshGateway } from './fresh-gateway.mjs';
+
+const ROWS = 2_000;
+const VISITS = 5;
+const FRAMES = 120;
+/** Of one frame in scrolling. */
+const STEP_PX = 120;
+/** WebPageTest's slow 3G: each answer's first byte comes 400 ms after its request, and 400 kbit/s follow. */
+const FIRST_BYTE = { offline: false, latency: 400, downloadThroughput: -1, uploadThroughput: -1 };
+const SLOW_3G = { ...FIRST_BYTE, downloadThroughput: 50_000, uploadThroughput: 50_000 };
+
+const middle = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+async function firstSight(browser, { address }, line) {
+  const visits = [];
+  for (let visit = 0; visit < VISITS; visit += 1) {
+    const context = await browser.newContext({ viewport: { width: 1_400, height: 900 } });
+    const page = await context.newPage();
+    const cdp = await context.newCDPSession(page);
+    await cdp.send('Network.enable');
+    await cdp.send('Network.emulateNetworkConditions', line);
+    await page.goto(address);
+    await page.getByText(/GPUs free now/).waitFor();
+    await page.waitForTimeout(1_500);
+    visits.push(
+      await page.evaluate(
+        () =>
+          new Promise((resolve) => {
+            new PerformanceObserver((list) => {
+              const last = list.getEntries().at(-1);
+              const [navigation] = performance.getEntriesByType('navigation');
+              const [paint] = performance.getEntriesByName('first-contentful-paint');
+              const what = `${last.element?.tagName.toLowerCase()} "${last.element?.textContent.slice(0, 40)}"`;
+              resolve({ firstByte: navigation.responseStart, paint: paint.startTime, largest: last.startTime, what });
+            }).observe({ type: 'largest-contentful-paint', buffered: true });
+          }),
+      ),
+    );
+    await context.close();
+  }
+  const ms = (name) => Math.round(middle(visits.map((visit) => visit[name])));
+  return `first byte ${ms('firstByte')} ms, first paint ${ms('paint')} ms, largest paint ${ms('largest')} ms: ${visits[0].what}`;
+}
+
+/** Frames while a list is scrolled from its beginning, and what the page's main thread does in each. */
+async function scrolled(page) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const metrics = async () =>
+    Object.fromEntries((await cdp.send('Performance.getMetrics')).metrics.map(({ name, value }) => [name, value]));
+  const before = await metrics();
+  const times = await page.evaluate(
+    async ([frames, step]) => {
+      const times = [];
+      let last = performance.now();
+      await new Promise((done) => {
+        const draw = (now) => {
+          times.push(now - last);
+          last = now;
+          scrollBy(0, step);
+          if (times.length < frames) requestAnimationFrame(draw);
+          else done();
+        };
+        requestAnimationFrame(draw);
+      });
+      return times.slice(1);
+    },
+    [FRAMES, STEP_PX],
+  );
+  const after = await metrics();
+  const cpu = (name) => (((after[name] - before[name]) * 1_000) / times.length).toFixed(2);
+  const parts = ['ScriptDuration', 'RecalcStyleDuration', 'LayoutDuration'].map((name) => `${name} ${cpu(name)}`);
+  const long = times.filter((time) => time > 25).length;
+  return `frames of ${middle(times).toFixed(1)} ms, ${long} of ${times.length} longer than 25 ms; ${cpu('TaskDuration')} ms of CPU a frame (${parts.join(', ')}); ${after.Nodes} nodes`;
+}
+
+/** What the main thread does while nobody touches the page, in ms of CPU a second. */
+async function resting(page) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const spent = async () =>
+    (await cdp.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration').value;
+  const before = await spent();
+  await page.waitForTimeout(5_000);
+  return `${((((await spent()) - before) * 1_000) / 5) | 0} ms of CPU a second at rest`;
+}
+
+async function graphql({ address, key }, query, variables = {}) {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+  const answer = await fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ query, variables }),
+  });
+  const { data, errors } = await answer.json();
+  if (errors) throw new Error(errors[0].message);
+  return data;
+}
+
+/** The list of instances as of an account with so many: the one that runs, under many names. */
+async function manyInstances(page) {
+  await page.route('**/graphql', async (route) => {
+    const text = route.request().postData() ?? '';
+    if (!/query Settle/.test(text)) return route.fallback();
+    const answer = await route.fetch();
+    const body = await answer.json();
+    const [one] = body.data.instances;
+    body.data.instances = Array.from({ length: ROWS }, (_, at) => ({
+      ...one,
+      id: `i-${at.toString(16).padStart(8, '0')}`,
+    }));
+    return route.fulfill({ response: answer, json: body });
+  });
+}
+
+await withFreshGateway(async (gateway) => {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu'],
+  });
+  console.log(`first sight, 400 ms to each first byte: ${await firstSight(browser, gateway, FIRST_BYTE)}`);
+  console.log(`first sight, and 400 kbit/s:            ${await firstSight(browser, gateway, SLOW_3G)}`);
+  const context = await browser.newContext({ viewport: { width: 1_400, height: 900 } });
+  await context.request.post(`${gateway.address}/console/session`, {
+    headers: { origin: gateway.address },
+    data: { key: gateway.key },
+  });
+  const page = await context.newPage();
+  await page.goto(`${gateway.address}/machines?sort=VRAM`);
+  await page.locator('.offer').nth(20).waitFor();
+  const { offerSearch } = await graphql(gateway, '{ offerSearch(first: 1) { totalCount } }');
+  console.log(`${offerSearch.totalCount} machines: ${await scrolled(page)}; ${await resting(page)}`);
+  await graphql(gateway, 'mutation { deployBest(input: { gpus: ["t4"] }) { id } }');
+  await manyInstances(page);
+  await page.goto(`${gateway.address}/instances`);
+  await page.getByRole('row').nth(10).waitFor();
+  console.log(`${ROWS} instances: ${await scrolled(page)}; ${await resting(page)}`);
+  await browser.close();
+});
