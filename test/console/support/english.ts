@@ -1,0 +1,30 @@
+import type { Page } from 'playwright-core';
+
+/** Words of many English sentences and of short labels that no other language of the console has. */
+const WORDS =
+  'the|and|of|your|with|is|are|not|what|by|for|from|to|it|its|this|that|when|where|now|running|stopped|destroyed|find|sign|keys|rent|show|any|free|cost|costs|open|copy|delete|cancel|close|add|change|search|save|send|spent|reading';
+/** What is no language, and what others wrote or the service says, which is marked. */
+const OTHERS = '[lang="en"], code, kbd, pre, samp, .mono, script, style';
+const SAID = ['aria-label', 'aria-description', 'title', 'placeholder', 'alt', 'data-label'];
+
+/** English words in what a page in another language shows and says, each with the text that it stands in. */
+export function englishIn(page: Page, within: string): Promise<string[]> {
+  return page.evaluate(
+    ({ words, others, said, within }) => {
+      // "On-Demand" is the trade's word everywhere.
+      const pattern = new RegExp(`(?<![-\\p{L}])(?:${words})(?![-\\p{L}])`, 'iu');
+      const texts: string[] = [];
+      for (const root of document.querySelectorAll(within)) {
+        const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+        for (let node = nodes.nextNode(); node !== null; node = nodes.nextNode())
+          if (node.parentElement!.closest(others) === null) texts.push(node.nodeValue!);
+        for (const element of [root, ...root.querySelectorAll('*')])
+          if (element.closest(others) === null) texts.push(...said.map((name) => element.getAttribute(name) ?? ''));
+      }
+      if (document.querySelector(within) === null) return [`nothing is ${within}`];
+      texts.push(document.title.split(' · ')[0]!);
+      return [...new Set(texts)].filter((text) => pattern.test(text));
+    },
+    { words: WORDS, others: OTHERS, said: SAID, within },
+  );
+}
