@@ -18,13 +18,14 @@ const SPENDING_MS = 15_000;
 const pictures = (id) => [
   { name: 'console-first-sight', path: '/', signedIn: false },
   { name: 'console-first-sight-narrow', path: '/', signedIn: false, narrow: true, dark: true },
-  { name: 'console-machines', path: '/machines?gpu=rtx-4090', signedIn: false },
+  { name: 'console-machines', path: '/machines', signedIn: false },
   { name: 'console-machines-dark', path: '/machines?region=us-tx', dark: true },
-  { name: 'console-machines-narrow', path: '/machines?gpu=rtx-4090', narrow: true },
+  { name: 'console-machines-narrow', path: '/machines', narrow: true },
   { name: 'console-home', path: '/' },
   { name: 'console-home-narrow', path: '/', narrow: true, dark: true },
-  { name: 'console-deploy', path: '/machines?gpu=rtx-4090&deploy=best&mode=RESERVED' },
-  { name: 'console-deploy-narrow', path: '/machines?gpu=rtx-4090&deploy=best', narrow: true, dark: true },
+  { name: 'console-deploy', path: '/deploy?gpu=rtx-4090&mode=RESERVED' },
+  { name: 'console-deploy-copy', path: '/deploy?gpu=h100-sxm&disk=100&stop-at=8h&as=python', dark: true, foot: true },
+  { name: 'console-deploy-narrow', path: '/deploy?gpu=rtx-4090', narrow: true, dark: true },
   { name: 'console-instances', path: '/instances' },
   { name: 'console-history', path: '/instances?show=history&model=rtx-4090' },
   { name: 'console-instances-narrow', path: '/instances', narrow: true },
@@ -67,7 +68,11 @@ async function rentSome(gateway) {
   return ids[0];
 }
 
-async function take(browser, { address, key }, { name, path, signedIn = true, dark = false, narrow = false }) {
+async function take(
+  browser,
+  { address, key },
+  { name, path, signedIn = true, dark = false, narrow = false, foot = false },
+) {
   const context = await browser.newContext({
     viewport: narrow ? { width: 390, height: 780 } : { width: 1400, height: 860 },
     colorScheme: dark ? 'dark' : 'light',
@@ -85,6 +90,7 @@ async function take(browser, { address, key }, { name, path, signedIn = true, da
     .waitFor();
   await page.waitForLoadState('load');
   await page.waitForTimeout(1_500);
+  if (foot) await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
   await writeFile(`${FOLDER}/${name}.png`, await page.screenshot());
   await context.close();
 }

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { Head } from './parts/head.js';
+import { loaded } from './parts/loaded.js';
 import { Overlays } from './parts/overlays.js';
 import { StatusLine } from './parts/status-line.js';
 import { Activity } from './screens/activity.js';
@@ -13,12 +14,15 @@ import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
 import { Volumes } from './screens/volumes.js';
 import { Webhooks } from './screens/webhooks.js';
+import { deployPathOfOld } from './state/deploy-link.js';
 import { FILTER_NAMES } from './state/filters.js';
 import { go, path, query } from './state/location.js';
 import { isExpectedIn, session } from './state/session.js';
 import { startShortcuts } from './state/shortcuts.js';
 import { useTitle } from './state/title.js';
 import { texts } from './texts/en/house.js';
+
+const DeployPage = loaded(async () => (await import('./screens/deploy.js')).DeployPage);
 
 export function App() {
   useFocusOnNewScreen();
@@ -41,8 +45,10 @@ export function App() {
 function Screen() {
   const [, first = '', second, third] = path.value.split('/');
   if (first === '') return <Start />;
-  if (first === 'machines' && second === undefined) return <Machines key="machines" />;
-  if (first === 'launch' && second === undefined) return <Machines key="launch" isLink />;
+  if (first === 'machines' && second === undefined)
+    return query.value.has('deploy') ? <Renting of={query.value} /> : <Machines />;
+  if (first === 'deploy' && second === undefined) return <DeployPage key="deploy" />;
+  if (first === 'launch' && second === undefined) return <DeployPage key="launch" isLink />;
   if (first === 'sign-in') return session.value === 'in' ? <GoOn /> : <SignIn />;
   const Private = {
     instances: second ? InstanceScreen : Instances,
@@ -57,6 +63,12 @@ function Screen() {
   if (session.value === 'unknown') return <p class="quiet">{texts.moment}</p>;
   if (session.value === 'out') return <SignIn reason={texts.private} />;
   return <Private key={second} id={second ?? ''} />;
+}
+
+/** Renting was once a dialog over the machines: its addresses still lead to it. */
+function Renting({ of: asked }: { of: URLSearchParams }) {
+  useEffect(() => go(deployPathOfOld(asked), { replace: true }), []);
+  return null;
 }
 
 /** Requirements once stood in the address of the first screen: such a link still finds its machines. */
@@ -99,7 +111,17 @@ function useFocusOnNewScreen(): void {
     return path.subscribe((next) => {
       if (next === last) return;
       last = next;
-      setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));
+      setTimeout(() => focusHeading(next));
     });
   }, []);
+}
+
+/** The code of a screen may still be on its way. */
+const HEADING_WITHIN_MS = 10_000;
+
+function focusHeading(of: string, since = performance.now()): void {
+  const heading = document.querySelector<HTMLElement>('main h1');
+  if (heading !== null) heading.focus({ preventScroll: true });
+  else if (path.peek() === of && performance.now() - since < HEADING_WITHIN_MS)
+    requestAnimationFrame(() => focusHeading(of, since));
 }

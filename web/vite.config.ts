@@ -22,6 +22,10 @@ export default defineConfig(({ mode }) => {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      rolldownOptions: {
+        // What the first screen shares with those loaded later would be a file for each that shares it: more requests at first.
+        output: { codeSplitting: { groups: [{ name: 'base', minShareCount: 2 }] } },
+      },
     },
   };
 });

@@ -1,4 +1,5 @@
 import { findGpuModel, gpuModels, regions, templates } from '../domain/inventory/catalogue.js';
+import { memoryBandwidth } from '../domain/inventory/memory-bandwidth.js';
 import { MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, type TemplateVariable } from '../domain/rules/template.js';
 import { atMost, builder } from './builder.js';
 import { Node } from './node.js';
@@ -24,6 +25,12 @@ export const GpuModelType = builder.prismaObject('GpuModel', {
     tier: t.expose('tier', { type: GpuTier, description: 'Class of the model.' }),
     nvlink: t.exposeBoolean('nvlink', { description: 'Whether the board can be linked by NVLink.' }),
     pcieGen: t.exposeInt('pcieGen', { description: 'PCIe generation of the board.' }),
+    memoryBandwidth: t.int({
+      nullable: true,
+      description:
+        'Memory bandwidth of one GPU in GB/s, as its maker publishes it for the model. It was not measured on any machine here; null where the catalogue has none.',
+      resolve: ({ slug }) => memoryBandwidth(slug),
+    }),
   }),
 });
 

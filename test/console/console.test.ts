@@ -19,6 +19,7 @@ import { WireAgent } from '../support/wire-agent.js';
 import { faultsIn, Pages, SOON_MS, type Visit } from './support/pages.js';
 
 /** Markup, and characters that would turn the direction of text or begin a terminal's command. */
+const BOLD = '<b>bold</b>';
 const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
 const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
 const DEAR = 'h100-sxm';
@@ -222,7 +223,7 @@ describe('the console in Chromium', needs('chromium'), () => {
           .getByRole('link', { name: /^Rent NVIDIA/ })
           .click();
         await page.getByRole('heading', { name: /^Rent the best that fits:/ }).waitFor();
-        expect(new URL(page.url()).pathname).toBe('/machines');
+        expect(new URL(page.url()).pathname).toBe('/deploy');
         expect(complaints).toEqual([]);
       }));
 
@@ -231,6 +232,65 @@ describe('the console in Chromium', needs('chromium'), () => {
         await page.getByRole('heading', { name: /^\d+ machines to rent now/ }).waitFor();
         const { pathname, search } = new URL(page.url());
         expect(pathname + search).toBe('/machines?gpu=rtx-4090&gpus=2');
+      }));
+
+    it('begins with what most people come for, and keeps searches by name', () =>
+      pages.with('/machines', null, async ({ page, complaints }) => {
+        const rows = page.locator('.offer');
+        await rows.first().waitFor();
+        const owner = await renter();
+        const { body } = await owner.graphql(
+          `{ offerSearch(filter: { tiers: [FLAGSHIP] }, sort: PRICE_PER_GPU, first: 1) { edges { node { machineId } } }
+             pricing { data { slug tier availableGpus gpuModel { memoryBandwidth } } } }`,
+        );
+        await rows.first().getByText(body.data.offerSearch.edges[0].node.machineId).first().waitFor();
+        // Others rent meanwhile.
+        const isCounted = async () => {
+          const { totalCount } = (await owner.graphql('{ offerSearch(first: 1) { totalCount } }')).body.data
+            .offerSearch;
+          return page.getByRole('heading', { name: `${totalCount} machines to rent now` }).count();
+        };
+        await expect.poll(isCounted, { timeout: SOON_MS }).toBe(1);
+        const popular = page.getByRole('list', { name: 'Models with the most free GPUs' });
+        const free = body.data.pricing.data.filter(({ tier }: { tier: string }) => tier === 'FLAGSHIP');
+        const [most] = free.toSorted(
+          (one: { availableGpus: number }, other: { availableGpus: number }) => other.availableGpus - one.availableGpus,
+        );
+        await popular.getByRole('link').first().click();
+        expect(new URL(page.url()).search).toBe(`?gpu=${most.slug}`);
+        // What a maker publishes for its model, times the GPUs of the machine.
+        const first = await rows.first().innerText();
+        const [, gpus] = /^\s*(\d+) ×/.exec(first)!;
+        const speed = await rows.first().locator('[data-label="GB/s"]').textContent();
+        expect(Number(speed?.replaceAll(',', ''))).toBe(most.gpuModel.memoryBandwidth * Number(gpus));
+
+        const saved = page.getByRole('region', { name: 'Saved searches' });
+        await saved.getByRole('button', { name: 'Save this search' }).click();
+        await page.keyboard.type(BOLD);
+        await page.keyboard.press('Enter');
+        await saved.getByRole('link', { name: BOLD }).waitFor();
+        await page.goto(`${gateway.address}/machines?region=us-tx&sort=VRAM`);
+        await saved.getByRole('button', { name: 'Save this search' }).click();
+        await page.keyboard.type('texas');
+        await page.keyboard.press('Enter');
+        await saved.getByRole('button', { name: 'Edit' }).click();
+        await saved.getByRole('button', { name: 'Rename texas' }).click();
+        await page.getByLabel('Rename texas').fill('large in Texas');
+        await page.keyboard.press('Enter');
+        await saved.getByRole('button', { name: `Delete ${BOLD}` }).click();
+        await saved.getByRole('button', { name: 'Done' }).click();
+        await page.reload();
+        await saved.getByRole('link', { name: 'large in Texas' }).waitFor();
+        expect(await saved.getByRole('link').count()).toBe(1);
+        expect(await faultsIn(page)).toEqual([]);
+        await page.goto(`${gateway.address}/machines`);
+        await rows.first().waitFor();
+        await page.keyboard.press('Control+k');
+        await page.keyboard.type('large in');
+        await page.keyboard.press('Enter');
+        await expect.poll(() => new URL(page.url()).search, { timeout: SOON_MS }).toBe('?region=us-tx&sort=VRAM');
+        expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+        expect(complaints).toEqual([]);
       }));
 
     it('sorts by each column as it says, and compares what is ticked, all in the address', () =>
@@ -245,6 +305,7 @@ describe('the console in Chromium', needs('chromium'), () => {
           ['USD/GPU-h', 'PRICE_PER_GPU', true],
           ['Reliable', 'RELIABILITY', false],
           ['VRAM', 'VRAM', false],
+          ['GB/s', 'BANDWIDTH', false],
           ['Mbit/s in', 'NETWORK', false],
         ] as const) {
           await page.getByRole('columnheader', { name }).getByRole('button').click();
@@ -272,9 +333,9 @@ describe('the console in Chromium', needs('chromium'), () => {
         const compared = page.getByRole('region', { name: 'Compare', exact: true });
         for (const id of ids) await compared.getByRole('button', { name: `Remove ${id}` }).waitFor();
         await compared.getByRole('button', { name: `Remove ${ids[0]}` }).click();
-        await compared.getByRole('button', { name: `Rent ${ids[1]}` }).click();
-        await page.getByRole('dialog').waitFor();
-        expect(new URL(page.url()).searchParams.get('deploy')).toBe(ids[1]);
+        await compared.getByRole('link', { name: `Rent ${ids[1]}` }).click();
+        await page.getByRole('heading', { level: 1, name: /^Rent / }).waitFor();
+        expect(new URL(page.url()).searchParams.get('machine')).toBe(ids[1]);
         expect(complaints).toEqual([]);
       }));
 
@@ -545,13 +606,10 @@ describe('the console in Chromium', needs('chromium'), () => {
         await page.getByLabel('Image', { exact: true }).fill('ghcr.io/acme/train:1.2');
         await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
         expect((await other.rest('POST', '/instances', { machine_id: machine })).status).toBe(201);
-        await page
-          .getByRole('dialog')
-          .getByText(/is taken|rented|not free/)
-          .waitFor();
+        await page.getByText(/is taken|is rented|not free/).waitFor();
         await page.getByText('Next best:').waitFor();
         await page.getByRole('button', { name: 'Take this one' }).click();
-        await expect.poll(() => new URL(page.url()).searchParams.get('deploy')).not.toBe(machine);
+        await expect.poll(() => new URL(page.url()).searchParams.get('machine')).not.toBe(machine);
         expect(await page.getByLabel('Image', { exact: true }).inputValue()).toBe('ghcr.io/acme/train:1.2');
         await page.getByRole('button', { name: /^Deploy for/ }).click();
         await page.getByText('running', { exact: true }).waitFor();
@@ -559,7 +617,7 @@ describe('the console in Chromium', needs('chromium'), () => {
       });
     });
 
-    it('lets somebody without a key fill in the dialog, sign in, and go on in it; never to another origin', async () => {
+    it('lets somebody without a key fill in the form, sign in, and go on in it; never to another origin', async () => {
       const owner = await renter();
       await pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
         await page.getByRole('radio', { name: /^ComfyUI/ }).click();
@@ -578,10 +636,44 @@ describe('the console in Chromium', needs('chromium'), () => {
       });
     });
 
+    it('leads from the addresses of before to the page that rents, which one leaves by going back', () =>
+      pages.with('/machines?gpu=l40s', null, async ({ page }) => {
+        const address = () => new URL(page.url()).pathname + new URL(page.url()).search;
+        for (const [old, next] of [
+          ['/?gpu=l40s&deploy=best&mode=RESERVED', '/deploy?gpu=l40s&mode=RESERVED'],
+          ['/machines?deploy=m-00000000&template=vllm&sort=VRAM', '/deploy?template=vllm&machine=m-00000000'],
+        ]) {
+          await page.goto(gateway.address + old);
+          await expect.poll(address, { timeout: SOON_MS }).toBe(next);
+          await page.getByRole('heading', { level: 1, name: /^Rent / }).waitFor();
+          await page.goBack();
+        }
+        await heading(page, 'Machines').waitFor();
+        await page.getByRole('link', { name: 'Rent the best that fits' }).click();
+        await page.getByRole('radio', { name: /^Reserved/ }).check();
+        await page.getByLabel('Stop it once it has cost, USD in all').fill('2.50');
+        await page.getByText('Name, variables, secrets, command, ports').click();
+        await page.getByLabel('Name', { exact: true }).fill('mine');
+        await page.getByRole('button', { name: 'Add a variable' }).click();
+        await page.getByLabel('Name of variable 1').fill('TOKEN');
+        await page.getByLabel('Value of variable 1').fill('hidden');
+        // What is chosen is in the address; values of variables never are.
+        await expect.poll(address).toBe('/deploy?gpu=l40s&mode=RESERVED&limit=2.50&name=mine');
+        await page.getByRole('button', { name: 'curl' }).click();
+        await page.getByText('"TOKEN": "hidden"').waitFor();
+        await page.reload();
+        await page.getByText('A link filled in this form').waitFor();
+        expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('mine');
+        expect(await page.getByLabel('Stop it once it has cost, USD in all').inputValue()).toBe('2.50');
+        expect(address()).not.toContain('hidden');
+        await page.goBack();
+        await heading(page, 'Machines').waitFor();
+      }));
+
     it('says in plain words what a balance is too small for, and offers nothing where there is no like', async () => {
       await pages.with(`/machines?gpu=${DEAR}&deploy=best`, await renter('0.01'), async ({ page, requests }) => {
         await page
-          .getByRole('dialog')
+          .getByRole('main')
           .getByText(/balance/i)
           .first()
           .waitFor();
@@ -590,7 +682,7 @@ describe('the console in Chromium', needs('chromium'), () => {
         await heading(page, 'Money').waitFor();
         // Another machine would cost as much; and one that does not exist has no like.
         await page.goto(`${gateway.address}/machines?deploy=m-00000000`);
-        await page.getByRole('dialog').getByText('No machine m-00000000 is offered').waitFor();
+        await page.getByText('No machine m-00000000 is offered').waitFor();
         await page.evaluate(
           () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
         );
@@ -839,7 +931,7 @@ describe('the console in Chromium', needs('chromium'), () => {
       await pages.with(`/machines?compare=${machine},m-00000000`, owner, async ({ page, complaints }) => {
         await page.getByText(SEEN).first().waitFor();
         await page.goto(`${gateway.address}/machines?gpu=rtx-4080&deploy=${machine}&template=hostile`);
-        await page.getByRole('dialog').getByText(SEEN).last().waitFor();
+        await page.getByRole('main').getByText(SEEN).last().waitFor();
         await page.goto(`${gateway.address}/money`);
         await page.getByText(SEEN).waitFor();
         expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
@@ -867,19 +959,18 @@ describe('the console in Chromium', needs('chromium'), () => {
       const keyboardOwner = await renter();
       await pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
         const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
-        const opener = page.getByRole('button', { name: 'Rent the best that fits' });
+        const opener = page.getByRole('link', { name: 'Rent the best that fits' });
         await opener.focus();
         await page.keyboard.press('Enter');
         await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
-        expect(await focused()).toMatch(/^Rent the best that fits:/);
-        await page.keyboard.press('Escape');
-        await page.getByRole('dialog').waitFor({ state: 'detached' });
-        expect(await focused()).toBe('Rent the best that fits');
-
+        await expect.poll(focused).toMatch(/^Rent the best that fits:/);
+        await page.goBack();
+        await heading(page, 'Machines').waitFor();
+        await opener.focus();
         await page.keyboard.press('Enter');
         const deploy = page.getByRole('button', { name: /^Deploy for/ });
         await deploy.waitFor();
-        for (let presses = 0; presses < 15 && !/^Deploy for/.test(await focused()); presses += 1)
+        for (let presses = 0; presses < 40 && !/^Deploy for/.test(await focused()); presses += 1)
           await page.keyboard.press('Tab');
         await page.keyboard.press('Enter');
         await page.getByText('running', { exact: true }).waitFor();

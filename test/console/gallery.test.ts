@@ -77,7 +77,7 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
   };
 
   it('leads from its card to an open notebook in at most 4 clicks, and writes its token nowhere', () =>
-    pages.with(`/?gpu=rtx-4090&deploy=${host.machineId}`, renter.api, async ({ page, complaints }) => {
+    pages.with(`/deploy?gpu=rtx-4090&machine=${host.machineId}`, renter.api, async ({ page, complaints }) => {
       await deployButton(page).waitFor();
       expect(await faultsIn(page)).toEqual([]);
       let clicks = 0;
@@ -117,11 +117,10 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
 
   it('makes a form of variables, harmless whatever they say, filled in by keyboard alone, saved and deployed again', () =>
     pages.with(
-      `/?gpu=rtx-4090&deploy=${host.machineId}&template=form`,
+      `/deploy?gpu=rtx-4090&machine=${host.machineId}&template=form`,
       renter.api,
       async ({ page, complaints }) => {
-        const dialog = page.getByRole('dialog');
-        await dialog.getByText('the template form needs it').waitFor();
+        await page.getByText('the template form needs it').waitFor();
         expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
         expect(await page.content()).not.toContain('\u202e');
         expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
@@ -144,18 +143,18 @@ describe('the gallery of the console', needsEngine('podman', 'chromium'), () => 
         await to(/^save-as$/);
         await page.keyboard.type('mine');
         await page.keyboard.press('Enter');
-        await dialog.getByText('Saved as mine').waitFor();
+        await page.getByText('Saved as mine').waitFor();
         await to(/^stopAt$/);
         await page.keyboard.type('8h');
         await to(/^Deploy for/);
         await page.keyboard.press('Enter');
         await page.getByText(/^It stops /).waitFor();
         await renter.destroy(idOf(page));
-        await page.goto(`${pages.address}/?gpu=rtx-4090&deploy=${host.machineId}`);
-        await dialog.getByRole('radio', { name: /^mine/ }).click();
-        await expect.poll(() => dialog.locator('[name="env.MODEL"]').inputValue()).toBe('a/b');
-        await dialog.getByRole('button', { name: 'Delete mine' }).click();
-        await expect.poll(() => dialog.getByRole('radio', { name: /^mine/ }).count()).toBe(0);
+        await page.goto(`${pages.address}/deploy?gpu=rtx-4090&machine=${host.machineId}`);
+        await page.getByRole('radio', { name: /^mine/ }).click();
+        await expect.poll(() => page.locator('[name="env.MODEL"]').inputValue()).toBe('a/b');
+        await page.getByRole('button', { name: 'Delete mine' }).click();
+        await expect.poll(() => page.getByRole('radio', { name: /^mine/ }).count()).toBe(0);
         expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
         expect(complaints).toEqual([]);
       },

@@ -50,35 +50,34 @@ describe('launching from the console', needs('chromium'), () => {
     return Promise.all(body.data.instances.map(one));
   };
 
-  it('fills the dialog in from a link, says that a stranger wrote it, and rents only what its reader confirms', async () => {
+  it('fills the form in from a link, says that a stranger wrote it, and rents only what its reader confirms', async () => {
     const owner = await service.renter();
     await pages.with(LINK, null, async ({ page, requests, complaints }) => {
-      const dialog = page.getByRole('dialog');
-      await dialog.getByText('A link filled in this form, and anybody can write one.').waitFor();
-      await dialog.getByText('Left out, since it is too long or not plain text: env.TURNED, env.LONG, env.2').waitFor();
+      await page.getByText('A link filled in this form, and anybody can write one.').waitFor();
+      await page.getByText('Left out, since it is too long or not plain text: env.TURNED, env.LONG, env.2').waitFor();
       const fields = { 'Value of variable 1': HOSTILE, 'Number of port 1': '8000', 'Secret of secret 1': '' };
       for (const [label, value] of Object.entries({
         ...fields,
         "Command, instead of the template's": `--title 'my model'`,
       }))
-        expect([label, await dialog.getByLabel(label, { exact: true }).inputValue()]).toEqual([label, value]);
-      expect(await dialog.getByRole('button', { name: /^Remove variable/ }).count()).toBe(1);
-      expect(await dialog.getByRole('radio', { name: /^On demand/ }).isChecked()).toBe(true);
+        expect([label, await page.getByLabel(label, { exact: true }).inputValue()]).toEqual([label, value]);
+      expect(await page.getByRole('button', { name: /^Remove variable/ }).count()).toBe(1);
+      expect(await page.getByRole('radio', { name: /^On demand/ }).isChecked()).toBe(true);
 
       await page.getByRole('link', { name: 'Sign in to rent it' }).click();
       await page.getByLabel('API key').fill(owner.key);
       await page.keyboard.press('Enter');
       await deployButton(page).waitFor();
-      await dialog.getByText('A link filled in this form').waitFor();
-      expect(await dialog.getByLabel('Secret of secret 1').inputValue()).toBe('');
+      await page.getByText('A link filled in this form').waitFor();
+      expect(await page.getByLabel('Secret of secret 1').inputValue()).toBe('');
       expect(requests.filter((request) => /mutation Deploy/.test(request.postData() ?? ''))).toEqual([]);
       expect(await faultsIn(page)).toEqual([]);
 
-      await dialog.getByRole('button', { name: 'Make a new secret …' }).click();
+      await page.getByRole('button', { name: 'Make a new secret …' }).click();
       await page.getByLabel('Name', { exact: true }).last().fill('hf');
       await page.getByLabel('Value', { exact: true }).fill(VALUE);
       await page.getByRole('button', { name: 'Store it' }).click();
-      await expect.poll(() => dialog.getByLabel('Secret of secret 1').inputValue()).toBe('hf');
+      await expect.poll(() => page.getByLabel('Secret of secret 1').inputValue()).toBe('hf');
       await deployButton(page).click();
       await page.getByRole('heading', { name: 'What it runs' }).waitFor();
       await page.getByText(HOSTILE).waitFor();
@@ -112,7 +111,7 @@ describe('launching from the console', needs('chromium'), () => {
   it('launches by keyboard alone, and deploys the same again', async () => {
     const owner = await service.renter('1000');
     await pages.with(
-      '/?gpu=rtx-3090&deploy=best',
+      '/deploy?gpu=rtx-3090',
       owner,
       async ({ page }) => {
         await deployButton(page).waitFor();
@@ -166,23 +165,22 @@ describe('launching from the console', needs('chromium'), () => {
 
   it('keeps TCP ports in what is deployed, saved, and deployed again', async () => {
     const owner = await service.renter('1000');
-    await pages.with('/?gpu=rtx-3080&deploy=best', owner, async ({ page }) => {
-      const dialog = page.getByRole('dialog');
+    await pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();
-      await dialog.getByText('Name, variables, secrets, command, ports').click();
-      await dialog.getByRole('button', { name: 'Add a TCP port' }).click();
-      await dialog.getByLabel('Number of TCP port 1').fill('22x');
-      await dialog.getByText('A port is a whole number from 1 to 65535.').waitFor();
-      await dialog.getByLabel('Number of TCP port 1').fill('5432');
+      await page.getByText('Name, variables, secrets, command, ports').click();
+      await page.getByRole('button', { name: 'Add a TCP port' }).click();
+      await page.getByLabel('Number of TCP port 1').fill('22x');
+      await page.getByText('A port is a whole number from 1 to 65535.').waitFor();
+      await page.getByLabel('Number of TCP port 1').fill('5432');
       await deployButton(page).waitFor();
       expect(await faultsIn(page)).toEqual([]);
-      await dialog.getByText('Save as a template of your own').click();
-      await dialog.getByLabel('Name of the template').fill('database');
-      await dialog.getByRole('button', { name: 'Save it' }).click();
-      await dialog.getByText('Saved as database').waitFor();
-      await page.goto(`${pages.address}/?gpu=rtx-3080&deploy=best`);
-      await dialog.getByRole('radio', { name: /^database/ }).click();
-      await expect.poll(() => dialog.getByLabel('Number of TCP port 1').inputValue()).toBe('5432');
+      await page.getByText('Save as a template of your own').click();
+      await page.getByLabel('Name of the template').fill('database');
+      await page.getByRole('button', { name: 'Save it' }).click();
+      await page.getByText('Saved as database').waitFor();
+      await page.goto(`${pages.address}/deploy?gpu=rtx-3080`);
+      await page.getByRole('radio', { name: /^database/ }).click();
+      await expect.poll(() => page.getByLabel('Number of TCP port 1').inputValue()).toBe('5432');
       await deployButton(page).click();
       await page.getByRole('button', { name: 'Deploy this again' }).click();
       await deployButton(page).click();

@@ -112,21 +112,20 @@ describe('volumes in the console', needs('chromium'), () => {
     const create = (name: string) =>
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);
     const both = [await create('one'), await create('two')].map(({ body }) => body.data.createVolume.id);
-    await pages.with('/?deploy=best', renter, async ({ page, complaints }) => {
-      const dialog = page.getByRole('dialog');
-      const deploy = dialog.getByRole('button', { name: /^Deploy for/ });
-      await dialog.getByRole('button', { name: 'Add a volume' }).click();
-      const chosen = [await dialog.getByLabel('Volume of volume 1').inputValue()];
-      expect(await dialog.getByLabel('Path of volume 1').inputValue()).toBe('/workspace');
-      await dialog.getByRole('button', { name: 'Add a volume' }).click();
-      chosen.push(await dialog.getByLabel('Volume of volume 2').inputValue());
+    await pages.with('/deploy', renter, async ({ page, complaints }) => {
+      const deploy = page.getByRole('button', { name: /^Deploy for/ });
+      await page.getByRole('button', { name: 'Add a volume' }).click();
+      const chosen = [await page.getByLabel('Volume of volume 1').inputValue()];
+      expect(await page.getByLabel('Path of volume 1').inputValue()).toBe('/workspace');
+      await page.getByRole('button', { name: 'Add a volume' }).click();
+      chosen.push(await page.getByLabel('Volume of volume 2').inputValue());
       expect(chosen.sort()).toEqual(both.sort());
-      await dialog.getByLabel('Path of volume 2').fill('/workspace');
-      await dialog
+      await page.getByLabel('Path of volume 2').fill('/workspace');
+      await page
         .getByText(/a path of its own/)
         .first()
         .waitFor();
-      await dialog.getByLabel('Path of volume 2').fill('/data');
+      await page.getByLabel('Path of volume 2').fill('/data');
       await deploy.click();
       await page.getByRole('heading', { level: 1, name: /i-[0-9a-f]{8}/ }).waitFor();
       expect(complaints).toEqual([]);
@@ -134,12 +133,11 @@ describe('volumes in the console', needs('chromium'), () => {
     const { body } = await renter.graphql('{ volumes { inUseBy } instances { id } }');
     const [{ id }] = body.data.instances;
     expect(body.data.volumes).toEqual([{ inUseBy: id }, { inUseBy: id }]);
-    await pages.with('/?deploy=best', renter, async ({ page }) => {
-      const dialog = page.getByRole('dialog');
-      await dialog.getByRole('button', { name: 'Add a volume' }).click();
-      await dialog.getByLabel('Volume of volume 1').selectOption({ index: 1 });
-      await dialog.getByText(`in use by instance ${id}`).waitFor();
-      expect(await dialog.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
+    await pages.with('/deploy', renter, async ({ page }) => {
+      await page.getByRole('button', { name: 'Add a volume' }).click();
+      await page.getByLabel('Volume of volume 1').selectOption({ index: 1 });
+      await page.getByText(`in use by instance ${id}`).waitFor();
+      expect(await page.getByRole('button', { name: /^Deploy/ }).getAttribute('aria-disabled')).toBe('true');
     });
   });
 

@@ -18,6 +18,9 @@ export const PriceSheet = graphql(`
         marketMedian
         listings
         availableGpus
+        gpuModel {
+          memoryBandwidth
+        }
       }
     }
     regions {

@@ -1,32 +1,40 @@
 import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { OneOffer } from '../graph/documents.js';
+import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { setQuery } from '../state/location.js';
 import { marketChanges, modelName, models, regionName } from '../state/market.js';
 import { MODES } from '../state/modes.js';
-import { compared, MOST_COMPARED, type Offer } from '../state/offers.js';
+import { bandwidthOf, compared, MOST_COMPARED, type Offer } from '../state/offers.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/machines.js';
 
 const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentChildren])[] = [
   ...MODES.map(
     ({ name, price, decimals }) =>
-      [`${name}, USD/h`, ({ pricePerHour }: Offer) => rate(micro(pricePerHour[price]), decimals)] as const,
+      [texts.modePrice(name), ({ pricePerHour }: Offer) => rate(micro(pricePerHour[price]), decimals)] as const,
   ),
-  ['USD per GPU-hour', ({ pricePerHour, numGpus }) => rate(micro(pricePerHour.onDemand / numGpus))],
-  ['VRAM', ({ gpu, numGpus }) => `${(models.value.get(gpu)?.vramGb ?? 0) * numGpus} GB`],
-  ['NVLink', ({ nvlink }) => (nvlink ? 'yes' : 'no')],
-  ['Reliability', ({ reliability }) => `${(reliability * 100).toFixed(2)} %`],
-  ['Region', ({ region }) => regionName(region)],
-  ['CPU', ({ cpu, vcpus }) => `${visible(cpu)}, ${vcpus} vCPUs`],
-  ['Memory', ({ ramGb }) => `${ramGb} GB`],
-  ['Free disk', ({ diskGb }) => `${diskGb.toLocaleString('en')} GB`],
+  [texts.perGpuHour, ({ pricePerHour, numGpus }) => rate(micro(pricePerHour.onDemand / numGpus))],
+  [texts.vram, ({ gpu, numGpus }) => `${(models.value.get(gpu)?.vramGb ?? 0) * numGpus} GB`],
+  [texts.bandwidth, (offer) => (bandwidthOf(offer) === undefined ? '–' : `${number(bandwidthOf(offer)!)} GB/s`)],
   [
-    'Network in / out',
-    ({ netMbps: { down, up } }) => `${down.toLocaleString('en')} / ${up.toLocaleString('en')} Mbit/s`,
+    texts.bandwidthPerUsd,
+    (offer) => {
+      const speed = bandwidthOf(offer);
+      return speed === undefined ? '–' : number(speed / offer.pricePerHour.onDemand);
+    },
   ],
-  ['CUDA up to', ({ cudaMax }) => cudaMax || '–'],
-  ['PCIe', ({ pcie }) => pcie],
+  [texts.nvlink, ({ nvlink }) => (nvlink ? texts.yes : texts.no)],
+  [texts.reliability, ({ reliability }) => `${(reliability * 100).toFixed(2)} %`],
+  [texts.region, ({ region }) => regionName(region)],
+  [texts.cpu, ({ cpu, vcpus }) => texts.cpuOf(visible(cpu), vcpus)],
+  [texts.memory, ({ ramGb }) => `${ramGb} GB`],
+  [texts.disk, ({ diskGb }) => `${number(diskGb)} GB`],
+  [texts.network, ({ netMbps: { down, up } }) => `${number(down)} / ${number(up)} Mbit/s`],
+  [texts.cuda, ({ cudaMax }) => cudaMax || '–'],
+  [texts.pcie, ({ pcie }) => pcie],
 ];
 
 /** The machines that were ticked, beside each other; the address holds which. */
@@ -39,17 +47,17 @@ export function Compare() {
   return (
     <section class="panel compare" aria-labelledby="compare">
       <div class="panel-head">
-        <h2 id="compare">{ids.length === 1 ? 'Compare: 1 chosen' : 'Compare'}</h2>
+        <h2 id="compare">{ids.length === 1 ? texts.compareOne : texts.compareTitle}</h2>
         <div class="row">
-          {ids.length < MOST_COMPARED && <p class="small quiet">Tick others in the list, up to {MOST_COMPARED}.</p>}
+          {ids.length < MOST_COMPARED && <p class="small quiet">{texts.compareMore(MOST_COMPARED)}</p>}
           <button type="button" class="plain" onClick={() => setQuery({ compare: null }, { replace: true })}>
-            Close the comparison
+            {texts.closeCompare}
           </button>
         </div>
       </div>
       {ids.length > 1 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
-        <section class="scroll" tabIndex={0} aria-label="What they have">
+        <section class="scroll" tabIndex={0} aria-label={texts.whatTheyHave}>
           <table>
             <thead>
               <tr>
@@ -92,11 +100,11 @@ function Title({ id, read: { offer } }: { id: string; read: ReturnType<typeof us
         {offer == null ? <span class="mono">{visible(id)}</span> : `${offer.numGpus} × ${modelName(offer.gpu)}`}
       </span>
       <span class="row">
-        {offer === null && <span class="quiet">taken</span>}
+        {offer === null && <span class="quiet">{texts.taken}</span>}
         {offer != null && (
-          <button type="button" class="primary small-button" onClick={() => setQuery({ deploy: id })}>
-            Rent <span class="hidden">{visible(id)}</span>
-          </button>
+          <a class="button primary small-button" href={deployPath({ [MACHINE]: id })}>
+            {texts.rent(visible(id))}
+          </a>
         )}
         <button
           type="button"
@@ -105,7 +113,7 @@ function Title({ id, read: { offer } }: { id: string; read: ReturnType<typeof us
             setQuery({ compare: compared.value.filter((other) => other !== id).join(',') }, { replace: true })
           }
         >
-          Remove <span class="hidden">{visible(id)}</span>
+          {texts.removeCompared(visible(id))}
         </button>
       </span>
     </div>

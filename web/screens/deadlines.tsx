@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { secondsOf } from '../figures/time.js';
 import { SetDeadlines, SetStopWhenIdle } from '../graph/documents.js';
 import { send } from '../graph/send.js';
@@ -6,14 +7,12 @@ import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { idleMinutes } from '../state/deploy-form.js';
 import { say } from '../state/toasts.js';
+import { texts } from '../texts/en/deadlines.js';
 
 export interface DeadlineTexts {
   stopAt: string;
   destroyAt: string;
 }
-
-const HINT = '8h, 2d12h or 2026-11-23T18:00:00Z';
-const NAMES = { stopAt: 'Stop it by itself after or at', destroyAt: 'Destroy it by itself after or at' } as const;
 
 /** When an instance ends by itself, as it is typed at its deploy. */
 export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType(texts: DeadlineTexts): void }) {
@@ -21,13 +20,13 @@ export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType
     <div class="two">
       {(['stopAt', 'destroyAt'] as const).map((name) => (
         <label class="field" key={name}>
-          <span>{NAMES[name]}</span>
+          <span>{texts.names[name]}</span>
           <input
             name={name}
             maxLength={40}
             autocomplete="off"
             spellcheck={false}
-            placeholder={HINT}
+            placeholder={texts.hint}
             value={value[name]}
             onInput={({ currentTarget }) => onType({ ...value, [name]: currentTarget.value.trim() })}
           />
@@ -41,13 +40,13 @@ export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType
 export function IdleField({ value, onType }: { value: string; onType(text: string): void }) {
   return (
     <label class="field">
-      <span>Stop it when nothing has happened on it for (minutes)</span>
+      <span>{texts.idle}</span>
       <input
         type="number"
         name="stopWhenIdle"
         min="5"
         max="1440"
-        placeholder="5 to 1440"
+        placeholder={texts.idleHint}
         value={value}
         onInput={({ currentTarget }) => onType(currentTarget.value)}
       />
@@ -66,21 +65,18 @@ interface Props {
 
 /** When an instance ends by itself: shown, changed and taken away. */
 export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Props) {
-  const texts = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
+  const typed = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
   const idle = useSignal('');
   const error = useSignal<unknown>(null);
   const sayGone = (text: string, back: () => Promise<unknown>) =>
-    say(text, { undo: { run: () => back().finally(onChanged), done: 'It ends by itself as before.' } });
+    say(text, { undo: { run: () => back().finally(onChanged), done: texts.asBefore } });
   const setIdle = async (minutes: number | null) => {
     try {
       await send(SetStopWhenIdle, { id, minutes });
       idle.value = '';
       error.value = null;
       onChanged();
-      if (minutes === null)
-        sayGone('It no longer stops when nothing happens on it.', () =>
-          send(SetStopWhenIdle, { id, minutes: stopWhenIdle }),
-        );
+      if (minutes === null) sayGone(texts.noLongerIdle, () => send(SetStopWhenIdle, { id, minutes: stopWhenIdle }));
     } catch (fault) {
       error.value = fault;
     }
@@ -88,56 +84,50 @@ export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Pr
   const set = async (changes: { stopAt?: string | null; destroyAt?: string | null }) => {
     try {
       await send(SetDeadlines, { id, ...changes });
-      texts.value = { stopAt: '', destroyAt: '' };
+      typed.value = { stopAt: '', destroyAt: '' };
       error.value = null;
       onChanged();
-      if (changes.stopAt === null)
-        sayGone('It no longer stops by itself then.', () => send(SetDeadlines, { id, stopAt }));
-      if (changes.destroyAt === null)
-        sayGone('It is no longer destroyed by itself.', () => send(SetDeadlines, { id, destroyAt }));
+      if (changes.stopAt === null) sayGone(texts.noLongerStops, () => send(SetDeadlines, { id, stopAt }));
+      if (changes.destroyAt === null) sayGone(texts.noLongerDestroyed, () => send(SetDeadlines, { id, destroyAt }));
     } catch (fault) {
       error.value = fault;
     }
   };
   const submit = (event: Event) => {
     event.preventDefault();
-    const given = Object.entries(texts.value).filter(([, text]) => text !== '');
+    const given = Object.entries(typed.value).filter(([, text]) => text !== '');
     if (given.length > 0) void set(Object.fromEntries(given));
     const minutes = idleMinutes(idle.value);
     if (minutes !== null) void setIdle(minutes);
   };
-  const shown = (what: string, at: string | null, name: 'stopAt' | 'destroyAt') =>
+  const shown = (what: (at: ComponentChildren) => ComponentChildren, at: string | null, name: 'stopAt' | 'destroyAt') =>
     at !== null && (
       <p class="row between">
-        <span>
-          {what} <Time at={secondsOf(at)} />
-        </span>
+        <span>{what(<Time at={secondsOf(at)} />)}</span>
         <button type="button" class="plain" onClick={() => void set({ [name]: null })}>
-          {name === 'stopAt' ? 'Do not stop it' : 'Do not destroy it'}
+          {name === 'stopAt' ? texts.doNotStop : texts.doNotDestroy}
         </button>
       </p>
     );
   return (
     <section class="panel padded stack-tight" aria-labelledby="deadlines">
-      <h2 id="deadlines">When it ends by itself</h2>
-      {shown('It stops', stopAt, 'stopAt')}
-      {shown('It is destroyed, with its disk,', destroyAt, 'destroyAt')}
+      <h2 id="deadlines">{texts.title}</h2>
+      {shown(texts.stops, stopAt, 'stopAt')}
+      {shown(texts.isDestroyed, destroyAt, 'destroyAt')}
       {stopWhenIdle !== null && (
         <p class="row between">
-          <span>It stops after {stopWhenIdle} minutes in which no GPU is busy and nobody is connected</span>
+          <span>{texts.stopsIdle(stopWhenIdle)}</span>
           <button type="button" class="plain" onClick={() => void setIdle(null)}>
-            Do not stop it then
+            {texts.doNotStopThen}
           </button>
         </p>
       )}
-      {stopAt === null && destroyAt === null && stopWhenIdle === null && (
-        <p class="quiet">Never, while its credit lasts.</p>
-      )}
+      {stopAt === null && destroyAt === null && stopWhenIdle === null && <p class="quiet">{texts.never}</p>}
       <form class="stack-tight" onSubmit={submit}>
         <DeadlineFields
-          value={texts.value}
+          value={typed.value}
           onType={(value) => {
-            texts.value = value;
+            typed.value = value;
           }}
         />
         <IdleField
@@ -147,7 +137,7 @@ export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Pr
           }}
         />
         <div>
-          <button type="submit">Set</button>
+          <button type="submit">{texts.set}</button>
         </div>
       </form>
       <Failure error={error.value} />

@@ -1,36 +1,66 @@
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { Deploy, DeployBest } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Refusal, send } from '../graph/send.js';
-import { Dialog } from '../parts/dialog.js';
+import { Copy } from '../parts/copy.js';
+import { Icon } from '../parts/icon.js';
 import { Failure, NotArrived } from '../parts/notice.js';
 import { type Instance, takeInstance } from '../state/account.js';
-import { BEST, FORM, useDeployForm } from '../state/deploy-form.js';
-import { filter } from '../state/filters.js';
-import { draft, forgetDraft, link } from '../state/launch-draft.js';
+import { useDeployForm } from '../state/deploy-form.js';
+import { isRenting, LAUNCH } from '../state/deploy-link.js';
+import { FILTER_NAMES, filter } from '../state/filters.js';
+import { draft, forgetDraft, link, readAddress, readLink, writeAddress } from '../state/launch-draft.js';
 import { formOf } from '../state/launch-form.js';
-import { go, path, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
+import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
-import { modelName } from '../state/market.js';
+import { followMarket, modelName, readSheet, sheet } from '../state/market.js';
 import { MODES } from '../state/modes.js';
 import { session } from '../state/session.js';
+import { useTitle } from '../state/title.js';
 import { wordsFor } from '../state/words.js';
+import '../style/deploy.css';
+import { texts } from '../texts/en/deploy.js';
 import { DeadlineFields, IdleField } from './deadlines.js';
 import { Gallery } from './gallery.js';
 import { LaunchFields, LinkNotice } from './launch-fields.js';
-import { NextBest, Price, type Quoted, QuotedMachine, useQuote } from './quoted.js';
+import { NextBest, Price, type Quoted, TotalPrice, useQuote } from './quoted.js';
+import { SameAs } from './same-as.js';
 import { SaveAs } from './save-as.js';
 import { NewSecret } from './secrets.js';
+import { SshKeyStep } from './ssh-key-step.js';
 import { TemplateVariables } from './template-variables.js';
 import { VolumeFields } from './volume-fields.js';
+import { WhichMachine } from './which-machine.js';
 
 type DeployForm = ReturnType<typeof useDeployForm>;
 type QuoteOf = ReturnType<typeof useQuote>;
 
+/** What of an address somebody else may have written, and that runs or ends something. */
+const OF_OTHERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
+
 /** Rents a machine, or the best that fits the requirements. The price is the service's own answer for exactly this. */
-export function DeployDialog() {
+export function DeployPage({ isLink = false }: { isLink?: boolean }) {
+  useTitle(texts.title);
+  // Before the fields are drawn, which begin with what it says.
+  useMemo(() => (isLink ? readLink() : readAddress()), []);
+  useEffect(() => {
+    if (sheet.value === null) void readSheet();
+    return followMarket();
+  }, []);
+  useEffect(
+    () => () => {
+      // Where one goes is known once this screen is gone.
+      setTimeout(() => isRenting() || forgetDraft());
+    },
+    [],
+  );
+  return <Page />;
+}
+
+function Page() {
   const form = useDeployForm();
   const quote = useQuote(form.input);
   const rental = useRental(form, quote);
@@ -38,34 +68,58 @@ export function DeployDialog() {
   const makeSecret = () => {
     isMakingSecret.value = true;
   };
-  const isByLink = useMemo(() => link.value !== null || (wasLoadedWith('deploy') && wasLoadedWith('template')), []);
+  const isByLink = useMemo(
+    () => link.value !== null || OF_OTHERS.some((name) => query.peek().has(name) && wasLoadedWith(name)),
+    [],
+  );
+  useAddressOfLaunch();
   const quoted = quote.quoted.value;
   return (
-    <Dialog title={titleOf(form.machineId === null, quoted)} onClose={close}>
-      <form onSubmit={rental.deploy}>
-        <div class="dialog-body stack">
-          {isByLink && <LinkNotice />}
-          <p class="small quiet">{quoted !== null && <QuotedMachine quoted={quoted} />}</p>
-          {form.machineId !== null && (
-            <button
-              type="button"
-              class="plain justify-start"
-              onClick={() => setQuery({ deploy: BEST }, { replace: true })}
-            >
-              Take the best machine that fits my requirements instead
-            </button>
-          )}
-          <Terms form={form} quoted={quoted} onNewSecret={makeSecret} />
-          <Modes form={form} quote={quote} />
-          <Outcome form={form} quoted={quoted} rental={rental} fault={quote.error.value} />
+    <div class="stack">
+      <p class="small">
+        <a class="row back" href={machinesPath()}>
+          <Icon name="chevron-left" />
+          {texts.machines}
+        </a>
+      </p>
+      <h1 tabIndex={-1}>{titleOf(form.machineId === null, quoted)}</h1>
+      {isByLink && <LinkNotice />}
+      <div class="deploy">
+        <div class="stack">
+          <form id="deploy" class="stack" onSubmit={rental.deploy}>
+            <Step title={texts.machineStep}>
+              <WhichMachine machineId={form.machineId} quoted={quoted} />
+            </Step>
+            <Step title={texts.priceStep} isNamed={false}>
+              <Modes form={form} quote={quote} />
+            </Step>
+            <Steps form={form} quoted={quoted} onNewSecret={makeSecret} />
+          </form>
+          <SshKeyStep />
+          <Step title={texts.codeStep}>
+            <SameAs
+              order={
+                form.input === null ? null : { machineId: form.machineId ?? quoted?.machineId ?? null, ...form.terms }
+              }
+            />
+            <div class="stack-tight">
+              <Copy text={location.origin + withQuery({})} label={texts.share} />
+              <p class="small quiet">{texts.shareHint}</p>
+            </div>
+          </Step>
         </div>
-        <div class="dialog-end">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <RentIt isBusy={rental.isBusy} quoted={quoted} />
-        </div>
-      </form>
+        <aside class="deploy-cost" aria-label={texts.summary}>
+          <div class="panel padded stack-tight deploy-lines">
+            <h2>{texts.summary}</h2>
+            {quoted !== null && <Price quoted={quoted} />}
+          </div>
+          <div class="deploy-bar">
+            <Outcome form={form} quoted={quoted} rental={rental} fault={quote.error.value} />
+            {quoted !== null && <TotalPrice quoted={quoted} />}
+            <RentIt isBusy={rental.isBusy} quoted={quoted} />
+          </div>
+        </aside>
+      </div>
       {isMakingSecret.value && (
         <NewSecret
           onClose={(made) => {
@@ -74,19 +128,43 @@ export function DeployDialog() {
           }}
         />
       )}
-    </Dialog>
+    </div>
   );
 }
 
-function close(): void {
-  forgetDraft();
-  if (path.value !== '/launch') setQuery(Object.fromEntries(FORM.map((name) => [name, null])));
-  else go('/machines');
+/** The address of the form says what of the launch may stand there; that of a link stays as it was written. */
+function useAddressOfLaunch(): void {
+  const { name, ports } = draft.value;
+  useEffect(() => {
+    if (path.peek() === '/deploy') writeAddress(draft.peek());
+  }, [name, ports]);
+}
+
+/** The machines that meet what is asked for here. */
+function machinesPath(): string {
+  const asked = new URLSearchParams([...query.value].filter(([name]) => FILTER_NAMES.some((known) => known === name)));
+  return `/machines${asked.size === 0 ? '' : `?${asked.toString().replaceAll('%2C', ',')}`}`;
+}
+
+interface StepProps {
+  title: string;
+  /** False: what is within has a name of its own, which is the same. */
+  isNamed?: boolean;
+  children: ComponentChildren;
+}
+
+function Step({ title, isNamed = true, children }: StepProps) {
+  return (
+    <section class="panel padded stack-tight deploy-step" aria-label={title}>
+      {isNamed && <h2>{title}</h2>}
+      {children}
+    </section>
+  );
 }
 
 /** Rents what the form asks for at the price that was quoted, once. */
 function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
-  // One for the dialog: however often its button is pressed, and whatever gets lost on the way, it rents once.
+  // One for the page: however often its button is pressed, and whatever gets lost on the way, it rents once.
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
@@ -122,55 +200,76 @@ function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
   return { deploy, isBusy: isBusy.value, error: error.value, isNotRented };
 }
 
-interface TermsProps {
+interface StepsProps {
   form: DeployForm;
   quoted: Quoted | null;
   onNewSecret(): void;
 }
 
-function Terms({ form, quoted, onNewSecret }: TermsProps) {
-  const { template, disk, diskGb, launch, fault, type, ends, idle } = form;
+function Steps({ form, quoted, onNewSecret }: StepsProps) {
+  const { template, disk, diskGb, launch, fault, type, plain, isLimit } = form;
+  const isIn = session.value === 'in';
+  const say = (name: string, text: string) => setQuery({ [name]: text }, { replace: true });
   return (
     <>
-      <Gallery
-        value={template}
-        onType={(text) => type('template', text)}
-        onSaved={(saved) => {
-          draft.value = formOf(saved.launch);
-          type('template', saved.template);
-          type('disk', String(saved.diskGb));
-        }}
-      />
-      <TemplateVariables template={template} onNewSecret={onNewSecret} />
-      <div class="two">
-        <label class="field">
-          <span>Disk, GB{quoted !== null && ` (the machine has ${quoted.freeDiskGb} left)`}</span>
-          <input
-            type="number"
-            name="disk"
-            min="1"
-            required
-            value={disk}
-            onInput={({ currentTarget }) => type('disk', currentTarget.value)}
-          />
-        </label>
-      </div>
-      {session.value === 'in' && <VolumeFields />}
-      <LaunchFields onNewSecret={onNewSecret} />
-      {session.value === 'in' && <SaveAs template={template} diskGb={diskGb} launch={launch} />}
-      <DeadlineFields
-        value={ends.value}
-        onType={(value) => {
-          ends.value = value;
-        }}
-      />
-      <IdleField
-        value={idle.value}
-        onType={(text) => {
-          idle.value = text;
-        }}
-      />
-      {fault !== null && <p class="notice warn">{fault}</p>}
+      <Step title={texts.templateStep}>
+        <Gallery
+          value={template}
+          onType={(text) => type('template', text)}
+          onSaved={(saved) => {
+            draft.value = formOf(saved.launch);
+            type('template', saved.template);
+            type('disk', String(saved.diskGb));
+          }}
+        />
+        <TemplateVariables template={template} onNewSecret={onNewSecret} />
+      </Step>
+      <Step title={texts.launchStep}>
+        <LaunchFields onNewSecret={onNewSecret} />
+        {isIn && <SaveAs template={template} diskGb={diskGb} launch={launch} />}
+        {fault !== null && <p class="notice warn">{fault}</p>}
+      </Step>
+      <Step title={texts.diskStep}>
+        <div class="two">
+          <label class="field">
+            <span>{quoted === null ? texts.disk : texts.diskOf(String(quoted.freeDiskGb))}</span>
+            <input
+              type="number"
+              name="disk"
+              min="1"
+              required
+              value={disk}
+              onInput={({ currentTarget }) => type('disk', currentTarget.value)}
+            />
+          </label>
+        </div>
+        {isIn && <VolumeFields />}
+      </Step>
+      <Step title={texts.limitsStep}>
+        <p class="small quiet">{texts.limitsLegend}</p>
+        <DeadlineFields
+          value={{ stopAt: plain('stop-at'), destroyAt: plain('destroy-at') }}
+          onType={({ stopAt, destroyAt }) =>
+            setQuery({ 'stop-at': stopAt, 'destroy-at': destroyAt }, { replace: true })
+          }
+        />
+        <div class="two">
+          <IdleField value={plain('idle')} onType={(text) => say('idle', text)} />
+          <label class="field">
+            <span>{texts.spendLimit}</span>
+            <input
+              name="spend-limit"
+              inputMode="decimal"
+              maxLength={14}
+              autocomplete="off"
+              placeholder={texts.spendLimitHint}
+              value={plain('limit')}
+              onInput={({ currentTarget }) => say('limit', currentTarget.value)}
+            />
+          </label>
+        </div>
+        {!isLimit && <p class="notice warn">{texts.badSpendLimit}</p>}
+      </Step>
     </>
   );
 }
@@ -179,7 +278,7 @@ function Modes({ form: { mode }, quote: { prices } }: { form: DeployForm; quote:
   return (
     <>
       <fieldset>
-        <legend>How it is priced</legend>
+        <legend class="as-heading">{texts.priceStep}</legend>
         <div class="choices">
           {MODES.map(({ value, name, price, decimals }) => (
             <label class="choice" key={value}>
@@ -191,12 +290,14 @@ function Modes({ form: { mode }, quote: { prices } }: { form: DeployForm; quote:
                 onChange={() => setQuery({ mode: value }, { replace: true })}
               />
               {name}
-              {prices !== null && <span class="small quiet">{rate(micro(prices[price]), decimals)} USD/h</span>}
+              {prices !== null && (
+                <span class="small quiet">{texts.perHour(rate(micro(prices[price]), decimals))}</span>
+              )}
             </label>
           ))}
         </div>
       </fieldset>
-      <p class="small">{mode.meaning}</p>
+      <p class="small quiet">{mode.meaning}</p>
     </>
   );
 }
@@ -209,43 +310,47 @@ interface OutcomeProps {
   fault: unknown;
 }
 
-/** What it costs, or why it can't be rented, and what can be done about that. */
+/** Why it can't be rented, and what can be done about that. */
 function Outcome({ form: { machineId, diskGb }, quoted, rental: { error, isNotRented }, fault }: OutcomeProps) {
   const isShort = isTooLittle(quoted);
   const isGone = !isShort && (quoted?.refusal?.code === 'deploy_failed' || isRefused(error));
   return (
-    <>
-      {quoted !== null && <Price quoted={quoted} />}
-      {quoted === null && diskGb === 0 && <p class="notice warn">The disk is a whole number of GB, from 1.</p>}
+    <div class="deploy-outcome">
+      {quoted === null && diskGb === 0 && <p class="notice warn">{texts.badDisk}</p>}
       <div role="alert">
         {quoted?.refusal != null && error === null && (
           <p class="notice warn">{wordsFor(new Refusal(quoted.refusal.code, quoted.refusal.message))}</p>
         )}
       </div>
-      {isNotRented ? <NotArrived>nothing was rented</NotArrived> : <Failure error={error ?? fault} />}
+      {isNotRented ? <NotArrived>{texts.nothingRented}</NotArrived> : <Failure error={error ?? fault} />}
       {isShort && (
         <p>
-          <a href="/money">Add credit</a>
+          <a href="/money">{texts.addCredit}</a>
         </p>
       )}
       {isGone && machineId !== null && quoted !== null && (
         <NextBest without={machineId} quoted={quoted} diskGb={diskGb} />
       )}
-    </>
+    </div>
   );
 }
 
 function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) {
   if (session.value === 'out')
     return (
-      <a class="button primary" href={`/sign-in?then=${encodeURIComponent(withQuery({}))}`}>
-        Sign in to rent it
+      <a class="button primary large" href={`/sign-in?then=${encodeURIComponent(withQuery({}))}`}>
+        {texts.signIn}
       </a>
     );
-  const words = quoted === null ? 'Deploy' : `Deploy for ${rate(micro(quoted.totalPriceHr))} USD/h`;
+  const words = quoted === null ? texts.deploy : texts.deployFor(rate(micro(quoted.totalPriceHr)));
   return (
-    <button type="submit" class="primary" aria-disabled={isBusy || quoted === null || quoted.refusal !== null}>
-      {isBusy ? 'Renting …' : words}
+    <button
+      type="submit"
+      form="deploy"
+      class="primary large"
+      aria-disabled={isBusy || quoted === null || quoted.refusal !== null}
+    >
+      {isBusy ? texts.renting : words}
     </button>
   );
 }
@@ -268,6 +373,6 @@ const isTooLittle = (quoted: Quoted | null): boolean =>
 const isRefused = (error: unknown): boolean => error instanceof Refusal && error.code === 'deploy_failed';
 
 function titleOf(isBest: boolean, quoted: Quoted | null): string {
-  const what = quoted === null ? 'a machine' : `${quoted.machine.numGpus} × ${modelName(quoted.machine.gpu)}`;
-  return isBest ? `Rent the best that fits: ${what}` : `Rent ${what}`;
+  const what = quoted === null ? texts.aMachine : `${quoted.machine.numGpus} × ${modelName(quoted.machine.gpu)}`;
+  return isBest ? texts.rentBest(what) : texts.rentOne(what);
 }

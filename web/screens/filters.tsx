@@ -1,77 +1,64 @@
 import type { ComponentChildren } from 'preact';
 import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
-import { chosenGpus, FILTER_NAMES, TIERS, toggledGpu } from '../state/filters.js';
+import { chosenGpus, FILTER_NAMES, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName, regions } from '../state/market.js';
+import { texts } from '../texts/en/machines.js';
+import { SavedSearches } from './saved-searches.js';
 
 const MORE = ['price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 'busy'];
 
 /** What is looked for. Each change goes into the address at once. */
 export function Filters() {
   return (
-    <search aria-label="Machines">
+    <search aria-label={texts.search}>
       <form class="panel padded stack-tight" onSubmit={(event) => event.preventDefault()}>
         <div class="filters">
-          <Field label="GPU model" isWide>
+          <Field label={texts.model} isWide>
             <input
               type="search"
               name="q"
               autocomplete="off"
               spellcheck={false}
               maxLength={100}
-              placeholder="h100, rtx 4090"
+              placeholder={texts.modelHint}
               value={query.value.get('q') ?? ''}
               onInput={({ currentTarget }) => setQuery({ q: currentTarget.value }, { replace: true })}
             />
           </Field>
-          <Field label="Region" isWide>
+          <Field label={texts.region} isWide>
             <Select
               name="region"
               options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
             />
           </Field>
-          <Field label="GPUs">
-            <select
-              value={`${query.value.get('gpus') ?? ''}${query.value.get('exactly') === '1' ? '=' : ''}`}
-              onChange={({ currentTarget: { value } }) =>
-                setQuery({ gpus: value.replace('=', ''), exactly: value.endsWith('=') ? '1' : null })
-              }
-            >
-              <option value="">any</option>
-              {[2, 4, 8].map((count) => (
-                <option value={count}>{count === 8 ? '8' : `${count} or more`}</option>
-              ))}
-              {[1, 2, 4].map((count) => (
-                <option value={`${count}=`}>exactly {count}</option>
-              ))}
-            </select>
-          </Field>
-          <NumberField name="price" label="Most USD/GPU-h" step="0.01" />
-          <NumberField name="vram" label="VRAM per GPU, GB" />
-          <NumberField name="reliability" label="Reliability, %" step="0.1" max="100" />
+          <GpuCount />
+          <NumberField name="price" label={texts.mostPrice} step="0.01" />
+          <NumberField name="vram" label={texts.vramEach} />
+          <NumberField name="reliability" label={texts.reliabilityMin} step="0.1" max="100" />
         </div>
         <details open={MORE.slice(2).some((name) => query.value.has(name) && name !== 'reliability')}>
-          <summary class="small">More requirements</summary>
+          <summary class="small">{texts.more}</summary>
           <div class="filters">
-            <Field label="Class">
-              <Select name="tier" options={Object.entries(TIERS)} />
+            <Field label={texts.tier}>
+              <Select name="tier" options={Object.entries(texts.tiers)} />
             </Field>
-            <NumberField name="ram" label="Memory, GB" />
-            <NumberField name="disk" label="Free disk, GB" />
-            <NumberField name="vcpus" label="vCPUs" />
-            <Check name="nvlink">NVLink</Check>
-            <Check name="busy">Also those that an interruptible instance holds</Check>
+            <NumberField name="ram" label={texts.ram} />
+            <NumberField name="disk" label={texts.freeDisk} />
+            <NumberField name="vcpus" label={texts.vcpus} />
+            <Check name="nvlink">{texts.nvlink}</Check>
+            <Check name="busy">{texts.busy}</Check>
           </div>
         </details>
         {chosenGpus.value.length > 0 && (
           <p class="row small">
-            <span class="quiet">Only</span>
+            <span class="quiet">{texts.only}</span>
             {chosenGpus.value.map((slug) => (
               <button
                 key={slug}
                 type="button"
                 class="badge"
-                aria-label={`No longer only ${modelName(slug)}`}
+                aria-label={texts.noLongerOnly(modelName(slug))}
                 onClick={() => setQuery({ gpu: toggledGpu(slug) })}
               >
                 {modelName(slug)} <span aria-hidden="true">×</span>
@@ -79,9 +66,32 @@ export function Filters() {
             ))}
           </p>
         )}
-        <Clear names={FILTER_NAMES}>Clear all requirements</Clear>
+        <Clear names={FILTER_NAMES}>{texts.clear}</Clear>
+        <SavedSearches />
       </form>
     </search>
+  );
+}
+
+export function GpuCount() {
+  return (
+    <Field label={texts.gpus}>
+      <select
+        name="gpus"
+        value={`${query.value.get('gpus') ?? ''}${query.value.get('exactly') === '1' ? '=' : ''}`}
+        onChange={({ currentTarget: { value } }) =>
+          setQuery({ gpus: value.replace('=', ''), exactly: value.endsWith('=') ? '1' : null })
+        }
+      >
+        <option value="">{texts.any}</option>
+        {[2, 4, 8].map((count) => (
+          <option value={count}>{count === 8 ? '8' : texts.atLeast(count)}</option>
+        ))}
+        {[1, 2, 4].map((count) => (
+          <option value={`${count}=`}>{texts.exactly(count)}</option>
+        ))}
+      </select>
+    </Field>
   );
 }
 

@@ -118,7 +118,7 @@ function Leading({ trends }: { trends: Trends }) {
                 <span class="dot good" aria-hidden="true" />
                 {texts.free(number(availableGpus))}
               </span>
-              <a class="button primary" href={`/machines?gpu=${slug}&deploy=best`} aria-label={texts.rentModel(name)}>
+              <a class="button primary" href={`/deploy?gpu=${slug}`} aria-label={texts.rentModel(name)}>
                 {texts.rent}
               </a>
             </div>
@@ -219,11 +219,7 @@ function Sheet({ trends }: { trends: Trends }) {
               ))}
               <td class="number no-card">
                 {availableGpus > 0 && (
-                  <a
-                    class="button small-button"
-                    href={`/machines?gpu=${slug}&deploy=best`}
-                    aria-label={texts.rentModel(name)}
-                  >
+                  <a class="button small-button" href={`/deploy?gpu=${slug}`} aria-label={texts.rentModel(name)}>
                     {texts.rent}
                   </a>
                 )}

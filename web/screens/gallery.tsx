@@ -11,6 +11,7 @@ import { savedChanges } from '../state/saved.js';
 import { session } from '../state/session.js';
 import type { Template } from '../state/template-form.js';
 import { say } from '../state/toasts.js';
+import { texts } from '../texts/en/launch.js';
 import { Picture } from './pictures.js';
 
 type Saved = NonNullable<ResultOf<typeof MyTemplates>['myTemplates']>[number];
@@ -50,7 +51,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
   );
   return (
     <fieldset class="stack-tight">
-      <legend>Template</legend>
+      <legend>{texts.template}</legend>
       <div class="gallery">
         {mine.map((each) =>
           card(
@@ -60,7 +61,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
               chosen.value = each.name;
               onSaved(each);
             },
-            [each.name, 'box', `Yours · ${each.description || each.template}`],
+            [each.name, 'box', texts.yours(each.description || each.template)],
           ),
         )}
         {templates?.map(({ slug, title, category, picture, vramGb }) =>
@@ -71,7 +72,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
               chosen.value = null;
               onType(slug);
             },
-            [title, picture, vramGb === null ? category : `${category} · ${vramGb} GB`],
+            [title, picture, vramGb === null ? category : texts.ofCategory(category, vramGb)],
           ),
         )}
         {card(
@@ -81,19 +82,19 @@ export function Gallery({ value, onType, onSaved }: Props) {
             chosen.value = null;
             onType('');
           },
-          ['An image of your own', 'box', 'Any registry'],
+          [texts.ownImage, 'box', texts.anyRegistry],
         )}
       </div>
       {isOwn && (
         <label class="field">
-          <span>Image</span>
+          <span>{texts.image}</span>
           <input
             name="image"
             required
             maxLength={255}
             autocomplete="off"
             spellcheck={false}
-            placeholder="ghcr.io/you/train:1.2"
+            placeholder={texts.imageHint}
             value={value}
             onInput={({ currentTarget }) => onType(currentTarget.value)}
           />
@@ -117,20 +118,18 @@ function OwnTemplate({ saved: { name, template, link, description, diskGb, launc
         await send(SaveTemplate, { input });
         savedChanges.value += 1;
       };
-      say(`Your template ${name} is deleted.`, { undo: { run, done: `Your template ${name} is back.` } });
+      say(texts.isDeleted(name), { undo: { run, done: texts.isBack(name) } });
     } catch (fault) {
       error.value = fault;
     }
   };
   return (
     <div class="stack-tight">
-      <p class="small quiet">
-        {visible(template)}, as you saved it. Its link opens this form for anybody, without secrets.
-      </p>
+      <p class="small quiet">{texts.savedAs(visible(template))}</p>
       <div class="row">
-        <Copy text={link} label={`Copy the link of ${name}`} />
+        <Copy text={link} label={texts.copyLink(name)} />
         <button type="button" class="plain" onClick={remove}>
-          Delete {name}
+          {texts.deleteOne(name)}
         </button>
       </div>
       <Failure error={error.value} />

@@ -3,6 +3,8 @@ import { Rows } from '../parts/rows.js';
 import { draft, link } from '../state/launch-draft.js';
 import { EXITS, type LaunchForm, launchOf, RESTARTS, type SecretRow } from '../state/launch-form.js';
 import { session } from '../state/session.js';
+import { texts as page } from '../texts/en/deploy.js';
+import { texts } from '../texts/en/launch.js';
 import { useSecrets } from './secrets.js';
 
 /** What runs, beside template and disk. Closed until somebody has something to say. */
@@ -14,16 +16,16 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   };
   return (
     <details class="launch" open={wasFilled.value}>
-      <summary>Name, variables, secrets, command, ports</summary>
+      <summary>{texts.fields}</summary>
       <div class="stack">
         <label class="field">
-          <span>Name</span>
+          <span>{texts.name}</span>
           <input
             name="launch-name"
             maxLength={63}
             autocomplete="off"
             spellcheck={false}
-            placeholder="its id"
+            placeholder={texts.itsId}
             value={form.name}
             onInput={({ currentTarget }) => change({ name: currentTarget.value })}
           />
@@ -31,19 +33,19 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
         <Variables rows={form.env} onChange={(env) => change({ env })} />
         <SecretFields form={form} onChange={change} onNew={onNewSecret} />
         <label class="field">
-          <span>Command, instead of the template's</span>
+          <span>{texts.command}</span>
           <input
             name="command"
             class="mono"
             autocomplete="off"
             spellcheck={false}
-            placeholder="python train.py --epochs 3"
+            placeholder={texts.commandHint}
             value={form.command}
             onInput={({ currentTarget }) => change({ command: currentTarget.value })}
           />
         </label>
         <label class="field">
-          <span>Entrypoint, instead of the image's</span>
+          <span>{texts.entrypoint}</span>
           <input
             name="entrypoint"
             class="mono"
@@ -57,7 +59,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
         <TcpPorts rows={form.tcpPorts} onChange={(tcpPorts) => change({ tcpPorts })} />
         <div class="two">
           <label class="field">
-            <span>When the command ends, start it again</span>
+            <span>{texts.startAgain}</span>
             <select
               name="restart"
               value={form.restart}
@@ -75,7 +77,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
             </select>
           </label>
           <label class="field">
-            <span>And then</span>
+            <span>{texts.andThen}</span>
             <select
               name="on-exit"
               disabled={form.restart === 'ALWAYS'}
@@ -101,26 +103,28 @@ export function LinkNotice() {
   return (
     <div class="notice warn stack-tight">
       <p>
-        <strong>A link filled in this form, and anybody can write one.</strong> Whoever wrote it chose the image, the
-        variables and the command. It runs with your credit and gets the secrets that you choose: rent it only if you
-        trust it. Nothing is rented until you press the button.
+        <strong>{page.linkStrong}</strong> {page.linkRest}
       </p>
-      {leftOut.length > 0 && (
-        <p class="small">Left out, since it is too long or not plain text: {leftOut.join(', ')}</p>
-      )}
+      {leftOut.length > 0 && <p class="small">{page.leftOut(leftOut.join(', '))}</p>}
     </div>
   );
 }
 
 function Variables({ rows, onChange }: { rows: LaunchForm['env']; onChange(rows: LaunchForm['env']): void }) {
   return (
-    <Rows legend="Variables" one="variable" rows={rows} empty={{ name: '', value: '' }} onChange={onChange}>
+    <Rows
+      legend={texts.variables}
+      one={texts.oneVariable}
+      rows={rows}
+      empty={{ name: '', value: '' }}
+      onChange={onChange}
+    >
       {({ name, value }, change, label) => (
         <>
           <input
             class="mono"
-            aria-label={`Name ${label}`}
-            placeholder="MODEL"
+            aria-label={texts.nameOf(label)}
+            placeholder={texts.variableHint}
             autocomplete="off"
             spellcheck={false}
             value={name}
@@ -128,7 +132,7 @@ function Variables({ rows, onChange }: { rows: LaunchForm['env']; onChange(rows:
           />
           <input
             class="mono"
-            aria-label={`Value ${label}`}
+            aria-label={texts.valueOf(label)}
             autocomplete="off"
             spellcheck={false}
             value={value}
@@ -142,25 +146,19 @@ function Variables({ rows, onChange }: { rows: LaunchForm['env']; onChange(rows:
 
 function Ports({ rows, onChange }: { rows: LaunchForm['ports']; onChange(rows: LaunchForm['ports']): void }) {
   return (
-    <Rows
-      legend="Web ports, after the template's"
-      one="port"
-      rows={rows}
-      empty={{ port: '', name: '' }}
-      onChange={onChange}
-    >
+    <Rows legend={texts.webPorts} one={texts.onePort} rows={rows} empty={{ port: '', name: '' }} onChange={onChange}>
       {({ port, name }, change, label) => (
         <>
           <input
             inputMode="numeric"
-            aria-label={`Number ${label}`}
+            aria-label={texts.numberOf(label)}
             placeholder="8000"
             maxLength={5}
             value={port}
             onInput={({ currentTarget }) => change({ port: currentTarget.value })}
           />
           <input
-            aria-label={`Name ${label}`}
+            aria-label={texts.nameOf(label)}
             placeholder="API"
             maxLength={40}
             value={name}
@@ -174,17 +172,11 @@ function Ports({ rows, onChange }: { rows: LaunchForm['ports']; onChange(rows: L
 
 function TcpPorts({ rows, onChange }: { rows: LaunchForm['tcpPorts']; onChange(rows: LaunchForm['tcpPorts']): void }) {
   return (
-    <Rows
-      legend="TCP ports, which anybody may reach"
-      one="TCP port"
-      rows={rows}
-      empty={{ port: '' }}
-      onChange={onChange}
-    >
+    <Rows legend={texts.tcpPorts} one={texts.oneTcpPort} rows={rows} empty={{ port: '' }} onChange={onChange}>
       {({ port }, change, label) => (
         <input
           inputMode="numeric"
-          aria-label={`Number ${label}`}
+          aria-label={texts.numberOf(label)}
           placeholder="22"
           maxLength={5}
           value={port}
@@ -210,8 +202,8 @@ function SecretFields({ form, onChange, onNew }: SecretProps) {
   return (
     <>
       <Rows
-        legend="Secrets"
-        one="secret"
+        legend={texts.secrets}
+        one={texts.oneSecret}
         rows={form.secrets}
         empty={empty}
         onChange={(rows) => onChange({ secrets: rows })}
@@ -219,23 +211,23 @@ function SecretFields({ form, onChange, onNew }: SecretProps) {
         {({ secret, place, name }, change, label) => (
           <>
             <SecretChoice
-              label={`Secret ${label}`}
-              none="choose …"
+              label={texts.secretOf(label)}
+              none={texts.choose}
               names={values}
               value={secret}
               onChange={(next) => change({ secret: next })}
             />
             <select
-              aria-label={`Place ${label}`}
+              aria-label={texts.placeOf(label)}
               value={place}
               onChange={({ currentTarget }) => change({ place: currentTarget.value as SecretRow['place'] })}
             >
-              <option value="variable">as the variable</option>
-              <option value="file">as the file /run/secrets/</option>
+              <option value="variable">{texts.asVariable}</option>
+              <option value="file">{texts.asFile}</option>
             </select>
             <input
               class="mono"
-              aria-label={`Name ${label}`}
+              aria-label={texts.nameOf(label)}
               placeholder={place === 'variable' ? 'HF_TOKEN' : 'token'}
               autocomplete="off"
               spellcheck={false}
@@ -248,18 +240,18 @@ function SecretFields({ form, onChange, onNew }: SecretProps) {
       {isSignedIn ? (
         <div>
           <button type="button" class="plain" onClick={onNew}>
-            Make a new secret …
+            {texts.makeSecret}
           </button>
         </div>
       ) : (
-        <p class="small quiet">Sign in to use your secrets.</p>
+        <p class="small quiet">{texts.signInForSecrets}</p>
       )}
       {(logins.length > 0 || form.registryLogin !== '') && (
         <div class="field">
-          <span>Login that the image is pulled with</span>
+          <span>{texts.login}</span>
           <SecretChoice
-            label="Login that the image is pulled with"
-            none="none: the image is public"
+            label={texts.login}
+            none={texts.noLogin}
             names={logins}
             value={form.registryLogin}
             onChange={(registryLogin) => onChange({ registryLogin })}

@@ -4,6 +4,7 @@ import { Facts } from '../parts/facts.js';
 import { draft } from '../state/launch-draft.js';
 import { EMPTY, EXITS, envOf, formOf, type Launch, RESTARTS, type VolumeRow } from '../state/launch-form.js';
 import { go } from '../state/location.js';
+import { texts } from '../texts/en/launch.js';
 
 interface Props {
   instance: { template: string; diskGb: number; gpu: string; numGpus: number };
@@ -15,36 +16,39 @@ interface Props {
 export function Launched({ instance, launch, volumes }: Props) {
   const again = () => {
     const { template, diskGb, gpu, numGpus } = instance;
-    const asked = { deploy: 'best', template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
+    const asked = { template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
     const rows = volumes.map(({ id, path }) => ({ id, path }));
     draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
-    go(`/machines?${new URLSearchParams(asked)}`);
+    go(`/deploy?${new URLSearchParams(asked)}`);
   };
   return (
     <section class="panel padded stack" aria-labelledby="launched">
       <div class="row between">
-        <h2 id="launched">What it runs</h2>
+        <h2 id="launched">{texts.launched}</h2>
         <button type="button" onClick={again}>
-          Deploy this again
+          {texts.again}
         </button>
       </div>
       <Facts
         of={[
-          ['Template', <span class="mono">{visible(instance.template)}</span>],
-          launch?.entrypoint == null ? null : ['Entrypoint', <Words of={launch.entrypoint} />],
-          launch?.command == null ? null : ['Command', <Words of={launch.command} />],
+          [texts.template, <span class="mono">{visible(instance.template)}</span>],
+          launch?.entrypoint == null ? null : [texts.shownEntrypoint, <Words of={launch.entrypoint} />],
+          launch?.command == null ? null : [texts.shownCommand, <Words of={launch.command} />],
           launch === null || launch.ports.length === 0
             ? null
-            : ['Ports', launch.ports.map(({ port, name }) => (name ? `${port} (${visible(name)})` : port)).join(', ')],
-          launch === null || launch.tcpPorts.length === 0 ? null : ['TCP ports', launch.tcpPorts.join(', ')],
-          launch?.registryLogin == null ? null : ['Pulled with', launch.registryLogin],
+            : [
+                texts.ports,
+                launch.ports.map(({ port, name }) => (name ? texts.port(port, visible(name)) : port)).join(', '),
+              ],
+          launch === null || launch.tcpPorts.length === 0 ? null : [texts.shownTcpPorts, launch.tcpPorts.join(', ')],
+          launch?.registryLogin == null ? null : [texts.pulledWith, launch.registryLogin],
           launch === null || launch.restart === 'ALWAYS'
             ? null
             : [
-                'When its command ends',
+                texts.whenItEnds,
                 launch.restart === 'NEVER'
                   ? EXITS[launch.onExit]
-                  : `start it again ${RESTARTS.ON_FAILURE}, else ${EXITS[launch.onExit]}`,
+                  : texts.restartElse(RESTARTS.ON_FAILURE, EXITS[launch.onExit]),
               ],
         ]}
       />
@@ -59,7 +63,7 @@ export function Launched({ instance, launch, volumes }: Props) {
           {launch.secrets.map(({ secret, variable, file }) => (
             <div key={variable ?? file}>
               <dt class="mono">{variable ?? `/run/secrets/${file}`}</dt>
-              <dd>the secret {secret}</dd>
+              <dd>{texts.theSecret(secret)}</dd>
             </div>
           ))}
         </dl>

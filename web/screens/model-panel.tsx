@@ -5,6 +5,7 @@ import { Failure } from '../parts/notice.js';
 import { setQuery } from '../state/location.js';
 import { type Model, marketSnapshot } from '../state/market.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/machines.js';
 
 /** The price of one model over its snapshots, and how many listings each was made from. */
 export function ModelPanel({ model }: { model: Model }) {
@@ -15,7 +16,7 @@ export function ModelPanel({ model }: { model: Model }) {
       <div class="panel-head">
         <h2 id="model-name">{model.name}</h2>
         <button type="button" class="plain" onClick={() => setQuery({ gpu: null })}>
-          All models
+          {texts.allModels}
         </button>
       </div>
       <div class="padded stack-tight">
@@ -23,8 +24,8 @@ export function ModelPanel({ model }: { model: Model }) {
         {history !== null && history.length > 0 && <HistoryChart history={history} name={model.name} />}
         <p class="small quiet">
           {model.marketMedian === null
-            ? `Too few listings for a market median (${model.listings}; 5 are needed): the last price stays.`
-            : `Market median ${rate(micro(model.marketMedian))} USD per GPU-hour, from ${model.listings} listings; on demand is 70 % of it, rounded down.`}
+            ? texts.fewListings(model.listings)
+            : texts.median(rate(micro(model.marketMedian)), model.listings)}
         </p>
       </div>
     </section>

@@ -1,14 +1,27 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName, models, regionName } from '../state/market.js';
 import { MODES, modeOf } from '../state/modes.js';
-import { compared, MOST_COMPARED, MOST_OFFERS, type Offer, type OrderName, order, useOffers } from '../state/offers.js';
+import {
+  bandwidthOf,
+  compared,
+  MOST_COMPARED,
+  MOST_OFFERS,
+  type Offer,
+  type OrderName,
+  order,
+  useOffers,
+} from '../state/offers.js';
+
+import { texts } from '../texts/en/machines.js';
 
 /** Rows that are drawn or left out together, and how far from the window they are drawn. */
 const GROUP = 50;
@@ -17,23 +30,25 @@ const NEAR = '1200px';
 const ROW_PX = 46;
 
 interface Column {
-  name: string;
   order: OrderName;
   /** Of the cell, and of what heads it. */
-  kind: string;
+  kind: 'number' | 'place';
+  /** Where there is room for it. */
+  room?: 'roomy' | 'speed' | 'network';
 }
 
 /** In the order of a row. */
 const COLUMNS: readonly Column[] = [
-  { name: 'USD/GPU-h', order: 'PRICE_PER_GPU', kind: 'number' },
-  { name: 'USD/h', order: 'PRICE', kind: 'number' },
-  { name: 'VRAM', order: 'VRAM', kind: 'number' },
-  { name: 'Reliable', order: 'RELIABILITY', kind: 'number' },
-  { name: 'Region', order: 'REGION', kind: 'place' },
-  { name: 'vCPUs', order: 'CPU', kind: 'number roomy' },
-  { name: 'Memory, GB', order: 'MEMORY', kind: 'number roomy' },
-  { name: 'Disk, GB', order: 'DISK', kind: 'number roomy' },
-  { name: 'Mbit/s in', order: 'NETWORK', kind: 'number' },
+  { order: 'PRICE_PER_GPU', kind: 'number' },
+  { order: 'PRICE', kind: 'number' },
+  { order: 'VRAM', kind: 'number' },
+  { order: 'BANDWIDTH', kind: 'number', room: 'speed' },
+  { order: 'RELIABILITY', kind: 'number' },
+  { order: 'REGION', kind: 'place' },
+  { order: 'CPU', kind: 'number', room: 'roomy' },
+  { order: 'MEMORY', kind: 'number', room: 'roomy' },
+  { order: 'DISK', kind: 'number', room: 'roomy' },
+  { order: 'NETWORK', kind: 'number', room: 'network' },
 ];
 
 /** The machines that meet the requirements and can be rented now, one on a line. */
@@ -47,17 +62,15 @@ export function Offers() {
     return () => watch.disconnect();
   }, [known]);
   return (
-    <section class="panel offers" aria-label="Machines that are free">
+    <section class="panel offers" aria-label={texts.list}>
       <div class="panel-head">
-        <h2>
-          {known === null ? 'Searching …' : `${known.total} ${known.total === 1 ? 'machine' : 'machines'} to rent now`}
-        </h2>
+        <h2>{known === null ? texts.searching : texts.count(known.total)}</h2>
         <div class="row">
           <ModeChoice />
           {known !== null && known.total > 0 && (
-            <button type="button" class="primary" onClick={() => setQuery({ deploy: 'best' })}>
-              Rent the best that fits
-            </button>
+            <a class="button primary" href={deployPath(modeAsked())}>
+              {texts.rentBest}
+            </a>
           )}
         </div>
       </div>
@@ -67,16 +80,13 @@ export function Offers() {
         </div>
       )}
       {known?.total === 0 && (
-        <Empty title="No machine meets these requirements now">
-          <p>
-            Take out a requirement, or look at machines that an interruptible instance holds. The list updates by
-            itself.
-          </p>
+        <Empty title={texts.none}>
+          <p>{texts.noneHint}</p>
         </Empty>
       )}
       {known !== null && known.total > 0 && (
         <table class="machines" aria-rowcount={known.total + 1}>
-          <caption class="hidden">Machines to rent, their prices in USD and what they have</caption>
+          <caption class="hidden">{texts.caption}</caption>
           <Heads />
           {Array.from({ length: Math.ceil(known.offers.length / GROUP) }, (_, group) => (
             <Rows key={group} from={group * GROUP} offers={known.offers.slice(group * GROUP, (group + 1) * GROUP)} />
@@ -85,7 +95,7 @@ export function Offers() {
       )}
       <div ref={end} />
       {known !== null && known.offers.length >= MOST_OFFERS && known.hasMore && (
-        <p class="padded small quiet">These are the first {MOST_OFFERS}. Ask for more, to find the one you want.</p>
+        <p class="padded small quiet">{texts.first(MOST_OFFERS)}</p>
       )}
     </section>
   );
@@ -95,7 +105,7 @@ export function Offers() {
 function ModeChoice() {
   const chosen = modeShown();
   return (
-    <fieldset class="segments" aria-label="Prices">
+    <fieldset class="segments" aria-label={texts.prices}>
       {MODES.map(({ value, name }, place) => (
         <button
           key={value}
@@ -110,6 +120,9 @@ function ModeChoice() {
   );
 }
 
+/** The mode that is shown, as the page that rents takes it. */
+const modeAsked = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
+
 const modeShown = () => modeOf(query.value.get('priced') ?? '');
 
 function Heads() {
@@ -117,28 +130,30 @@ function Heads() {
     <thead>
       <tr>
         <th scope="col" class="tick">
-          <span class="hidden">Compare</span>
+          <span class="hidden">{texts.compareHead}</span>
         </th>
-        <th scope="col">Machine</th>
-        {COLUMNS.map(({ name, order: by, kind }) => {
+        <th scope="col">{texts.machineHead}</th>
+        {COLUMNS.map(({ order: by, kind, room = '' }) => {
           const isChosen = order.value === by;
           const isRising = ['PRICE', 'PRICE_PER_GPU', 'REGION'].includes(by);
           const direction = isRising ? ('ascending' as const) : ('descending' as const);
           return (
-            <th key={by} scope="col" class={kind} aria-sort={isChosen ? direction : undefined}>
-              <button
-                type="button"
-                class="sort"
-                onClick={() => setQuery({ sort: by === 'PRICE' ? null : by }, { replace: true })}
-              >
-                {name}
+            <th
+              key={by}
+              scope="col"
+              class={`${kind} ${room}`}
+              title={by === 'BANDWIDTH' ? texts.bandwidthMeans : undefined}
+              aria-sort={isChosen ? direction : undefined}
+            >
+              <button type="button" class="sort" onClick={() => setQuery({ sort: by }, { replace: true })}>
+                {texts.columns[by]}
                 {isChosen && <Icon name={isRising ? 'arrow-up' : 'arrow-down'} />}
               </button>
             </th>
           );
         })}
         <th scope="col" class="act">
-          <span class="hidden">Rent</span>
+          <span class="hidden">{texts.rentHead}</span>
         </th>
       </tr>
     </thead>
@@ -176,23 +191,25 @@ function Row({ offer, index }: { offer: Offer; index: number }) {
   const price = offer.pricePerHour[mode.price];
   const isCompared = compared.value.includes(machineId);
   const vram = models.value.get(gpu)?.vramGb;
+  const speed = bandwidthOf(offer);
   const cells: Record<OrderName, ComponentChildren> = {
     PRICE_PER_GPU: rate(micro(price / numGpus), mode.decimals),
     PRICE: <strong>{rate(micro(price), mode.decimals)}</strong>,
     VRAM: vram === undefined ? '' : `${vram * numGpus} GB`,
+    BANDWIDTH: speed === undefined ? '–' : number(speed),
     RELIABILITY: `${(reliability * 100).toFixed(2)} %`,
     REGION: regionName(region),
     CPU: vcpus,
-    MEMORY: ramGb.toLocaleString('en'),
-    DISK: diskGb.toLocaleString('en'),
-    NETWORK: netMbps.down.toLocaleString('en'),
+    MEMORY: number(ramGb),
+    DISK: number(diskGb),
+    NETWORK: number(netMbps.down),
   };
   return (
     <tr class={isCompared ? 'offer chosen' : 'offer'} aria-rowindex={index}>
       <td class="tick">
         <input
           type="checkbox"
-          aria-label={`Compare ${machineId}`}
+          aria-label={texts.compare(machineId)}
           checked={isCompared}
           disabled={!isCompared && compared.value.length >= MOST_COMPARED}
           onChange={() => setQuery({ compare: toggled(machineId).join(',') }, { replace: true })}
@@ -204,22 +221,18 @@ function Row({ offer, index }: { offer: Offer; index: number }) {
         </span>
         <Marks offer={offer} />
         <span class="machine-cpu">
-          {visible(cpu)} {nvlink && <span class="hidden">NVLink</span>}
+          {visible(cpu)} {nvlink && <span class="hidden">{texts.nvlink}</span>}
         </span>
       </th>
-      {COLUMNS.map(({ name, order: by, kind }) => (
-        <td key={by} class={kind} data-label={name}>
+      {COLUMNS.map(({ order: by, kind, room = '' }) => (
+        <td key={by} class={`${kind} ${room}`} data-label={texts.columns[by]}>
           {cells[by]}
         </td>
       ))}
       <td class="act">
-        <button
-          type="button"
-          class="small-button"
-          onClick={() => setQuery({ deploy: machineId, mode: mode === MODES[0] ? null : mode.value })}
-        >
-          Rent <span class="hidden">{machineId}</span>
-        </button>
+        <a class="button small-button" href={deployPath({ [MACHINE]: machineId, ...modeAsked() })}>
+          {texts.rent(machineId)}
+        </a>
       </td>
     </tr>
   );
@@ -229,16 +242,16 @@ function Marks({ offer: { nvlink, demo, preemptible } }: { offer: Offer }) {
   return (
     <>
       {preemptible && (
-        <span class="badge warn" title="An interruptible instance holds it, and has to leave">
-          held<span class="hidden"> by an interruptible instance</span>
+        <span class="badge warn" title={texts.heldTitle}>
+          {texts.held}
         </span>
       )}
       {demo && (
-        <span class="badge" title="A generated machine that does not exist">
-          demo<span class="hidden">nstration</span>
+        <span class="badge" title={texts.demoTitle}>
+          {texts.demo}
         </span>
       )}
-      {nvlink && <span class="badge">NVLink</span>}
+      {nvlink && <span class="badge">{texts.nvlink}</span>}
     </>
   );
 }

@@ -1,17 +1,19 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf, VariablesOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
-import { accrued, micro, rate, usd } from '../figures/money.js';
+import { accrued, micro, rate, rates, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { OfferOf, OfferSearch, Quote } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { Time } from '../parts/time.js';
+import { MACHINE } from '../state/deploy-link.js';
 import { query, setQuery } from '../state/location.js';
 import { marketChanges, modelName, regionName } from '../state/market.js';
 import { modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { session } from '../state/session.js';
+import { texts } from '../texts/en/deploy.js';
 
 export type Quoted = NonNullable<ResultOf<typeof Quote>['quote']>;
 export type QuoteInput = VariablesOf<typeof Quote>['input'];
@@ -66,60 +68,54 @@ export function useQuote(input: QuoteInput | null) {
   return { quoted, error, prices: offered.data.value?.offer?.pricePerHour ?? null, again: () => void read() };
 }
 
-export function QuotedMachine({ quoted }: { quoted: Quoted }) {
-  const { machineId, machine } = quoted;
+/** What it costs, line by line, and what one should know of that before. */
+export function Price({ quoted }: { quoted: Quoted }) {
+  const { priceHr, diskPriceHr, totalPriceHr, account, reserved, preempts, coverNeeded } = quoted;
+  const total = micro(totalPriceHr);
+  const [gpus, disk] = rates([micro(priceHr), micro(diskPriceHr)]);
   return (
-    <>
-      <span class="mono">{machineId}</span> in {regionName(machine.region)}
-      {machine.demo && ' · a generated machine of the demonstration: its instances are records, nothing runs'}
-    </>
+    <div class="stack-tight" aria-live="polite">
+      <dl class="lines figure">
+        <dt>{texts.forGpus}</dt>
+        <dd>{texts.perHour(gpus!)}</dd>
+        <dt>{texts.forDisk}</dt>
+        <dd>{texts.perHour(disk!)}</dd>
+        <dt>{texts.aDay}</dt>
+        <dd>{texts.usd(usd(accrued(total, SECONDS_PER_HOUR * 24)))}</dd>
+      </dl>
+      {account !== null && account.exhaustsAt !== null && account.hoursLeft !== null && (
+        <p class="small">
+          {texts.lasts(
+            usd(micro(account.balance)),
+            duration(Math.floor(account.hoursLeft * SECONDS_PER_HOUR)),
+            micro(account.burnPerHour) > total,
+            <Time at={secondsOf(account.exhaustsAt)} />,
+          )}
+        </p>
+      )}
+      {account === null && <p class="small">{texts.needs(usd(micro(coverNeeded), 4))}</p>}
+      {reserved !== null && (
+        <p class="small">{texts.term(<Time at={secondsOf(reserved.until)} />, rate(micro(reserved.discountHr)))}</p>
+      )}
+      {preempts && (
+        <p class="small warn">
+          {texts.preempts(quoted.preemptedInstances, quoted.minimumGpuSeconds, usd(micro(quoted.minimumCost), 4))}
+        </p>
+      )}
+    </div>
   );
 }
 
-export function Price({ quoted }: { quoted: Quoted }) {
-  const {
-    priceHr,
-    diskPriceHr,
-    totalPriceHr,
-    account,
-    reserved,
-    preempts,
-    preemptedInstances,
-    minimumGpuSeconds,
-    minimumCost,
-    coverNeeded,
-  } = quoted;
-  const total = micro(totalPriceHr);
+/** The price and how long credit lasts with it, in short: beside the button. */
+export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
   return (
-    <div class="quote stack-tight" aria-live="polite">
-      <p class="total">{rate(total)} USD per hour</p>
-      <p class="small quiet figure">
-        {rate(micro(priceHr))} for the GPUs + {rate(micro(diskPriceHr))} for the disk ·{' '}
-        {usd(accrued(total, SECONDS_PER_HOUR * 24))} a day · billed per second
+    <div class="total-price">
+      <p class="total">{texts.total(rate(micro(totalPriceHr)))}</p>
+      <p class="small quiet">
+        {account !== null && account.hoursLeft !== null
+          ? texts.lastsShort(duration(Math.floor(account.hoursLeft * SECONDS_PER_HOUR)))
+          : texts.perSecond}
       </p>
-      {account !== null && account.exhaustsAt !== null && account.hoursLeft !== null && (
-        <p>
-          Your balance of {usd(micro(account.balance))} USD lasts{' '}
-          {duration(Math.floor(account.hoursLeft * SECONDS_PER_HOUR))} with it
-          {micro(account.burnPerHour) > total && ' and all else that you rent'}, until{' '}
-          <Time at={secondsOf(account.exhaustsAt)} />.
-        </p>
-      )}
-      {account === null && <p>It needs a balance of {usd(micro(coverNeeded), 4)} USD at least.</p>}
-      {reserved !== null && (
-        <p>
-          The term ends <Time at={secondsOf(reserved.until)} /> if it never stops. Destroying it sooner costs the
-          discount of {rate(micro(reserved.discountHr))} USD for each hour that it ran.
-        </p>
-      )}
-      {preempts && (
-        <p class="warn">
-          {preemptedInstances === 1
-            ? 'An interruptible instance is stopped for it'
-            : `${preemptedInstances} interruptible instances are stopped for it`}
-          : {minimumGpuSeconds} seconds of GPU are billed at least ({usd(micro(minimumCost), 4)} USD).
-        </p>
-      )}
     </div>
   );
 }
@@ -138,15 +134,13 @@ export function NextBest({ without, quoted, diskGb }: { without: string; quoted:
   );
   const next = data.value?.offerSearch.edges.map(({ node }) => node).find(({ machineId }) => machineId !== without);
   if (data.value === null) return null;
-  if (next === undefined) return <p>No machine like it is free now. Close this, and ask for something else.</p>;
+  if (next === undefined) return <p>{texts.noNext}</p>;
   const price = next.pricePerHour[modeOf(query.value.get('mode') ?? '').price];
   return (
     <div class="notice row between">
-      <span>
-        Next best: {next.numGpus} × {modelName(next.gpu)} in {regionName(next.region)} for {rate(micro(price))} USD/h
-      </span>
-      <button type="button" onClick={() => setQuery({ deploy: next.machineId }, { replace: true })}>
-        Take this one
+      <span>{texts.nextBest(next.numGpus, modelName(next.gpu), regionName(next.region), rate(micro(price)))}</span>
+      <button type="button" onClick={() => setQuery({ [MACHINE]: next.machineId }, { replace: true })}>
+        {texts.takeThis}
       </button>
     </div>
   );

@@ -4,6 +4,7 @@ import { send } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import type { launchOf } from '../state/launch-form.js';
 import { savedChanges } from '../state/saved.js';
+import { texts } from '../texts/en/launch.js';
 
 interface Props {
   template: string;
@@ -21,7 +22,7 @@ export function SaveAs({ template, diskGb, launch }: Props) {
     said.value = '';
     try {
       await send(SaveTemplate, { input: { name: name.value, template, diskGb, launch } });
-      said.value = `Saved as ${name.value}`;
+      said.value = texts.isSaved(name.value);
       savedChanges.value += 1;
     } catch (fault) {
       error.value = fault;
@@ -29,16 +30,16 @@ export function SaveAs({ template, diskGb, launch }: Props) {
   };
   return (
     <details class="launch">
-      <summary>Save as a template of your own</summary>
+      <summary>{texts.saveAs}</summary>
       <div class="stack-tight">
         <label class="field">
-          <span>Name of the template</span>
+          <span>{texts.templateName}</span>
           <input
             name="save-as"
             maxLength={63}
             autocomplete="off"
             spellcheck={false}
-            placeholder="my-training"
+            placeholder={texts.templateNameHint}
             value={name.value}
             onInput={({ currentTarget }) => {
               name.value = currentTarget.value;
@@ -53,7 +54,7 @@ export function SaveAs({ template, diskGb, launch }: Props) {
         </label>
         <div class="row">
           <button type="button" onClick={() => void save()}>
-            Save it
+            {texts.save}
           </button>
           <span role="status" class="small quiet">
             {said.value}

@@ -2,6 +2,7 @@ import { visible } from '../figures/visible.js';
 import { draft } from '../state/launch-draft.js';
 import { session } from '../state/session.js';
 import { secretOf, textOf, type Variable, withSecret, withText } from '../state/template-form.js';
+import { texts } from '../texts/en/launch.js';
 import { useTemplates } from './gallery.js';
 import { useSecrets } from './secrets.js';
 
@@ -11,7 +12,7 @@ export function TemplateVariables({ template, onNewSecret }: { template: string;
   if (variables.length === 0) return null;
   return (
     <fieldset class="stack-tight">
-      <legend>What it needs to know</legend>
+      <legend>{texts.needsToKnow}</legend>
       {variables.map((variable) =>
         variable.secret ? (
           <SecretVariable key={variable.name} variable={variable} onNew={onNewSecret} />
@@ -57,7 +58,7 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
             draft.value = { ...draft.value, ...withSecret(draft.value, name, currentTarget.value) };
           }}
         >
-          <option value="">{made ? 'made for this instance' : required ? 'choose a secret …' : 'none'}</option>
+          <option value="">{made ? texts.made : required ? texts.chooseSecret : texts.none}</option>
           {chosen !== '' && !names.includes(chosen) && <option value={chosen}>{chosen}</option>}
           {names.map((each) => (
             <option key={each} value={each}>
@@ -78,7 +79,7 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
               onNew();
             }}
           >
-            Make a secret for {name} …
+            {texts.makeSecretFor(name)}
           </button>
         </div>
       )}
@@ -87,4 +88,4 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
 }
 
 const labelOf = ({ name, description, required }: Variable): string =>
-  `${name}${required ? ' (needed)' : ''}: ${visible(description)}`;
+  texts.variable(name, required, visible(description));

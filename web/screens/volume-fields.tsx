@@ -2,6 +2,7 @@ import { visible } from '../figures/visible.js';
 import { Rows } from '../parts/rows.js';
 import { draft } from '../state/launch-draft.js';
 import { useVolumes } from '../state/volumes.js';
+import { texts } from '../texts/en/launch.js';
 
 const FIRST_PATH = '/workspace';
 
@@ -14,8 +15,8 @@ export function VolumeFields() {
   const next = volumes.find(({ id, inUseBy }) => inUseBy === null && !isTaken(id));
   return (
     <Rows
-      legend="Volumes, whose files outlive the instance"
-      one="volume"
+      legend={texts.volumes}
+      one={texts.oneVolume}
       rows={rows}
       empty={{ id: next?.id ?? '', path: rows.length === 0 ? FIRST_PATH : '' }}
       onChange={(changed) => {
@@ -25,22 +26,22 @@ export function VolumeFields() {
       {({ id, path }, change, label) => (
         <>
           <select
-            aria-label={`Volume ${label}`}
+            aria-label={texts.volumeOf(label)}
             value={id}
             onChange={({ currentTarget }) => change({ id: currentTarget.value })}
           >
-            <option value="">choose …</option>
+            <option value="">{texts.choose}</option>
             {id !== '' && !volumes.some((volume) => volume.id === id) && <option value={id}>{id}</option>}
             {volumes.map((volume) => (
               <option key={volume.id} value={volume.id}>
-                {visible(volume.name)}, {volume.sizeGb} GB{volume.inUseBy !== null && ` (${volume.inUseBy} has it)`}
+                {texts.volume(visible(volume.name), volume.sizeGb, volume.inUseBy)}
               </option>
             ))}
           </select>
           <input
             class="mono"
-            aria-label={`Path ${label}`}
-            placeholder="/data"
+            aria-label={texts.pathOf(label)}
+            placeholder={texts.pathHint}
             autocomplete="off"
             spellcheck={false}
             value={path}

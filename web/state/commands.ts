@@ -1,6 +1,7 @@
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { language } from '../texts/en/locale.js';
+import { texts as machines } from '../texts/en/machines.js';
 import { doings, screens, texts } from '../texts/en/palette.js';
 import { LANGUAGES } from '../texts/languages.js';
 import { settled } from './account.js';
@@ -10,6 +11,7 @@ import { STATES } from './history-filter.js';
 import { chooseLanguage } from './language.js';
 import { go } from './location.js';
 import { modelName, models } from './market.js';
+import { pathOfSearch, savedSearches } from './saved-searches.js';
 import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
 import { takeBack, undoable } from './toasts.js';
@@ -31,7 +33,7 @@ const SCREENS = [
 const OPEN = new Set<string>(['/machines']);
 
 const DOINGS = [
-  ['/machines?deploy=best', doings.rent, 'rocket'],
+  ['/deploy', doings.rent, 'rocket'],
   ['/money', doings.credit, 'credit-card'],
   ['/keys', doings.key, 'key-round'],
   ['/keys', doings.sshKey, 'terminal'],
@@ -47,7 +49,13 @@ const FIRST_INSTANCES = 5;
 /** All that the palette can do now, in the order of its groups. */
 export function allCommands(): readonly Command[] {
   const isIn = session.value === 'in';
-  return [...(isIn ? instanceCommands() : []), ...screenCommands(isIn), ...doingCommands(isIn), ...modelCommands()];
+  return [
+    ...(isIn ? instanceCommands() : []),
+    ...screenCommands(isIn),
+    ...searchCommands(),
+    ...doingCommands(isIn),
+    ...modelCommands(),
+  ];
 }
 
 function instanceCommands(): Command[] {
@@ -114,9 +122,7 @@ function doingCommands(isIn: boolean): Command[] {
   const last = undoable();
   return [
     ...(last === undefined ? [] : [one(doings.undo[0]!, 'undo-2', last.text, () => void takeBack(last))]),
-    ...DOINGS.filter(([to]) => isIn || to.startsWith('/machines')).map(([to, doing, icon]) =>
-      does(doing, icon, () => go(to)),
-    ),
+    ...DOINGS.filter(([to]) => isIn || to === '/deploy').map(([to, doing, icon]) => does(doing, icon, () => go(to))),
     does(doings.shortcuts, 'keyboard', () => {
       overlay.value = 'shortcuts';
     }),
@@ -126,6 +132,20 @@ function doingCommands(isIn: boolean): Command[] {
     ),
     isIn ? does(doings.signOut, 'log-out', () => void signOut()) : does(doings.signIn, 'log-in', () => go('/sign-in')),
   ];
+}
+
+/** Searches of machines that this browser keeps. */
+function searchCommands(): Command[] {
+  return savedSearches.value.map((one) => ({
+    id: `search ${one.name}`,
+    group: machines.saved,
+    name: visible(one.name),
+    hint: '',
+    words: one.search,
+    icon: 'star',
+    isFirst: true,
+    run: () => go(pathOfSearch(one)),
+  }));
 }
 
 function modelCommands(): Command[] {

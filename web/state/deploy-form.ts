@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { VariablesOf } from 'gql.tada';
+import type { Order } from '../figures/same-as.js';
 import type { Quote } from '../graph/documents.js';
+import { MACHINE } from './deploy-link.js';
 import { filter, isFilterKnown } from './filters.js';
 import { draft, link } from './launch-draft.js';
 import { imageOfLink, launchOf, volumesOf } from './launch-form.js';
@@ -10,13 +12,12 @@ import { modeOf } from './modes.js';
 const DEFAULT_TEMPLATE = 'pytorch';
 const DEFAULT_DISK_GB = 50;
 
-/** Of the address: it can be shared, and is still there after signing in. */
-export const FORM = ['deploy', 'mode', 'template', 'deploy-disk'] as const;
-export const BEST = 'best';
+/** Fields that are empty unless somebody says something; the address has them as they were typed. */
+export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit';
 
-/** What the dialog's fields ask for, and the question to the service that says its price; null while they say nothing. */
+/** What the page's fields ask for, and the question to the service that says its price; null while they say nothing. */
 export function useDeployForm() {
-  const asked = query.value.get('deploy') ?? BEST;
+  const machineId = query.value.get(MACHINE);
   const typed = useSignal({
     template: (link.value === null ? query.value.get('template') : imageOfLink(query.value)) ?? DEFAULT_TEMPLATE,
     // Not `disk`: that is what a machine is asked to have, which nobody pays for.
@@ -26,25 +27,28 @@ export function useDeployForm() {
     typed.value = { ...typed.value, [name]: text };
     setQuery({ [name === 'disk' ? 'deploy-disk' : name]: text }, { replace: true });
   };
-  const ends = useSignal({ stopAt: '', destroyAt: '' });
-  const idle = useSignal('');
+  const plain = (name: PlainField) => query.value.get(name) ?? '';
   const { template, disk } = typed.value;
   const mode = modeOf(query.value.get('mode') ?? '');
-  const machineId = asked === BEST ? null : asked;
   const diskGb = /^\d{1,7}$/.test(disk) ? Number(disk) : 0;
   const { launch, fault } = launchOf(draft.value);
   const volumes = volumesOf(draft.value);
-  const stopWhenIdle = idleMinutes(idle.value);
-  const terms = {
+  const stopWhenIdle = idleMinutes(plain('idle'));
+  const limit = plain('limit').trim();
+  const isLimit = limit === '' || /^\d{1,7}(\.\d{1,6})?$/.test(limit);
+  const terms: Omit<Order, 'machineId'> = {
     template,
     diskGb,
     mode: mode.value,
     ...(launch !== null && { launch }),
-    ...Object.fromEntries(Object.entries(ends.value).filter(([, text]) => text !== '')),
+    ...(plain('stop-at') !== '' && { stopAt: plain('stop-at') }),
+    ...(plain('destroy-at') !== '' && { destroyAt: plain('destroy-at') }),
+    ...(limit !== '' && isLimit && { spendLimit: Number(limit) }),
     ...(stopWhenIdle !== null && { stopWhenIdle }),
     ...(volumes.length > 0 && { volumes }),
   };
-  const isAsked = fault === null && diskGb > 0 && template !== '' && (machineId !== null || isFilterKnown.value);
+  const isAsked =
+    fault === null && isLimit && diskGb > 0 && template !== '' && (machineId !== null || isFilterKnown.value);
   const input: VariablesOf<typeof Quote>['input'] =
     machineId === null ? { ...terms, filter: filter.value } : { ...terms, machineId };
   return {
@@ -54,8 +58,8 @@ export function useDeployForm() {
     disk,
     diskGb,
     type,
-    ends,
-    idle,
+    plain,
+    isLimit,
     launch,
     fault,
     terms,

@@ -9,12 +9,8 @@ type Variables = VariablesOf<typeof OfferSearch>;
 export type OfferFilter = NonNullable<Variables['filter']>;
 export type OfferSort = NonNullable<Variables['sort']>;
 
-export const TIERS = {
-  FLAGSHIP: 'Flagship',
-  DATACENTER: 'Datacenter',
-  CONSUMER_FLAGSHIP: 'Consumer flagship',
-  CONSUMER: 'Consumer',
-} as const;
+/** In the order in which most people look. */
+export const TIERS = ['FLAGSHIP', 'CONSUMER_FLAGSHIP', 'DATACENTER', 'CONSUMER'] as const;
 
 /** Whole numbers of the address, with the bounds that the API has for them. */
 const WHOLE = {
@@ -32,6 +28,8 @@ function whole(text: string | null, max: number): number | null {
 function decimal(text: string | null): number | null {
   return text !== null && /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : null;
 }
+
+const isTier = (text: string | null): text is (typeof TIERS)[number] => TIERS.some((tier) => tier === text);
 
 /** Models chosen one by one. */
 export const chosenGpus = computed<readonly string[]>(() => query.value.get('gpu')?.split(',').filter(Boolean) ?? []);
@@ -71,7 +69,7 @@ export const filter = computed<OfferFilter>(() => {
   return {
     ...(wantedGpus.value !== null && { gpus: wantedGpus.value }),
     ...(region !== null && { regions: [region] }),
-    ...(tier !== null && tier in TIERS && { tiers: [tier as keyof typeof TIERS] }),
+    ...(isTier(tier) && { tiers: [tier] }),
     ...(gpus !== null && { numMin: gpus, ...(asked.get('exactly') === '1' && { numMax: gpus }) }),
     pricePerGpuMax: decimal(asked.get('price')),
     vramGbMin: whole(asked.get('vram'), WHOLE.vram),

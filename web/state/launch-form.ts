@@ -2,12 +2,13 @@ import type { ResultOf, VariablesOf } from 'gql.tada';
 import { visible } from '../figures/visible.js';
 import { joinWords, splitWords } from '../figures/words.js';
 import type { OneInstance, Quote } from '../graph/documents.js';
+import { texts } from '../texts/en/launch.js';
 
 type LaunchInput = NonNullable<VariablesOf<typeof Quote>['input']['launch']>;
 export type Launch = NonNullable<NonNullable<ResultOf<typeof OneInstance>['instance']>['launch']>;
 
-export const RESTARTS = { ALWAYS: 'always', ON_FAILURE: 'when its exit code is not 0', NEVER: 'never' } as const;
-export const EXITS = { KEEP: 'keep the instance', STOP: 'stop it', DESTROY: 'destroy it' } as const;
+export const RESTARTS = texts.restarts;
+export const EXITS = texts.exits;
 
 export interface SecretRow {
   secret: string;
@@ -54,11 +55,11 @@ export const EMPTY: LaunchForm = {
 export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault: string | null } {
   const command = splitWords(form.command);
   const entrypoint = splitWords(form.entrypoint);
-  if (command === null || entrypoint === null) return { launch: null, fault: 'A quote in the command is not closed.' };
+  if (command === null || entrypoint === null) return { launch: null, fault: texts.openQuote };
   const odd = [...form.ports, ...form.tcpPorts].find(({ port }) => port !== '' && !/^\d{1,5}$/.test(port));
-  if (odd !== undefined) return { launch: null, fault: 'A port is a whole number from 1 to 65535.' };
+  if (odd !== undefined) return { launch: null, fault: texts.badPort };
   const twice = form.env.find(({ name }, at) => name !== '' && form.env.findIndex((one) => one.name === name) < at);
-  if (twice !== undefined) return { launch: null, fault: `The variable ${visible(twice.name)} is there twice.` };
+  if (twice !== undefined) return { launch: null, fault: texts.twice(visible(twice.name)) };
   const env = form.env.filter(({ name }) => name !== '');
   const secrets = form.secrets.filter(({ secret, name }) => secret !== '' && name !== '');
   const ports = form.ports.filter(({ port }) => port !== '');

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { OfferSearch } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
-import { filter, isFilterKnown, type OfferSort } from './filters.js';
+import { chosenGpus, filter, isFilterKnown, type OfferFilter, type OfferSort, TIERS, typedModel } from './filters.js';
 import { query } from './location.js';
 import { marketChanges, models, regionName } from './market.js';
 import { regained } from './stream.js';
@@ -28,6 +28,7 @@ export const ORDERS = {
   PRICE_PER_GPU: { api: 'PRICE_PER_GPU', value: (offer) => onDemand(offer) / offer.numGpus },
   PRICE: { api: 'PRICE', value: onDemand },
   RELIABILITY: { api: 'RELIABILITY', value: ({ reliability }) => -reliability },
+  BANDWIDTH: { api: null, value: (offer) => -(bandwidthOf(offer) ?? 0) },
   VRAM: { api: null, value: (offer) => -(models.value.get(offer.gpu)?.vramGb ?? 0) * offer.numGpus },
   CPU: { api: null, value: ({ vcpus }) => -vcpus },
   MEMORY: { api: null, value: ({ ramGb }) => -ramGb },
@@ -37,11 +38,30 @@ export const ORDERS = {
 } as const satisfies Record<string, Order>;
 export type OrderName = keyof typeof ORDERS;
 
-/** The order that the address names: by price of a machine where it names none. */
-export const order = computed<OrderName>(() => {
+/** GB/s of all its GPUs, as their maker publishes it; undefined where that is not known. */
+export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
+  const one = models.value.get(gpu)?.gpuModel?.memoryBandwidth;
+  return one == null ? undefined : one * numGpus;
+}
+
+/** Without an order and without models, class by class, each by price: most people come for these first. */
+const BY_CLASS = 'CLASS';
+
+/** Whether the address says which models, by name or by class. */
+const isNarrow = computed(() => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'));
+
+/** The order that the address names; where it names none, by price of a machine, or by class while no model is chosen. */
+export const order = computed<OrderName | typeof BY_CLASS>(() => {
   const asked = query.value.get('sort') ?? '';
-  return Object.hasOwn(ORDERS, asked) ? (asked as OrderName) : 'PRICE';
+  if (Object.hasOwn(ORDERS, asked)) return asked as OrderName;
+  return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
+
+/** What the API is asked, one after the other. */
+function searches(): readonly { filter: OfferFilter; sort: OfferSort }[] {
+  if (order.value !== BY_CLASS) return [{ filter: filter.value, sort: ORDERS[order.value].api ?? 'PRICE' }];
+  return TIERS.map((tier) => ({ filter: { ...filter.value, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
+}
 
 interface Found {
   total: number;
@@ -75,24 +95,33 @@ function createOffers() {
   const read = async (): Promise<void> => {
     question += 1;
     const mine = question;
-    const { api, value } = ORDERS[order.value];
-    const most = api === null ? MOST_OFFERS : wanted.value;
+    const sorted = order.value === BY_CLASS ? null : ORDERS[order.value];
+    const isWhole = sorted !== null && sorted.api === null;
+    const most = isWhole ? MOST_OFFERS : wanted.value;
     const offers: Offer[] = [];
     try {
-      let after: string | null = null;
-      let page: ResultOf<typeof OfferSearch>['offerSearch'];
-      do {
-        const first = Math.min(PAGE, most - offers.length);
-        const variables = { filter: filter.value, sort: api ?? ('PRICE' as const), first, after };
-        page = (await send(OfferSearch, variables)).offerSearch;
+      const asked = searches();
+      let total = 0;
+      if (asked.length > 1) {
+        total = (await send(OfferSearch, { filter: filter.value, first: 1 })).offerSearch.totalCount;
         if (mine !== question) return;
-        offers.push(...page.edges.map(({ node }) => node));
-        after = page.pageInfo.endCursor;
-      } while (page.pageInfo.hasNextPage && offers.length < most);
-      if (api === null) sortBy(offers, value);
+      }
+      for (const { filter: wants, sort } of asked) {
+        let after: string | null = null;
+        let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
+        while (offers.length < most && page?.pageInfo.hasNextPage !== false) {
+          const first = Math.min(PAGE, most - offers.length);
+          page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
+          if (mine !== question) return;
+          offers.push(...page.edges.map(({ node }) => node));
+          after = page.pageInfo.endCursor;
+          if (asked.length === 1) total = page.totalCount;
+        }
+      }
+      if (isWhole) sortBy(offers, sorted.value);
       retry.end();
       batch(() => {
-        found.value = { total: page.totalCount, hasMore: page.pageInfo.hasNextPage, offers };
+        found.value = { total, hasMore: offers.length < total, offers };
         error.value = null;
       });
     } catch (fault) {

@@ -34,7 +34,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ['?'], name: 'sheet', to: null },
   { keys: ['/'], name: 'search', to: null },
   { keys: ['u'], name: 'undo', to: null },
-  { keys: ['n'], name: 'rent', to: '/machines?deploy=best' },
+  { keys: ['n'], name: 'rent', to: '/deploy' },
   { keys: ['g', 'h'], name: 'home', to: '/' },
   { keys: ['g', 'm'], name: 'machines', to: '/machines' },
   { keys: ['g', 'i'], name: 'instances', to: '/instances' },

@@ -10,6 +10,7 @@ import { readSessionCookie } from './session-cookie.js';
 /** The screens: each is an address that can be opened, and all are the one page. */
 export const SCREENS = [
   '/machines',
+  '/deploy',
   '/launch',
   '/sign-in',
   '/instances',

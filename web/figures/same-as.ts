@@ -1,0 +1,145 @@
+import type { VariablesOf } from 'gql.tada';
+import type { Deploy } from '../graph/documents.js';
+import { inQuotes, jsonText, shellWord, stringLiteral } from './quoting.js';
+
+/** What is rented, as GraphQL takes it. */
+export type Order = Omit<VariablesOf<typeof Deploy>['input'], 'idempotencyKey' | 'maxPricePerHour'>;
+
+/** The ways to rent the same without this page. */
+export const WAYS = ['gpu', 'curl', 'python', 'graphql'] as const;
+export type Way = (typeof WAYS)[number];
+
+/** How a mode is called in REST. */
+const TYPES = { ON_DEMAND: 'od', INTERRUPTIBLE: 'interruptible', RESERVED: 'res' } as const;
+const MINUTES_PER_HOUR = 60;
+
+/**
+ * The command or the request that rents exactly this, ready to be run. None holds a key: they read it from GPU_API_KEY, but for
+ * GraphQL, which is the document alone.
+ * @param baseUrl of REST, with its `/v1`
+ */
+export function sameAs(way: Way, order: Order, baseUrl: string): string {
+  return { gpu: gpuCommand, curl: curlCommand, python: pythonText, graphql: graphqlDocument }[way](order, baseUrl);
+}
+
+function gpuCommand(order: Order, baseUrl: string): string {
+  const { machineId, template, diskGb, mode, launch, stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = order;
+  const options: [option: string, value: string][] = [];
+  const add = (option: string, value: string | number | null | undefined) => {
+    if (value !== null && value !== undefined) options.push([option, String(value)]);
+  };
+  add('--template', template);
+  add('--disk-gb', diskGb);
+  if (mode !== null && mode !== undefined && mode !== 'ON_DEMAND') add('--type', TYPES[mode]);
+  add('--name', launch?.name);
+  for (const [name, value] of variablesOf(order)) add('--env', `${name}=${value}`);
+  for (const { secret, variable, file } of launch?.secrets ?? [])
+    add(variable == null ? '--secret-file' : '--secret', `${secret}=${variable ?? file}`);
+  for (const word of launch?.entrypoint ?? []) add('--entrypoint', word);
+  for (const { port, name } of launch?.ports ?? []) add('--port', name == null ? port : `${port}:${name}`);
+  for (const port of launch?.tcpPorts ?? []) add('--tcp', port);
+  add('--registry-login', launch?.registryLogin);
+  add('--restart', launch?.restart?.toLowerCase());
+  add('--on-exit', launch?.onExit?.toLowerCase());
+  for (const { id, path } of volumes ?? []) add('--volume', `${id}:${path}`);
+  add('--stop-at', stopAt);
+  add('--destroy-at', destroyAt);
+  add('--spend-limit', spendLimit);
+  if (stopWhenIdle != null) add('--stop-when-idle', idleTime(stopWhenIdle));
+  const command = launch?.command ?? [];
+  return [
+    `gpu --base-url ${shellWord(baseUrl)} deploy ${shellWord(machineId)}`,
+    // A value that begins with a hyphen is still the option's.
+    ...options.map(([option, value]) =>
+      value.startsWith('-') ? shellWord(`${option}=${value}`) : `${option} ${shellWord(value)}`,
+    ),
+    ...(command.length > 0 ? [`-- ${command.map(shellWord).join(' ')}`] : []),
+  ].join(' \\\n  ');
+}
+
+const idleTime = (minutes: number): string =>
+  minutes % MINUTES_PER_HOUR === 0 ? `${minutes / MINUTES_PER_HOUR}h` : `${minutes}m`;
+
+function curlCommand(order: Order, baseUrl: string): string {
+  return [
+    `curl ${shellWord(`${baseUrl}/instances`)}`,
+    `-H "Authorization: Bearer $GPU_API_KEY"`,
+    `-H 'Content-Type: application/json'`,
+    `-d ${inQuotes(jsonText(restBody(order)))}`,
+  ].join(' \\\n  ');
+}
+
+/** The body of `POST /v1/instances`. */
+function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order): Record<string, unknown> {
+  const { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = more;
+  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, restart, onExit } = launch ?? {};
+  const body = {
+    machine_id: machineId,
+    template,
+    disk_gb: diskGb,
+    type: mode == null ? undefined : TYPES[mode],
+    name,
+    env,
+    secrets,
+    entrypoint,
+    command,
+    ports: ports?.map(({ port, name: called }) => (called == null ? { port } : { port, name: called })),
+    tcp_ports: tcpPorts,
+    registry_login: registryLogin,
+    restart: restart?.toLowerCase(),
+    on_exit: onExit?.toLowerCase(),
+    stop_at: stopAt,
+    destroy_at: destroyAt,
+    spend_limit: spendLimit,
+    stop_when_idle: stopWhenIdle,
+    volumes,
+  };
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined));
+}
+
+function pythonText(order: Order, baseUrl: string): string {
+  // The members of REST are the SDK's arguments, and what is written in JSON here (no null, no truth) is Python too.
+  const lines = Object.entries(restBody(order)).map(([name, value]) =>
+    name === 'machine_id'
+      ? `    ${jsonText(value)},`
+      : `    ${name}=${jsonText(value, '    ').replaceAll('\n', '\n    ')},`,
+  );
+  return [
+    'import os',
+    '',
+    'from gpu_rental import Client',
+    '',
+    `client = Client(os.environ["GPU_API_KEY"], ${stringLiteral(baseUrl)})`,
+    'instance = client.instances.deploy(',
+    ...lines,
+    ')',
+    'print(instance.id)',
+  ].join('\n');
+}
+
+/** Members whose value is one of an enumeration. */
+const ENUMS = new Set(['mode', 'restart', 'onExit']);
+
+function graphqlDocument(order: Order): string {
+  return `mutation {\n  deploy(input: ${literal('', order, '  ')}) {\n    id\n    status\n    priceHr\n  }\n}`;
+}
+
+/** A value of GraphQL. Names of variables are names of its fields too; others are refused, whatever way they come. */
+function literal(member: string, value: unknown, indent: string): string {
+  if (typeof value === 'string') return ENUMS.has(member) && /^[A-Z_]+$/.test(value) ? value : stringLiteral(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  const deeper = `${indent}  `;
+  if (Array.isArray(value)) {
+    if (value.every((each) => typeof each !== 'object'))
+      return `[${value.map((each) => literal('', each, deeper)).join(', ')}]`;
+    return `[\n${value.map((each) => deeper + literal('', each, deeper)).join('\n')}\n${indent}]`;
+  }
+  const members = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
+  // Within variables any name is a text's.
+  const kind = (name: string) => (member === 'env' ? '' : name);
+  const lines = members.map(([name, each]) => `${deeper}${name}: ${literal(kind(name), each, deeper)}`);
+  return `{\n${lines.join('\n')}\n${indent}}`;
+}
+
+const variablesOf = ({ launch }: Order): [string, string][] =>
+  Object.entries((launch?.env ?? {}) as Record<string, string>);

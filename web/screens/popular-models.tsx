@@ -1,0 +1,43 @@
+import { useComputed } from '@preact/signals';
+import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
+import { ModelName } from '../parts/model-name.js';
+import { chosenGpus, typedModel } from '../state/filters.js';
+import { query, withQuery } from '../state/location.js';
+import { type Model, models } from '../state/market.js';
+import { texts } from '../texts/en/machines.js';
+
+/** Of each class this many, in the order in which most people look. */
+const BEGIN_WITH = [
+  ['FLAGSHIP', 3],
+  ['CONSUMER_FLAGSHIP', 2],
+  ['DATACENTER', 1],
+] as const;
+
+/** What most people come for, while nobody said which model: those of each class with the most free GPUs. */
+export function PopularModels() {
+  const shown = useComputed(() => BEGIN_WITH.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
+  const isAsked = chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier');
+  if (isAsked || shown.length === 0) return null;
+  return (
+    <ul class="popular" aria-label={texts.popular}>
+      {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
+        <li key={slug}>
+          <a class="panel" href={withQuery({ gpu: slug })}>
+            <strong>
+              <ModelName name={name} />
+            </strong>
+            <span class="small quiet">{texts.popularHint(vramGb, number(availableGpus))}</span>
+            <span class="figure">{texts.fromPrice(rate(micro(pricePerGpuHour.onDemand)))}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function mostFree(tier: Model['tier']): Model[] {
+  return [...models.value.values()]
+    .filter((model) => model.tier === tier && model.availableGpus > 0)
+    .sort((one, other) => other.availableGpus - one.availableGpus);
+}

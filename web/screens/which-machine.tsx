@@ -1,0 +1,116 @@
+import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
+import { visible } from '../figures/visible.js';
+import { OneOffer } from '../graph/documents.js';
+import { Field, Select } from '../parts/query-fields.js';
+import { deployPath, MACHINE } from '../state/deploy-link.js';
+import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
+import { query, setQuery } from '../state/location.js';
+import { type Model, marketChanges, modelName, models, regionName, regions } from '../state/market.js';
+import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/deploy.js';
+import { texts as machines } from '../texts/en/machines.js';
+import { GpuCount } from './filters.js';
+import type { Quoted } from './quoted.js';
+
+interface Props {
+  /** Null for the best that fits. */
+  machineId: string | null;
+  quoted: Quoted | null;
+}
+
+/** The machine that was chosen, or what one has to be. */
+export function WhichMachine({ machineId, quoted }: Props) {
+  return (
+    <>
+      {machineId === null && <Requirements />}
+      {quoted !== null && <Which quoted={quoted} />}
+      {machineId === null ? (
+        <p class="small quiet">{texts.best}</p>
+      ) : (
+        <button
+          type="button"
+          class="plain justify-start"
+          onClick={() => setQuery({ [MACHINE]: null }, { replace: true })}
+        >
+          {texts.takeBest}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** The requirements that most people have; the others are those of the list of machines. */
+function Requirements() {
+  const byTier = TIERS.map((tier) => [...models.value.values()].filter((model) => model.tier === tier));
+  const chosen = chosenGpus.value.join(',');
+  const others = FILTER_NAMES.filter((name) => !['gpu', 'gpus', 'exactly', 'region'].includes(name));
+  return (
+    <>
+      <div class="requirements">
+        <Field label={texts.model}>
+          <select
+            name="gpu"
+            value={chosen}
+            onChange={({ currentTarget }) => setQuery({ gpu: currentTarget.value, q: null }, { replace: true })}
+          >
+            <option value="">{texts.anyModel}</option>
+            {chosen !== '' && !models.value.has(chosen) && (
+              <option value={chosen}>{chosenGpus.value.map(modelName).join(', ')}</option>
+            )}
+            {byTier.map((list, place) => (
+              <optgroup key={TIERS[place]} label={machines.tiers[TIERS[place]!]}>
+                {list.toSorted(byFree).map((model) => (
+                  <option key={model.slug} value={model.slug}>
+                    {texts.modelOption(model.name, model.availableGpus, rate(micro(model.pricePerGpuHour.onDemand)))}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+          </select>
+        </Field>
+        <GpuCount />
+        <Field label={texts.region}>
+          <Select
+            name="region"
+            options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
+          />
+        </Field>
+      </div>
+      <p class="small">
+        <a href={deployPath().replace('/deploy', '/machines')}>{texts.moreRequirements}</a>
+        {others.some((name) => query.value.has(name)) && (
+          <span class="quiet">
+            {' '}
+            {others
+              .filter((name) => query.value.has(name))
+              .map((name) => `${name} ${visible(query.value.get(name) ?? '')}`)
+              .join(', ')}
+          </span>
+        )}
+      </p>
+    </>
+  );
+}
+
+const byFree = (one: Model, other: Model): number => other.availableGpus - one.availableGpus;
+
+function Which({ quoted: { machineId, machine } }: { quoted: Quoted }) {
+  const offer = useRead(OneOffer, { machineId }, marketChanges).data.value?.offer ?? null;
+  return (
+    <div class="which">
+      <p>
+        <strong>
+          {machine.numGpus} × {modelName(machine.gpu)}
+        </strong>{' '}
+        <span class="quiet">{texts.where(<span class="mono">{machineId}</span>, regionName(machine.region))}</span>
+      </p>
+      {offer !== null && (
+        <p class="small quiet">
+          {texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb, number(offer.netMbps.down))}
+        </p>
+      )}
+      {machine.demo && <p class="small quiet">{texts.demo}</p>}
+    </div>
+  );
+}
