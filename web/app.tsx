@@ -3,17 +3,13 @@ import { Head } from './parts/head.js';
 import { loaded } from './parts/loaded.js';
 import { Overlays } from './parts/overlays.js';
 import { StatusLine } from './parts/status-line.js';
-import { Activity } from './screens/activity.js';
 import { FirstSight } from './screens/first-sight.js';
 import { Home } from './screens/home.js';
 import { InstanceScreen } from './screens/instance.js';
 import { Instances } from './screens/instances.js';
-import { Keys } from './screens/keys.js';
 import { Machines } from './screens/machines.js';
 import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
-import { Volumes } from './screens/volumes.js';
-import { Webhooks } from './screens/webhooks.js';
 import { deployPathOfOld } from './state/deploy-link.js';
 import { FILTER_NAMES } from './state/filters.js';
 import { go, path, query } from './state/location.js';
@@ -22,6 +18,10 @@ import { startShortcuts } from './state/shortcuts.js';
 import { useTitle } from './state/title.js';
 import { texts } from './texts/en/house.js';
 
+const Webhooks = loaded<{ id: string }>(async () => (await import('./screens/webhooks.js')).Webhooks);
+const Activity = loaded<{ id: string }>(async () => (await import('./screens/activity.js')).Activity);
+const Volumes = loaded<{ id: string }>(async () => (await import('./screens/volumes.js')).Volumes);
+const Keys = loaded<{ id: string }>(async () => (await import('./screens/keys.js')).Keys);
 const DeployPage = loaded(async () => (await import('./screens/deploy.js')).DeployPage);
 
 export function App() {

@@ -286,6 +286,7 @@ describe('the console in Chromium', needs('chromium'), () => {
         await page.goto(`${gateway.address}/machines`);
         await rows.first().waitFor();
         await page.keyboard.press('Control+k');
+        await page.getByRole('combobox', { name: 'What are you looking for?' }).waitFor();
         await page.keyboard.type('large in');
         await page.keyboard.press('Enter');
         await expect.poll(() => new URL(page.url()).search, { timeout: SOON_MS }).toBe('?region=us-tx&sort=VRAM');
