@@ -3,7 +3,7 @@ import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 import { pageLimit } from './pages.js';
 
-const ActivityType = builder.prismaObject('Activity', {
+export const ActivityType = builder.prismaObject('Activity', {
   description: 'A change that a key of the account asked for.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'When; of several refusals the last.' }),

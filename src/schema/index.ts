@@ -15,6 +15,7 @@ import './offer-search.js';
 import './balance.js';
 import './accounts.js';
 import './activity.js';
+import './timeline.js';
 import './api-keys.js';
 import './node.js';
 import './quotes.js';

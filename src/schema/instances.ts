@@ -52,7 +52,7 @@ const InstanceActionKind = builder.enumType('InstanceActionKind', {
   },
 });
 
-const StopReason = builder.enumType('StopReason', {
+export const StopReason = builder.enumType('StopReason', {
   description: 'Why an instance stopped.',
   values: {
     USER: { description: 'Its owner stopped or destroyed it.' },
@@ -88,6 +88,11 @@ const UsageInterval = builder.prismaObject('UsageInterval', {
     ratePerHour: t.expose('rate', { type: 'USD', description: 'Locked rate in USD per hour.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'First second billed.' }),
     endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'Null while it is open.' }),
+    stopReason: t.expose('stopReason', {
+      type: StopReason,
+      nullable: true,
+      description: 'Why it ended; null while it is open, and where an earlier version ended it.',
+    }),
   }),
 });
 

@@ -17,7 +17,7 @@ export const MAX_PAGE = 100;
  * The page limit of a connection, as its `maxSize`: refuses a size out of bounds, and a cursor that this
  * connection did not make, before it reaches the database.
  */
-export function pageLimit(cursorForm: (context: GatewayContext) => RegExp) {
+export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 'test'>) {
   return (args: PageArguments, context: GatewayContext): number => {
     for (const name of ['first', 'last'] as const) {
       if (args[name] != null) check(name, fields.page, args[name]);

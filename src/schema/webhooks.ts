@@ -55,6 +55,63 @@ export const ATTEMPTS = {
   }),
 };
 
+const DeliveryState = builder.enumType('WebhookDeliveryState', {
+  description: 'What became of an event for a webhook.',
+  values: {
+    PENDING: { description: 'It is sent, or sent again, when its time comes.' },
+    DELIVERED: { description: 'Its receiver took it.' },
+    GIVEN_UP: { description: 'It is sent no more, unless somebody asks for it.' },
+  } as const,
+});
+
+builder.prismaObject('WebhookDelivery', {
+  description: 'An event on its way to a webhook.',
+  select: { isPending: true, attempts: true, nextAt: true },
+  fields: (t) => ({
+    eventId: t.id({
+      select: { event: { select: { id: true } } },
+      description: 'The event.',
+      resolve: ({ event }) => event.id,
+    }),
+    eventType: t.string({
+      select: { event: { select: { type: true } } },
+      description: 'Type of the event.',
+      resolve: ({ event }) => event.type,
+    }),
+    eventAt: t.field({
+      type: 'DateTime',
+      select: { event: { select: { at: true } } },
+      description: 'The second that the event is of.',
+      resolve: ({ event }) => event.at,
+    }),
+    subject: t.exposeString('subject', {
+      description: 'The instance that it is about, or `account`: events of one are delivered in order.',
+    }),
+    state: t.field({
+      type: DeliveryState,
+      select: { deliveredAt: true },
+      description: 'What became of it.',
+      resolve: ({ isPending, deliveredAt }) => {
+        if (isPending) return 'PENDING' as const;
+        return deliveredAt === null ? ('GIVEN_UP' as const) : ('DELIVERED' as const);
+      },
+    }),
+    tries: t.exposeInt('attempts', { description: 'Attempts since it was last asked for.' }),
+    nextAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When it is sent again at the earliest; null where it is not, or at once after what is before it of the same subject.',
+      resolve: ({ isPending, attempts, nextAt }) => (isPending && attempts > 0 ? nextAt : null),
+    }),
+    deliveredAt: t.expose('deliveredAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When its receiver took it; null where it did not.',
+    }),
+  }),
+});
+
 const WebhookType = builder.prismaObject('Webhook', {
   description: 'An address that events of the account are sent to.',
   fields: (t) => ({
@@ -77,6 +134,11 @@ const WebhookType = builder.prismaObject('Webhook', {
       description: 'Events that wait to be taken.',
     }),
     attempts: t.relation('attempts', ATTEMPTS),
+    deliveries: t.relation('deliveries', {
+      description: `The last events that are meant for it, newest first; ${MAX_SHOWN} at most.`,
+      args: ATTEMPTS.args,
+      query: ({ first }) => ({ orderBy: { sequence: 'desc' as const }, take: ATTEMPTS.query({ first }).take }),
+    }),
   }),
 });
 

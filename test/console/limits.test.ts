@@ -187,8 +187,10 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await expect
         .poll(async () => (await ask(owner, '{ webhooks { attempts { status } } }'))[0].attempts, PATIENCE)
         .toEqual([{ status: 200 }]);
-      await page.reload();
-      await webhook.getByText('webhook.test').waitFor();
+      // What became of it is seen without asking.
+      await webhook.getByText('delivered', { exact: true }).waitFor();
+      await webhook.getByText('answered 200', { exact: true }).waitFor();
+      await webhook.getByText('1 attempt', { exact: true }).click();
       await look(page, 'webhooks');
       await webhook.getByRole('button', { name: 'Send again: webhook.test' }).click();
       await expect.poll(() => receiver.types(), PATIENCE).toEqual(['webhook.test', 'webhook.test']);
@@ -197,8 +199,10 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
       await webhook.getByRole('button', { name: `Delete the webhook to ${receiver.url}` }).click();
       await page.getByText('No webhooks yet').waitFor();
       await page.goto(`${gateway.address}/activity`);
-      for (const operation of ['createWebhook', 'testWebhook', 'redeliver', 'changeWebhook', 'deleteWebhook'])
-        await page.getByText(operation).first().waitFor();
+      const rows = page.getByRole('row');
+      for (const asked of ['Create a webhook', 'Test a webhook', 'Send an event again', 'Change a webhook'])
+        await rows.filter({ hasText: asked }).first().waitFor();
+      await rows.filter({ hasText: 'Delete a webhook' }).getByText('in the console').waitFor();
       await look(page, 'activity');
       expect(complaints).toEqual([]);
     } finally {

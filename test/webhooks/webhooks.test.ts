@@ -93,12 +93,22 @@ describe('webhooks', () => {
     await expect.poll(() => target.received.length, PATIENCE).toBe(1);
     // What is recorded after the clock has moved would wait from then on.
     await expect.poll(async () => (await shown(renter))[0].attempts.length, PATIENCE).toBe(1);
+    const deliveries = async () =>
+      (await renter.graphql('{ webhooks { deliveries { eventType subject state tries nextAt } } }')).body.data
+        .webhooks[0].deliveries;
+    const of = { subject: instance, state: 'PENDING' };
+    // The second waits for the first, whatever the time.
+    expect(await deliveries()).toMatchObject([
+      { ...of, eventType: 'instance.destroyed', tries: 0, nextAt: null },
+      { ...of, eventType: 'instance.running', tries: 1, nextAt: expect.any(String) },
+    ]);
     isUp = true;
     advance(6);
     await expect
       .poll(() => target.types(), PATIENCE)
       .toEqual(['instance.running', 'instance.running', 'instance.destroyed']);
     await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(0);
+    expect((await deliveries()).map(({ state }: { state: string }) => state)).toEqual(['DELIVERED', 'DELIVERED']);
     const [{ attempts }] = await shown(renter);
     expect(attempts.map((each: { status: number }) => each.status).sort()).toEqual([204, 204, 500]);
     const again = `mutation { redeliver(id: "${id}", eventId: "${target.received[0]!.id}") { id } }`;

@@ -637,6 +637,53 @@ export const OneInstance = graphql(
   [InstanceFields, LaunchFields],
 );
 
+/** What happened to an instance, newest first. */
+export const InstanceTimeline = graphql(`
+  query InstanceTimeline($id: ID!, $first: Int, $after: String) {
+    instance(id: $id) {
+      timeline(first: $first, after: $after) {
+        pageInfo {
+          hasNextPage
+        }
+        edges {
+          cursor
+          node {
+            at
+            kind
+            ratePerHour
+            amount
+            seconds
+            stopReason
+            hostFault
+            volumeName
+            sizeBytes
+            asked {
+              operation
+              targets
+              keyId
+              byConsole
+              address
+              code
+              times
+            }
+          }
+        }
+      }
+    }
+  }
+`);
+
+/** What the keys of the account are called, to say who asked for something. */
+export const KeyNames = graphql(`
+  query KeyNames {
+    apiKeys {
+      id
+      name
+      lastFour
+    }
+  }
+`);
+
 export const MoveInstance = graphql(
   `
   mutation MoveInstance($id: ID!, $maxPricePerHour: Float, $idempotencyKey: String!) {
@@ -976,14 +1023,21 @@ export const Webhooks = graphql(`
       pausedAt
       pauseReason
       waiting
-      attempts(first: 20) {
+      deliveries(first: 50) {
+        eventId
+        eventType
+        eventAt
+        subject
+        state
+        nextAt
+      }
+      attempts(first: 100) {
         at
         number
         status
         error
         tookMs
         eventId
-        eventType
       }
     }
   }

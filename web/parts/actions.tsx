@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { micro, rate, usd } from '../figures/money.js';
+import { visible } from '../figures/visible.js';
 import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
@@ -9,34 +10,9 @@ import type { Action } from '../state/asked-action.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
 import { say } from '../state/toasts.js';
+import { texts } from '../texts/en/actions.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
-
-interface Words {
-  name: string;
-  title: string;
-  busy: string;
-  keep: string;
-  done(name: string): string;
-}
-
-const WORDS: Record<Action, Words> = {
-  START: { name: 'Start', title: 'Start', busy: 'Starting …', keep: 'Not now', done: (name) => `${name} starts.` },
-  STOP: {
-    name: 'Stop',
-    title: 'Stop',
-    busy: 'Stopping …',
-    keep: 'Keep it running',
-    done: (name) => `${name} is stopped. Its disk is kept.`,
-  },
-  DESTROY: {
-    name: 'Destroy',
-    title: 'Destroy',
-    busy: 'Destroying …',
-    keep: 'Keep it',
-    done: (name) => `${name} is destroyed.`,
-  },
-};
 
 /** What can be done to an instance in its state; each says beforehand what it costs from then on. */
 export function Actions({ instance, cannotStart = null }: { instance: Instance; cannotStart?: string | null }) {
@@ -50,12 +26,12 @@ export function Actions({ instance, cannotStart = null }: { instance: Instance; 
           key={action}
           type="button"
           class={action === 'DESTROY' ? 'danger' : ''}
-          aria-label={`${WORDS[action].name} ${instance.id}`}
+          aria-label={texts[action].label(instance.id)}
           onClick={() => {
             asked.value = action;
           }}
         >
-          {WORDS[action].name}
+          {texts[action].name}
         </button>
       ))}
       {asked.value !== null && (
@@ -84,7 +60,7 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
-  const words = WORDS[action];
+  const words = texts[action];
   const isNotDone = useLostAnswer(idempotencyKey, error.value, onClose);
   const act = async () => {
     if (isBusy.value) return;
@@ -104,15 +80,19 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
     }
   };
   return (
-    <Dialog title={`${words.title} ${instance.id}?`} isNarrow onClose={onClose}>
+    <Dialog title={words.title(instance.id)} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         <p class="quiet">
-          {instance.numGpus} × {modelName(instance.gpu)}, {instance.template}. Cost so far:{' '}
-          <span class="figure">{usd(costNow(instance), 4)} USD</span>.
+          {texts.what(
+            instance.numGpus,
+            modelName(instance.gpu),
+            visible(instance.template),
+            <span class="figure">{usd(costNow(instance), 4)} USD</span>,
+          )}
         </p>
         <Consequences instance={instance} action={action} />
         {action === 'START' && cannotStart !== null && <p class="notice warn">{cannotStart}</p>}
-        {isNotDone ? <NotArrived>nothing was changed</NotArrived> : <Failure error={error.value} />}
+        {isNotDone ? <NotArrived>{texts.nothingChanged}</NotArrived> : <Failure error={error.value} />}
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
@@ -135,35 +115,20 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
 function Consequences({ instance, action }: { instance: Instance; action: Action }) {
   const [gpu, disk] = [micro(instance.priceHr), micro(instance.diskPriceHr)];
   if (action === 'START')
-    return (
-      <p>
-        From then on it costs <strong>{rate(gpu + disk)} USD/h</strong>: {rate(gpu)} for the GPUs and {rate(disk)} for
-        the disk, which costs now already.
-      </p>
-    );
+    return <p>{texts.starts(<strong>{rate(gpu + disk)} USD/h</strong>, rate(gpu), rate(disk))}</p>;
   if (action === 'STOP')
     return (
       <>
-        <p>
-          GPU billing ends this second: {rate(gpu)} USD/h less. The disk of {instance.diskGb} GB is kept and keeps
-          costing <strong>{rate(disk)} USD/h</strong> until you destroy the instance.
-        </p>
-        <p class="notice warn">
-          The machine may be taken by others meanwhile; then this instance cannot be started until it is free again.
-        </p>
+        <p>{texts.stops(rate(gpu), instance.diskGb, <strong>{rate(disk)} USD/h</strong>)}</p>
+        <p class="notice warn">{texts.mayBeTaken}</p>
       </>
     );
   return (
     <>
-      <p>
-        All billing ends this second: from then on it costs <strong>nothing</strong>.
-      </p>
-      <p class="notice bad">The disk of {instance.diskGb} GB and all that is on it is erased. This cannot be undone.</p>
+      <p>{texts.ends(<strong>{texts.nothing}</strong>)}</p>
+      <p class="notice bad">{texts.erased(instance.diskGb)}</p>
       {instance.earlyExitCost > 0 && (
-        <p class="notice warn">
-          The reserved term is not over: leaving it now costs{' '}
-          <strong>{usd(micro(instance.earlyExitCost), 4)} USD</strong>, the discount received so far.
-        </p>
+        <p class="notice warn">{texts.earlyExit(<strong>{usd(micro(instance.earlyExitCost), 4)} USD</strong>)}</p>
       )}
     </>
   );

@@ -1,31 +1,35 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { usd } from '../figures/money.js';
 import { balanceNow, settled } from '../state/account.js';
 import { path } from '../state/location.js';
 import { isExpectedIn, session, signOut } from '../state/session.js';
 import { isMac, overlay } from '../state/shortcuts.js';
+import { texts } from '../texts/en/head.js';
 import { Icon } from './icon.js';
 import { RunsOut } from './runs-out.js';
 
 type Link = readonly [to: string, name: string, icon: string];
 
-/** What is looked at often, and below it what is seldom. */
+/** What is looked at often: on a phone the bar below has these. */
 const OFTEN: readonly Link[] = [
-  ['/', 'Home', 'house'],
-  ['/machines', 'Machines', 'server'],
-  ['/instances', 'Instances', 'square-terminal'],
-  ['/volumes', 'Volumes', 'hard-drive'],
-  ['/money', 'Money', 'wallet'],
+  ['/', texts.home, 'house'],
+  ['/machines', texts.machines, 'server'],
+  ['/instances', texts.instances, 'square-terminal'],
+  ['/money', texts.money, 'wallet'],
 ];
+/** On a phone these are behind a button. */
 const SELDOM: readonly Link[] = [
-  ['/keys', 'Keys', 'key-round'],
-  ['/activity', 'Activity', 'history'],
-  ['/webhooks', 'Webhooks', 'webhook'],
+  ['/volumes', texts.volumes, 'hard-drive'],
+  ['/keys', texts.keys, 'key-round'],
+  ['/activity', texts.activity, 'history'],
+  ['/webhooks', texts.webhooks, 'webhook'],
 ];
 
 /** For strangers. */
 const OPEN: readonly Link[] = [
-  ['/machines', 'Machines', 'server'],
-  ['/graphql', 'API', 'code'],
+  ['/machines', texts.machines, 'server'],
+  ['/graphql', texts.api, 'code'],
 ];
 
 /** At the side with all screens for those signed in, above for strangers. */
@@ -36,13 +40,13 @@ export function Head() {
       <div class="head-inner">
         <a class="brand" href="/">
           <img src="/icon.svg" alt="" />
-          GPU rental
+          {texts.brand}
         </a>
         <Find />
-        <nav class="nav" aria-label="Screens">
+        <nav class="nav" aria-label={texts.screens}>
           <Links of={isIn ? OFTEN : OPEN} />
           {isIn && <hr />}
-          {isIn && <Links of={SELDOM} />}
+          {isIn && <More />}
         </nav>
         <div class="head-end">
           {settled.value !== null && (
@@ -56,12 +60,12 @@ export function Head() {
           {session.value === 'in' && (
             <button type="button" class="sign-out" onClick={() => void signOut()}>
               <Icon name="log-out" />
-              Sign out
+              {texts.signOut}
             </button>
           )}
           {session.value === 'out' && (
             <a class="button" href="/sign-in">
-              Sign in
+              {texts.signIn}
             </a>
           )}
         </div>
@@ -81,15 +85,63 @@ const Find = () => (
     }}
   >
     <Icon name="search" />
-    <span>Find</span>
+    <span>{texts.find}</span>
     <kbd>{isMac() ? '⌘ K' : 'Ctrl K'}</kbd>
   </button>
 );
 
+/** What is seldom looked at: listed where there is room, else behind a button. */
+function More() {
+  const isOpen = useSignal(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const at = path.value;
+  useEffect(() => {
+    isOpen.value = false;
+  }, [at]);
+  useEffect(() => {
+    if (!isOpen.value) return;
+    const close = (event: Event) => {
+      const isKey = event instanceof KeyboardEvent;
+      if (isKey && event.key !== 'Escape') return;
+      if (!isKey && [button, list].some(({ current }) => current?.contains(event.target as Node))) return;
+      isOpen.value = false;
+      if (isKey) button.current?.focus();
+    };
+    const kinds = ['keydown', 'pointerdown', 'focusin'] as const;
+    for (const kind of kinds) document.addEventListener(kind, close);
+    return () => {
+      for (const kind of kinds) document.removeEventListener(kind, close);
+    };
+  }, [isOpen.value]);
+  const isHere = SELDOM.some(([to]) => isAt(to));
+  return (
+    <>
+      <button
+        type="button"
+        ref={button}
+        class={`nav-more${isHere ? ' here' : ''}`}
+        aria-expanded={isOpen.value}
+        aria-controls="nav-rest"
+        onClick={() => {
+          isOpen.value = !isOpen.value;
+        }}
+      >
+        <Icon name="ellipsis" />
+        {texts.more}
+      </button>
+      <div id="nav-rest" ref={list} class={`nav-rest${isOpen.value ? ' open' : ''}`}>
+        <Links of={SELDOM} />
+      </div>
+    </>
+  );
+}
+
+const isAt = (to: string) => to === `/${path.value.split('/')[1]}`;
+
 function Links({ of: links }: { of: readonly Link[] }) {
-  const first = `/${path.value.split('/')[1]}`;
   return links.map(([to, name, icon]) => (
-    <a key={to} href={to} aria-current={first === to ? 'page' : undefined}>
+    <a key={to} href={to} aria-current={isAt(to) ? 'page' : undefined}>
       <Icon name={icon} />
       {name}
     </a>

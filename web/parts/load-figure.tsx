@@ -1,19 +1,19 @@
-import { loadNow } from '../state/account.js';
+import { type Load, loadNow } from '../state/account.js';
 
 /** How busy an instance is: "GPU 97 % · CPU 31 %". Nothing where that is not known. */
 export function LoadFigure({ id }: { id: string }) {
   const load = loadNow(id);
   if (load === null) return null;
-  const busy = load.gpus.flatMap(({ busyPercent }) => busyPercent ?? []);
-  const mean = busy.length === 0 ? null : busy.reduce((sum, each) => sum + each, 0) / busy.length;
-  const texts = [mean === null ? null : `GPU ${whole(mean)} %`, cpuText(load.cpuPercent)].filter(
-    (text) => text !== null,
-  );
-  return texts.length === 0 ? null : <span class="small quiet figure load-figure">{texts.join(' · ')}</span>;
+  const shown = [
+    ['GPU', busyOf(load)],
+    ['CPU', load.cpuPercent],
+  ] as const;
+  const words = shown.flatMap(([name, percent]) => (percent === null ? [] : `${name} ${percent.toFixed(0)} %`));
+  return words.length === 0 ? null : <span class="small quiet figure load-figure">{words.join(' · ')}</span>;
 }
 
-const whole = (percent: number) => percent.toFixed(0);
-
-function cpuText(percent: number | null): string | null {
-  return percent === null ? null : `CPU ${whole(percent)} %`;
+/** The mean of its GPUs, in percent; null where nothing is known of them. */
+export function busyOf({ gpus }: Load): number | null {
+  const busy = gpus.flatMap(({ busyPercent }) => busyPercent ?? []);
+  return busy.length === 0 ? null : busy.reduce((sum, each) => sum + each, 0) / busy.length;
 }

@@ -1,16 +1,17 @@
 import { usd } from '../figures/money.js';
 import { costNow, type Instance } from '../state/account.js';
 import { regionName } from '../state/market.js';
+import { texts } from '../texts/en/instances.js';
 
 /** Cells of an instance's row: where it is, what it costs an hour (as `rates` gives it to all rows), and has cost. */
 export function PlaceAndCost({ instance, hourly }: { instance: Instance; hourly: string | undefined }) {
   return (
     <>
-      <td data-label="Where">{regionName(instance.region)}</td>
-      <td class="number" data-label="USD/h now">
+      <td data-label={texts.columns.where}>{regionName(instance.region)}</td>
+      <td class="number" data-label={texts.columns.rate}>
         {hourly}
       </td>
-      <td class="number" data-label="Cost so far, USD">
+      <td class="number" data-label={texts.columns.cost}>
         {usd(costNow(instance), 4)}
       </td>
     </>

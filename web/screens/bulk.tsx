@@ -9,6 +9,7 @@ import { Icon } from '../parts/icon.js';
 import { type Instance, rateOf, settled, takeInstances } from '../state/account.js';
 import { say } from '../state/toasts.js';
 import { wordsFor } from '../state/words.js';
+import { texts } from '../texts/en/bulk.js';
 
 type Action = 'STOP' | 'DESTROY';
 
@@ -39,21 +40,21 @@ export function BulkBar({ instances, chosen, onChoose }: BarProps) {
               }}
               onChange={() => onChoose(isAll ? [] : instances.map(({ id }) => id))}
             />
-            Choose all
+            {texts.chooseAll}
           </label>
           <span class="quiet small" role="status">
-            {chosen.length > 0 && `${chosen.length} of ${instances.length} chosen`}
+            {chosen.length > 0 && texts.chosen(chosen.length, instances.length)}
           </span>
           {running.length > 0 && (
             <button type="button" onClick={() => ask('STOP', running)}>
               <Icon name="pause" />
-              {running.length === 1 ? 'Stop 1 instance' : `Stop ${running.length} instances`}
+              {texts.STOP.button(running.length)}
             </button>
           )}
           {chosen.length > 0 && (
             <button type="button" class="danger" onClick={() => ask('DESTROY', chosen)}>
               <Icon name="trash-2" />
-              {chosen.length === 1 ? 'Destroy 1 instance' : `Destroy ${chosen.length} instances`}
+              {texts.DESTROY.button(chosen.length)}
             </button>
           )}
         </div>
@@ -70,24 +71,6 @@ export function BulkBar({ instances, chosen, onChoose }: BarProps) {
     </>
   );
 }
-
-const WORDS: Record<Action, { title(count: string): string; busy: string; keep: string; done(count: string): string }> =
-  {
-    STOP: {
-      title: (count) => `Stop ${count}`,
-      busy: 'Stopping …',
-      keep: 'Keep them running',
-      done: (count) => `${count} stopped. Disks are kept.`,
-    },
-    DESTROY: {
-      title: (count) => `Destroy ${count}`,
-      busy: 'Destroying …',
-      keep: 'Keep them',
-      done: (count) => `${count} destroyed.`,
-    },
-  };
-
-const counted = (count: number): string => (count === 1 ? '1 instance' : `${count} instances`);
 
 /** What the account itself says: an answer may be lost, what was done is not. */
 function isDone(action: Action, id: string): boolean {
@@ -110,7 +93,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const isBusy = useSignal(false);
   const done = useSignal<readonly Instance[]>([]);
   const faults = useSignal<ReadonlyMap<string, unknown>>(new Map());
-  const words = WORDS[action];
+  const words = texts[action];
   const isSo = ({ id }: Instance) => done.value.some((instance) => instance.id === id) || isDone(action, id);
   const left = targets.filter((instance) => !isSo(instance));
   const act = async () => {
@@ -143,14 +126,14 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const isOver = left.length === 0 && !isBusy.value;
   useEffect(() => {
     if (!isOver) return;
-    say(words.done(counted(targets.length)));
+    say(words.done(targets.length));
     onClose();
   }, [isOver]);
   return (
-    <Dialog title={`${words.title(counted(targets.length))}?`} isNarrow onClose={onClose}>
+    <Dialog title={words.title(targets.length)} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         {action === 'STOP' ? <CostOfStop of={left} /> : <CostOfDestroy of={left} />}
-        <ul class="bulk-list" aria-label="Which instances">
+        <ul class="bulk-list" aria-label={texts.which}>
           {targets.map((instance) => (
             <li key={instance.id} class="row between">
               <span>
@@ -161,16 +144,16 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
           ))}
         </ul>
         <p class="small quiet" role="status">
-          {isBusy.value && `${done.value.length} of ${targets.length} done`}
-          {faults.value.size > 0 && !isBusy.value && `${left.length} of ${targets.length} could not be done.`}
+          {isBusy.value && texts.progress(done.value.length, targets.length)}
+          {faults.value.size > 0 && !isBusy.value && texts.notDone(left.length, targets.length)}
         </p>
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
-          {done.value.length > 0 ? 'Close' : words.keep}
+          {done.value.length > 0 ? texts.close : words.keep}
         </button>
         <button type="button" class="danger" aria-disabled={isBusy.value} onClick={act}>
-          {isBusy.value ? words.busy : words.title(counted(left.length))}
+          {isBusy.value ? words.busy : words.button(left.length)}
         </button>
       </div>
     </Dialog>
@@ -178,7 +161,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
 }
 
 function Outcome({ isDone, fault }: { isDone: boolean; fault: unknown }) {
-  if (isDone) return <span class="small good">done</span>;
+  if (isDone) return <span class="small good">{texts.done}</span>;
   return fault === undefined ? null : <span class="small bad">{wordsFor(fault)}</span>;
 }
 
@@ -190,13 +173,8 @@ function CostOfStop({ of: targets }: { of: readonly Instance[] }) {
   const disks = sumOf(targets, ({ diskPriceHr }) => diskPriceHr);
   return (
     <>
-      <p>
-        GPU billing ends this second: {rate(gpus)} USD/h less. The disks are kept and keep costing{' '}
-        <strong>{rate(disks)} USD/h</strong> together until you destroy the instances.
-      </p>
-      <p class="notice warn">
-        The machines may be taken by others meanwhile; then these instances cannot be started until they are free again.
-      </p>
+      <p>{texts.stops(rate(gpus), <strong>{rate(disks)} USD/h</strong>)}</p>
+      <p class="notice warn">{texts.mayBeTaken}</p>
     </>
   );
 }
@@ -207,18 +185,9 @@ function CostOfDestroy({ of: targets }: { of: readonly Instance[] }) {
   const saved = targets.reduce((sum, instance) => sum + rateOf(instance), 0n);
   return (
     <>
-      <p>
-        All their billing ends this second: <strong>{rate(saved)} USD/h</strong> less.
-      </p>
-      <p class="notice bad">
-        Their disks, {size} GB in all, and all that is on them are erased. This cannot be undone. Volumes are kept.
-      </p>
-      {early > 0n && (
-        <p class="notice warn">
-          Reserved terms that are not over end with it: leaving them now costs <strong>{usd(early, 4)} USD</strong>, the
-          discounts received so far.
-        </p>
-      )}
+      <p>{texts.ends(<strong>{rate(saved)} USD/h</strong>)}</p>
+      <p class="notice bad">{texts.erased(size)}</p>
+      {early > 0n && <p class="notice warn">{texts.earlyExit(<strong>{usd(early, 4)} USD</strong>)}</p>}
     </>
   );
 }

@@ -7,6 +7,7 @@ import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
 import { accountChanges, type Instance } from '../state/account.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/connect.js';
 
 type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
 
@@ -21,24 +22,18 @@ interface Props {
 export function Connect({ instance: { id, hostname, status, runtime }, ssh, ports, tcpPorts }: Props) {
   return (
     <section class="panel padded stack" aria-labelledby="connect">
-      <h2 id="connect">How to connect</h2>
+      <h2 id="connect">{texts.title}</h2>
       {status === 'DESTROYED' ? (
-        <p class="quiet">It is destroyed; there is nothing to connect to.</p>
+        <p class="quiet">{texts.destroyed}</p>
       ) : (
         <>
-          {runtime === null && (
-            <p class="notice">
-              No host agent runs on this machine: the rental is a record, and no container answers here.
-            </p>
-          )}
+          {runtime === null && <p class="notice">{texts.noAgent}</p>}
           {runtime !== null && <Links id={id} isRunning={runtime.phase === 'RUNNING'} />}
           {ssh !== null && runtime !== null && (
             <div class="stack-tight">
-              <p>
-                A shell, with one of <a href="/keys">your SSH keys</a>:
-              </p>
+              <p>{texts.shell(<a href="/keys">{texts.yourKeys}</a>)}</p>
               <code class="secret">{ssh.command}</code>
-              <Copy text={ssh.command} label="Copy the command" />
+              <Copy text={ssh.command} label={texts.copyCommand} />
             </div>
           )}
           {ports.map(({ port, open, url }) => (
@@ -46,16 +41,18 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
           ))}
           {tcpPorts.map(({ port, host, publicPort }) => (
             <p key={port}>
-              Port {port} by TCP, open to everybody:{' '}
-              <span class="mono">
-                {host}:{publicPort}
-              </span>
+              {texts.tcp(
+                port,
+                <span class="mono">
+                  {host}:{publicPort}
+                </span>,
+              )}
             </p>
           ))}
           {(runtime === null || (ssh === null && ports.length === 0)) && (
             <div class="stack-tight">
               <code class="secret">{hostname}</code>
-              <Copy text={hostname} label="Copy the host name" />
+              <Copy text={hostname} label={texts.copyHost} />
             </div>
           )}
         </>
@@ -81,20 +78,18 @@ function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
               aria-disabled={!isRunning}
               onClick={() => isRunning && open({ id, port, path })}
             >
-              Open {visible(name)}
+              {texts.open(visible(name))}
             </button>
           ))}
-          {!isRunning && <span class="small quiet">as soon as it is ready</span>}
+          {!isRunning && <span class="small quiet">{texts.soon}</span>}
         </div>
       )}
       {tokens
         .filter(({ inLink }) => !inLink)
         .map(({ variable, value }) => (
           <div class="row" key={variable}>
-            <span>
-              {variable}, made for it: <span class="mono veiled">{value}</span>
-            </span>
-            <Copy text={value} label={`Copy ${variable}`} />
+            <span>{texts.made(variable, <span class="mono veiled">{value}</span>)}</span>
+            <Copy text={value} label={texts.copyVariable(variable)} />
           </div>
         ))}
       <Failure error={error.value ?? refused} />
@@ -130,16 +125,14 @@ function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boo
   return (
     <div class="stack-tight port">
       <p class="row between">
-        <span>
-          Port {port}, {isOpen ? 'open to everybody' : 'private'}: <span class="mono">{url}</span>
-        </span>
+        <span>{(isOpen ? texts.portOpen : texts.portPrivate)(port, <span class="mono">{url}</span>)}</span>
         {isOpen ? (
           <a class="button" href={url} target="_blank" rel="noreferrer">
-            Open
+            {texts.openPort}
           </a>
         ) : (
           <button type="button" onClick={() => void open({ id, port })}>
-            Open in a new tab
+            {texts.openTab}
           </button>
         )}
       </p>

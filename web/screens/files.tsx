@@ -12,6 +12,8 @@ import { Time } from '../parts/time.js';
 import { type FolderView, openFolder } from '../state/folder.js';
 import { query, withQuery } from '../state/location.js';
 import { addUploads, MAX_UPLOADS, uploadsDone } from '../state/uploads.js';
+import { texts } from '../texts/en/files.js';
+import { locale } from '../texts/en/locale.js';
 import { Uploads } from './uploads.js';
 
 interface Props {
@@ -60,7 +62,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
   const add = (files: readonly File[]) => {
     const names = new Set(folder?.entries.map(({ name }) => name));
     const isAdded = addUploads(id, path, files, (name) => names.has(name));
-    problem.value = isAdded ? null : `At most ${MAX_UPLOADS} files wait here: send an archive instead.`;
+    problem.value = isAdded ? null : texts.tooMany(MAX_UPLOADS);
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -69,13 +71,13 @@ function FolderPanel({ id, view, places }: FolderProps) {
     const isFolder = (item: DataTransferItem) => item.webkitGetAsEntry?.()?.isDirectory === true;
     const files = items.filter((item) => !isFolder(item)).flatMap((item) => item.getAsFile() ?? []);
     if (files.length > 0) add(files);
-    if (items.some(isFolder)) problem.value = 'A folder can’t be dropped here: send an archive, or use gpu cp -r.';
+    if (items.some(isFolder)) problem.value = texts.noFolders;
   };
 
   return (
     <section
       class={`panel files${isOver.value ? ' over' : ''}`}
-      aria-label="Files"
+      aria-label={texts.title}
       onDragOver={(event) => {
         if (folder === null || !event.dataTransfer?.types.includes('Files')) return;
         event.preventDefault();
@@ -89,7 +91,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
       <div class="panel-head">
         <Steps path={path} />
         <div class="row">
-          <button type="button" class="ghost" aria-label="Read the folder again" onClick={() => view.again()}>
+          <button type="button" class="ghost" aria-label={texts.readAgain} onClick={() => view.again()}>
             <Icon name="refresh-cw" />
           </button>
           <button
@@ -100,18 +102,18 @@ function FolderPanel({ id, view, places }: FolderProps) {
             }}
           >
             <Icon name="folder-plus" />
-            New folder
+            {texts.newFolder}
           </button>
           <button type="button" class="primary" disabled={folder === null} onClick={() => chooser.current?.click()}>
             <Icon name="upload" />
-            Upload
+            {texts.upload}
           </button>
           <input
             ref={chooser}
             type="file"
             multiple
             hidden
-            aria-label="Files to upload"
+            aria-label={texts.toUpload}
             onChange={({ currentTarget }) => {
               add([...(currentTarget.files ?? [])]);
               // The same file may be chosen again.
@@ -128,7 +130,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
       )}
       <Failure error={view.error.value} />
       {folder === null
-        ? view.error.value === null && <p class="padded quiet">Reading the folder …</p>
+        ? view.error.value === null && <p class="padded quiet">{texts.reading}</p>
         : view.error.value === null && <Entries key={path} id={id} view={view} path={path} folder={folder} />}
       {isMaking.value && (
         <NewFolder
@@ -150,7 +152,7 @@ const atPath = (path: string) => withQuery({ tab: 'files', path });
 function Steps({ path }: { path: string }) {
   const steps = stepsOf(path);
   return (
-    <nav aria-label="Folder" class="path-steps mono">
+    <nav aria-label={texts.folder} class="path-steps mono">
       <ol>
         {steps.map((step, place) => (
           <li key={step.path}>
@@ -167,7 +169,7 @@ function Steps({ path }: { path: string }) {
 /** Where a renter's files usually are. */
 function Places({ places, path }: { places: readonly string[]; path: string }) {
   return (
-    <nav aria-label="Places" class="places">
+    <nav aria-label={texts.places} class="places">
       {places.map((place) => (
         <a key={place} class="badge" href={atPath(place)} aria-current={place === path ? 'location' : undefined}>
           <Icon name={place === '/' ? 'server' : place === WORKSPACE ? 'folder' : 'hard-drive'} />
@@ -203,8 +205,8 @@ function Entries({ id, view, path, folder }: EntriesProps) {
   );
   if (entries.length === 0)
     return (
-      <Empty title="This folder is empty">
-        <p>Drop files here, or press Upload.</p>
+      <Empty title={texts.empty}>
+        <p>{texts.emptyHint}</p>
       </Empty>
     );
   const heading = (by: Order, name: string, isNumber = false) => (
@@ -228,16 +230,16 @@ function Entries({ id, view, path, folder }: EntriesProps) {
   );
   return (
     <>
-      {!folder.isWhole && <p class="notice warn">This folder has more than is shown here. Look at the rest by SSH.</p>}
+      {!folder.isWhole && <p class="notice warn">{texts.notWhole}</p>}
       <table class="cards">
-        <caption class="hidden">What is in the folder</caption>
+        <caption class="hidden">{texts.inFolder}</caption>
         <thead>
           <tr>
-            {heading('name', 'Name')}
-            {heading('size', 'Size', true)}
-            {heading('modifiedAt', 'Changed')}
+            {heading('name', texts.columns.name)}
+            {heading('size', texts.columns.size, true)}
+            {heading('modifiedAt', texts.columns.modifiedAt)}
             <th scope="col">
-              <span class="hidden">What can be done</span>
+              <span class="hidden">{texts.columns.actions}</span>
             </th>
           </tr>
         </thead>
@@ -263,11 +265,9 @@ function Entries({ id, view, path, folder }: EntriesProps) {
               most.value += ROWS;
             }}
           >
-            Show more
+            {texts.more}
           </button>{' '}
-          <span class="quiet small">
-            {most.value} of {entries.length} are shown
-          </span>
+          <span class="quiet small">{texts.shown(most.value, entries.length)}</span>
         </p>
       )}
       {removing.value !== null && (
@@ -312,26 +312,26 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
         ) : (
           <bdi>{shown}</bdi>
         )}
-        {isLink && <span class="badge">{kind === 'link' ? 'broken link' : 'link'}</span>}
-        {kind === 'other' && <span class="badge">special file</span>}
+        {isLink && <span class="badge">{kind === 'link' ? texts.brokenLink : texts.link}</span>}
+        {kind === 'other' && <span class="badge">{texts.special}</span>}
       </th>
       {kind === 'file' && !isLink ? (
-        <td class="number" data-label="Size">
+        <td class="number" data-label={texts.columns.size}>
           {fileSize(size)}
         </td>
       ) : (
         <td class="no-card" />
       )}
-      <td class="nowrap" data-label="Changed">
+      <td class="nowrap" data-label={texts.columns.modifiedAt}>
         {modifiedAt !== null && <Time at={secondsOf(modifiedAt)} />}
       </td>
       <td class="number">
         {kind === 'file' && (
-          <a class="button ghost" href={address} download={shown} aria-label={`Download ${shown}`}>
+          <a class="button ghost" href={address} download={shown} aria-label={texts.download(shown)}>
             <Icon name="download" />
           </a>
         )}
-        <button type="button" class="ghost" aria-label={`Delete ${shown}`} onClick={onRemove}>
+        <button type="button" class="ghost" aria-label={texts.delete(shown)} onClick={onRemove}>
           <Icon name="trash-2" />
         </button>
       </td>
@@ -355,7 +355,7 @@ function sorted(entries: readonly FileEntry[], order: Order, isBackwards: boolea
 }
 
 /** "part-10" comes after "part-9". */
-const collator = new Intl.Collator('en', { numeric: true });
+const collator = new Intl.Collator(locale, { numeric: true });
 
 interface ChangeProps {
   id: string;
@@ -368,7 +368,7 @@ function NewFolder({ id, path, onClose }: ChangeProps) {
   const { isBusy, error, run } = useChange(() => onClose(true));
   const taken = useComputed(() => name.value === '' || name.value.includes('/'));
   return (
-    <Dialog title="New folder" isNarrow onClose={() => onClose(false)}>
+    <Dialog title={texts.newFolder} isNarrow onClose={() => onClose(false)}>
       <form
         class="dialog-body stack"
         onSubmit={(event) => {
@@ -377,7 +377,7 @@ function NewFolder({ id, path, onClose }: ChangeProps) {
         }}
       >
         <label class="field">
-          <span>Name</span>
+          <span>{texts.name}</span>
           <input
             value={name.value}
             maxLength={255}
@@ -392,10 +392,10 @@ function NewFolder({ id, path, onClose }: ChangeProps) {
         <Failure error={error.value} />
         <div class="dialog-end">
           <button type="button" onClick={() => onClose(false)}>
-            Cancel
+            {texts.cancel}
           </button>
           <button type="submit" class="primary" disabled={isBusy.value}>
-            Make the folder
+            {texts.make}
           </button>
         </div>
       </form>
@@ -407,16 +407,16 @@ function Remove({ id, path, entry, onClose }: ChangeProps & { entry: FileEntry }
   const { isBusy, error, run } = useChange(() => onClose(true));
   const isFolder = entry.kind === 'folder' && !entry.isLink;
   return (
-    <Dialog title={isFolder ? 'Delete the folder?' : 'Delete the file?'} isNarrow onClose={() => onClose(false)}>
+    <Dialog title={isFolder ? texts.deleteFolder : texts.deleteFile} isNarrow onClose={() => onClose(false)}>
       <div class="dialog-body stack">
         <p class="mono">
           <bdi>{visible(entry.name)}</bdi>
         </p>
-        <p>{isFolder ? 'Only an empty folder can be deleted here.' : 'It can’t be brought back from here.'}</p>
+        <p>{isFolder ? texts.onlyEmpty : texts.forGood}</p>
         <Failure error={error.value} />
         <div class="dialog-end">
           <button type="button" onClick={() => onClose(false)}>
-            Keep it
+            {texts.keep}
           </button>
           <button
             type="button"
@@ -424,7 +424,7 @@ function Remove({ id, path, entry, onClose }: ChangeProps & { entry: FileEntry }
             disabled={isBusy.value}
             onClick={() => run(() => remove(id, isFolder ? 'folder' : 'file', joinPath(path, entry.encoded)))}
           >
-            Delete
+            {texts.doDelete}
           </button>
         </div>
       </div>

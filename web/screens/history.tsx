@@ -17,6 +17,7 @@ import { query } from '../state/location.js';
 import { models } from '../state/market.js';
 import { MODES } from '../state/modes.js';
 import { regained } from '../state/stream.js';
+import { texts } from '../texts/en/history.js';
 
 const PAGE = 50;
 
@@ -25,25 +26,25 @@ export function History() {
   const { rows, hasMore, error, more } = useHistory();
   const isFiltered = HISTORY_FILTERS.some((name) => query.value.has(name));
   return (
-    <section class="panel" aria-label="All instances">
-      <search class="padded stack-tight" aria-label="History">
+    <section class="panel" aria-label={texts.all}>
+      <search class="padded stack-tight" aria-label={texts.title}>
         <div class="filters">
-          <Field label="State">
+          <Field label={texts.state}>
             <Select name="status" options={Object.entries(STATES)} />
           </Field>
-          <Field label="Stopped">
+          <Field label={texts.stopped}>
             <Select name="reason" options={Object.entries(STOP_REASONS)} />
           </Field>
-          <Field label="GPU model" isWide>
+          <Field label={texts.model} isWide>
             <Select name="model" options={[...models.value.values()].map(({ slug, name }) => [slug, name])} />
           </Field>
-          <Field label="Priced">
+          <Field label={texts.priced}>
             <Select name="mode" options={MODES.map(({ value, name }) => [value, name])} />
           </Field>
-          <DayField name="from" label="Rented from (UTC)" />
-          <DayField name="to" label="to (UTC)" />
+          <DayField name="from" label={texts.rentedFrom} />
+          <DayField name="to" label={texts.rentedTo} />
         </div>
-        <Clear names={HISTORY_FILTERS}>Clear all filters</Clear>
+        <Clear names={HISTORY_FILTERS}>{texts.clear}</Clear>
       </search>
       {error !== null && (
         <div class="padded">
@@ -52,21 +53,17 @@ export function History() {
       )}
       {rows !== null && rows.length > 0 && <Rows rows={rows} />}
       {rows?.length === 0 && error === null && (
-        <Empty title={isFiltered ? `None of these${hasMore ? ' among the newest' : ''}` : 'Nothing was rented yet'}>
-          <p>
-            {isFiltered
-              ? 'Take out a filter, or look at another time.'
-              : 'What you rent is listed here, also after it is destroyed.'}
-          </p>
+        <Empty title={isFiltered ? texts.noneOfThese(hasMore) : texts.none}>
+          <p>{isFiltered ? texts.noneOfTheseHint : texts.noneHint}</p>
         </Empty>
       )}
       <div class="padded row">
         <p class="small quiet" role="status">
-          {rows === null ? 'Reading your history …' : wordsFor(rows.length, hasMore)}
+          {rows === null ? texts.reading : wordsFor(rows.length, hasMore)}
         </p>
         {hasMore && (
           <button type="button" onClick={more}>
-            {rows?.length === 0 ? 'Look further back' : 'Show older ones'}
+            {rows?.length === 0 ? texts.back : texts.older}
           </button>
         )}
       </div>
@@ -75,14 +72,21 @@ export function History() {
 }
 
 const wordsFor = (count: number, hasMore: boolean) =>
-  count === 0 ? '' : `${count} ${count === 1 ? 'instance' : 'instances'}${hasMore ? ' so far' : ' in all'}`;
+  count === 0 ? '' : (hasMore ? texts.countSoFar : texts.count)(count);
 
 function Rows({ rows }: { rows: readonly Instance[] }) {
   const locked = rates(rows.map(({ priceHr }) => micro(priceHr)));
   return (
     <Table
       isCards
-      columns={[['Instance'], ['State'], ['From'], ['To'], ['USD/h locked', 'number'], ['Cost, USD', 'number']]}
+      columns={[
+        [texts.columns.instance],
+        [texts.columns.state],
+        [texts.columns.from],
+        [texts.columns.to],
+        [texts.columns.rate, 'number'],
+        [texts.columns.cost, 'number'],
+      ]}
     >
       {rows.map((instance, index) => (
         <tr key={instance.id}>
@@ -90,20 +94,20 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
           <td class="wide">
             <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
           </td>
-          <td class="wide" data-label="From">
+          <td class="wide" data-label={texts.columns.from}>
             <Time at={secondsOf(instance.createdAt)} />
           </td>
-          <td class="wide" data-label="To">
+          <td class="wide" data-label={texts.columns.to}>
             {instance.destroyedAt === null ? (
               <span class="quiet">–</span>
             ) : (
               <Time at={secondsOf(instance.destroyedAt)} />
             )}
           </td>
-          <td class="number" data-label="USD/h locked">
+          <td class="number" data-label={texts.columns.rate}>
             {locked[index]}
           </td>
-          <td class="number" data-label="Cost, USD">
+          <td class="number" data-label={texts.columns.cost}>
             {usd(costNow(instance), 4)}
           </td>
         </tr>

@@ -9,12 +9,13 @@ import { loads } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { query, withQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/instance-load.js';
 
 /** What the address calls it, what it is called, its seconds, and how often it is read again. */
 const RANGES = [
-  ['1h', '1 hour', 3_600, 10],
-  ['2d', '2 days', 172_800, 60],
-  ['90d', '90 days', 7_776_000, 900],
+  ['1h', texts.ranges['1h'], 3_600, 10],
+  ['2d', texts.ranges['2d'], 172_800, 60],
+  ['90d', texts.ranges['90d'], 7_776_000, 900],
 ] as const;
 const POINTS = 360;
 /** Lines of the table: the newest. */
@@ -37,8 +38,8 @@ export function InstanceLoad({ id }: { id: string }) {
   return (
     <section class="panel padded stack load-panel" aria-labelledby="load">
       <div class="row between">
-        <h2 id="load">Load</h2>
-        <nav class="tabs" aria-label="Over what time">
+        <h2 id="load">{texts.title}</h2>
+        <nav class="tabs" aria-label={texts.overWhat}>
           {RANGES.map(([each, words], index) => (
             <a
               key={each}
@@ -52,9 +53,9 @@ export function InstanceLoad({ id }: { id: string }) {
       </div>
       <Failure error={error.value} />
       {shown === null ? (
-        <p class="quiet">One moment …</p>
+        <p class="quiet">{texts.moment}</p>
       ) : shown.charts.length === 0 ? (
-        <p class="quiet">Nothing was measured within {name}. The first figures come 20 seconds after a start.</p>
+        <p class="quiet">{texts.nothing(name)}</p>
       ) : (
         <Charts shown={shown} />
       )}
@@ -71,7 +72,7 @@ function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
         ))}
       </div>
       <details>
-        <summary class="small">As a table</summary>
+        <summary class="small">{texts.asTable}</summary>
         <Rows times={times} charts={charts} />
       </details>
     </>
@@ -88,10 +89,10 @@ function Rows({ times, charts }: LoadCharts) {
   const nameOf = (title: string, name: string) => (title === name ? title : `${title}: ${name}`);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
-    <section class="load-table" tabIndex={0} aria-label="Load as a table">
+    <section class="load-table" tabIndex={0} aria-label={texts.table}>
       <Table
-        caption="Load, newest first"
-        columns={[['Time'], ...columns.map(({ title, line }) => [nameOf(title, line.name), 'number'] as const)]}
+        caption={texts.newest}
+        columns={[[texts.time], ...columns.map(({ title, line }) => [nameOf(title, line.name), 'number'] as const)]}
       >
         {newest.map((index) => (
           <tr key={times[index]}>

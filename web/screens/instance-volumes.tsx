@@ -13,6 +13,7 @@ import { type Instance, takeInstance } from '../state/account.js';
 import { go } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
+import { texts } from '../texts/en/instance-volumes.js';
 
 type Attached = NonNullable<ResultOf<typeof OneInstance>['instance']>['volumes'][number];
 
@@ -31,7 +32,7 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
   return (
     <section class="panel padded stack" aria-labelledby="instance-volumes">
       <div class="row between">
-        <h2 id="instance-volumes">Volumes</h2>
+        <h2 id="instance-volumes">{texts.title}</h2>
         {mayMove && (
           <button
             type="button"
@@ -40,7 +41,7 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
               isMoving.value = true;
             }}
           >
-            Continue elsewhere
+            {texts.elsewhere}
           </button>
         )}
       </div>
@@ -48,17 +49,20 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
         <div class="stack-tight" key={volume.id}>
           <p class="row between">
             <span>
-              <a href="/volumes">{visible(volume.volume.name)}</a> at <span class="mono">{visible(volume.path)}</span>
+              {texts.at(
+                <a href="/volumes">{visible(volume.volume.name)}</a>,
+                <span class="mono">{visible(volume.path)}</span>,
+              )}
             </span>
             {volume.holds && !isRunning && (
               <button
                 type="button"
-                aria-label={`Release ${visible(volume.volume.name)}`}
+                aria-label={texts.releaseThis(visible(volume.volume.name))}
                 onClick={() => {
                   releasing.value = volume;
                 }}
               >
-                Release
+                {texts.release}
               </button>
             )}
           </p>
@@ -92,16 +96,11 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
 function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) {
   const { holds, lastSnapshotAt, lostSince } = volume;
   const last = lastSnapshotAt === null ? null : <Time at={secondsOf(lastSnapshotAt)} />;
-  if (volume.volume.deletedAt !== null) return <>deleted</>;
-  if (lostSince !== null)
-    return (
-      <span class="bad">
-        what it wrote after <Time at={secondsOf(lostSince)} /> is lost
-      </span>
-    );
-  if (!holds) return <>all that it wrote is stored</>;
-  if (isRunning) return last === null ? <>no snapshot yet</> : <>stored up to {last}</>;
-  return last === null ? <>being stored</> : <>being stored; so far up to {last}</>;
+  if (volume.volume.deletedAt !== null) return <>{texts.deleted}</>;
+  if (lostSince !== null) return <span class="bad">{texts.lost(<Time at={secondsOf(lostSince)} />)}</span>;
+  if (!holds) return <>{texts.allStored}</>;
+  if (isRunning) return last === null ? <>{texts.noSnapshot}</> : texts.storedTo(last);
+  return last === null ? <>{texts.storing}</> : texts.storingTo(last);
 }
 
 /** Rents the best machine like it, with the same launch and volumes. */
@@ -130,15 +129,12 @@ function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
     }
   };
   return (
-    <Dialog title="Continue elsewhere" isNarrow onClose={onClose}>
+    <Dialog title={texts.elsewhere} isNarrow onClose={onClose}>
       <form onSubmit={move}>
         <div class="dialog-body stack">
-          <p>
-            Rents the best free machine with {instance.numGpus} × {modelName(instance.gpu)} on another host, and runs
-            the same there, with the same volumes. This instance keeps its own disk until you destroy it.
-          </p>
+          <p>{texts.moveHint(instance.numGpus, modelName(instance.gpu))}</p>
           <label class="field">
-            <span>At most, USD per hour</span>
+            <span>{texts.atMost}</span>
             <input
               type="number"
               name="max-price"
@@ -151,14 +147,14 @@ function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
               }}
             />
           </label>
-          {isNotRented ? <NotArrived>nothing was rented</NotArrived> : <Failure error={error.value} />}
+          {isNotRented ? <NotArrived>{texts.nothingRented}</NotArrived> : <Failure error={error.value} />}
         </div>
         <div class="dialog-end">
           <button type="button" onClick={onClose}>
-            Cancel
+            {texts.cancel}
           </button>
           <button type="submit" class="primary" aria-disabled={isBusy.value}>
-            {isBusy.value ? 'Renting …' : 'Continue there'}
+            {isBusy.value ? texts.renting : texts.continue}
           </button>
         </div>
       </form>
@@ -182,26 +178,21 @@ function Release({ volume, onClose }: { volume: Attached; onClose(): void }) {
     }
   };
   return (
-    <Dialog title={`Release ${visible(volume.volume.name)}?`} isNarrow onClose={onClose}>
+    <Dialog title={texts.releaseAsk(visible(volume.volume.name))} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
         <p>
-          What the instance wrote since the last snapshot
-          {volume.lastSnapshotAt !== null && (
-            <>
-              {' '}
-              (<Time at={secondsOf(volume.lastSnapshotAt)} />)
-            </>
-          )}{' '}
-          is lost. Do it when its host does not come back, or does not say that it is done.
+          {volume.lastSnapshotAt === null
+            ? texts.releaseHint
+            : texts.releaseHintAt(<Time at={secondsOf(volume.lastSnapshotAt)} />)}
         </p>
         <Failure error={error.value} />
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
-          Wait for it
+          {texts.wait}
         </button>
         <button type="button" class="danger" aria-disabled={isBusy.value} onClick={release}>
-          Release it
+          {texts.doRelease}
         </button>
       </div>
     </Dialog>

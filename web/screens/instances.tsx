@@ -13,6 +13,7 @@ import { type Instance, rateOf, settled } from '../state/account.js';
 import { query } from '../state/location.js';
 import { readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
+import { texts } from '../texts/en/instances.js';
 import { BulkBar } from './bulk.js';
 import { History } from './history.js';
 
@@ -22,21 +23,21 @@ export function Instances() {
     if (sheet.value === null) void readSheet();
   }, []);
   const isHistory = query.value.get('show') === 'history';
-  useTitle(isHistory ? 'History of instances' : 'Instances');
+  useTitle(isHistory ? texts.historyTitle : texts.title);
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>Instances</h1>
+        <h1 tabIndex={-1}>{texts.title}</h1>
         <a class="button primary" href="/machines">
-          Rent a machine
+          {texts.rent}
         </a>
       </div>
-      <nav class="tabs" aria-label="Which instances">
+      <nav class="tabs" aria-label={texts.which}>
         <a href="/instances" aria-current={isHistory ? undefined : 'page'}>
-          Active{settled.value === null ? '' : ` (${settled.value.instances.length})`}
+          {texts.active(settled.value?.instances.length ?? null)}
         </a>
         <a href="/instances?show=history" aria-current={isHistory ? 'page' : undefined}>
-          History
+          {texts.history}
         </a>
       </nav>
       {isHistory ? <History /> : <Active />}
@@ -47,7 +48,7 @@ export function Instances() {
 function Active() {
   const known = settled.value;
   const chosenIds = useSignal<ReadonlySet<string>>(new Set());
-  if (known === null) return <p class="quiet">Reading your instances …</p>;
+  if (known === null) return <p class="quiet">{texts.reading}</p>;
   // What is destroyed is no longer chosen.
   const chosen = known.instances.filter(({ id }) => chosenIds.value.has(id));
   const choose = (ids: readonly string[]) => {
@@ -58,7 +59,7 @@ function Active() {
     choose(others.length < chosen.length ? others : [...others, id]);
   };
   return (
-    <section class="panel" aria-label="Active instances">
+    <section class="panel" aria-label={texts.activeOnes}>
       <BulkBar instances={known.instances} chosen={chosen} onChoose={choose} />
       {known.instances.length === 0 ? (
         <NothingRented />
@@ -71,17 +72,12 @@ function Active() {
 
 /** What it leads to, and both ways there. */
 const NothingRented = () => (
-  <Empty title="Nothing is rented">
+  <Empty title={texts.none}>
     <Icon name="server" />
-    <p>
-      Choose a machine and a template: it runs within seconds, is paid for by the second, and can be stopped at any
-      moment. Then connect by SSH or in the browser.
-    </p>
-    <p class="small">
-      From a terminal: <code>gpu run --gpu rtx-4090 -- nvidia-smi</code>
-    </p>
+    <p>{texts.noneHint}</p>
+    <p class="small">{texts.fromTerminal(<code>gpu run --gpu rtx-4090 -- nvidia-smi</code>)}</p>
     <a class="button primary" href="/machines">
-      See the machines
+      {texts.seeMachines}
     </a>
   </Empty>
 );
@@ -98,13 +94,13 @@ function List({ instances, chosen, onToggle }: ListProps) {
     <Table
       isCards
       columns={[
-        ['Chosen', 'unseen'],
-        ['Instance'],
-        ['State'],
-        ['Where'],
-        ['USD/h now', 'number'],
-        ['Cost so far, USD', 'number'],
-        ['Actions', 'unseen'],
+        [texts.columns.chosen, 'unseen'],
+        [texts.columns.instance],
+        [texts.columns.state],
+        [texts.columns.where],
+        [texts.columns.rate, 'number'],
+        [texts.columns.cost, 'number'],
+        [texts.columns.actions, 'unseen'],
       ]}
     >
       {instances.map((instance, index) => (
@@ -112,7 +108,7 @@ function List({ instances, chosen, onToggle }: ListProps) {
           <td class="choose">
             <input
               type="checkbox"
-              aria-label={`Choose ${instance.name}`}
+              aria-label={texts.choose(instance.name)}
               checked={chosen.includes(instance)}
               onChange={() => onToggle(instance.id)}
             />

@@ -4,6 +4,7 @@ import { logAddress } from '../graph/files.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
 import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf } from '../state/log-lines.js';
+import { texts } from '../texts/en/logs.js';
 
 /** Within this many pixels of its end, the view stays at the end. */
 const NEAR_PX = 24;
@@ -54,7 +55,7 @@ export function Logs({ id }: { id: string }) {
   const count = matches.value.length;
   const at = placeOf(matches.value, chosen.value);
   return (
-    <section class="panel" aria-label="Log">
+    <section class="panel" aria-label={texts.title}>
       <div class="panel-head log-head">
         <form
           class="row log-search"
@@ -65,8 +66,8 @@ export function Logs({ id }: { id: string }) {
         >
           <input
             type="search"
-            aria-label="Search in the log"
-            placeholder="Search"
+            aria-label={texts.search}
+            placeholder={texts.searchShort}
             value={wanted.value}
             onInput={({ currentTarget }) => {
               wanted.value = currentTarget.value;
@@ -78,22 +79,22 @@ export function Logs({ id }: { id: string }) {
               choose(1);
             }}
           />
-          <button type="submit" class="ghost" aria-label="Match before" disabled={count === 0}>
+          <button type="submit" class="ghost" aria-label={texts.before} disabled={count === 0}>
             <Icon name="chevron-up" />
           </button>
-          <button type="button" class="ghost" aria-label="Next match" disabled={count === 0} onClick={() => choose(1)}>
+          <button type="button" class="ghost" aria-label={texts.next} disabled={count === 0} onClick={() => choose(1)}>
             <Icon name="chevron-down" />
           </button>
           <span role="status" class="small quiet figure">
-            {wanted.value !== '' && (at < 0 ? `${count} found` : `${at + 1} of ${count}`)}
+            {wanted.value !== '' && (at < 0 ? texts.found(count) : texts.at(at + 1, count))}
           </span>
         </form>
         <div class="row">
-          <Toggle name="Times (UTC)" icon="clock" of={hasTimes} />
-          <Toggle name="Wrap" icon="wrap-text" of={isWrapped} />
+          <Toggle name={texts.times} icon="clock" of={hasTimes} />
+          <Toggle name={texts.wrap} icon="wrap-text" of={isWrapped} />
           <a class="button" href={logAddress(id, hasTimes.value)} download>
             <Icon name="download" />
-            Download
+            {texts.download}
           </a>
         </div>
       </div>
@@ -104,15 +105,15 @@ export function Logs({ id }: { id: string }) {
           ref={view}
           class={`log mono${isWrapped.value ? '' : ' unwrapped'}`}
           role="group"
-          aria-label="Lines of the log"
+          aria-label={texts.lines}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
           tabIndex={0}
           onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
             isAtEnd.value = scrollHeight - clientHeight - scrollTop < NEAR_PX;
           }}
         >
-          {blocks === null && log.error.value === null && <span class="quiet">One moment …</span>}
-          {blocks?.length === 0 && <span class="quiet">Nothing written yet.</span>}
+          {blocks === null && log.error.value === null && <span class="quiet">{texts.moment}</span>}
+          {blocks?.length === 0 && <span class="quiet">{texts.nothing}</span>}
           {blocks?.map((block) => (
             <Lines
               key={block.key}
@@ -134,14 +135,11 @@ export function Logs({ id }: { id: string }) {
             }}
           >
             <Icon name="arrow-down" />
-            To the newest
+            {texts.toNewest}
           </button>
         )}
       </div>
-      <p class="small quiet log-foot">
-        The newest {MAX_LINES.toLocaleString('en-GB')} lines at most are shown; the download has all that the machine
-        keeps.
-      </p>
+      <p class="small quiet log-foot">{texts.foot(MAX_LINES)}</p>
     </section>
   );
 }
@@ -201,7 +199,7 @@ function Line({ line: { time, isError, text }, pattern, chosen, isTimed }: LineP
   return (
     <div class={isError ? 'log-line error' : 'log-line'}>
       {isTimed && <time dateTime={time} title={time}>{`${time.slice(11, 23)} `}</time>}
-      {isError && <span class="log-mark">err</span>}
+      {isError && <code class="log-mark">err</code>}
       <span class="log-text">{pattern === null ? text || '\u200b' : marked(text, pattern, chosen)}</span>
     </div>
   );

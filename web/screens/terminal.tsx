@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import type { LineState } from '../state/terminal-line.js';
+import { texts } from '../texts/en/terminal.js';
 import {
   endTerminal,
   MAX_TERMINALS,
@@ -24,7 +25,7 @@ export function Terminals({ id }: { id: string }) {
     chosen.value = newTerminal(id);
   };
   return (
-    <section class="panel terminals" aria-label="Terminals">
+    <section class="panel terminals" aria-label={texts.title}>
       <div class="terminal-bar">
         {all.map((each) => (
           <Name
@@ -38,7 +39,7 @@ export function Terminals({ id }: { id: string }) {
         ))}
         <button type="button" class="plain" onClick={begin} disabled={all.length >= MAX_TERMINALS}>
           <Icon name="plus" />
-          New terminal
+          {texts.new}
         </button>
         <label class="small terminal-reader">
           <input
@@ -46,14 +47,11 @@ export function Terminals({ id }: { id: string }) {
             checked={readsAloud.value}
             onChange={({ currentTarget }) => setReadsAloud(currentTarget.checked)}
           />
-          For screen readers
+          {texts.aloud}
         </label>
       </div>
       {shown !== null && <Shown key={shown.shell} of={shown} onBegin={begin} />}
-      <p class="small quiet terminal-hint">
-        A shell goes on for 5 minutes after its connection is lost. Ctrl+C copies what is selected, Ctrl+V pastes,
-        Ctrl+Shift+F6 leaves the terminal by keyboard.
-      </p>
+      <p class="small quiet terminal-hint">{texts.hint}</p>
     </section>
   );
 }
@@ -69,10 +67,10 @@ function Name({ of, isShown, onChosen }: NameProps) {
   return (
     <span class="terminal-name">
       <button type="button" class="plain" aria-pressed={isShown} onClick={onChosen}>
-        Terminal {number}
+        {texts.name(number)}
         {title.value !== '' && <span class="quiet"> {title}</span>}
       </button>
-      <button type="button" class="plain" aria-label={`Close terminal ${number}`} onClick={() => endTerminal(of)}>
+      <button type="button" class="plain" aria-label={texts.close(number)} onClick={() => endTerminal(of)}>
         <Icon name="x" />
       </button>
     </span>
@@ -100,9 +98,7 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
   return (
     <>
       <div class="terminal-state" role="status">
-        {state.kind === 'open' && of.isNew.value && (
-          <p class="notice">The shell before has ended. This is a new one.</p>
-        )}
+        {state.kind === 'open' && of.isNew.value && <p class="notice">{texts.isNew}</p>}
         {state.kind !== 'open' && <State state={state} onAgain={again} onAnew={anew} />}
       </div>
       <div ref={place} class="terminal-place" />
@@ -113,34 +109,34 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
 function State({ state, onAgain, onAnew }: { state: LineState; onAgain(): void; onAnew(): void }) {
   switch (state.kind) {
     case 'opening':
-      return <p class="notice">Connecting …</p>;
+      return <p class="notice">{texts.connecting}</p>;
     case 'lost':
-      return <p class="notice warn">The connection is lost. The shell goes on; connecting again …</p>;
+      return <p class="notice warn">{texts.lost}</p>;
     case 'taken':
       return (
         <p class="notice row">
-          Another tab shows this terminal now.
+          {texts.taken}
           <button type="button" onClick={onAgain}>
-            Show it here
+            {texts.showHere}
           </button>
         </p>
       );
     case 'exit':
       return (
         <p class="notice row">
-          {state.code === null ? 'The shell has ended.' : `The shell has ended with code ${state.code}.`}
+          {texts.ended(state.code)}
           <button type="button" onClick={onAnew}>
-            Begin another
+            {texts.another}
           </button>
         </p>
       );
     case 'refused':
       return (
         <p class="notice warn row">
-          <span>There is no terminal: {visible(state.message)}.</span>
+          <span>{texts.refused(visible(state.message))}</span>
           {!state.again && (
             <button type="button" onClick={onAgain}>
-              Try again
+              {texts.again}
             </button>
           )}
         </p>

@@ -3,6 +3,7 @@ import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { dropDone, dropUpload, sendAgain, type Upload, uploads } from '../state/uploads.js';
 import { wordsFor } from '../state/words.js';
+import { texts } from '../texts/en/uploads.js';
 
 /** What is sent to an instance, and what became of it. */
 export function Uploads({ id }: { id: string }) {
@@ -11,10 +12,10 @@ export function Uploads({ id }: { id: string }) {
   return (
     <section class="panel" aria-labelledby="uploads">
       <div class="panel-head">
-        <h2 id="uploads">Uploads</h2>
+        <h2 id="uploads">{texts.title}</h2>
         {mine.some(({ state }) => state === 'done') && (
           <button type="button" class="plain" onClick={() => dropDone(id)}>
-            Clear those that are done
+            {texts.clear}
           </button>
         )}
       </div>
@@ -39,26 +40,26 @@ function Row({ upload }: { upload: Upload }) {
         <span class="row">
           <State upload={upload} />
           {state === 'taken' && (
-            <button type="button" aria-label={`Replace ${name}`} onClick={() => sendAgain(id, true)}>
-              Replace
+            <button type="button" aria-label={texts.replaceThis(name)} onClick={() => sendAgain(id, true)}>
+              {texts.replace}
             </button>
           )}
           {state === 'failed' && (
-            <button type="button" aria-label={`Send ${name} again`} onClick={() => sendAgain(id, upload.replaces)}>
-              Send again
+            <button type="button" aria-label={texts.againThis(name)} onClick={() => sendAgain(id, upload.replaces)}>
+              {texts.again}
             </button>
           )}
           <button
             type="button"
             class="ghost"
-            aria-label={`${state === 'waiting' || state === 'sending' ? 'Cancel' : 'Dismiss'} ${name}`}
+            aria-label={state === 'waiting' || state === 'sending' ? texts.cancel(name) : texts.dismiss(name)}
             onClick={() => dropUpload(id)}
           >
             <Icon name="x" />
           </button>
         </span>
       </div>
-      {state === 'sending' && <progress aria-label={`Sent of ${name}`} value={sent} max={Math.max(file.size, 1)} />}
+      {state === 'sending' && <progress aria-label={texts.sentOf(name)} value={sent} max={Math.max(file.size, 1)} />}
       {state === 'failed' && (
         <p class="small bad" role="alert">
           {wordsFor(error)}
@@ -71,22 +72,22 @@ function Row({ upload }: { upload: Upload }) {
 function State({ upload: { state, sent, file } }: { upload: Upload }) {
   switch (state) {
     case 'waiting':
-      return <span class="small quiet">Waits for its turn</span>;
+      return <span class="small quiet">{texts.waiting}</span>;
     case 'sending':
       return (
         <span class="small quiet figure">
-          {sent === file.size ? 'Being written …' : `${Math.floor((sent / Math.max(file.size, 1)) * 100)} %`}
+          {sent === file.size ? texts.writing : `${Math.floor((sent / Math.max(file.size, 1)) * 100)} %`}
         </span>
       );
     case 'taken':
-      return <span class="small warn">A file of this name is there</span>;
+      return <span class="small warn">{texts.taken}</span>;
     case 'done':
       return (
         <span class="small good" role="status">
-          Done
+          {texts.done}
         </span>
       );
     case 'failed':
-      return <span class="small bad">Not sent</span>;
+      return <span class="small bad">{texts.failed}</span>;
   }
 }

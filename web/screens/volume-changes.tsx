@@ -9,6 +9,9 @@ import { send } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/notice.js';
 import type { Volume } from '../state/volumes.js';
+import { texts } from '../texts/en/volume-changes.js';
+
+const EXAMPLE = 'data';
 
 interface ChangeProps {
   title: string;
@@ -48,7 +51,7 @@ function Change({ title, words, isDanger = false, change, onClose, children }: C
         </div>
         <div class="dialog-end">
           <button type="button" onClick={onClose}>
-            Cancel
+            {texts.cancel}
           </button>
           <button type="submit" class={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy.value}>
             {words}
@@ -76,16 +79,13 @@ export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
     return send(CreateVolume, { input: { name, sizeGb, idempotencyKey, ...(fromSnapshot && { fromSnapshot }) } });
   };
   return (
-    <Change title="New volume" words="Make it" onClose={onClose} change={create}>
+    <Change title={texts.new} words={texts.make} onClose={onClose} change={create}>
       {from !== undefined && (
-        <p>
-          It begins with the snapshot <span class="mono">{from.snapshot.slice(0, 8)}</span> of{' '}
-          {visible(from.volume.name)}, which stays as it is.
-        </p>
+        <p>{texts.begins(<span class="mono">{from.snapshot.slice(0, 8)}</span>, visible(from.volume.name))}</p>
       )}
       <label class="field">
-        <span>Name</span>
-        <input name="volume-name" required maxLength={60} autocomplete="off" spellcheck={false} placeholder="data" />
+        <span>{texts.name}</span>
+        <input name="volume-name" required maxLength={60} autocomplete="off" spellcheck={false} placeholder={EXAMPLE} />
       </label>
       <SizeField
         min={from?.volume.sizeGb ?? 1}
@@ -94,10 +94,7 @@ export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
           size.value = text;
         }}
       />
-      <p class="small quiet">
-        {price === null ? 'It is' : `${rate(price)} USD per hour,`} billed per second until you delete it. It can grow
-        later, and never shrinks.
-      </p>
+      <p class="small quiet">{price === null ? texts.billed : texts.price(rate(price))}</p>
     </Change>
   );
 }
@@ -108,8 +105,8 @@ export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: {
   const price = wanted > sizeGb ? (micro(priceHr) / BigInt(sizeGb)) * BigInt(Math.trunc(wanted)) : null;
   return (
     <Change
-      title={`Grow ${visible(name)}`}
-      words="Grow it"
+      title={texts.growThis(visible(name))}
+      words={texts.grow}
       onClose={onClose}
       change={(_typed, idempotencyKey) => send(GrowDocument, { id, sizeGb: wanted, idempotencyKey })}
     >
@@ -120,10 +117,7 @@ export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: {
           size.value = text;
         }}
       />
-      <p class="small quiet">
-        It has {sizeGb} GB.{price !== null && ` Then it costs ${rate(price)} USD per hour.`} An instance that uses it
-        sees the new size when it starts next.
-      </p>
+      <p class="small quiet">{price === null ? texts.has(sizeGb) : texts.hasThen(sizeGb, rate(price))}</p>
     </Change>
   );
 }
@@ -131,18 +125,14 @@ export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: {
 export function DeleteVolume({ volume: { id, name, inUseBy }, onClose }: { volume: Volume; onClose(): void }) {
   return (
     <Change
-      title={`Delete ${visible(name)}?`}
-      words="Delete it for good"
+      title={texts.deleteThis(visible(name))}
+      words={texts.delete}
       isDanger
       onClose={onClose}
       change={(_typed, idempotencyKey) => send(DeleteDocument, { id, idempotencyKey })}
     >
-      <p>Everything on it and all its snapshots are erased. Nobody can bring them back.</p>
-      {inUseBy !== null && (
-        <p class="notice warn">
-          The instance <span class="mono">{inUseBy}</span> has it now: stop or destroy that first.
-        </p>
-      )}
+      <p>{texts.erased}</p>
+      {inUseBy !== null && <p class="notice warn">{texts.inUse(<span class="mono">{inUseBy}</span>)}</p>}
     </Change>
   );
 }
@@ -150,7 +140,7 @@ export function DeleteVolume({ volume: { id, name, inUseBy }, onClose }: { volum
 function SizeField({ min, value, onType }: { min: number; value: string; onType(text: string): void }) {
   return (
     <label class="field">
-      <span>Size, GB</span>
+      <span>{texts.size}</span>
       <input
         type="number"
         name="volume-size"

@@ -8,6 +8,7 @@ import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import type { Volume } from '../state/volumes.js';
+import { texts } from '../texts/en/volume-moments.js';
 
 interface Props {
   volume: Volume;
@@ -21,34 +22,39 @@ export function Moments({ volume: { id, name }, onPutBack, onClose }: Props) {
   const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
   const snapshots = data.value?.volume?.snapshots ?? null;
   return (
-    <Dialog title={`Snapshots of ${visible(name)}`} onClose={onClose}>
+    <Dialog title={texts.title(visible(name))} onClose={onClose}>
       <div class="dialog-body stack">
-        <p class="small quiet">
-          The last snapshot of each of 24 hours and of 7 days is kept. A start begins with the newest.
-        </p>
+        <p class="small quiet">{texts.what}</p>
         <Failure error={error.value} />
-        {snapshots !== null && snapshots.length === 0 && (
-          <Empty title="Nothing was stored yet">The first snapshot is made while an instance runs with it.</Empty>
-        )}
+        {snapshots !== null && snapshots.length === 0 && <Empty title={texts.none}>{texts.noneHint}</Empty>}
         {snapshots !== null && snapshots.length > 0 && (
-          <Table isCards columns={[['When'], ['Size'], ['By'], ['Snapshot'], ['Do', 'unseen']]}>
+          <Table
+            isCards
+            columns={[
+              [texts.columns.when],
+              [texts.columns.size],
+              [texts.columns.by],
+              [texts.columns.snapshot],
+              [texts.columns.do, 'unseen'],
+            ]}
+          >
             {snapshots.map((snapshot) => (
               <tr key={snapshot.id}>
                 <th scope="row" class="wide">
                   <Time at={secondsOf(snapshot.at)} />
                 </th>
-                <td class="wide" data-label="Size">
-                  {snapshot.sizeBytes === null ? <span class="quiet">unknown</span> : bytes(snapshot.sizeBytes)}
+                <td class="wide" data-label={texts.columns.size}>
+                  {snapshot.sizeBytes === null ? <span class="quiet">{texts.unknown}</span> : bytes(snapshot.sizeBytes)}
                 </td>
-                <td class="wide mono" data-label="By">
-                  {snapshot.instanceId ?? <span class="quiet">your own restic</span>}
+                <td class="wide mono" data-label={texts.columns.by}>
+                  {snapshot.instanceId ?? <span class="quiet">{texts.ownRestic}</span>}
                 </td>
-                <td class="wide mono" data-label="Snapshot">
+                <td class="wide mono" data-label={texts.columns.snapshot}>
                   {snapshot.id.slice(0, 8)}
                 </td>
                 <td class="number wide">
                   <button type="button" onClick={() => onPutBack(snapshot.id)}>
-                    New volume from it
+                    {texts.newVolume}
                   </button>
                 </td>
               </tr>

@@ -6,6 +6,7 @@ import { Copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/notice.js';
 import type { Volume } from '../state/volumes.js';
+import { texts } from '../texts/en/volume-restic.js';
 
 /** How its owner gets data in and out without a machine, with restic. */
 export function OwnRestic({ volume: { id, name, inUseBy }, onClose }: { volume: Volume; onClose(): void }) {
@@ -20,38 +21,34 @@ export function OwnRestic({ volume: { id, name, inUseBy }, onClose }: { volume: 
   };
   const { protocol, host } = location;
   const repository = `rest:${protocol}//key:$GPU_API_KEY@${host}/volumes/${id}/`;
-  const lines = [
-    `export GPU_API_KEY=…  # one of your API keys`,
-    `export RESTIC_REPOSITORY="${repository}"`,
-    `export RESTIC_PASSWORD=${password.value ?? '…'}`,
-    'restic snapshots',
-    'restic restore latest --target copy',
-    ...(inUseBy === null ? ['restic init  # a volume that never ran', 'restic backup data'] : []),
-  ];
   return (
-    <Dialog title={`Copy in and out of ${visible(name)}`} onClose={onClose}>
+    <Dialog title={texts.title(visible(name))} onClose={onClose}>
       <div class="dialog-body stack">
-        <p>
-          A volume is a repository of restic, which you can read from anywhere at any time
-          {inUseBy === null
-            ? ', and write to while no instance uses it.'
-            : '; an instance uses it now, so it alone writes.'}
-        </p>
-        <pre class="mono small">{lines.join('\n')}</pre>
+        <p>{inUseBy === null ? texts.free : texts.inUse}</p>
+        <pre class="mono small">
+          {[
+            `export GPU_API_KEY=…  # ${texts.oneOfYourKeys}`,
+            `export RESTIC_REPOSITORY="${repository}"`,
+            `export RESTIC_PASSWORD=${password.value ?? '…'}`,
+            'restic snapshots',
+            'restic restore latest --target copy',
+            ...(inUseBy === null ? [`restic init  # ${texts.neverRan}`, 'restic backup data'] : []),
+          ].join('\n')}
+        </pre>
         <div class="row">
           {password.value === null ? (
             <button type="button" onClick={show}>
-              Show the password
+              {texts.show}
             </button>
           ) : (
-            <Copy text={password.value} label="Copy the password" />
+            <Copy text={password.value} label={texts.copy} />
           )}
         </div>
         <Failure error={error.value} />
       </div>
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
-          Close
+          {texts.close}
         </button>
       </div>
     </Dialog>

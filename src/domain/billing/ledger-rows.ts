@@ -306,10 +306,10 @@ const INSERT_INSTANCE = insertOf<Instance>('instance', INSTANCE_FIELDS);
 const OPEN_INTERVALS = insertOf<UsageInterval>('usage_interval', INTERVAL_FIELDS);
 const CLOSE_INTERVAL: RowWrite<UsageInterval> = {
   name: 'close interval',
-  fields: ['endedAt', 'instanceId', 'resource', 'ordinal'],
+  fields: ['endedAt', 'stopReason', 'instanceId', 'resource', 'ordinal'],
   text: (_, first) => `
-    update usage_interval set ended_at = $${first}
-    where instance_id = $${first + 1} and resource = $${first + 2} and ordinal = $${first + 3} and ended_at is null`,
+    update usage_interval set ended_at = $${first}, stop_reason = $${first + 1}
+    where instance_id = $${first + 2} and resource = $${first + 3} and ordinal = $${first + 4} and ended_at is null`,
 };
 const UPDATE_VOLUME = updateOf<Volume>('volume', VOLUME_UPDATES);
 const INSERT_VOLUME = insertOf<NewVolume>('volume', [

@@ -89,7 +89,8 @@ function pagesInOrder(
     order by ordinal ${direction} limit wanted.most)`;
   const text = `
     select wanted.place, page.instance_id as "instanceId", page.resource, page.ordinal, page.rate,
-      page.started_at as "startedAt", page.ended_at as "endedAt", page.minimum_until as "minimumUntil"
+      page.started_at as "startedAt", page.ended_at as "endedAt", page.minimum_until as "minimumUntil",
+      page.stop_reason as "stopReason"
     from unnest($1::text[], $2::int[], $3::usage_resource[], $4::int[]) with ordinality
       as wanted (instance, most, resource, ordinal, place)
     cross join lateral (select (

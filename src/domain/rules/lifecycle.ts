@@ -135,6 +135,8 @@ export interface UsageInterval {
   minimumUntil: Instant | null;
   /** The API key that began it, whose limit counts it. */
   keyId: string | null;
+  /** Why it ended; null while it is open, and where an earlier version ended it. */
+  stopReason: StopReason | null;
 }
 
 /** An account's own disk. What is charged follows from its sizes, one interval each. */
@@ -390,7 +392,7 @@ export function start(
 }
 
 export function stop(step: Step, instance: Instance, reason: StopReason): void {
-  const end = closeGpu(step, instance);
+  const end = closeGpu(step, instance, reason);
   instance.status = 'STOPPED';
   instance.stoppedAt = end;
   instance.stopReason = reason;
@@ -405,11 +407,11 @@ export function destroy(step: Step, instance: Instance, reason: StopReason): voi
   const { account, changes } = step;
   const end = destroyEndOf(step, instance);
   if (instance.status === 'RUNNING') {
-    instance.stoppedAt = closeGpu(step, instance);
+    instance.stoppedAt = closeGpu(step, instance, reason);
     instance.stopReason = reason;
   }
   const earlyExit = earlyExitUnitsAt(instance, end);
-  const disk = diskInterval(instance, end);
+  const disk = { ...diskInterval(instance, end), stopReason: reason };
   changes.closed.push(disk);
   charge(step, instance, `${instance.id}/disk/1`, 'DISK_USAGE', unitsOfUsage(disk.rate, end - disk.startedAt), end);
   if (earlyExit > 0n) {
@@ -516,9 +518,9 @@ function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeov
 }
 
 /** Returns the instant at which the interval ends. */
-function closeGpu(step: Step, instance: Instance): Instant {
+function closeGpu(step: Step, instance: Instance, reason: StopReason): Instant {
   const end = stopEndOf(step, instance);
-  const interval = gpuInterval(instance, instance.runningSince!, end);
+  const interval = { ...gpuInterval(instance, instance.runningSince!, end), stopReason: reason };
   instance.gpuSeconds = gpuSecondsAt(instance, end);
   instance.runningSince = null;
   step.changes.closed.push(interval);
@@ -577,12 +579,21 @@ function gpuInterval(instance: Instance, startedAt: Instant, endedAt: Instant | 
   const { id, gpuIntervals, gpuRate, minimumUntil, runKeyId } = instance;
   const ordinal = gpuIntervals;
   const [rate, keyId] = [gpuRate, runKeyId];
-  return { instanceId: id, resource: 'GPU', ordinal, rate, startedAt, endedAt, minimumUntil, keyId };
+  return { instanceId: id, resource: 'GPU', ordinal, rate, startedAt, endedAt, minimumUntil, keyId, stopReason: null };
 }
 
 /** A disk has one interval, from creation to destruction. */
 function diskInterval(instance: Instance, endedAt: Instant | null): UsageInterval {
   const { id, diskRate, createdAt, keyId } = instance;
-  const [ordinal, startedAt] = [1, createdAt];
-  return { instanceId: id, resource: 'DISK', ordinal, rate: diskRate, startedAt, endedAt, minimumUntil: null, keyId };
+  return {
+    instanceId: id,
+    resource: 'DISK',
+    ordinal: 1,
+    rate: diskRate,
+    startedAt: createdAt,
+    endedAt,
+    minimumUntil: null,
+    keyId,
+    stopReason: null,
+  };
 }

@@ -1,0 +1,262 @@
+import type { Deps } from '../deps.js';
+import type { StopReason } from '../rules/lifecycle.js';
+import { type Micro, type Rate, shownSpend, type Units } from '../rules/money.js';
+import { formatInstant, type Instant } from '../rules/time.js';
+import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from '../rules/timeline.js';
+import type { InstanceRow } from './instance-row.js';
+
+/** What a key asked for, as `activity` has it. */
+export interface Asked {
+  id: bigint;
+  at: Instant;
+  keyId: string;
+  isSession: boolean;
+  address: string;
+  operation: string;
+  targets: string[];
+  /** Why it was refused; null when it was done. */
+  code: string | null;
+  times: number;
+}
+
+/** One thing that happened to an instance. What its kind says nothing of is null. */
+export interface TimelineEntry {
+  at: Instant;
+  kind: TimelineKind;
+  about: string;
+  /** Of a start: what it costs an hour from then on, the disk included. */
+  rate: Rate | null;
+  /** Of an end: what its GPUs cost since the start; of what was given back: that. */
+  amount: Micro | null;
+  /** Of an end: seconds since the start. */
+  seconds: bigint | null;
+  reason: StopReason | null;
+  /** Of a start that failed: whether the machine was at fault. */
+  hostFault: boolean | null;
+  volumeId: string | null;
+  volumeName: string | null;
+  sizeBytes: bigint | null;
+  /** Who asked for it; null where nobody did, or that is no longer kept. */
+  asked: Asked | null;
+}
+
+export interface TimelinePage {
+  /** Cursors of entries: it has older ones than the first, and newer ones than the second. */
+  after?: string | null | undefined;
+  before?: string | null | undefined;
+  limit: number;
+  /** From the oldest on. */
+  inverted: boolean;
+}
+
+/**
+ * All that is known to have happened to an instance: what is billed of it, what its host agent reported, its volumes, and what keys
+ * asked for. Newest first, or oldest first where the page is inverted. The caller knows that the instance may be shown.
+ */
+export async function timelineOf(deps: Deps, instance: InstanceRow, page: TimelinePage): Promise<TimelineEntry[]> {
+  const { after, before, limit, inverted } = page;
+  const { rows } = await deps.db.pool.query<
+    Omit<TimelineEntry, 'kind' | 'amount'> & { rank: number; units: Units | null }
+  >({
+    name: inverted ? 'timeline-oldest' : 'timeline-newest',
+    text: inverted ? OLDEST : NEWEST,
+    values: [
+      instance.accountId,
+      instance.id,
+      formatInstant(deps.clock.now()),
+      limit,
+      ...(placeOfCursor(after) ?? NOWHERE),
+      ...(placeOfCursor(before) ?? NOWHERE),
+    ],
+  });
+  return rows.map(({ rank, units, asked, ...entry }) => ({
+    ...entry,
+    kind: kindOfRank(rank),
+    amount: units === null ? null : shownSpend(units < 0n ? -units : units),
+    asked: asked && { ...asked, id: BigInt(asked.id), at: BigInt(asked.at) },
+  }));
+}
+
+const NOWHERE = [null, null, null] as const;
+
+const rank = (kind: TimelineKind) => `${rankOf(kind)}`;
+
+/** Operations whose effect is an entry of its own: they are shown as who asked for that. */
+const OPERATIONS: Partial<Record<TimelineKind, string>> = {
+  RENTED: "'deploy', 'deployBest', 'moveInstance'",
+  STARTED: "'start'",
+  STOPPED: "'stop'",
+  DESTROYED: "'destroy'",
+};
+const EFFECTS = "'deploy', 'deployBest', 'start', 'stop', 'destroy'";
+
+/** One source: its kind, when, about what, and the columns that this kind has. */
+function source(
+  kind: TimelineKind,
+  given: { at: string; about: string; from: string } & Partial<Record<(typeof MEMBERS)[number], string>>,
+): string {
+  const members = MEMBERS.map((name) => `${given[name] ?? `null${NULLS[name]}`} as ${name}`).join(', ');
+  return `select ${rank(kind)} as rank, ${given.at} as at, ${given.about} as about, ${members} from ${given.from}`;
+}
+
+const MEMBERS = ['rate', 'seconds', 'reason', 'host_fault', 'volume_id', 'size_bytes', 'entry', 'note'] as const;
+const NULLS: Record<(typeof MEMBERS)[number], string> = {
+  rate: '::bigint',
+  seconds: '::bigint',
+  reason: '::stop_reason',
+  host_fault: '::boolean',
+  volume_id: '::text',
+  size_bytes: '::bigint',
+  entry: '::text',
+  note: '::bigint',
+};
+
+/** Where an outage of the host counts: while the instance is there. */
+const DURING = (at: string) => `${at} >= created_at and ${at} < coalesce(destroyed_at, 'infinity')`;
+const OUTAGES = 'one join machine_outage outage on outage.machine_id = one.host';
+
+const SOURCES = [
+  source('RENTED', { at: 'created_at', about: "'1'", rate: 'gpu_rate + disk_rate', from: 'one' }),
+  source('STARTED', {
+    at: 'started_at',
+    about: 'ordinal::text',
+    rate: 'rate + disk_rate',
+    from: "one join usage_interval run on instance_id = one.id and resource = 'GPU' and ordinal > 1",
+  }),
+  source('RUNNING', {
+    at: 'running_at',
+    about: 'ordinal::text',
+    from: 'container_start where instance_id = $2 and running_at is not null',
+  }),
+  source('FAILED', {
+    at: 'failed_at',
+    about: 'ordinal::text',
+    host_fault: 'host_fault',
+    from: 'container_start where instance_id = $2 and failed_at is not null',
+  }),
+  // Whoever destroys a running one stops it: that is one thing to its renter.
+  source('STOPPED', {
+    at: 'ended_at',
+    about: 'ordinal::text',
+    seconds: 'extract(epoch from ended_at - started_at)::bigint',
+    reason: 'coalesce(run.stop_reason, case when ordinal = gpu_intervals then one.stop_reason end)',
+    entry: "one.id || '/gpu/' || ordinal",
+    from: `one join usage_interval run on instance_id = one.id and resource = 'GPU'
+      where ended_at is not null and not (one.ends_running and ordinal = gpu_intervals)`,
+  }),
+  source('DESTROYED', {
+    at: 'destroyed_at',
+    about: "'1'",
+    seconds: 'case when ends_running then extract(epoch from run.ended_at - run.started_at)::bigint end',
+    reason: 'coalesce(disk.stop_reason, case when ends_running then one.stop_reason end)',
+    entry: "case when ends_running then one.id || '/gpu/' || gpu_intervals end",
+    from: `one join usage_interval disk on disk.instance_id = one.id and disk.resource = 'DISK'
+      left join usage_interval run on run.instance_id = one.id and run.resource = 'GPU' and run.ordinal = gpu_intervals
+      where destroyed_at is not null`,
+  }),
+  source('UNREACHABLE', {
+    at: 'outage.started_at',
+    about: 'extract(epoch from outage.started_at)::bigint::text',
+    from: `${OUTAGES} where ${DURING('outage.started_at')}`,
+  }),
+  source('REACHABLE', {
+    at: 'outage.ended_at',
+    about: 'extract(epoch from outage.started_at)::bigint::text',
+    from: `${OUTAGES} where ${DURING('outage.started_at')} and ${DURING('outage.ended_at')}`,
+  }),
+  source('GPU_MISSING', {
+    at: 'started_at',
+    about: 'extract(epoch from started_at)::bigint::text',
+    from: 'gpu_loss where instance_id = $2',
+  }),
+  // A loss also ends with the instance: that brings no GPU back.
+  source('GPU_BACK', {
+    at: 'ended_at',
+    about: 'extract(epoch from started_at)::bigint::text',
+    from: `one join gpu_loss on instance_id = one.id
+      where ended_at is not null and ended_at is distinct from stopped_at and ended_at is distinct from destroyed_at`,
+  }),
+  source('VOLUME_STORED', {
+    at: "date_trunc('second', stored.at)",
+    about: "stored.volume_id || ':' || left(stored.id, 64)",
+    volume_id: 'stored.volume_id',
+    size_bytes: 'size_bytes',
+    from: `volume_attachment attached join volume_snapshot stored on stored.volume_id = attached.volume_id and stored.instance_id = $2
+      where attached.instance_id = $2 and dropped_at is null`,
+  }),
+  source('VOLUME_LOST', {
+    at: 'lost_since',
+    about: 'volume_id',
+    volume_id: 'volume_id',
+    from: 'volume_attachment where instance_id = $2 and lost_since is not null',
+  }),
+  source('CHANGED', {
+    at: 'at',
+    about: 'id::text',
+    note: 'id',
+    from: `noted where not (code is null and operation in (${EFFECTS})) and not (code is null and operation = 'moveInstance' and targets[1] <> $2)`,
+  }),
+  source('IDLE', {
+    at: 'warned_at',
+    about: 'extract(epoch from warned_at)::bigint::text',
+    from: 'idle_watch where instance_id = $2 and warned_at is not null',
+  }),
+  source('LIMIT_REACHED', {
+    at: 'limit_reached_at',
+    about: "'1'",
+    from: 'one where limit_reached_at <= $3::timestamptz',
+  }),
+  source('CREDITED', {
+    at: 'entry.at',
+    about: 'ordinal::text',
+    seconds: 'extract(epoch from ended_at - started_at)::bigint',
+    entry: "$2 || '/service/' || ordinal",
+    from: `service_gap join ledger_entry entry on entry.id = $2 || '/service/' || ordinal
+      where service_gap.instance_id = $2`,
+  }),
+];
+
+/**
+ * Parameters: account, instance, now, how many, and the places that all entries are older and newer than: second, rank and about.
+ * The notes of the account within the life of the instance are looked through once. A key that opens all instances of an account is
+ * a change of each.
+ */
+function statement(direction: 'asc' | 'desc'): string {
+  const beyond = (place: number, sign: '<' | '>') =>
+    `($${place}::bigint is null or (at, rank, about) ${sign} (to_timestamp($${place}), $${place + 1}::int, $${place + 2}::text))`;
+  const kinds = Object.entries(OPERATIONS).map(
+    ([kind, operations]) => `rank = ${rank(kind as TimelineKind)} and operation in (${operations})`,
+  );
+  return `
+    with one as (
+      select instance.*, coalesce(host_id, machine_id) as host, status = 'DESTROYED' and stopped_at = destroyed_at as ends_running
+      from instance where account_id = $1 and id = $2
+    ), noted as materialized (
+      select activity.* from activity, one where activity.account_id = $1 and activity.at >= created_at
+        and activity.at <= coalesce(destroyed_at, 'infinity')
+        and (targets @> array[$2] or operation in ('addSshKey', 'removeSshKey') and not exists (
+          select from unnest(targets) about where about ~ '^i-[0-9a-f]{8}$'))
+    ), happened as (
+      ${SOURCES.join('\n      union all\n      ')}
+    ), page as (
+      select * from (select rank, at, about collate "C" as about, ${MEMBERS.join(', ')} from happened) happened
+      where ${beyond(5, '<')} and ${beyond(8, '>')}
+      order by at ${direction}, rank ${direction}, about ${direction} limit $4
+    )
+    select rank, page.at, about, rate, seconds, reason, host_fault as "hostFault", volume_id as "volumeId",
+      volume.name as "volumeName", size_bytes as "sizeBytes", entry.units,
+      case when asked.id is not null then jsonb_build_object('id', asked.id::text, 'at', extract(epoch from asked.at)::bigint::text,
+        'keyId', asked.key_id, 'isSession', asked.is_session, 'address', asked.address, 'operation', asked.operation,
+        'targets', asked.targets, 'code', asked.code, 'times', asked.times) end as asked
+    from page left join volume on volume.id = volume_id
+      left join ledger_entry entry on entry.id = page.entry
+      left join lateral (
+        select * from noted where noted.id = page.note or (code is null and (${kinds.join(' or ')})
+          and noted.at between page.at - interval '2 seconds' and page.at + interval '1 second')
+        order by id desc limit 1
+      ) asked on true
+    order by page.at ${direction}, rank ${direction}, about ${direction}`;
+}
+
+const NEWEST = statement('desc');
+const OLDEST = statement('asc');

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Renter } from '../support/gateway.js';
+import { needs } from '../support/tools.js';
+import { OpenConsole } from './support/open-console.js';
+import { beyondWindow, faultsIn } from './support/pages.js';
+
+const HOSTILE = `<img src=x onerror=alert(1)>\u202egnp.exe\u009b31m${'x'.repeat(10_000)}`;
+
+describe('the screen of an instance in Chromium', needs('chromium'), () => {
+  let open: OpenConsole;
+  let owner: Renter;
+  let id: string;
+
+  beforeAll(async () => {
+    open = await OpenConsole.open();
+    owner = await open.renter();
+    const { body } = await owner.graphql('mutation { deployBest(input: { launch: { name: "train" } }) { id } }');
+    id = body.data.deployBest.id;
+    const { pool } = open.deps.db;
+    await pool.query(
+      `insert into volume (id, account_id, name, size_gb, gb_rate, created_at, sealed_password, sealing_key_id)
+       values ('v-0000000a', $1, $2, 10, 1, now(), '', 'x')`,
+      [owner.accountId, HOSTILE],
+    );
+    await pool.query(
+      "insert into volume_attachment (instance_id, volume_id, path) values ($1, 'v-0000000a', '/data')",
+      [id],
+    );
+    await pool.query(
+      `insert into volume_snapshot (volume_id, id, at, lease, instance_id, size_bytes)
+       select 'v-0000000a', repeat(digit, 64), now() + interval '1 second', 1, $1, 5000000000 from unnest('{a,b,c}'::text[]) digit`,
+      [id],
+    );
+  });
+  afterAll(() => open?.close());
+
+  it('is named by name, and shows what happens as it happens', async () => {
+    await open.pages.with(`/instances/${id}`, owner, async ({ page, complaints }) => {
+      await page.getByRole('heading', { level: 1, name: 'train', exact: true }).waitFor();
+      const timeline = page.getByRole('region', { name: 'What happened' });
+      await timeline.getByText(/^Rented for/).waitFor();
+      await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+      await timeline.getByText('Stopped', { exact: true }).waitFor();
+      await page.getByRole('heading', { name: 'It is stopped' }).waitFor();
+      // The newest comes first, and what was stored again and again is one line that shows what it is called.
+      const titles = await timeline.locator('.timeline-title').allInnerTexts();
+      expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Rented', 'Stopped', 'Volume']);
+      expect(titles.at(-1)).toMatch(/^Rented/);
+      expect(titles.join(' ')).toContain('stored 3 times');
+      expect(titles.join(' ')).not.toMatch(/[\u202e\u009b]/);
+      expect(await page.locator('img[src="x"]').count()).toBe(0);
+      await timeline.getByRole('button', { name: 'Volumes' }).click();
+      await expect.poll(() => timeline.locator('.timeline-title').count()).toBe(1);
+      for (const width of [1_400, 700, 390, 320]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await beyondWindow(page), `at ${width}`).toBe(0);
+        expect(await faultsIn(page), `at ${width}`).toEqual([]);
+      }
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('has a bar of screens on a phone, with the rest behind a button, by keyboard too', async () => {
+    for (const width of [390, 320]) {
+      await open.pages.with(
+        '/instances',
+        owner,
+        async ({ page }) => {
+          const nav = page.getByRole('navigation', { name: 'Screens' });
+          await nav.getByRole('link', { name: 'Money' }).waitFor();
+          expect(await nav.evaluate((bar) => bar.scrollWidth - bar.clientWidth), 'scrolls sideways').toBe(0);
+          await expect.poll(() => nav.getByRole('link', { name: 'Keys' }).isVisible()).toBe(false);
+          const more = nav.getByRole('button', { name: 'More' });
+          await more.focus();
+          await page.keyboard.press('Enter');
+          await nav.getByRole('link', { name: 'Volumes' }).waitFor();
+          expect(await faultsIn(page)).toEqual([]);
+          await page.keyboard.press('Escape');
+          await expect.poll(() => nav.getByRole('link', { name: 'Keys' }).isVisible()).toBe(false);
+          expect(await more.evaluate((button) => button === document.activeElement)).toBe(true);
+          await page.keyboard.press('Enter');
+          await page.keyboard.press('Tab');
+          await page.keyboard.press('Tab');
+          await page.keyboard.press('Enter');
+          await page.getByRole('heading', { level: 1, name: 'Keys and secrets' }).waitFor();
+          expect(await beyondWindow(page)).toBe(0);
+        },
+        { width },
+      );
+    }
+  });
+});

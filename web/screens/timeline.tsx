@@ -1,0 +1,225 @@
+import { useComputed, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { micro, rate, usd } from '../figures/money.js';
+import { bytes, duration, secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
+import { Icon } from '../parts/icon.js';
+import { Failure } from '../parts/notice.js';
+import { reasonWords } from '../parts/status.js';
+import { Time } from '../parts/time.js';
+import { keyNames, readKeyNames } from '../state/key-names.js';
+import { type TimelineEntry, useTimeline } from '../state/timeline.js';
+import { operations, refusals } from '../texts/en/operations.js';
+import { texts } from '../texts/en/timeline.js';
+
+type Kind = TimelineEntry['kind'];
+type Filter = keyof typeof texts.filters;
+
+/** The icon and the colour of each kind, and which filter shows it. */
+const LOOKS: Record<Kind, readonly [icon: string, tone: '' | 'good' | 'warn' | 'bad', filter: Filter]> = {
+  RENTED: ['rocket', 'good', 'state'],
+  STARTED: ['play', 'good', 'state'],
+  RUNNING: ['circle-check', 'good', 'state'],
+  FAILED: ['circle-alert', 'bad', 'state'],
+  UNREACHABLE: ['triangle-alert', 'warn', 'state'],
+  REACHABLE: ['network', 'good', 'state'],
+  GPU_MISSING: ['triangle-alert', 'warn', 'state'],
+  GPU_BACK: ['cpu', 'good', 'state'],
+  VOLUME_STORED: ['cloud-upload', '', 'stored'],
+  VOLUME_LOST: ['circle-alert', 'bad', 'stored'],
+  CHANGED: ['sliders-horizontal', '', 'asked'],
+  IDLE: ['clock', 'warn', 'state'],
+  LIMIT_REACHED: ['scale', 'warn', 'state'],
+  STOPPED: ['square', 'warn', 'state'],
+  DESTROYED: ['trash-2', '', 'state'],
+  CREDITED: ['undo-2', 'good', 'state'],
+};
+const ICONS: Readonly<Record<string, string>> = {
+  addSshKey: 'key-round',
+  removeSshKey: 'key-round',
+  moveInstance: 'arrow-right',
+};
+
+interface Shown {
+  cursor: string;
+  node: TimelineEntry;
+  /** The same, told before it one after the other: a volume is stored every few minutes. */
+  others: TimelineEntry[];
+}
+
+/** Volumes that were stored again and again are one line. */
+function together(edges: readonly { cursor: string; node: TimelineEntry }[]): Shown[] {
+  const shown: Shown[] = [];
+  for (const { cursor, node } of edges) {
+    const last = shown.at(-1);
+    if (node.kind === 'VOLUME_STORED' && last?.node.kind === node.kind && last.node.volumeName === node.volumeName)
+      last.others.push(node);
+    else shown.push({ cursor, node, others: [] });
+  }
+  return shown;
+}
+
+/** All that happened to an instance, newest first. */
+export function Timeline({ id }: { id: string }) {
+  const { entries, hasMore, error, more } = useTimeline(id);
+  const filter = useSignal<Filter>('all');
+  useEffect(() => void readKeyNames().catch(() => {}), []);
+  const wanted = entries?.filter(({ node }) => filter.value === 'all' || LOOKS[node.kind][2] === filter.value) ?? [];
+  return (
+    <section class="panel" aria-labelledby="timeline">
+      <div class="panel-head">
+        <h2 id="timeline">{texts.title}</h2>
+        <fieldset class="choices">
+          <legend class="hidden">{texts.filter}</legend>
+          {Object.entries(texts.filters).map(([value, words]) => (
+            <button
+              key={value}
+              type="button"
+              class="plain"
+              aria-pressed={filter.value === value}
+              onClick={() => {
+                filter.value = value as Filter;
+              }}
+            >
+              {words}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <div class="padded stack">
+        <Failure error={error} />
+        {entries === null && error === null && <p class="quiet">{texts.reading}</p>}
+        {entries?.length === 0 && <p class="quiet">{texts.none}</p>}
+        {entries !== null && entries.length > 0 && wanted.length === 0 && (
+          <p class="quiet">{texts.noneOfThese(hasMore)}</p>
+        )}
+        {wanted.length > 0 && (
+          <ol class="timeline" aria-label={texts.label}>
+            {together(wanted).map((shown) => (
+              <Entry key={shown.cursor} {...shown} />
+            ))}
+          </ol>
+        )}
+        {hasMore && (
+          <div>
+            <button type="button" onClick={more}>
+              {texts.older}
+            </button>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Entry({ node, others }: Shown) {
+  const [icon, tone] = LOOKS[node.kind];
+  const isRefused = node.asked?.code != null;
+  return (
+    <li class={`tone-${isRefused ? 'bad' : tone}`}>
+      <span class="timeline-mark">
+        <Icon name={ICONS[node.asked?.operation ?? ''] ?? icon} />
+      </span>
+      <div class="timeline-what">
+        <p>
+          <span class="timeline-title">
+            {others.length === 0
+              ? titleOf(node)
+              : texts.volumeStoredTimes(visible(node.volumeName ?? ''), others.length + 1)}
+          </span>
+          {isRefused && <span class="badge bad">{texts.refusedTimes(node.asked?.times ?? 1)}</span>}
+        </p>
+        <Details of={detailsOf(node)} />
+        <Asked asked={node.asked} />
+        {others.length > 0 && (
+          <details>
+            <summary class="small">{texts.which}</summary>
+            <ul class="small quiet">
+              {others.map((other) => (
+                <li key={other.at}>
+                  <Time at={secondsOf(other.at)} />
+                  {other.sizeBytes !== null && `, ${bytes(other.sizeBytes)}`}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </div>
+      <span class="timeline-when small quiet">
+        <Time at={secondsOf(node.at)} />
+      </span>
+    </li>
+  );
+}
+
+const hourly = ({ ratePerHour }: TimelineEntry) => rate(micro(ratePerHour ?? 0));
+
+function titleOf(entry: TimelineEntry): string {
+  const { kind, asked, amount, seconds } = entry;
+  const volume = visible(entry.volumeName ?? '');
+  switch (kind) {
+    case 'RENTED':
+      return asked?.operation === 'moveInstance'
+        ? texts.rentedMoved(visible(asked.targets[0] ?? ''), hourly(entry))
+        : texts.rented(hourly(entry));
+    case 'STARTED':
+      return texts.started(hourly(entry));
+    case 'RUNNING':
+      return texts.running;
+    case 'FAILED':
+      return texts.failed(entry.hostFault === true);
+    case 'UNREACHABLE':
+      return texts.unreachable;
+    case 'REACHABLE':
+      return texts.reachable;
+    case 'GPU_MISSING':
+      return texts.gpuMissing;
+    case 'GPU_BACK':
+      return texts.gpuBack;
+    case 'VOLUME_STORED':
+      return texts.volumeStored(volume);
+    case 'VOLUME_LOST':
+      return texts.volumeLost(volume);
+    case 'CHANGED':
+      return operations[asked?.operation ?? ''] ?? visible(asked?.operation ?? '');
+    case 'IDLE':
+      return texts.idle;
+    case 'LIMIT_REACHED':
+      return texts.limitReached;
+    case 'STOPPED':
+      return texts.stopped;
+    case 'DESTROYED':
+      return texts.destroyed;
+    case 'CREDITED':
+      return texts.credited(usd(micro(amount ?? 0), 4), duration(seconds ?? 0));
+  }
+}
+
+/** What belongs to it, as short as it can be said. */
+function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: TimelineEntry): string[] {
+  const details: string[] = [];
+  if (stopReason !== null) details.push(reasonWords(stopReason));
+  if (kind !== 'CREDITED' && seconds !== null) details.push(texts.ran(duration(seconds), usd(micro(amount ?? 0), 4)));
+  if (sizeBytes !== null) details.push(texts.volumeSize(bytes(sizeBytes)));
+  if (kind === 'CHANGED' && asked?.operation === 'moveInstance' && asked.targets[1] !== undefined)
+    details.push(texts.movedTo(visible(asked.targets[1])));
+  if (asked?.code != null) details.push(refusals[asked.code] ?? visible(asked.code));
+  return details;
+}
+
+function Details({ of: details }: { of: readonly string[] }): ComponentChildren {
+  return details.length === 0 ? null : <p class="small quiet">{details.join(' · ')}</p>;
+}
+
+/** Who asked for it, and from where. */
+function Asked({ asked }: { asked: TimelineEntry['asked'] }) {
+  const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
+  if (asked === null) return null;
+  return (
+    <p class="small quiet">
+      {asked.byConsole ? texts.byConsole(name.value) : texts.byKey(name.value)}{' '}
+      <span class="timeline-address">{texts.from(visible(asked.address))}</span>
+    </p>
+  );
+}

@@ -1,0 +1,25 @@
+import { computed } from '@preact/signals';
+import type { VariablesOf } from 'gql.tada';
+import { startOfDay } from '../figures/day.js';
+import type { Activity } from '../graph/documents.js';
+import { query } from './location.js';
+
+type Filter = NonNullable<VariablesOf<typeof Activity>['filter']>;
+
+export const ACTIVITY_FILTERS = ['operation', 'key', 'outcome', 'about', 'from', 'to'] as const;
+const DAY_MS = 86_400_000;
+
+/** What the address asks of the activity. A value that the API would refuse is as if absent. */
+export const activityFilter = computed<Filter>(() => {
+  const asked = query.value;
+  const outcome = asked.get('outcome');
+  return {
+    operation: asked.get('operation') || null,
+    keyId: asked.get('key') || null,
+    target: asked.get('about')?.trim() || null,
+    refused: outcome === 'refused' ? true : outcome === 'done' ? false : null,
+    from: startOfDay(asked.get('from'), 0),
+    // The day that is named counts.
+    to: startOfDay(asked.get('to'), DAY_MS),
+  };
+});

@@ -1,0 +1,19 @@
+import type { texts as english } from '../en/head.js';
+
+export const texts: typeof english = {
+  brand: 'GPU-Miete',
+  screens: 'Ansichten',
+  home: 'Start',
+  machines: 'Maschinen',
+  instances: 'Instanzen',
+  money: 'Guthaben',
+  volumes: 'Volumes',
+  keys: 'Schlüssel',
+  activity: 'Aktivität',
+  webhooks: 'Webhooks',
+  api: 'API',
+  more: 'Mehr',
+  find: 'Suchen',
+  signIn: 'Anmelden',
+  signOut: 'Abmelden',
+};

@@ -1,0 +1,25 @@
+import { plural } from '../plural.js';
+
+export const texts = {
+  what: 'Each change that a key of this account asked for, within the last 90 days.',
+  filters: 'Activity',
+  operation: 'What',
+  key: 'Key',
+  outcome: 'Outcome',
+  done: 'done',
+  refused: 'refused',
+  about: 'About (id or name)',
+  from: 'From (UTC)',
+  to: 'to (UTC)',
+  clear: 'Clear all filters',
+  none: 'Nothing yet',
+  noneHint: 'What you or your programs change is listed here, with who asked for it and from where.',
+  noneOfThese: 'Nothing like this',
+  noneOfTheseHint: 'Take out a filter, or look at another time.',
+  columns: { what: 'What', about: 'About', who: 'Who', from: 'From where', when: 'When' },
+  refusedTimes: (times: number) => plural(times, { one: 'refused', other: `refused ${times} times` }),
+  inConsole: 'in the console',
+  byProgram: 'with the key itself',
+  newer: 'Newer',
+  older: 'Older',
+};

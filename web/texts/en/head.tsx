@@ -1,0 +1,17 @@
+export const texts = {
+  brand: 'GPU rental',
+  screens: 'Screens',
+  home: 'Home',
+  machines: 'Machines',
+  instances: 'Instances',
+  money: 'Money',
+  volumes: 'Volumes',
+  keys: 'Keys',
+  activity: 'Activity',
+  webhooks: 'Webhooks',
+  api: 'API',
+  more: 'More',
+  find: 'Find',
+  signIn: 'Sign in',
+  signOut: 'Sign out',
+};

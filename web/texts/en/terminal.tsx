@@ -1,0 +1,17 @@
+export const texts = {
+  title: 'Terminals',
+  new: 'New terminal',
+  aloud: 'For screen readers',
+  hint: 'A shell goes on for 5 minutes after its connection is lost. Ctrl+C copies what is selected, Ctrl+V pastes, Ctrl+Shift+F6 leaves the terminal by keyboard.',
+  name: (number: number) => `Terminal ${number}`,
+  close: (number: number) => `Close terminal ${number}`,
+  isNew: 'The shell before has ended. This is a new one.',
+  connecting: 'Connecting …',
+  lost: 'The connection is lost. The shell goes on; connecting again …',
+  taken: 'Another tab shows this terminal now.',
+  showHere: 'Show it here',
+  ended: (code: number | null) => (code === null ? 'The shell has ended.' : `The shell has ended with code ${code}.`),
+  another: 'Begin another',
+  refused: (why: string) => `There is no terminal: ${why}.`,
+  again: 'Try again',
+};

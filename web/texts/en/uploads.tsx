@@ -1,0 +1,16 @@
+export const texts = {
+  title: 'Uploads',
+  clear: 'Clear those that are done',
+  replace: 'Replace',
+  replaceThis: (name: string) => `Replace ${name}`,
+  again: 'Send again',
+  againThis: (name: string) => `Send ${name} again`,
+  cancel: (name: string) => `Cancel ${name}`,
+  dismiss: (name: string) => `Dismiss ${name}`,
+  sentOf: (name: string) => `Sent of ${name}`,
+  waiting: 'Waits for its turn',
+  writing: 'Being written …',
+  taken: 'A file of this name is there',
+  done: 'Done',
+  failed: 'Not sent',
+};
