@@ -4,7 +4,7 @@ import { allCommands } from '../state/commands.js';
 import { readSheet, sheet } from '../state/market.js';
 import { isPaletteKey, overlay } from '../state/shortcuts.js';
 import '../style/palette.css';
-import { texts } from '../texts/en/palette.js';
+import { texts } from '../texts/en/commands.js';
 import { Icon } from './icon.js';
 
 /** Finds screens, instances, models and what can be done, by typing; by keyboard alone or with a pointer. */

@@ -1,5 +1,5 @@
 import { isMac, overlay, SHORTCUTS, singleKeys } from '../state/shortcuts.js';
-import { shortcuts, texts } from '../texts/en/palette.js';
+import { shortcuts, texts } from '../texts/en/commands.js';
 import { Dialog } from './dialog.js';
 
 /** What the keyboard does beside Tab and Enter, and how to have none of it. */

@@ -1,8 +1,8 @@
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
+import { doings, screens, texts } from '../texts/en/commands.js';
 import { language } from '../texts/en/locale.js';
 import { texts as machines } from '../texts/en/machines.js';
-import { doings, screens, texts } from '../texts/en/palette.js';
 import { LANGUAGES } from '../texts/languages.js';
 import { settled } from './account.js';
 import { type Action, askedAction } from './asked-action.js';

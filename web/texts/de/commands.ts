@@ -3,7 +3,7 @@ import type {
   doings as englishDoings,
   screens as englishScreens,
   shortcuts as englishShortcuts,
-} from '../en/palette.js';
+} from '../en/commands.js';
 
 export const texts: typeof english = {
   label: 'Suchen und ausführen',
