@@ -113,7 +113,7 @@ export class KeptLists {
 }
 
 /** Texts of objects by selection, each for as long as its object is there. With too many, all go. */
-class KeptTexts {
+export class KeptTexts {
   readonly #mostCharacters: number;
   #texts = new WeakMap<object, Map<object, string>>();
   #characters = 0;
