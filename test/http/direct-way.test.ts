@@ -87,26 +87,26 @@ const NETS = ['down', 'up', '__typename'];
 const rarely = (...names: string[]) =>
   fc.oneof({ weight: 12, arbitrary: fc.constant('') }, { weight: 1, arbitrary: fc.constantFrom(...names) });
 const alias = rarely('a: ', 'gpu: ', 'machineId: ', 'netMbps: ', 'constructor: ');
-const condition = rarely('@include(if: $yes)', '@skip(if: $yes)', '@include(if: true)');
+/** At the end, under names of their own: compiled code, kept or not, puts a name that is chosen and also not elsewhere. */
+const choice = rarely('c: cpu @include(if: $yes)', '... @skip(if: $yes) { c: region }', 'e: netMbps { down @include(if: $yes) up }');
 
 const some = (names: readonly string[]) =>
   fc
-    .array(fc.tuple(alias, fc.constantFrom(...names), condition), { minLength: 1, maxLength: 4 })
+    .array(fc.tuple(alias, fc.constantFrom(...names)), { minLength: 1, maxLength: 4 })
     .map((all) => all.map((parts) => parts.join(' ')).join(' '));
 const part = fc.oneof(
   { weight: 8, arbitrary: some(LEAVES) },
   { weight: 4, arbitrary: some(MODES).map((below) => `pricePerHour { ${below} }`) },
   { weight: 4, arbitrary: some(NETS).map((below) => `n: netMbps { ${below} }`) },
   { weight: 2, arbitrary: some(LEAVES).map((below) => `... on Offer { ${below} }`) },
-  { weight: 1, arbitrary: some(LEAVES).map((below) => `... @include(if: $yes) { ${below} }`) },
   { weight: 2, arbitrary: fc.constant('...Rest') },
   { weight: 1, arbitrary: fc.constant('gpuModel { name } regionInfo { name }') },
 );
 const query = fc
-  .tuple(alias, fc.array(part, { minLength: 1, maxLength: 4 }), some(LEAVES), rarely('b'))
-  .map(([name, parts, rest, second]) => {
+  .tuple(alias, fc.array(part, { minLength: 1, maxLength: 4 }), some(LEAVES), rarely('b'), choice)
+  .map(([name, parts, rest, second, chosen]) => {
     const [selection, args] = [
-      parts.join(' '),
+      `${parts.join(' ')} ${chosen}`,
       'gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit',
     ];
     const twice = second && ` b: offers(limit: 2) { ${selection} }`;
