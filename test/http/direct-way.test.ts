@@ -42,7 +42,7 @@ interface Asked {
 }
 
 function post({ query, variables, who = null, accept = 'application/json', of = service }: Asked): Promise<RawAnswer> {
-  const authorization = who === null ? {} : { authorization: `Bearer ${who.key}` };
+  const authorization: Record<string, string> = who === null ? {} : { authorization: `Bearer ${who.key}` };
   const headers = { 'content-type': 'application/json', accept, ...authorization };
   return ask(of.address, '/graphql', { body: JSON.stringify({ query, variables }), headers });
 }
@@ -88,7 +88,11 @@ const rarely = (...names: string[]) =>
   fc.oneof({ weight: 12, arbitrary: fc.constant('') }, { weight: 1, arbitrary: fc.constantFrom(...names) });
 const alias = rarely('a: ', 'gpu: ', 'machineId: ', 'netMbps: ', 'constructor: ');
 /** At the end, under names of their own: compiled code, kept or not, puts a name that is chosen and also not elsewhere. */
-const choice = rarely('c: cpu @include(if: $yes)', '... @skip(if: $yes) { c: region }', 'e: netMbps { down @include(if: $yes) up }');
+const choice = rarely(
+  'c: cpu @include(if: $yes)',
+  '... @skip(if: $yes) { c: region }',
+  'e: netMbps { down @include(if: $yes) up }',
+);
 
 const some = (names: readonly string[]) =>
   fc
