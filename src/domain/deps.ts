@@ -44,7 +44,7 @@ export type Deps = Readonly<{
   /** The public data, cached in memory. */
   inventory: Inventory;
   /** Lists of offers that several streams follow. */
-  sharedOffers: SharedAnswers<Offer[]>;
+  sharedOffers: SharedAnswers<readonly Offer[]>;
   /** The price sheet, as streams follow it. */
   sharedSheet: SharedAnswers<PriceSheet>;
   /** Owners of API keys, cached. */
@@ -136,7 +136,7 @@ export function createDeps(
   return Object.freeze({
     db,
     inventory,
-    sharedOffers: new SharedAnswers<Offer[]>(inventory),
+    sharedOffers: new SharedAnswers<readonly Offer[]>(inventory),
     sharedSheet: new SharedAnswers<PriceSheet>(inventory),
     apiKeyCache: new ApiKeyCache(notices),
     accountLoader: new AccountLoader(db.pool),

@@ -65,3 +65,9 @@ export function lengthFrom(length: { argument: string; usual: number; most: numb
 export function atMost(mostEntries: number) {
   return { extensions: { mostEntries } };
 }
+
+/**
+ * Marks a type whose objects never change, and of which every field that is a scalar, or of such a type, follows from the
+ * object alone: how a selection of these words an object can be kept with it.
+ */
+export const NEVER_CHANGES = { extensions: { neverChanges: true } };

@@ -4,10 +4,11 @@ import { findOffer, findOffers, type Offer } from '../domain/inventory/offers.js
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
 import type { ModeRates } from '../domain/rules/price-rule.js';
 import { offerChanges } from '../domain/updates/change-streams.js';
-import { builder, fromField } from './builder.js';
+import { builder, fromField, NEVER_CHANGES } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 
 const NetMbps = builder.objectRef<Offer['netMbps']>('NetMbps').implement({
+  ...NEVER_CHANGES,
   description: 'Network bandwidth in megabits per second.',
   fields: (t) => ({
     down: t.exposeInt('down', { description: 'To the machine.' }),
@@ -16,6 +17,7 @@ const NetMbps = builder.objectRef<Offer['netMbps']>('NetMbps').implement({
 });
 
 const OfferPrices = builder.objectRef<ModeRates>('OfferPrices').implement({
+  ...NEVER_CHANGES,
   description: 'USD per hour for the whole machine.',
   fields: (t) => ({
     onDemand: t.expose('onDemand', { type: 'USD', description: 'On demand.' }),
@@ -25,6 +27,7 @@ const OfferPrices = builder.objectRef<ModeRates>('OfferPrices').implement({
 });
 
 export const OfferType = builder.objectRef<Offer>('Offer').implement({
+  ...NEVER_CHANGES,
   description: 'A machine that can be deployed now, with its price.',
   fields: (t) => ({
     machineId: t.exposeID('machineId', { description: 'The machine id that deploy takes.' }),

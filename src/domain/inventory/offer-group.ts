@@ -6,7 +6,6 @@ import {
   hasOfferedDisk,
   type Offer,
   type OfferedHost,
-  offerOf,
   sizeOf,
 } from '../rules/offer.js';
 import { isOfSize, type MachineSize } from '../rules/offer-filter.js';
@@ -72,9 +71,7 @@ export class RankedGroup {
   }
 
   offerAt(place: number): Offer {
-    const entry = this.entries.values[place]!;
-    const { preemptible, pricePerHour } = this.traits!;
-    return offerOf(this.hosts.hostAt(entry), this.hosts.blockAt(entry), preemptible, pricePerHour);
+    return this.hosts.offerAt(this.entries.values[place]!, this.traits!);
   }
 
   fitsAt(place: number, min: MachineSize | null): boolean {

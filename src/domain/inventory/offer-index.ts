@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import TinyQueue from 'tinyqueue';
 import type { Rate } from '../rules/money.js';
 import {
@@ -41,6 +42,9 @@ interface GroupSlice<Group extends RankedGroup = RankedGroup> {
   to: number;
 }
 
+/** Offers in kept lists of the cheapest; a list of none counts as one. */
+const MAX_LISTED = 20_000;
+
 /** A machine in one of its groups. */
 interface Place {
   group: RankedGroup;
@@ -61,6 +65,11 @@ export class OfferIndex {
    * of the groups without. Groups of hosts that are rented whole, which break nothing, are those above.
    */
   readonly #byBreaks = new GroupSet<RankedGroup>();
+  readonly #cheapest = new LRUCache<string, readonly Offer[]>({
+    max: MAX_LISTED,
+    maxSize: MAX_LISTED,
+    sizeCalculation: ({ length }) => Math.max(length, 1),
+  });
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
 
@@ -102,6 +111,7 @@ export class OfferIndex {
   /** The same machines at the prices of other models. */
   reprice(models: ReadonlyMap<string, PricedModel>): void {
     this.#models = models;
+    this.#cheapest.clear();
     for (const groups of [this.#groups, this.#byBreaks]) groups.reprice((key) => this.#traitsOf(key));
   }
 
@@ -122,18 +132,27 @@ export class OfferIndex {
   }
 
   remove(hostId: string): void {
+    this.#cheapest.clear();
     const host = this.#hosts.get(hostId);
     if (host === null) return;
     for (const { group, entry } of this.#placesOf(host, this.#hosts.entryOf(hostId)!, -1)) group.remove(entry);
     this.#hosts.remove(hostId);
   }
 
-  /** The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. */
-  cheapest(criteria: OfferCriteria, priceMax: Rate | null, limit: number): Offer[] {
-    const groups = this.#groups.by(BY_PRICE, criteria);
-    const isWithin = (place: number) => groups[place]!.traits.pricePerHour.onDemand <= priceMax!;
-    const within = priceMax === null ? groups : groups.slice(0, countLeading(groups.length, isWithin));
-    return firstOf(slicesOf(within, criteria), criteria, BY_PRICE, { limit });
+  /**
+   * The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. What fits is kept until the
+   * next change by `name`, which stands for the criteria: the dearest come last, so each price ends the same list.
+   */
+  cheapest(name: string, criteria: () => OfferCriteria, priceMax: Rate | null, limit: number): readonly Offer[] {
+    const key = `${limit} ${name}`;
+    const known = this.#cheapest.get(key);
+    const offers = known ?? this.#firstByPrice(criteria(), limit);
+    if (known === undefined) this.#cheapest.set(key, offers);
+    if (priceMax === null) return offers;
+    return offers.slice(
+      0,
+      countLeading(offers.length, (place) => offers[place]!.pricePerHour.onDemand <= priceMax),
+    );
   }
 
   /** The first offers that fit, in any order, leaving out `excluded` machines. */
@@ -176,7 +195,12 @@ export class OfferIndex {
     return counts;
   }
 
+  #firstByPrice(criteria: OfferCriteria, limit: number): readonly Offer[] {
+    return firstOf(slicesOf(this.#groups.by(BY_PRICE, criteria), criteria), criteria, BY_PRICE, { limit });
+  }
+
   #add(host: OfferedHost): Place[] {
+    this.#cheapest.clear();
     return this.#placesOf(host, this.#hosts.add(host), 1);
   }
 

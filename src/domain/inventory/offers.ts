@@ -25,19 +25,22 @@ export async function findOffer(deps: Deps, machineId: string): Promise<Offer | 
 }
 
 /** Cheapest first, then more reliable, then by machine id. An unknown model or region gives none. */
-export async function findOffers(deps: Deps, filter: OfferFilter): Promise<Offer[]> {
+export async function findOffers(deps: Deps, filter: OfferFilter): Promise<readonly Offer[]> {
   const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
   const region = checkOptional('region', fields.region, filter.region);
   const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;
   const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
   const limit = checkOptional('limit', fields.limit, filter.limit)!;
   const { offers } = await deps.inventory.current();
-  const criteria = criteriaOf({
-    ...ANY_OFFER,
-    gpus: gpu === undefined ? null : [gpu],
-    regions: region === undefined ? null : [region],
-    numMin,
-    includePreemptible: filter.includePreemptible ?? false,
-  });
-  return offers.cheapest(criteria, priceMax, limit);
+  const includePreemptible = filter.includePreemptible ?? false;
+  const criteria = () =>
+    criteriaOf({
+      ...ANY_OFFER,
+      gpus: gpu === undefined ? null : [gpu],
+      regions: region === undefined ? null : [region],
+      numMin,
+      includePreemptible,
+    });
+  const name = JSON.stringify([gpu, region, numMin, includePreemptible]);
+  return offers.cheapest(name, criteria, priceMax, limit);
 }

@@ -237,11 +237,11 @@ export function offerChanges(
   reader: Subscriber | Visitor,
   filter: OfferFilter,
   signal: AbortSignal,
-): Promise<AsyncIterableIterator<Offer[]>> {
+): Promise<AsyncIterableIterator<readonly Offer[]>> {
   const { sharedOffers } = deps;
   const { gpu, region, numMin, priceMax, limit, includePreemptible } = filter;
   const key = JSON.stringify([gpu, region, numMin, priceMax, limit, includePreemptible]);
-  let lastSent: Offer[] | null = null;
+  let lastSent: readonly Offer[] | null = null;
   return watch(deps, 'offers', reader, signal, async () => {
     const offers = await sharedOffers.get(key, () => findOffers(deps, filter));
     if (lastSent !== null && !sharedOffers.differ(key, lastSent, offers)) return [];

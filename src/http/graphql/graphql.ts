@@ -7,7 +7,7 @@ import type { Identify } from '../request-state.js';
 import { createExecutor, type ExecutorOptions } from './executor.js';
 import { createErrorMask } from './graphql-errors.js';
 import { createAnswerTypes, GRAPHQL_PATH, notAcceptable, readParameters, STREAM_ANSWER } from './read-request.js';
-import { contentType, createSendResult, isPlain, type Results, refusalType } from './send-result.js';
+import { contentType, createSendResult, isPlain, type Results, refusalType, textOf } from './send-result.js';
 
 export interface GraphqlOptions extends ExecutorOptions {
   answers: PublicAnswers;
@@ -47,7 +47,7 @@ export function createGraphql(options: GraphqlOptions): RequestListener {
     const { operation } = request.state;
     if (found !== null && operation?.isPublicQuery && isPlain(result)) {
       const source = { type: contentType(type), route: GRAPHQL_PATH, operation: operation.name };
-      found.keep(JSON.stringify(result), source);
+      found.keep(textOf(result), source);
     }
     return sendResult(response, type, result);
   }

@@ -10,7 +10,11 @@ import { JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER } from './read-request.js';
 
 /** Errors are masked by now. */
 export type Result = Pick<ExecutionResult, 'data' | 'extensions'> & { errors?: readonly Error[] };
-export type Results = Result | AsyncIterable<Result>;
+/** Answered data whose text is there already. */
+export interface Written extends ExecutionResult {
+  text: string;
+}
+export type Results = Result | Written | AsyncIterable<Result>;
 
 /** Sends results as Yoga's processors word them: JSON, or server-sent events. */
 export function createSendResult(
@@ -18,8 +22,7 @@ export function createSendResult(
 ): (response: ServerResponse, type: string, result: Results) => Promise<void> {
   const toEvents = getSSEProcessor();
   return async (response, type, result) => {
-    if (isPlain(result) && type !== STREAM_ANSWER)
-      return sendJson(response, 200, contentType(type), JSON.stringify(result));
+    if (isPlain(result) && type !== STREAM_ANSWER) return sendJson(response, 200, contentType(type), textOf(result));
     // Yoga's processors take streams too, which their type leaves out.
     const processed = result as ExecutionResult;
     if (type === STREAM_ANSWER) return sendEvents(response, await toEvents(processed, fetchAPI, type));
@@ -30,6 +33,10 @@ export function createSendResult(
 /** Only data: no error or extension decides the status. */
 export function isPlain(result: Results): result is Result {
   return !(Symbol.asyncIterator in result) && result.errors === undefined && result.extensions === undefined;
+}
+
+export function textOf(result: Result | Written): string {
+  return 'text' in result ? result.text : JSON.stringify(result);
 }
 
 /** The type of a refusal to a request whose answer would have been of `type`: a stream is refused before it begins. */

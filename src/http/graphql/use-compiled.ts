@@ -2,6 +2,7 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
+  execute,
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
@@ -9,6 +10,7 @@ import {
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
+import { KeptLists } from './kept-lists.js';
 import type { Plugin } from './plugin.js';
 
 /** Compiling an operation takes as long as some hundred runs: worth it only for one that returns. */
@@ -17,24 +19,68 @@ const MAX_COMPILED = 100;
 /** Length of a document's text: its compiled code takes many times as much memory. */
 const MAX_CHARACTERS = 4_000;
 
-type Execute = (args: ExecutionArgs) => unknown;
+export type Execute = (args: ExecutionArgs) => unknown;
+
+/** An operation that came repeatedly. */
+interface Repeated {
+  document: DocumentNode;
+  /** Null where only the interpreter runs it. */
+  query: CompiledQuery | null;
+  /** Of queries, how they run without Yoga. */
+  run: Execute | null;
+}
+
+/** Queries and mutations that are sent repeatedly, as compiled code. */
+export class CompiledOperations {
+  readonly #schema: GraphQLSchema;
+  readonly #lists: KeptLists;
+  readonly #uses = new WeakMap<DocumentNode, number>();
+  /** By the document's text, then by name. */
+  readonly #repeated = new LRUCache<string, Map<string, Repeated>>({ max: MAX_COMPILED });
+
+  constructor(schema: GraphQLSchema) {
+    this.#schema = schema;
+    this.#lists = new KeptLists(schema);
+  }
+
+  /** Counts a use of a valid document; returns how it runs, compiled or by `interpret`. */
+  use(args: ExecutionArgs, interpret: Execute): Execute {
+    const { document, operationName } = args;
+    const text = document.loc!.source.body;
+    // The same text gives the same document for as long as Yoga's cache holds it.
+    const count = (this.#uses.get(document) ?? 0) + 1;
+    this.#uses.set(document, count);
+    if (count < COMPILED_AT_USE || text.length > MAX_CHARACTERS) return interpret;
+    const operations = this.#repeated.get(text) ?? new Map<string, Repeated>();
+    this.#repeated.set(text, operations);
+    const name = operationName ?? '';
+    const known = operations.get(name) ?? this.#compiled(args);
+    operations.set(name, known);
+    return known.query === null ? interpret : runner(known.query, interpret);
+  }
+
+  /** A query that is compiled: its document, and how it runs without Yoga. */
+  findQuery(text: string, operationName: string | null | undefined): { document: DocumentNode; run: Execute } | null {
+    const known = this.#repeated.get(text)?.get(operationName ?? '');
+    return known === undefined || known.run === null ? null : { document: known.document, run: known.run };
+  }
+
+  #compiled(args: ExecutionArgs): Repeated {
+    const { document } = args;
+    const query = compile(this.#schema, args);
+    const operation = getOperationAST(document, args.operationName);
+    if (query === null || operation?.operation !== 'query') return { document, query, run: null };
+    const whole = runner(query, execute as Execute);
+    const kept = this.#lists.prepare(document, operation);
+    return { document, query, run: kept === null ? whole : async (given) => (await kept(given)) ?? whole(given) };
+  }
+}
 
 /** Runs queries and mutations that are sent repeatedly as compiled code. */
-export function useCompiled(schema: GraphQLSchema): Plugin {
-  const uses = new WeakMap<object, number>();
-  const compiled = new LRUCache<object, Map<string, CompiledQuery | null>>({ max: MAX_COMPILED });
+export function useCompiled(compiled: CompiledOperations): Plugin {
   return {
     onExecute({ args, executeFn, setExecuteFn }) {
-      // The same text gives the same document for as long as Yoga's cache holds it.
-      const count = (uses.get(args.document) ?? 0) + 1;
-      uses.set(args.document, count);
-      if (count < COMPILED_AT_USE) return;
-      const operations = compiled.get(args.document) ?? new Map();
-      compiled.set(args.document, operations);
-      const name = args.operationName ?? '';
-      if (!operations.has(name)) operations.set(name, compile(schema, args));
-      const query = operations.get(name);
-      if (query !== null) setExecuteFn(runner(query, executeFn as Execute));
+      setExecuteFn(compiled.use(args, executeFn as Execute));
     },
   };
 }
@@ -48,7 +94,7 @@ function compile(schema: GraphQLSchema, { document, operationName }: ExecutionAr
   );
   // An alias of this name would be the prototype of the compiled answer.
   const text = document.loc!.source.body;
-  if (mayBeNull || text.length > MAX_CHARACTERS || text.includes('__proto__')) return null;
+  if (mayBeNull || text.includes('__proto__')) return null;
   const query = compileQuery(schema, document, operationName ?? undefined);
   return isCompiledQuery(query) ? query : null;
 }

@@ -2,6 +2,7 @@ import {
   type DocumentNode,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  getOperationAST,
   Kind,
   OperationTypeNode,
   parse,
@@ -12,7 +13,8 @@ import { createAnswerLimit } from './answer-values.js';
 import { countValues } from './counted-values.js';
 import { depthOf, directivesOf, fragmentsOf, nestingOf, rootFieldsOf } from './document-measures.js';
 import { refusal } from './graphql-errors.js';
-import type { Plugin, StartingOperation } from './plugin.js';
+import type { Plugin } from './plugin.js';
+import type { Check } from './use-checks.js';
 
 /** Bounds how long a document can keep the parser and validation busy. */
 const MAX_TOKENS = 2_000;
@@ -31,11 +33,24 @@ const MAX_EVENT_VALUES = 5_000;
 const MAX_CACHED_CHARACTERS = 100_000;
 const MAX_CACHED_DOCUMENTS = 1_000;
 
+/** Refuses a document that is too large, before validation spends time on it. */
+export function useLimits(): Plugin {
+  return {
+    onParse({ setParseFn }) {
+      setParseFn((text: string, options: object) => {
+        if (nestingOf(text, MAX_TOKENS) > MAX_NESTING)
+          throw refusal(`brackets may be nested ${MAX_NESTING} deep at most`, { spec: true });
+        return bounded(parse(text, { ...options, maxTokens: MAX_TOKENS }));
+      });
+    },
+  };
+}
+
 /**
- * Refuses a document that is too large before validation spends time on it, and an answer that would be too large before
- * it runs. Lists without a page are as long as what the account has: their values are counted as they come out.
+ * Refuses an operation whose answer, or event, would be too large. Lists without a page are as long as what the account
+ * has: their values are counted as they come out, by resolvers of the schema that this wraps.
  */
-export function useLimits(schema: GraphQLSchema): Plugin {
+export function checkAnswer(schema: GraphQLSchema): Check {
   const exceeds = createAnswerLimit(schema);
   const isEvent = ({ operation }: GraphQLResolveInfo) => operation.operation === OperationTypeNode.SUBSCRIPTION;
   countValues(schema, {
@@ -46,22 +61,10 @@ export function useLimits(schema: GraphQLSchema): Plugin {
         isEvent(info) ? tooMany('an event', MAX_EVENT_VALUES) : tooMany('the answer', MAX_VALUES),
       ),
   });
-  const limitValues =
-    (most: number, answer: string) =>
-    ({ args, setResultAndStopExecution }: StartingOperation) => {
-      if (!exceeds(args, most)) return;
-      setResultAndStopExecution({ errors: [refusal(tooMany(answer, most), { spec: true })] });
-    };
-  return {
-    onParse({ setParseFn }) {
-      setParseFn((text: string, options: object) => {
-        if (nestingOf(text, MAX_TOKENS) > MAX_NESTING)
-          throw refusal(`brackets may be nested ${MAX_NESTING} deep at most`, { spec: true });
-        return bounded(parse(text, { ...options, maxTokens: MAX_TOKENS }));
-      });
-    },
-    onExecute: limitValues(MAX_VALUES, 'the answer'),
-    onSubscribe: limitValues(MAX_EVENT_VALUES, 'an event'),
+  return (args) => {
+    const isSubscription = getOperationAST(args.document, args.operationName)?.operation === 'subscription';
+    const [most, answer] = isSubscription ? [MAX_EVENT_VALUES, 'an event'] : [MAX_VALUES, 'the answer'];
+    return exceeds(args, most) ? { errors: [refusal(tooMany(answer, most), { spec: true })] } : null;
   };
 }
 

@@ -1,4 +1,5 @@
-import { type HttpExtension, statusOf, subscriptionStatusOf } from './graphql-errors.js';
+import type { ExecutionResult } from 'graphql';
+import { statusOf, subscriptionStatusOf } from './graphql-errors.js';
 import type { Plugin } from './plugin.js';
 
 /** Sets the HTTP status of a result without any answered field, if all its errors have the same reason. */
@@ -6,21 +7,18 @@ export function useStatus(): Plugin {
   return {
     onExecute: () => ({
       onExecuteDone({ result, setResult }) {
-        if (Symbol.asyncIterator in result) return;
-        const http = statusOf(result);
-        if (http !== null) setResult(withStatus(result, http));
+        if (!(Symbol.asyncIterator in result)) setResult(withStatus(result));
       },
     }),
     onSubscribe: () => ({
       onSubscribeResult({ result, setResult }) {
-        if (Symbol.asyncIterator in result) return;
-        const http = subscriptionStatusOf(result);
-        if (http !== null) setResult(withStatus(result, http));
+        if (!(Symbol.asyncIterator in result)) setResult(withStatus(result, subscriptionStatusOf));
       },
     }),
   };
 }
 
-function withStatus<Result extends { extensions?: object }>(result: Result, http: HttpExtension): Result {
-  return { ...result, extensions: { ...result.extensions, http } };
+export function withStatus(result: ExecutionResult, statusOfResult = statusOf): ExecutionResult {
+  const http = statusOfResult(result);
+  return http === null ? result : { ...result, extensions: { ...result.extensions, http } };
 }

@@ -1,16 +1,21 @@
+import type { ExecutionArgs } from 'graphql';
 import type { Tracer } from '../tracer.js';
 import type { Plugin, PluginContext } from './plugin.js';
 
-/** A span for what runs of an operation. The name is the one that may be logged. */
+/** A span for what runs of an operation. */
 export function useTracer(tracer: Tracer): Plugin {
   return {
     onExecute({ args, executeFn, setExecuteFn }) {
-      const { name, kind } = (args.contextValue as PluginContext).req.state.operation!;
-      setExecuteFn((given) => tracer.operation(name, kind, () => executeFn(given)));
+      setExecuteFn((given) => traced(tracer, args, () => executeFn(given)));
     },
     onSubscribe({ args, subscribeFn, setSubscribeFn }) {
-      const { name, kind } = (args.contextValue as PluginContext).req.state.operation!;
-      setSubscribeFn((given) => tracer.operation(name, kind, () => subscribeFn(given)));
+      setSubscribeFn((given) => traced(tracer, args, () => subscribeFn(given)));
     },
   };
+}
+
+/** Runs an operation within its span. The name is the one that may be logged. */
+export function traced<Result>(tracer: Tracer, { contextValue }: ExecutionArgs, run: () => Result): Result {
+  const { name, kind } = (contextValue as PluginContext).req.state.operation!;
+  return tracer.operation(name, kind, run);
 }

@@ -111,8 +111,9 @@ export class PublicAnswers {
    * For a GraphQL operation that comes without a key and is answered as `type`. Null for one that is not to be kept:
    * too long, or asked for the first time, as most operations with variables are asked once only.
    */
-  lookupOperation(type: string, parameters: object): PublicAnswer | Ticket | null {
-    const key = `POST ${type} ${JSON.stringify(parameters)}`;
+  lookupOperation(type: string, { query, ...others }: { query?: string }): PublicAnswer | Ticket | null {
+    // The document as it is: to write it as JSON takes as long as all the rest here.
+    const key = `POST ${type} ${JSON.stringify(others)} ${query}`;
     if (key.length > MAX_OPERATION_CHARACTERS) return null;
     const answer = this.#find(key);
     if (answer !== undefined) return answer;

@@ -1,24 +1,25 @@
-import { type ExecutionArgs, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
+import { type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
 import { createRequestCost } from './cost.js';
-import type { Plugin, PluginContext } from './plugin.js';
+import type { PluginContext } from './plugin.js';
+import type { Check } from './use-checks.js';
 
 /** Of an operation's name in the log. */
 const MAX_NAME_CHARACTERS = 64;
 /** An API key has the form of a name too. */
 const KEY_IN_NAME = 'gpu_live_';
 
-/** Notes what runs in the request's state, for the rate limit, the kept public answers and the log. */
-export function useOperation(schema: GraphQLSchema): Plugin {
+/** Notes what runs in the request's state, for the rate limit, the kept public answers and the log. Refuses nothing. */
+export function noteOperation(schema: GraphQLSchema): Check {
   const costOf = createRequestCost(schema);
-  const note = ({ args }: { args: ExecutionArgs }) => {
+  return (args) => {
     const { req } = args.contextValue as PluginContext;
     const operation = getOperationAST(args.document, args.operationName);
     const cost = costOf(args);
     const kind = operation?.operation ?? OperationTypeNode.QUERY;
     const isPublicQuery = kind === 'query' && cost === 0;
     req.state.operation = { kind, name: loggedName(operation?.name?.value), cost, isPublicQuery };
+    return null;
   };
-  return { onExecute: note, onSubscribe: note };
 }
 
 /** GraphQL allows letters, digits and underscores in a name, and any length. */

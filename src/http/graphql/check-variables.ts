@@ -1,7 +1,7 @@
 import { type GraphQLSchema, getOperationAST, getVariableValues } from 'graphql';
 import type { ErrorCode } from '../../domain/rules/errors.js';
 import { type HttpExtension, MAX_REQUEST_ERRORS } from './graphql-errors.js';
-import type { Plugin, StartingOperation } from './plugin.js';
+import type { Check } from './use-checks.js';
 
 const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
   code: 'invalid_request',
@@ -12,16 +12,15 @@ const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
  * Refuses variables that do not fit. GraphQL would go on to the fiftieth fault, and write out the whole variable for
  * each: 7,000 unknown names took seconds.
  */
-export function useVariables(schema: GraphQLSchema): Plugin {
-  const check = ({ args, setResultAndStopExecution }: StartingOperation) => {
-    const definitions = getOperationAST(args.document, args.operationName)?.variableDefinitions ?? [];
-    if (definitions.length === 0) return;
+export function checkVariables(schema: GraphQLSchema): Check {
+  return ({ document, operationName, variableValues }) => {
+    const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+    if (definitions.length === 0) return null;
     // One last error says that there are more.
     const options = { maxErrors: MAX_REQUEST_ERRORS - 1 };
-    const { errors } = getVariableValues(schema, definitions, args.variableValues ?? {}, options);
-    if (errors === undefined) return;
+    const { errors } = getVariableValues(schema, definitions, variableValues ?? {}, options);
+    if (errors === undefined) return null;
     for (const { extensions } of errors) Object.assign(extensions, EXTENSIONS);
-    setResultAndStopExecution({ errors });
+    return { errors };
   };
-  return { onExecute: check, onSubscribe: check };
 }

@@ -1,0 +1,27 @@
+import type { ExecutionResult } from 'graphql';
+import type { Logger } from 'pino';
+import { createFaultLog } from '../errors.js';
+import { admit } from '../rate-limit/admit.js';
+import type { RateLimiter } from '../rate-limit/rate-limit.js';
+import { httpOf, toGraphqlError } from './graphql-errors.js';
+import type { PluginContext } from './plugin.js';
+import type { Check } from './use-checks.js';
+
+/** Admits a request whole or refuses it whole, before anything of it runs. Needs what `noteOperation` notes. */
+export function checkRateLimit(limiter: RateLimiter, log: Logger): Check {
+  const logFault = createFaultLog(log, ' in a resolver');
+  const admitCaller = async ({ caller, req, res }: PluginContext): Promise<ExecutionResult | null> => {
+    try {
+      await admit(limiter, caller!, req.state.operation!.cost, res);
+      return null;
+    } catch (error) {
+      const refusal = toGraphqlError(error, logFault);
+      const isLimited = refusal.extensions.code === 'rate_limited';
+      return { errors: [refusal], ...(isLimited && { extensions: { http: httpOf(refusal) } }) };
+    }
+  };
+  return ({ contextValue }) => {
+    const context = contextValue as PluginContext;
+    return context.caller === null ? null : admitCaller(context);
+  };
+}

@@ -1,0 +1,186 @@
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLNamedType,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLSchema,
+  getArgumentValues,
+  getNamedType,
+  getNullableType,
+  getVariableValues,
+  isLeafType,
+  isListType,
+  isObjectType,
+  Kind,
+  locatedError,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  type SelectionSetNode,
+  TypeNameMetaFieldDef,
+} from 'graphql';
+import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import { type Fragments, fragmentsOf } from './document-measures.js';
+import type { Written } from './send-result.js';
+
+/** Of all kept texts together: two bytes each at most. */
+const MAX_CHARACTERS = 8_000_000;
+
+/** Runs an operation; null: it has to run as any other. */
+export type RunKept = (args: ExecutionArgs) => Promise<Written | ExecutionResult | null>;
+
+/** A field of the query type, as an operation asks for it alone. */
+interface ListField {
+  node: FieldNode;
+  field: GraphQLField<unknown, unknown>;
+}
+
+interface Seen {
+  fragments: Fragments;
+  /** Names of those looked into. */
+  spread: Set<string>;
+}
+
+/**
+ * Answers lists of objects that never change (`NEVER_CHANGES` in the schema) by joining their texts, each of which is
+ * made once for a selection and an object. What is in the list is found as ever, by the field's resolver.
+ */
+export class KeptLists {
+  readonly #schema: GraphQLSchema;
+  readonly #texts: KeptTexts;
+
+  constructor(schema: GraphQLSchema, mostCharacters = MAX_CHARACTERS) {
+    this.#schema = schema;
+    this.#texts = new KeptTexts(mostCharacters);
+  }
+
+  /** Null for an operation that asks for anything else than one such list, or chooses fields by variables. */
+  prepare(document: DocumentNode, operation: OperationDefinitionNode): RunKept | null {
+    const fragments = fragmentsOf(document);
+    const list = listOf(operation, this.#schema.getQueryType()!);
+    if (list === null) return null;
+    const { node, field } = list;
+    if (!isKept(getNamedType(field.type), node.selectionSet!, { fragments, spread: new Set() })) return null;
+    const wordsOf = this.#wordsOf(list, document);
+    const key = (node.alias ?? node.name).value;
+    const info = {
+      fieldName: field.name,
+      fieldNodes: [node],
+      returnType: field.type,
+      parentType: this.#schema.getQueryType()!,
+      path: { prev: undefined, key, typename: 'Query' },
+      schema: this.#schema,
+      fragments: Object.fromEntries(fragments),
+      operation,
+    };
+    return async ({ rootValue, contextValue, variableValues }) => {
+      const { coerced } = getVariableValues(this.#schema, operation.variableDefinitions ?? [], variableValues ?? {});
+      if (coerced === undefined) return null;
+      let entries: object[];
+      try {
+        const given = getArgumentValues(field, node, coerced);
+        const found = field.resolve!(rootValue, given, contextValue, { ...info, rootValue, variableValues: coerced });
+        entries = (await found) as object[];
+      } catch (error) {
+        return { errors: [locatedError(error, [node], [key])], data: null };
+      }
+      const words = wordsOf(entries, contextValue);
+      return words && { text: `{"data":{"${key}":[${words.join(',')}]}}` };
+    };
+  }
+
+  /** How the list's selection words each entry; null where an entry has a fault, which only the whole can tell. */
+  #wordsOf({ node, field }: ListField, document: DocumentNode) {
+    const query = compileQuery(schemaOf(field.type), entriesOf(node, document));
+    const selection = {};
+    return (entries: readonly object[], context: unknown): string[] | null => {
+      const words = entries.map((entry) => this.#texts.get(entry, selection));
+      const missing = entries.filter((_entry, place) => words[place] === undefined);
+      if (missing.length === 0) return words as string[];
+      if (!isCompiledQuery(query)) return null;
+      const { data, errors } = query.query(missing, context, {}) as ExecutionResult<{ entries: object[] }>;
+      if (data == null || errors !== undefined) return null;
+      const made = data.entries.map((entry) => JSON.stringify(entry));
+      made.forEach((text, place) => {
+        this.#texts.keep(missing[place]!, selection, text);
+      });
+      return words.map((text) => text ?? made.shift()!);
+    };
+  }
+}
+
+/** Texts of objects by selection, each for as long as its object is there. With too many, all go. */
+export class KeptTexts {
+  readonly #mostCharacters: number;
+  #texts = new WeakMap<object, Map<object, string>>();
+  #characters = 0;
+
+  constructor(mostCharacters: number) {
+    this.#mostCharacters = mostCharacters;
+  }
+
+  get(entry: object, selection: object): string | undefined {
+    return this.#texts.get(entry)?.get(selection);
+  }
+
+  keep(entry: object, selection: object, text: string): void {
+    this.#characters += text.length;
+    if (this.#characters > this.#mostCharacters) {
+      this.#texts = new WeakMap();
+      this.#characters = text.length;
+    }
+    const known = this.#texts.get(entry);
+    if (known === undefined) this.#texts.set(entry, new Map([[selection, text]]));
+    else known.set(selection, text);
+  }
+}
+
+/** The list that is all an operation asks for. */
+function listOf({ operation, selectionSet }: OperationDefinitionNode, root: GraphQLObjectType): ListField | null {
+  const [node, ...others] = selectionSet.selections;
+  if (operation !== 'query' || others.length > 0) return null;
+  if (node?.kind !== Kind.FIELD || node.directives!.length > 0) return null;
+  const field = root.getFields()[node.name.value];
+  const isList = field !== undefined && isListType(getNullableType(field.type));
+  return isList && node.selectionSet !== undefined ? { node, field } : null;
+}
+
+/** Whether all that is selected follows from the object alone, whoever asks and with whatever variables. */
+function isKept(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
+  if (!isObjectType(type) || type.extensions.neverChanges !== true) return false;
+  return selections.every((node) => {
+    if (node.directives!.length > 0) return false;
+    if (node.kind === Kind.INLINE_FRAGMENT) return isKept(type, node.selectionSet, seen);
+    if (node.kind === Kind.FRAGMENT_SPREAD) {
+      const { name } = node;
+      if (seen.spread.has(name.value)) return true;
+      seen.spread.add(name.value);
+      return isKept(type, seen.fragments.get(name.value)!.selectionSet, seen);
+    }
+    const field = type.getFields()[node.name.value];
+    if (field === undefined) return node.name.value === TypeNameMetaFieldDef.name;
+    const below = getNamedType(field.type);
+    return field.args.length === 0 && (isLeafType(below) || isKept(below, node.selectionSet!, seen));
+  });
+}
+
+/** A schema whose one field, `entries`, gives the list that it is run on. */
+function schemaOf(type: GraphQLOutputType): GraphQLSchema {
+  const entries = { type, resolve: (list: unknown) => list };
+  return new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields: { entries } }) });
+}
+
+/** The list's selection, as a query of that schema. */
+function entriesOf(node: FieldNode, document: DocumentNode): DocumentNode {
+  const entries: FieldNode = { ...node, name: { kind: Kind.NAME, value: 'entries' }, alias: undefined, arguments: [] };
+  const query: OperationDefinitionNode = {
+    kind: Kind.OPERATION_DEFINITION,
+    operation: OperationTypeNode.QUERY,
+    selectionSet: { kind: Kind.SELECTION_SET, selections: [entries] },
+  };
+  const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
+  return { ...document, definitions: [query, ...fragments] };
+}
