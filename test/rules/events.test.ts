@@ -3,7 +3,15 @@ import { wideNetworkOf } from '../../src/domain/rules/client-network.js';
 import { EVENT_TYPES, eventsOf, usdOf } from '../../src/domain/rules/events.js';
 import { type Account, type Instance, noChanges } from '../../src/domain/rules/lifecycle.js';
 
-const INTERVAL = { instanceId: 'i-1', ordinal: 1, rate: 1n, startedAt: 1n, minimumUntil: null, keyId: null };
+const INTERVAL = {
+  instanceId: 'i-1',
+  ordinal: 1,
+  rate: 1n,
+  startedAt: 1n,
+  minimumUntil: null,
+  keyId: null,
+  stopReason: null,
+};
 const instance = (status: string, stopReason: string | null) =>
   ({ id: 'i-1', accountId: 'acc-1', gpu: 'rtx-4090', machineId: 'm-1', status, stopReason }) as Instance;
 

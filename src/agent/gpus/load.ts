@@ -41,7 +41,8 @@ export function parseGpuProcesses(csv: string): ReadonlyMap<string, number> {
   const pids = new Map<string, Set<string>>();
   for (const line of csv.split('\n')) {
     const [uuid = '', pid = '', ...more] = line.split(',').map((cell) => cell.trim());
-    if (more.length === 0 && UUID.test(uuid) && /^\d+$/.test(pid)) pids.set(uuid, (pids.get(uuid) ?? new Set()).add(pid));
+    if (more.length === 0 && UUID.test(uuid) && /^\d+$/.test(pid))
+      pids.set(uuid, (pids.get(uuid) ?? new Set()).add(pid));
   }
   return new Map([...pids].map(([uuid, each]) => [uuid, each.size]));
 }

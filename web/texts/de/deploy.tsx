@@ -31,10 +31,10 @@ export const texts: typeof english = {
   disk: 'Speicherplatz, GB',
   diskOf: (freeGb) => `Speicherplatz, GB (die Maschine hat noch ${freeGb})`,
   badDisk: 'Der Speicherplatz ist eine ganze Zahl von GB, ab 1.',
-  spendLimit: 'Stoppen, sobald sie insgesamt so viele USD gekostet hat',
+  spendLimit: 'Anhalten, sobald sie insgesamt so viele USD gekostet hat',
   spendLimitHint: 'kein Limit',
   badSpendLimit: 'Das Ausgabenlimit ist ein Betrag in USD, etwa 25 oder 2.50.',
-  limitsLegend: 'Nichts davon ist nötig: Sie läuft, bis Sie sie stoppen oder Ihr Guthaben endet.',
+  limitsLegend: 'Nichts davon ist nötig: Sie läuft, bis Sie sie anhalten oder Ihr Guthaben endet.',
   sshCount: (count) =>
     count === 1
       ? 'Der SSH-Schlüssel Ihres Kontos hat Zugang.'
@@ -59,15 +59,15 @@ export const texts: typeof english = {
   needs: (amount) => `Nötig ist ein Guthaben von mindestens ${amount} USD.`,
   term: (end, discount) => (
     <>
-      Die Laufzeit endet {end}, wenn sie nie gestoppt wird. Wer sie früher löscht, zahlt den Rabatt von {discount} USD
+      Die Laufzeit endet {end}, wenn sie nie angehalten wird. Wer sie früher löscht, zahlt den Rabatt von {discount} USD
       für jede gelaufene Stunde zurück.
     </>
   ),
   preempts: (count, seconds, cost) =>
     `${
       count === 1
-        ? 'Dafür wird eine unterbrechbare Instanz gestoppt'
-        : `Dafür werden ${count} unterbrechbare Instanzen gestoppt`
+        ? 'Dafür wird eine unterbrechbare Instanz angehalten'
+        : `Dafür werden ${count} unterbrechbare Instanzen angehalten`
     }: Mindestens ${seconds} Sekunden GPU werden berechnet (${cost} USD).`,
   noNext: 'Gerade ist keine gleiche Maschine frei. Wählen Sie eine andere.',
   nextBest: (count, model, region, price) => `Nächstbeste: ${count} × ${model} in ${region} für ${price} USD/h`,

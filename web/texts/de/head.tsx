@@ -1,7 +1,7 @@
 import type { texts as english } from '../en/head.js';
 
 export const texts: typeof english = {
-  brand: 'GPU-Miete',
+  brand: 'GPU-Vermietung',
   screens: 'Ansichten',
   home: 'Start',
   machines: 'Maschinen',

@@ -34,7 +34,7 @@ export const texts: typeof english = {
   startAgain: 'Wenn der Befehl endet, neu starten',
   andThen: 'Und danach',
   restarts: { ALWAYS: 'immer', ON_FAILURE: 'wenn der Exit-Code nicht 0 ist', NEVER: 'nie' },
-  exits: { KEEP: 'Instanz behalten', STOP: 'stoppen', DESTROY: 'löschen' },
+  exits: { KEEP: 'Instanz behalten', STOP: 'anhalten', DESTROY: 'löschen' },
   variables: 'Variablen',
   oneVariable: 'Variable',
   nameOf: (label) => `Name ${label}`,

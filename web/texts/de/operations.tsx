@@ -7,7 +7,7 @@ export const operations: typeof english = {
   stop: 'Anhalten',
   destroy: 'Löschen',
   setDeadlines: 'Eigenes Ende ändern',
-  setSpendLimit: 'Kostengrenze ändern',
+  setSpendLimit: 'Kostenlimit ändern',
   setStopWhenIdle: 'Anhalten bei Leerlauf ändern',
   moveInstance: 'Anderswo fortsetzen',
   saveTemplate: 'Vorlage speichern',
@@ -24,7 +24,7 @@ export const operations: typeof english = {
   createSecret: 'Geheimnis anlegen',
   deleteSecret: 'Geheimnis löschen',
   createTopUp: 'Aufladung beginnen',
-  setMonthlyLimit: 'Monatsgrenze ändern',
+  setMonthlyLimit: 'Monatslimit ändern',
   setBalanceNotice: 'Meldung bei wenig Guthaben ändern',
   createWebhook: 'Webhook anlegen',
   changeWebhook: 'Webhook ändern',
@@ -37,7 +37,7 @@ export const operations: typeof english = {
   testMailAddress: 'Testmail senden',
   createApiKey: 'API-Schlüssel anlegen',
   revokeApiKey: 'API-Schlüssel widerrufen',
-  setApiKeyLimit: 'Grenze eines API-Schlüssels ändern',
+  setApiKeyLimit: 'Limit eines API-Schlüssels ändern',
 };
 
 export const refusals: typeof englishRefusals = {

@@ -17,7 +17,7 @@ export const reasons: typeof englishReasons = {
   START_FAILED: 'der Container konnte nicht starten; lag es an der Maschine, wird erstattet',
   COMMAND_ENDED: 'der Befehl war zu Ende',
   DEADLINE: 'die Frist war um',
-  SPEND_LIMIT: 'eine Kostengrenze war erreicht',
+  SPEND_LIMIT: 'ein Kostenlimit war erreicht',
   IDLE: 'Leerlauf',
 };
 
@@ -30,7 +30,7 @@ export const shortReasons: typeof englishShort = {
   START_FAILED: 'nicht gestartet',
   COMMAND_ENDED: 'Befehl zu Ende',
   DEADLINE: 'Frist um',
-  SPEND_LIMIT: 'Kostengrenze erreicht',
+  SPEND_LIMIT: 'Kostenlimit erreicht',
   IDLE: 'Leerlauf',
 };
 

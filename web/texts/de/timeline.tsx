@@ -28,7 +28,7 @@ export const texts: typeof english = {
   volumeSize: (size) => `zusammen ${size}`,
   volumeLost: (name) => `Was von da an auf Volume ${name} geschrieben wurde, ist verloren`,
   idle: 'Leerlauf: Sie wurden gewarnt, dass die Instanz anhält',
-  limitReached: 'Die Kostengrenze war erreicht',
+  limitReached: 'Das Kostenlimit war erreicht',
   stopped: 'Angehalten',
   destroyed: 'Gelöscht, samt ihrem Speicher',
   credited: (usd, time) => `${usd} USD erstattet für ${time}`,
