@@ -17,7 +17,7 @@ export const texts: typeof english = {
   instanceWords: 'instanz instance',
   logOf: (instance) => `Log von ${instance}`,
   act: (action, instance) => `${instance} ${{ STOP: 'anhalten', START: 'starten', DESTROY: 'löschen' }[action]}`,
-  actWords: { STOP: 'anhalten stoppen stop', START: 'start', DESTROY: 'zerstören destroy' },
+  actWords: { STOP: 'anhalten stoppen stop', START: 'start', DESTROY: 'löschen zerstören destroy' },
   model: (free, price) => `${free} frei, ${price} USD pro GPU-Stunde`,
   modelWords: 'gb mieten rent',
   language: (name) => `Sprache: ${name}`,
