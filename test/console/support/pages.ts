@@ -69,7 +69,8 @@ export class Pages {
     page.on('console', (message) => {
       // Containers of other tests come and go with networks of theirs; the page asks again by itself.
       const isOfMachine = message.text().includes('net::ERR_NETWORK_CHANGED');
-      if (message.type() === 'error' && !isOfMachine) complaints.push(message.text());
+      const of = message.text().startsWith('Failed to load') ? ` of ${new URL(message.location().url).pathname}` : '';
+      if (message.type() === 'error' && !isOfMachine) complaints.push(message.text() + of);
     });
     page.on('pageerror', (error) => complaints.push(String(error)));
     await page.goto(this.address + path);
