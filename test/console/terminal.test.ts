@@ -66,9 +66,8 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
   it('shows a prompt as soon as the container of a new instance runs', () =>
     pages.with('/', renter.api, async ({ page, complaints }) => {
       await page.goto(`${pages.address}/?deploy=${host.machineId}`);
-      const dialog = page.getByRole('dialog');
-      await dialog.getByRole('radio', { name: /^busybox/ }).check({ force: true });
-      await dialog.locator('button[type=submit]').click();
+      await page.getByRole('radio', { name: /^busybox/ }).check({ force: true });
+      await page.getByRole('button', { name: /^Deploy for/ }).click();
       await page.waitForURL(/\/instances\/i-/);
       id = new URL(page.url()).pathname.split('/').pop()!;
       // While its container is still being made, the terminal waits for it.
