@@ -277,7 +277,9 @@ describe('a host that lies', () => {
       await another.query(insert(early));
       domain.samples.note(it.agent.machineId, [sampled(it.id), sampled(it.id, { age: 20 })], now);
       const written = domain.samples.flush();
-      const waits = `select 1 from pg_locks where not granted and locktype = 'transactionid'`;
+      // Locks are listed for all databases: other tests wait in theirs.
+      const waits = `select 1 from pg_locks join pg_stat_activity using (pid)
+        where not granted and locktype = 'transactionid' and datname = current_database()`;
       await expect.poll(async () => (await domain.db.pool.query(waits)).rowCount, { timeout: 20_000 }).toBe(1);
       await another.query(insert(late));
       await another.query('commit');
@@ -347,7 +349,9 @@ describe('steps', () => {
       const kept = keepSamples(domain).finally(() => {
         isDone = true;
       });
-      const waits = `select 1 from pg_locks where not granted and locktype = 'transactionid'`;
+      // Locks are listed for all databases: other tests wait in theirs.
+      const waits = `select 1 from pg_locks join pg_stat_activity using (pid)
+        where not granted and locktype = 'transactionid' and datname = current_database()`;
       const hasEnded = async () => isDone || (await another.query(waits)).rowCount !== 0;
       await expect.poll(hasEnded, { timeout: 30_000 }).toBe(true);
       expect(isDone).toBe(true);
