@@ -10,6 +10,7 @@ import type { Action } from '../state/asked-action.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
 import { say } from '../state/toasts.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/actions.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
@@ -58,27 +59,18 @@ interface ConfirmProps {
 /** Asks once more, saying what it costs and what is lost. */
 export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork();
   const words = texts[action];
   const isNotDone = useLostAnswer(idempotencyKey, error.value, onClose);
-  const act = async () => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
+  const act = () =>
+    run(async () => {
       const done = (await send(Act, { id: instance.id, action, idempotencyKey })).action;
       if (done !== null) {
         takeInstance(done);
         say(words.done(done.name));
       }
       onClose();
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-    }
-  };
+    });
   return (
     <Dialog title={words.title(instance.id)} isNarrow onClose={onClose}>
       <div class="dialog-body stack">

@@ -22,6 +22,7 @@ import { session } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { wordsFor } from '../state/words.js';
 import '../style/deploy.css';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/deploy.js';
 import { DeadlineFields, IdleField } from './deadlines.js';
 import { Gallery } from './gallery.js';
@@ -166,8 +167,7 @@ function Step({ title, isNamed = true, children }: StepProps) {
 function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
   // One for the page: however often its button is pressed, and whatever gets lost on the way, it rents once.
   const idempotencyKey = useMemo(newIdempotencyKey, []);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork();
   const show = ({ id }: Instance) => {
     forgetDraft();
     go(`/instances/${id}`);
@@ -183,19 +183,13 @@ function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
     event.preventDefault();
     const quoted = quote.quoted.value;
     if (isBusy.value || quoted === null) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
+    const isDone = await run(async () => {
       const instance = await rent(quoted);
       if (instance === null) return;
       takeInstance(instance);
       show(instance);
-    } catch (fault) {
-      error.value = fault;
-      quote.again();
-    } finally {
-      isBusy.value = false;
-    }
+    });
+    if (!isDone) quote.again();
   };
   return { deploy, isBusy: isBusy.value, error: error.value, isNotRented };
 }

@@ -12,6 +12,7 @@ import { Time } from '../parts/time.js';
 import { type FolderView, openFolder } from '../state/folder.js';
 import { query, withQuery } from '../state/location.js';
 import { addUploads, MAX_UPLOADS, uploadsDone } from '../state/uploads.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/files.js';
 import { locale } from '../texts/en/locale.js';
 import { Uploads } from './uploads.js';
@@ -433,20 +434,9 @@ function Remove({ id, path, entry, onClose }: ChangeProps & { entry: FileEntry }
 }
 
 function useChange(onDone: () => void) {
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
-  const run = async (change: () => Promise<void>) => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
-      await change();
-      onDone();
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-    }
+  const { isBusy, error, run } = useWork();
+  const change = async (work: () => Promise<void>) => {
+    if (await run(work)) onDone();
   };
-  return { isBusy, error, run };
+  return { isBusy, error, run: change };
 }

@@ -13,6 +13,7 @@ import { type Instance, takeInstance } from '../state/account.js';
 import { go } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/instance-volumes.js';
 
 type Attached = NonNullable<ResultOf<typeof OneInstance>['instance']>['volumes'][number];
@@ -106,27 +107,19 @@ function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) 
 /** Rents the best machine like it, with the same launch and volumes. */
 function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork();
   const price = useSignal(String(instance.priceHr));
   const show = ({ id }: Instance) => go(`/instances/${id}`);
   const isNotRented = useLostAnswer(idempotencyKey, error.value, show);
   const move = async (event: Event) => {
     event.preventDefault();
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
+    await run(async () => {
       const variables = { id: instance.id, maxPricePerHour: Number(price.value), idempotencyKey };
       const { moveInstance } = await send(MoveInstance, variables);
       if (moveInstance === null) return;
       takeInstance(moveInstance);
       show(moveInstance);
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-    }
+    });
   };
   return (
     <Dialog title={texts.elsewhere} isNarrow onClose={onClose}>
@@ -163,19 +156,9 @@ function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
 }
 
 function Release({ volume, onClose }: { volume: Attached; onClose(): void }) {
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork();
   const release = async () => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
-      await send(ReleaseVolume, { id: volume.id });
-      onClose();
-    } catch (fault) {
-      error.value = fault;
-      isBusy.value = false;
-    }
+    if (await run(() => send(ReleaseVolume, { id: volume.id }))) onClose();
   };
   return (
     <Dialog title={texts.releaseAsk(visible(volume.volume.name))} isNarrow onClose={onClose}>

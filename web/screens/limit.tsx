@@ -5,6 +5,7 @@ import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { serverNow } from '../state/clock.js';
 import { say } from '../state/toasts.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/limit.js';
 
 interface Props {
@@ -24,26 +25,14 @@ interface Props {
 
 /** A spend limit: what is set, what of it is used, and when it is reached; set, changed and taken away. */
 export function Limit({ limit, used, reachedAt, words, label, set, onChanged }: Props) {
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
-  const change = async (to: number | null): Promise<boolean> => {
-    if (isBusy.value) return false;
-    isBusy.value = true;
-    error.value = null;
-    const before = limit;
-    try {
+  const { isBusy, error, run } = useWork(onChanged);
+  const change = (to: number | null): Promise<boolean> =>
+    run(async () => {
+      const before = limit;
       await set(to);
       const undo = { run: () => set(before).finally(onChanged), done: texts.restored };
       say(to === null ? texts.takenAway : texts.isSet, { undo });
-      return true;
-    } catch (fault) {
-      error.value = fault;
-      return false;
-    } finally {
-      isBusy.value = false;
-      onChanged();
-    }
-  };
+    });
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;

@@ -7,33 +7,27 @@ import { send } from '../graph/send.js';
 import { Failure } from '../parts/notice.js';
 import { Time } from '../parts/time.js';
 import { useRead } from '../state/read.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/mail.js';
 
 type Address = NonNullable<ResultOf<typeof MailAddress>['mailAddress']>;
 
 /** Counts what the page changed of it. */
 const changes = signal(0);
+const readAgain = () => {
+  changes.value += 1;
+};
 
 /** The one address that is told of what happens by mail. */
 export function Mail() {
   const { data, error } = useRead(MailAddress, {}, changes);
-  const fault = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
+  const { isBusy, error: fault, run } = useWork(readAgain);
   const isTested = useSignal(false);
-  const work = async (asked: () => Promise<unknown>) => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    fault.value = null;
-    isTested.value = false;
-    try {
-      await asked();
-    } catch (thrown) {
-      fault.value = thrown;
-    } finally {
-      isBusy.value = false;
-      changes.value += 1;
-    }
-  };
+  const work = (asked: () => Promise<unknown>) =>
+    run(() => {
+      isTested.value = false;
+      return asked();
+    });
   const set = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;

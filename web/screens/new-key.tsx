@@ -3,6 +3,7 @@ import { CreateApiKey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/new-key.js';
 
 const SCOPES = ['READ', 'RENT', 'ACCESS', 'MONEY', 'KEYS'] as const;
@@ -20,20 +21,16 @@ const ENDS = [
 /** Makes a key of no more power than this session's, and shows it once. */
 export function NewKey({ onTried }: { onTried(): void }) {
   const secret = useSignal<string | null>(null);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork(onTried);
   const create = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (isBusy.value) return;
     const form = event.currentTarget as HTMLFormElement;
     const typed = new FormData(form);
     const scopes = SCOPES.filter((scope) => typed.has(scope));
     const networks = String(typed.get('networks'))
       .split(/[\s,]+/)
       .filter((each) => each !== '');
-    isBusy.value = true;
-    error.value = null;
-    try {
+    await run(async () => {
       const { createApiKey } = await send(CreateApiKey, {
         name: String(typed.get('name')).trim() || null,
         scopes: scopes.length === 0 || scopes.length === SCOPES.length ? null : scopes,
@@ -43,13 +40,7 @@ export function NewKey({ onTried }: { onTried(): void }) {
       });
       secret.value = createApiKey?.secret ?? null;
       form.reset();
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-      // Without an answer it may be there all the same.
-      onTried();
-    }
+    });
   };
   return (
     <div class="padded stack">

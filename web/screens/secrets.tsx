@@ -9,6 +9,7 @@ import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { useRead } from '../state/read.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/secrets.js';
 
 type Secret = NonNullable<ResultOf<typeof SecretsDocument>['secrets']>[number];
@@ -17,6 +18,9 @@ const EXAMPLES = { name: 'hf', registry: 'ghcr.io' };
 
 /** Counts what the page changed of them. */
 const changes = signal(0);
+const readAgain = () => {
+  changes.value += 1;
+};
 
 /** The account's secrets by name; null until they are known. */
 export function useSecrets(isSignedIn = true) {
@@ -100,28 +104,18 @@ export function Secrets() {
 /** `onClose` gets the name of the secret that was made. */
 export function NewSecret({ onClose }: { onClose(made: string | null): void }) {
   const isLogin = useSignal(false);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork(readAgain);
   const create = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (isBusy.value) return;
     const typed = new FormData(event.currentTarget as HTMLFormElement);
     const text = (name: string) => String(typed.get(name) ?? '');
     const login = isLogin.value ? { registry: text('registry').trim(), username: text('username').trim() } : {};
-    isBusy.value = true;
-    error.value = null;
-    try {
+    await run(async () => {
       // Pasted from a page or terminal, it often brings the end of its line along.
       const input = { name: text('secret-name').trim(), value: text('secret-value').replace(/\r?\n$/, ''), ...login };
       const { createSecret } = await send(CreateSecret, { input });
       onClose(createSecret?.name ?? null);
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-      // Without an answer it may be there all the same.
-      changes.value += 1;
-    }
+    });
   };
   return (
     <Dialog title={texts.create} isNarrow onClose={() => onClose(null)}>
@@ -193,7 +187,7 @@ function DeleteIt({ secret: { name }, onClose }: { secret: Secret; onClose(): vo
       error.value = fault;
       isBusy.value = false;
     } finally {
-      changes.value += 1;
+      readAgain();
     }
   };
   return (

@@ -5,6 +5,7 @@ import { Copy } from '../parts/copy.js';
 import { Failure } from '../parts/notice.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/sign-in.js';
 
 /** How each key begins, in every language. */
@@ -13,22 +14,13 @@ const KEY_BEGINS = 'gpu_live_…';
 /** Signing in with an API key, pasted once, and a new account where the operator allows it. */
 export function SignIn({ reason }: { reason?: string }) {
   useTitle(texts.title);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork();
   const key = useRef<HTMLInputElement>(null);
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (isBusy.value || key.current === null) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
-      await signIn(key.current.value.trim());
-    } catch (fault) {
-      error.value = fault;
-      key.current?.select();
-    } finally {
-      isBusy.value = false;
-    }
+    const typed = key.current;
+    if (isBusy.value || typed === null) return;
+    if (!(await run(() => signIn(typed.value.trim())))) key.current?.select();
   };
   // Nobody was signed in: the words for a session that ended would be wrong.
   const isRefused = error.value instanceof Refusal && error.value.code === 'unauthorized';
@@ -75,20 +67,11 @@ export function SignIn({ reason }: { reason?: string }) {
 function NewAccount() {
   const secret = useSignal<string | null>(null);
   const isKept = useSignal(false);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
-  const create = async () => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
+  const { isBusy, error, run } = useWork();
+  const create = () =>
+    run(async () => {
       secret.value = await createAccount();
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-    }
-  };
+    });
   const begin = async () => {
     try {
       await signIn(secret.value!);

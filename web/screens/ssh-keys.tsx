@@ -10,6 +10,7 @@ import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { say } from '../state/toasts.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/ssh-keys.js';
 
 type SshKey = NonNullable<ResultOf<typeof SshKeysDocument>['sshKeys']>[number];
@@ -17,24 +18,7 @@ type SshKey = NonNullable<ResultOf<typeof SshKeysDocument>['sshKeys']>[number];
 /** Public keys that let into the account's instances. */
 export function SshKeys() {
   const { data, error, again } = useRead(SshKeysDocument, {}, accountChanges);
-  const fault = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
-  const change = async (work: () => Promise<unknown>): Promise<boolean> => {
-    if (isBusy.value) return false;
-    isBusy.value = true;
-    fault.value = null;
-    try {
-      await work();
-      return true;
-    } catch (thrown) {
-      fault.value = thrown;
-      return false;
-    } finally {
-      isBusy.value = false;
-      // Without an answer it may have happened all the same.
-      again();
-    }
-  };
+  const { isBusy, error: fault, run: change } = useWork(again);
   const add = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;

@@ -16,6 +16,7 @@ import { accountChanges } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/top-ups.js';
 
 type Answer = ResultOf<typeof TopUpsDocument>;
@@ -75,8 +76,7 @@ interface NewTopUpProps {
 function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   const asset = useSignal(assets[0]!.code);
   const wanted = useSignal('20');
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork(onTried);
   // Another wish is another request; the same one that is asked for again after a lost answer is not.
   const idempotencyKey = useRef('');
   useMemo(() => {
@@ -84,21 +84,13 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   }, [asset.value, wanted.value]);
   const create = async (event: Event) => {
     event.preventDefault();
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
+    await run(async () => {
       const { createTopUp } = await send(CreateTopUp, {
         input: { asset: asset.value, usd: Number(wanted.value), idempotencyKey: idempotencyKey.current },
       });
       idempotencyKey.current = newIdempotencyKey();
       if (createTopUp !== null) onCreated(createTopUp.id);
-    } catch (fault) {
-      error.value = fault;
-    } finally {
-      isBusy.value = false;
-      onTried();
-    }
+    });
   };
   const chosen = assets.find(({ code }) => code === asset.value);
   return (

@@ -9,6 +9,7 @@ import { send } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/notice.js';
 import type { Volume } from '../state/volumes.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/volume-changes.js';
 
 const EXAMPLE = 'data';
@@ -27,20 +28,11 @@ interface ChangeProps {
 /** A change of a volume, as a dialog of its own. */
 function Change({ title, words, isDanger = false, change, onClose, children }: ChangeProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useWork();
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
-      await change(new FormData(event.currentTarget as HTMLFormElement), idempotencyKey);
-      onClose();
-    } catch (fault) {
-      error.value = fault;
-      isBusy.value = false;
-    }
+    const typed = new FormData(event.currentTarget as HTMLFormElement);
+    if (await run(() => change(typed, idempotencyKey))) onClose();
   };
   return (
     <Dialog title={title} isNarrow onClose={onClose}>

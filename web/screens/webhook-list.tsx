@@ -19,6 +19,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { serverNow } from '../state/clock.js';
 import { useRead } from '../state/read.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/webhooks.js';
 import { Mail } from './mail.js';
 
@@ -30,6 +31,9 @@ const OF_ACCOUNT = 'account';
 
 /** Counts what the page changed of them. */
 const changes = signal(0);
+const readAgain = () => {
+  changes.value += 1;
+};
 
 /** Where events are sent to, and what became of the last ones. */
 export function WebhookList() {
@@ -38,23 +42,7 @@ export function WebhookList() {
   const age = useComputed(() => `${changes.value} ${Math.floor(serverNow.value / (hasPending.value ? 3 : 60))}`);
   const { data, error } = useRead(WebhooksDocument, {}, age);
   const secret = useSignal<string | null>(null);
-  const fault = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
-  const work = async (asked: () => Promise<unknown>): Promise<boolean> => {
-    if (isBusy.value) return false;
-    isBusy.value = true;
-    fault.value = null;
-    try {
-      await asked();
-      return true;
-    } catch (thrown) {
-      fault.value = thrown;
-      return false;
-    } finally {
-      isBusy.value = false;
-      changes.value += 1;
-    }
-  };
+  const { isBusy, error: fault, run: work } = useWork(readAgain);
   const create = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
