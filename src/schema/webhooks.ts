@@ -18,6 +18,24 @@ import { accountOf } from './context.js';
 
 const MAX_SHOWN = 100;
 
+/** What attempts and deliveries say of their event. */
+const EVENT_ID = {
+  select: { event: { select: { id: true } } },
+  description: 'The event.',
+  resolve: ({ event }: { event: { id: string } }) => event.id,
+} as const;
+const EVENT_TYPE = {
+  select: { event: { select: { type: true } } },
+  description: 'Type of the event.',
+  resolve: ({ event }: { event: { type: string } }) => event.type,
+} as const;
+const EVENT_AT = {
+  type: 'DateTime',
+  select: { event: { select: { at: true } } },
+  description: 'The second that the event is of.',
+  resolve: ({ event }: { event: { at: Date } }) => event.at,
+} as const;
+
 builder.prismaObject('WebhookAttempt', {
   description: 'One attempt to send an event to a webhook.',
   fields: (t) => ({
@@ -26,22 +44,9 @@ builder.prismaObject('WebhookAttempt', {
     status: t.exposeInt('status', { nullable: true, description: 'Status of the answer; null where there was none.' }),
     error: t.exposeString('error', { nullable: true, description: 'Why there was no answer.' }),
     tookMs: t.exposeInt('tookMs', { description: 'How long it took, in milliseconds.' }),
-    eventId: t.id({
-      select: { event: { select: { id: true } } },
-      description: 'The event.',
-      resolve: ({ event }) => event.id,
-    }),
-    eventType: t.string({
-      select: { event: { select: { type: true } } },
-      description: 'Type of the event.',
-      resolve: ({ event }) => event.type,
-    }),
-    eventAt: t.field({
-      type: 'DateTime',
-      select: { event: { select: { at: true } } },
-      description: 'The second that the event is of.',
-      resolve: ({ event }) => event.at,
-    }),
+    eventId: t.id(EVENT_ID),
+    eventType: t.string(EVENT_TYPE),
+    eventAt: t.field(EVENT_AT),
   }),
 });
 
@@ -68,22 +73,9 @@ builder.prismaObject('WebhookDelivery', {
   description: 'An event on its way to a webhook.',
   select: { isPending: true, attempts: true, nextAt: true },
   fields: (t) => ({
-    eventId: t.id({
-      select: { event: { select: { id: true } } },
-      description: 'The event.',
-      resolve: ({ event }) => event.id,
-    }),
-    eventType: t.string({
-      select: { event: { select: { type: true } } },
-      description: 'Type of the event.',
-      resolve: ({ event }) => event.type,
-    }),
-    eventAt: t.field({
-      type: 'DateTime',
-      select: { event: { select: { at: true } } },
-      description: 'The second that the event is of.',
-      resolve: ({ event }) => event.at,
-    }),
+    eventId: t.id(EVENT_ID),
+    eventType: t.string(EVENT_TYPE),
+    eventAt: t.field(EVENT_AT),
     subject: t.exposeString('subject', {
       description: 'The instance that it is about, or `account`: events of one are delivered in order.',
     }),
