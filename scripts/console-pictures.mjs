@@ -1,8 +1,8 @@
 // npm run console:pictures      writes the pictures of docs/console.md, from a gateway of its own with made-up rentals
-// Needs Chromium (CHROMIUM_PATH, or /usr/bin/chromium). Files stay small: few colours, no more than a screen each.
+// Files stay small: few colours, no more than a screen each.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import { graphql, launchChromium, signIn } from './console-visit.mjs';
 import { withFreshGateway } from './fresh-gateway.mjs';
 
 const FOLDER = fileURLToPath(new URL('../docs/images', import.meta.url));
@@ -39,18 +39,6 @@ const pictures = (id) => [
   { name: 'console-sign-in-narrow', path: '/sign-in', signedIn: false, narrow: true, dark: true },
 ];
 
-async function graphql({ address, key }, query, variables = {}) {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
-  const answer = await fetch(`${address}/graphql`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ query, variables }),
-  });
-  const { data, errors } = await answer.json();
-  if (errors) throw new Error(errors[0].message);
-  return data;
-}
-
 async function rentSome(gateway) {
   const ids = [];
   for (const input of RENTALS) {
@@ -68,21 +56,16 @@ async function rentSome(gateway) {
   return ids[0];
 }
 
-async function take(
-  browser,
-  { address, key },
-  { name, path, signedIn = true, dark = false, narrow = false, foot = false },
-) {
+async function take(browser, gateway, { name, path, signedIn = true, dark = false, narrow = false, foot = false }) {
   const context = await browser.newContext({
     viewport: narrow ? { width: 390, height: 780 } : { width: 1400, height: 860 },
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
     timezoneId: 'Europe/Berlin',
   });
-  if (signedIn)
-    await context.request.post(`${address}/console/session`, { headers: { origin: address }, data: { key } });
+  if (signedIn) await signIn(context, gateway);
   const page = await context.newPage();
-  await page.goto(address + path);
+  await page.goto(gateway.address + path);
   await page
     .getByText('Live', { exact: true })
     .or(page.getByRole('heading', { name: 'Sign in' }))
@@ -98,10 +81,7 @@ async function take(
 await mkdir(FOLDER, { recursive: true });
 await withFreshGateway(async (gateway) => {
   const id = await rentSome(gateway);
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: ['--headless', '--no-sandbox', '--disable-gpu'],
-  });
+  const browser = await launchChromium();
   for (const picture of pictures(id)) await take(browser, gateway, picture);
   await browser.close();
 });

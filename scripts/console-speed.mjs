@@ -1,6 +1,6 @@
 // npm run console:speed      measures the console in Chromium: the first sight by a slow line, and long lists in scrolling
 // A gateway of its own with the demo's machines; on a computer that does nothing else, for its times are of this computer.
-import { chromium } from 'playwright-core';
+import { graphql, launchChromium, signIn } from './console-visit.mjs';
 import { withFreshGateway } from './fresh-gateway.mjs';
 
 const ROWS = 2_000;
@@ -88,18 +88,6 @@ async function resting(page) {
   return `${((((await spent()) - before) * 1_000) / 5) | 0} ms of CPU a second at rest`;
 }
 
-async function graphql({ address, key }, query, variables = {}) {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
-  const answer = await fetch(`${address}/graphql`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ query, variables }),
-  });
-  const { data, errors } = await answer.json();
-  if (errors) throw new Error(errors[0].message);
-  return data;
-}
-
 /** The list of instances as of an account with so many: the one that runs, under many names. */
 async function manyInstances(page) {
   await page.route('**/graphql', async (route) => {
@@ -117,17 +105,11 @@ async function manyInstances(page) {
 }
 
 await withFreshGateway(async (gateway) => {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: ['--headless', '--no-sandbox', '--disable-gpu'],
-  });
+  const browser = await launchChromium();
   console.log(`first sight, 400 ms to each first byte: ${await firstSight(browser, gateway, FIRST_BYTE)}`);
   console.log(`first sight, and 400 kbit/s:            ${await firstSight(browser, gateway, SLOW_3G)}`);
   const context = await browser.newContext({ viewport: { width: 1_400, height: 900 } });
-  await context.request.post(`${gateway.address}/console/session`, {
-    headers: { origin: gateway.address },
-    data: { key: gateway.key },
-  });
+  await signIn(context, gateway);
   const page = await context.newPage();
   await page.goto(`${gateway.address}/machines?sort=VRAM`);
   await page.locator('.offer').nth(20).waitFor();
