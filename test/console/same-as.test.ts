@@ -227,7 +227,7 @@ describe('the same to copy', needs('bash', 'curl', 'python3'), () => {
       const order = async (): Promise<Order> => ({
         ...asked,
         machineId: await machine(),
-        ...(what.startsWith('all') && { volumes: [{ id: await volume(), path: "/work/my data's" }] }),
+        ...(what.startsWith('all') && { volumes: [{ id: await volume(), path: "/kept/my data's" }] }),
       });
       const reference = await order();
       const { body } = await renter.graphql(`mutation ($input: DeployInput!) { deploy(input: $input) { id } }`, {
