@@ -265,7 +265,13 @@ describe('without Yoga', () => {
     }
     // Parameters that Yoga refuses.
     await learn({ query: '{ regions { code } }', who: renter });
-    for (const others of [{ variables: [] }, { variables: 'x' }, { extensions: [] }, { operationName: 7 }]) {
+    for (const others of [
+      { variables: [] },
+      { variables: 'x' },
+      { extensions: [] },
+      { operationName: 7 },
+      { operationName: '' },
+    ]) {
       const send = (query: string) =>
         ask(service.address, '/graphql', {
           body: JSON.stringify({ query, ...others }),

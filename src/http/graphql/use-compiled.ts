@@ -35,8 +35,8 @@ export class CompiledOperations {
   readonly #schema: GraphQLSchema;
   readonly #lists: KeptLists;
   readonly #uses = new WeakMap<DocumentNode, number>();
-  /** By the document's text, then by name. */
-  readonly #repeated = new LRUCache<string, Map<string, Repeated>>({ max: MAX_COMPILED });
+  /** By the document's text, then by name; null: none was asked for. */
+  readonly #repeated = new LRUCache<string, Map<string | null, Repeated>>({ max: MAX_COMPILED });
 
   constructor(schema: GraphQLSchema) {
     this.#schema = schema;
@@ -51,9 +51,10 @@ export class CompiledOperations {
     const count = (this.#uses.get(document) ?? 0) + 1;
     this.#uses.set(document, count);
     if (count < COMPILED_AT_USE || text.length > MAX_CHARACTERS) return interpret;
-    const operations = this.#repeated.get(text) ?? new Map<string, Repeated>();
+    const operations = this.#repeated.get(text) ?? new Map<string | null, Repeated>();
     this.#repeated.set(text, operations);
-    const name = operationName ?? '';
+    // An empty name is one that no operation has.
+    const name = operationName ?? null;
     const known = operations.get(name) ?? this.#compiled(args);
     operations.set(name, known);
     return known.query === null ? interpret : runner(known.query, interpret);
@@ -61,7 +62,7 @@ export class CompiledOperations {
 
   /** A query that is compiled: its document, and how it runs without Yoga. */
   findQuery(text: string, operationName: string | null | undefined): { document: DocumentNode; run: Execute } | null {
-    const known = this.#repeated.get(text)?.get(operationName ?? '');
+    const known = this.#repeated.get(text)?.get(operationName ?? null);
     return known === undefined || known.run === null ? null : { document: known.document, run: known.run };
   }
 
