@@ -42,7 +42,8 @@ interface GroupSlice<Group extends RankedGroup = RankedGroup> {
   to: number;
 }
 
-/** Offers in kept lists of the cheapest; a list of none counts as one. */
+/** Kept lists of the cheapest, and the offers in all of them; a list of none counts as one. */
+const MAX_LISTS = 200;
 const MAX_LISTED = 20_000;
 
 /** A machine in one of its groups. */
@@ -66,7 +67,7 @@ export class OfferIndex {
    */
   readonly #byBreaks = new GroupSet<RankedGroup>();
   readonly #cheapest = new LRUCache<string, readonly Offer[]>({
-    max: MAX_LISTED,
+    max: MAX_LISTS,
     maxSize: MAX_LISTED,
     sizeCalculation: ({ length }) => Math.max(length, 1),
   });
@@ -111,7 +112,7 @@ export class OfferIndex {
   /** The same machines at the prices of other models. */
   reprice(models: ReadonlyMap<string, PricedModel>): void {
     this.#models = models;
-    this.#cheapest.clear();
+    this.#forgetLists();
     for (const groups of [this.#groups, this.#byBreaks]) groups.reprice((key) => this.#traitsOf(key));
   }
 
@@ -132,7 +133,7 @@ export class OfferIndex {
   }
 
   remove(hostId: string): void {
-    this.#cheapest.clear();
+    this.#forgetLists();
     const host = this.#hosts.get(hostId);
     if (host === null) return;
     for (const { group, entry } of this.#placesOf(host, this.#hosts.entryOf(hostId)!, -1)) group.remove(entry);
@@ -195,12 +196,17 @@ export class OfferIndex {
     return counts;
   }
 
+  /** Clearing takes as long as the most that there may be, however few there are: hosts are put in by the thousand. */
+  #forgetLists(): void {
+    if (this.#cheapest.size > 0) this.#cheapest.clear();
+  }
+
   #firstByPrice(criteria: OfferCriteria, limit: number): readonly Offer[] {
     return firstOf(slicesOf(this.#groups.by(BY_PRICE, criteria), criteria), criteria, BY_PRICE, { limit });
   }
 
   #add(host: OfferedHost): Place[] {
-    this.#cheapest.clear();
+    this.#forgetLists();
     return this.#placesOf(host, this.#hosts.add(host), 1);
   }
 
