@@ -26,8 +26,9 @@ import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { type Fragments, fragmentsOf } from './document-measures.js';
 import type { Written } from './send-result.js';
 
-/** Of all kept texts together: two bytes each at most. */
+/** Of all kept texts together, with what keeping each takes beside it: two bytes each at most. */
 const MAX_CHARACTERS = 8_000_000;
+const CHARACTERS_BESIDE = 64;
 
 /** Runs an operation; null: it has to run as any other. */
 export type RunKept = (args: ExecutionArgs) => Promise<Written | ExecutionResult | null>;
@@ -127,10 +128,11 @@ export class KeptTexts {
   }
 
   keep(entry: object, selection: object, text: string): void {
-    this.#characters += text.length;
+    const taken = text.length + CHARACTERS_BESIDE;
+    this.#characters += taken;
     if (this.#characters > this.#mostCharacters) {
       this.#texts = new WeakMap();
-      this.#characters = text.length;
+      this.#characters = taken;
     }
     const known = this.#texts.get(entry);
     if (known === undefined) this.#texts.set(entry, new Map([[selection, text]]));
