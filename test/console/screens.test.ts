@@ -126,7 +126,8 @@ describe('every screen', needs('chromium'), () => {
     }
     await context.close();
     // The host of the instance has no tunnel: of its files and its log nobody tells, nor once its container has failed.
-    const isUntold = /status of (503|409) .* of \/console\/(files|logs)\//;
+    const isUntold =
+      /status of (503|409) .* of \/(console\/(files|logs)\/\S+|graphql) on \/instances\/\S+tab=(files|log)/;
     return { paths: todo, complaints: complaints.filter((each) => !isUntold.test(each)) };
   }
 

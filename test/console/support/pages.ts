@@ -22,6 +22,8 @@ export interface Look {
   locale?: string;
 }
 
+const pathOf = (url: string): string => url.slice(new URL(url).origin.length);
+
 /** Whoever has a key. */
 interface KeyHolder {
   key: string;
@@ -69,7 +71,9 @@ export class Pages {
     page.on('console', (message) => {
       // Containers of other tests come and go with networks of theirs; the page asks again by itself.
       const isOfMachine = message.text().includes('net::ERR_NETWORK_CHANGED');
-      const of = message.text().startsWith('Failed to load') ? ` of ${new URL(message.location().url).pathname}` : '';
+      const of = message.text().startsWith('Failed to load')
+        ? ` of ${pathOf(message.location().url)} on ${pathOf(page.url())}`
+        : '';
       if (message.type() === 'error' && !isOfMachine) complaints.push(message.text() + of);
     });
     page.on('pageerror', (error) => complaints.push(String(error)));
