@@ -21,12 +21,7 @@ export function shellWord(text: string): string {
 export const inQuotes = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A string of JSON, and one of Python and of GraphQL too. */
-export function stringLiteral(text: string): string {
-  return JSON.stringify(text).replace(
-    ALL_HIDDEN,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
+export const stringLiteral = (text: string): string => jsonText(text);
 
 /** JSON with its strings so, two spaces a level. */
 export const jsonText = (value: unknown, indent = '  '): string =>

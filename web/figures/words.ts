@@ -1,3 +1,5 @@
+import { inQuotes } from './quoting.js';
+
 /** Words of a command line, as a shell splits them: quotes and backslashes keep spaces. Null while a quote is open. */
 export function splitWords(line: string): string[] | null {
   const words: string[] = [];
@@ -24,5 +26,5 @@ export function splitWords(line: string): string[] | null {
 
 /** The line that these words are read from. */
 export function joinWords(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : inQuotes(word))).join(' ');
 }

@@ -158,18 +158,6 @@ export const MatchingGpus = graphql(`
 `);
 
 /** Whether a machine is still to be had. */
-export const OfferOf = graphql(`
-  query OfferOf($machineId: ID!) {
-    offer(machineId: $machineId) {
-      pricePerHour {
-        onDemand
-        interruptible
-        reserved
-      }
-    }
-  }
-`);
-
 export const Secrets = graphql(`
   query Secrets {
     secrets {

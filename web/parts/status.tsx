@@ -21,16 +21,15 @@ export const stopReason = ({ stopReason }: Instance): string | null => stopReaso
 /** What the container does, as its machine reports it. */
 export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   if (runtime === null) return null;
-  const { phase, pulledBytes, totalBytes, reachable } = runtime;
-  const isFetching = phase === 'PULLING' || phase === 'RESTORING';
-  const isKnown = isFetching && pulledBytes !== null && totalBytes !== null && totalBytes > 0;
+  const { phase, reachable } = runtime;
+  const progress = progressOf(runtime);
   return (
     <span class="stack-tight">
       <span class={`small ${phase === 'FAILED' || !reachable ? 'bad' : 'quiet'}`}>{runtimeWords(runtime)}</span>
-      {isKnown && (
+      {progress !== null && (
         <progress
-          max={totalBytes}
-          value={pulledBytes}
+          max={progress.total}
+          value={progress.done}
           aria-label={phase === 'PULLING' ? texts.pulled : texts.restored}
         />
       )}
@@ -38,9 +37,19 @@ export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   );
 }
 
-function runtimeWords({ phase, pulledBytes, totalBytes, exitCode }: NonNullable<Instance['runtime']>): string {
+type KnownRuntime = NonNullable<Instance['runtime']>;
+
+/** Bytes of what is fetched now; null where nothing is, or its size is not known. */
+function progressOf({ phase, pulledBytes, totalBytes }: KnownRuntime): { done: number; total: number } | null {
+  const isFetching = phase === 'PULLING' || phase === 'RESTORING';
+  if (!isFetching || pulledBytes === null || totalBytes === null || totalBytes <= 0) return null;
+  return { done: pulledBytes, total: totalBytes };
+}
+
+function runtimeWords(runtime: KnownRuntime): string {
+  const { phase, exitCode } = runtime;
   const words = phases[phase];
-  if ((phase === 'PULLING' || phase === 'RESTORING') && pulledBytes !== null && totalBytes !== null && totalBytes > 0)
-    return texts.progress(words, bytes(pulledBytes), bytes(totalBytes));
+  const progress = progressOf(runtime);
+  if (progress !== null) return texts.progress(words, bytes(progress.done), bytes(progress.total));
   return exitCode !== null && phase !== 'RUNNING' ? texts.exited(words, exitCode) : words;
 }

@@ -30,7 +30,7 @@ export function ActivityLog() {
   useEffect(() => {
     before.value = [];
   }, [asked]);
-  useEffect(() => void readKeyNames().catch(() => {}), []);
+  useEffect(() => void readKeyNames(), []);
   const after = before.value.at(-1) ?? null;
   const { data, error } = useRead(ActivityDocument, { filter, first: PAGE, after }, accountChanges);
   const page = data.value?.activity ?? null;

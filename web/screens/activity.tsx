@@ -1,8 +1,6 @@
-import { loaded } from '../parts/loaded.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/activity.js';
-
-const ActivityLog = loaded(async () => (await import('./activity-log.js')).ActivityLog);
+import { ActivityLog } from './activity-log.js';
 
 /** Who asked for which change. */
 export function Activity() {

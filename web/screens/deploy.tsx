@@ -10,8 +10,8 @@ import { Icon } from '../parts/icon.js';
 import { Failure, NotArrived } from '../parts/notice.js';
 import { type Instance, takeInstance } from '../state/account.js';
 import { useDeployForm } from '../state/deploy-form.js';
-import { isRenting, LAUNCH } from '../state/deploy-link.js';
-import { FILTER_NAMES, filter } from '../state/filters.js';
+import { isRenting, LAUNCH, machinesPath } from '../state/deploy-link.js';
+import { filter } from '../state/filters.js';
 import { draft, forgetDraft, link, readAddress, readLink, writeAddress } from '../state/launch-draft.js';
 import { formOf } from '../state/launch-form.js';
 import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
@@ -89,7 +89,7 @@ function Page() {
         <div class="stack">
           <form id="deploy" class="stack" onSubmit={rental.deploy}>
             <Step title={texts.machineStep}>
-              <WhichMachine machineId={form.machineId} quoted={quoted} />
+              <WhichMachine machineId={form.machineId} quoted={quoted} offer={quote.offer} />
             </Step>
             <Step title={texts.priceStep} isNamed={false}>
               <Modes form={form} quote={quote} />
@@ -139,12 +139,6 @@ function useAddressOfLaunch(): void {
   useEffect(() => {
     if (path.peek() === '/deploy') writeAddress(draft.peek());
   }, [name, ports]);
-}
-
-/** The machines that meet what is asked for here. */
-function machinesPath(): string {
-  const asked = new URLSearchParams([...query.value].filter(([name]) => FILTER_NAMES.some((known) => known === name)));
-  return `/machines${asked.size === 0 ? '' : `?${asked.toString().replaceAll('%2C', ',')}`}`;
 }
 
 interface StepProps {
@@ -268,7 +262,7 @@ function Steps({ form, quoted, onNewSecret }: StepsProps) {
   );
 }
 
-function Modes({ form: { mode }, quote: { prices } }: { form: DeployForm; quote: QuoteOf }) {
+function Modes({ form: { mode }, quote: { offer } }: { form: DeployForm; quote: QuoteOf }) {
   return (
     <>
       <fieldset>
@@ -284,8 +278,8 @@ function Modes({ form: { mode }, quote: { prices } }: { form: DeployForm; quote:
                 onChange={() => setQuery({ mode: value }, { replace: true })}
               />
               {name}
-              {prices !== null && (
-                <span class="small quiet">{texts.perHour(rate(micro(prices[price]), decimals))}</span>
+              {offer !== null && (
+                <span class="small quiet">{texts.perHour(rate(micro(offer.pricePerHour[price]), decimals))}</span>
               )}
             </label>
           ))}

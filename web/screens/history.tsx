@@ -1,9 +1,6 @@
-import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { micro, rates, usd } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { InstanceHistory } from '../graph/documents.js';
-import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { InstanceName } from '../parts/instance-name.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -16,6 +13,7 @@ import { HISTORY_FILTERS, historyFilter, STATES, STOP_REASONS } from '../state/h
 import { query } from '../state/location.js';
 import { models } from '../state/market.js';
 import { MODES } from '../state/modes.js';
+import { usePages } from '../state/pages.js';
 import { regained } from '../state/stream.js';
 import { texts } from '../texts/en/history.js';
 
@@ -118,44 +116,26 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
 
 /** Page after page, from the newest; from the start again when something changed, or another filter is asked for. */
 function useHistory() {
-  const rows = useSignal<readonly Instance[] | null>(null);
-  const cursor = useSignal<string | null>(null);
-  const error = useSignal<unknown>(null);
-  const question = useRef(0);
-  const retry = useMemo(() => new Retry(), []);
   const filter = historyFilter.value;
-  const read = async (after: string | null) => {
-    question.current += 1;
-    const mine = question.current;
-    try {
-      const { instanceHistory } = await send(InstanceHistory, { filter, first: PAGE, after });
-      if (mine !== question.current || instanceHistory === null) return;
-      retry.end();
-      const page = instanceHistory.edges.map(({ node }) => node);
-      rows.value = after === null ? page : [...(rows.peek() ?? []), ...page];
-      cursor.value = instanceHistory.pageInfo.hasNextPage ? (instanceHistory.pageInfo.endCursor ?? null) : null;
-      error.value = null;
-    } catch (fault) {
-      if (mine !== question.current) return;
-      error.value = fault;
-      retry.after(fault, () => void read(after));
-    }
+  const read = async (after: string | null, before: { rows: readonly Instance[] } | null) => {
+    const { instanceHistory } = await send(InstanceHistory, { filter, first: PAGE, after });
+    if (instanceHistory === null) return null;
+    const { edges, pageInfo } = instanceHistory;
+    const page = edges.map(({ node }) => node);
+    return {
+      rows: after === null ? page : [...(before?.rows ?? []), ...page],
+      cursor: pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null,
+    };
   };
-  const changes = accountChanges.value;
-  useEffect(() => {
-    void read(null);
-  }, [changes, regained.value, JSON.stringify(filter)]);
-  useEffect(
-    () => () => {
-      question.current += 1;
-      retry.end();
-    },
-    [],
-  );
+  const { known, error, more } = usePages<{ rows: readonly Instance[]; cursor: string | null }>(read, [
+    accountChanges.value,
+    regained.value,
+    JSON.stringify(filter),
+  ]);
   return {
-    rows: rows.value,
-    hasMore: cursor.value !== null,
-    error: error.value,
-    more: () => void read(cursor.peek()),
+    rows: known?.rows ?? null,
+    hasMore: known != null && known.cursor !== null,
+    error,
+    more: () => more(known?.cursor ?? null),
   };
 }

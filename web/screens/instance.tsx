@@ -40,7 +40,7 @@ export function InstanceScreen({ id }: { id: string }) {
   const start = instance.status === 'STOPPED' ? (read?.canStart ?? null) : null;
   return (
     <div class="stack instance">
-      <div class="row between instance-head">
+      <div class="row between">
         <div class="instance-name">
           <p class="small">
             <a href="/instances">{texts.all}</a>

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { micro, usd } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { Failure } from '../parts/notice.js';

@@ -2,9 +2,9 @@ import { useComputed } from '@preact/signals';
 import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { ModelName } from '../parts/model-name.js';
-import { chosenGpus, typedModel } from '../state/filters.js';
-import { query, withQuery } from '../state/location.js';
+import { withQuery } from '../state/location.js';
 import { type Model, models } from '../state/market.js';
+import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
 /** Of each class this many, in the order in which most people look. */
@@ -17,8 +17,7 @@ const BEGIN_WITH = [
 /** What most people come for, while nobody said which model: those of each class with the most free GPUs. */
 export function PopularModels() {
   const shown = useComputed(() => BEGIN_WITH.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
-  const isAsked = chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier');
-  if (isAsked || shown.length === 0) return null;
+  if (isNarrow.value || shown.length === 0) return null;
   return (
     <ul class="popular" aria-label={texts.popular}>
       {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (

@@ -3,7 +3,7 @@ import type { ResultOf, VariablesOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
 import { accrued, micro, rate, rates, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
-import { OfferOf, OfferSearch, Quote } from '../graph/documents.js';
+import { OfferSearch, OneOffer, Quote } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { Time } from '../parts/time.js';
@@ -58,14 +58,15 @@ export function useQuote(input: QuoteInput | null) {
   }, [asked, isSignedIn]);
   // Looking for the machine among the offers costs nothing of the account's requests; a quote does.
   const machineId = quoted.value?.machineId ?? input?.machineId ?? null;
-  const offered = useRead(OfferOf, machineId === null ? null : { machineId }, marketChanges);
-  const isOffered = offered.data.value === null ? null : offered.data.value.offer !== null;
+  const offered = useRead(OneOffer, machineId === null ? null : { machineId }, marketChanges);
+  const offer = offered.data.value?.offer ?? null;
+  const isOffered = offered.data.value === null ? null : offer !== null;
   const wasOffered = useSignal<boolean | null>(null);
   useEffect(() => {
     if (isOffered !== null && wasOffered.peek() !== null && wasOffered.peek() !== isOffered) void read();
     wasOffered.value = isOffered;
   }, [isOffered]);
-  return { quoted, error, prices: offered.data.value?.offer?.pricePerHour ?? null, again: () => void read() };
+  return { quoted, error, offer, again: () => void read() };
 }
 
 /** What it costs, line by line, and what one should know of that before. */
@@ -109,7 +110,7 @@ export function Price({ quoted }: { quoted: Quoted }) {
 /** The price and how long credit lasts with it, in short: beside the button. */
 export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
   return (
-    <div class="total-price">
+    <div>
       <p class="total">{texts.total(rate(micro(totalPriceHr)))}</p>
       <p class="small quiet">
         {account !== null && account.hoursLeft !== null

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';

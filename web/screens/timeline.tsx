@@ -64,19 +64,17 @@ function together(edges: readonly { cursor: string; node: TimelineEntry }[]): Sh
 export function Timeline({ id }: { id: string }) {
   const { entries, hasMore, error, more } = useTimeline(id);
   const filter = useSignal<Filter>('all');
-  useEffect(() => void readKeyNames().catch(() => {}), []);
+  useEffect(() => void readKeyNames(), []);
   const wanted = entries?.filter(({ node }) => filter.value === 'all' || LOOKS[node.kind][2] === filter.value) ?? [];
   return (
     <section class="panel" aria-labelledby="timeline">
       <div class="panel-head">
         <h2 id="timeline">{texts.title}</h2>
-        <fieldset class="choices">
-          <legend class="hidden">{texts.filter}</legend>
+        <fieldset class="segments" aria-label={texts.filter}>
           {Object.entries(texts.filters).map(([value, words]) => (
             <button
               key={value}
               type="button"
-              class="plain"
               aria-pressed={filter.value === value}
               onClick={() => {
                 filter.value = value as Filter;
@@ -219,7 +217,7 @@ function Asked({ asked }: { asked: TimelineEntry['asked'] }) {
   return (
     <p class="small quiet">
       {asked.byConsole ? texts.byConsole(name.value) : texts.byKey(name.value)}{' '}
-      <span class="timeline-address">{texts.from(visible(asked.address))}</span>
+      <span>{texts.from(visible(asked.address))}</span>
     </p>
   );
 }

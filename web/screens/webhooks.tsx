@@ -1,8 +1,6 @@
-import { loaded } from '../parts/loaded.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/notices.js';
-
-const WebhookList = loaded(async () => (await import('./webhook-list.js')).WebhookList);
+import { WebhookList } from './webhook-list.js';
 
 /** Who is told of what happens. */
 export function Webhooks() {

@@ -1,13 +1,12 @@
 import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
-import { OneOffer } from '../graph/documents.js';
 import { Field, Select } from '../parts/query-fields.js';
-import { deployPath, MACHINE } from '../state/deploy-link.js';
+import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { type Model, marketChanges, modelName, models, regionName, regions } from '../state/market.js';
-import { useRead } from '../state/read.js';
+import { type Model, modelName, models, regionName, regions } from '../state/market.js';
+import type { Offer } from '../state/offers.js';
 import { texts } from '../texts/en/deploy.js';
 import { texts as machines } from '../texts/en/machines.js';
 import { GpuCount } from './filters.js';
@@ -17,14 +16,16 @@ interface Props {
   /** Null for the best that fits. */
   machineId: string | null;
   quoted: Quoted | null;
+  /** Of the quoted machine; null while it is not known, or not offered. */
+  offer: Offer | null;
 }
 
 /** The machine that was chosen, or what one has to be. */
-export function WhichMachine({ machineId, quoted }: Props) {
+export function WhichMachine({ machineId, quoted, offer }: Props) {
   return (
     <>
       {machineId === null && <Requirements />}
-      {quoted !== null && <Which quoted={quoted} />}
+      {quoted !== null && <Which quoted={quoted} offer={offer} />}
       {machineId === null ? (
         <p class="small quiet">{texts.best}</p>
       ) : (
@@ -78,7 +79,7 @@ function Requirements() {
         </Field>
       </div>
       <p class="small">
-        <a href={deployPath().replace('/deploy', '/machines')}>{texts.moreRequirements}</a>
+        <a href={machinesPath()}>{texts.moreRequirements}</a>
         {others.some((name) => query.value.has(name)) && (
           <span class="quiet">
             {' '}
@@ -95,8 +96,7 @@ function Requirements() {
 
 const byFree = (one: Model, other: Model): number => other.availableGpus - one.availableGpus;
 
-function Which({ quoted: { machineId, machine } }: { quoted: Quoted }) {
-  const offer = useRead(OneOffer, { machineId }, marketChanges).data.value?.offer ?? null;
+function Which({ quoted: { machineId, machine }, offer }: { quoted: Quoted; offer: Offer | null }) {
   return (
     <div class="which">
       <p>

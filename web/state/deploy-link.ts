@@ -1,5 +1,5 @@
 import { FILTER_NAMES } from './filters.js';
-import { path, query } from './location.js';
+import { askedOf, path, withParameters } from './location.js';
 
 /** The parameter of the address that names a machine; without it, the best that fits is rented. */
 export const MACHINE = 'machine';
@@ -8,14 +8,13 @@ export const LAUNCH = ['name', 'port'] as const;
 
 /** The page that rents, for the requirements that the address has now and what is said here. */
 export function deployPath(said: Readonly<Record<string, string | null>> = {}): string {
-  const asked = new URLSearchParams();
-  for (const name of FILTER_NAMES) {
-    const value = query.value.get(name);
-    if (value !== null) asked.set(name, value);
-  }
+  const asked = askedOf(FILTER_NAMES);
   for (const [name, value] of Object.entries(said)) if (value !== null) asked.set(name, value);
-  return `/deploy${asked.size === 0 ? '' : `?${asked.toString().replaceAll('%2C', ',')}`}`;
+  return withParameters('/deploy', asked);
 }
+
+/** The machines that meet what the address asks for. */
+export const machinesPath = (): string => withParameters('/machines', askedOf(FILTER_NAMES));
 
 /** Where an address of before leads, when renting was a dialog over the machines. */
 export function deployPathOfOld(asked: URLSearchParams): string {
@@ -24,7 +23,7 @@ export function deployPathOfOld(asked: URLSearchParams): string {
   next.delete('deploy');
   if (machine !== '' && machine !== 'best') next.set(MACHINE, machine);
   for (const name of ['compare', 'sort', 'priced']) next.delete(name);
-  return `/deploy${next.size === 0 ? '' : `?${next}`}`;
+  return withParameters('/deploy', next);
 }
 
 /** Whether the page that rents is shown, or the one that it is left for to sign in. */

@@ -20,6 +20,8 @@ export async function readKeyNames(): Promise<void> {
   isAsked = true;
   try {
     keys.value = (await send(KeyNames, {})).apiKeys;
+  } catch {
+    // What was read before is still right.
   } finally {
     isAsked = false;
   }

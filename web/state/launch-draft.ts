@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { LAUNCH, MACHINE } from './deploy-link.js';
 import { EMPTY, formOfLink, type LaunchForm } from './launch-form.js';
-import { go, path, query, setQuery } from './location.js';
+import { go, path, query, setQuery, withParameters } from './location.js';
 
 /** Of the page that rents: kept while its owner signs in, forgotten when the page is left. */
 export const draft = signal(EMPTY);
@@ -46,5 +46,5 @@ export function writeAddress({ name, ports }: LaunchForm): void {
   if (name !== '') next.set('name', name);
   for (const { port, name: called } of ports)
     if (port !== '') next.append('port', called === '' ? port : `${port}:${called}`);
-  go(`${path.peek()}${next.size === 0 ? '' : `?${next.toString().replaceAll('%2C', ',')}`}`, { replace: true });
+  go(withParameters(path.peek(), next), { replace: true });
 }

@@ -34,8 +34,24 @@ export function withQuery(changes: Record<string, string | null>): string {
     if (value === null || value === '') next.searchParams.delete(name);
     else next.searchParams.set(name, value);
   }
-  // Commas may stand there as they are, and are easier to read.
-  return next.pathname + next.search.replaceAll('%2C', ',');
+  return withParameters(next.pathname, next.searchParams);
+}
+
+/** Commas may stand there as they are, and are easier to read. */
+export function withParameters(to: string, asked: URLSearchParams): string {
+  return `${to}${asked.size === 0 ? '' : `?${textOf(asked)}`}`;
+}
+
+export const textOf = (asked: URLSearchParams): string => asked.toString().replaceAll('%2C', ',');
+
+/** Those of these parameters that the address has, in the order of their names here. */
+export function askedOf(names: readonly string[]): URLSearchParams {
+  const asked = new URLSearchParams();
+  for (const name of names) {
+    const value = query.value.get(name);
+    if (value !== null) asked.set(name, value);
+  }
+  return asked;
 }
 
 /** Links within the console are followed without loading the page again. */

@@ -48,7 +48,9 @@ export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
 const BY_CLASS = 'CLASS';
 
 /** Whether the address says which models, by name or by class. */
-const isNarrow = computed(() => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'));
+export const isNarrow = computed(
+  () => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'),
+);
 
 /** The order that the address names; where it names none, by price of a machine, or by class while no model is chosen. */
 export const order = computed<OrderName | typeof BY_CLASS>(() => {

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { FILTER_NAMES } from './filters.js';
-import { query } from './location.js';
+import { askedOf, textOf } from './location.js';
 
 /** A search of machines under a name that its owner gave; this browser keeps it. */
 export interface SavedSearch {
@@ -28,12 +28,7 @@ addEventListener('storage', ({ key }) => {
 
 /** What is looked for now, in the order of the fields; empty for all machines. */
 export function searchNow(): string {
-  const asked = new URLSearchParams();
-  for (const name of NAMES) {
-    const value = query.value.get(name);
-    if (value !== null) asked.set(name, value);
-  }
-  return asked.toString().replaceAll('%2C', ',').slice(0, MOST_SEARCH);
+  return textOf(askedOf(NAMES)).slice(0, MOST_SEARCH);
 }
 
 /** Keeps it; under a name that is used, instead of that. False when there are too many. */

@@ -1,11 +1,10 @@
-import { useSignal } from '@preact/signals';
+import { useComputed } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { InstanceTimeline } from '../graph/documents.js';
-import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { accountChanges } from './account.js';
 import { serverNow } from './clock.js';
+import { usePages } from './pages.js';
 import { regained } from './stream.js';
 
 type Edge = NonNullable<ResultOf<typeof InstanceTimeline>['instance']>['timeline']['edges'][number];
@@ -33,44 +32,20 @@ export function withNewest(before: ReadTimeline | null, newest: ReadTimeline): R
 
 /** What happened to an instance: the newest, again with each change, and older ones page by page. */
 export function useTimeline(id: string) {
-  const known = useSignal<ReadTimeline | null>(null);
-  const error = useSignal<unknown>(null);
-  const question = useRef(0);
-  const retry = useMemo(() => new Retry(), []);
-  const read = async (after: string | null): Promise<void> => {
-    question.current += 1;
-    const mine = question.current;
-    const before = known.peek();
-    try {
-      const first = after === null ? Math.min(Math.max(before?.edges.length ?? 0, PAGE), MOST) : PAGE;
-      const { instance } = await send(InstanceTimeline, { id, first, after });
-      if (mine !== question.current || instance === null) return;
-      retry.end();
-      const { edges, pageInfo } = instance.timeline;
-      const page = { edges, hasMore: pageInfo.hasNextPage };
-      known.value =
-        after === null ? withNewest(before, page) : { ...page, edges: [...(before?.edges ?? []), ...edges] };
-      error.value = null;
-    } catch (fault) {
-      if (mine !== question.current) return;
-      error.value = fault;
-      retry.after(fault, () => void read(after));
-    }
+  const read = async (after: string | null, before: ReadTimeline | null): Promise<ReadTimeline | null> => {
+    const first = after === null ? Math.min(Math.max(before?.edges.length ?? 0, PAGE), MOST) : PAGE;
+    const { instance } = await send(InstanceTimeline, { id, first, after });
+    if (instance === null) return null;
+    const { edges, pageInfo } = instance.timeline;
+    const page = { edges, hasMore: pageInfo.hasNextPage };
+    return after === null ? withNewest(before, page) : { ...page, edges: [...(before?.edges ?? []), ...edges] };
   };
-  const minute = Math.floor(serverNow.value / LOOK_SECONDS);
-  useEffect(() => void read(null), [accountChanges.value, regained.value, minute]);
-  useEffect(
-    () => () => {
-      question.current += 1;
-      retry.end();
-    },
-    [],
-  );
+  const minute = useComputed(() => Math.floor(serverNow.value / LOOK_SECONDS));
+  const { known, error, more } = usePages(read, [accountChanges.value, regained.value, minute.value]);
   return {
-    entries: known.value?.edges ?? null,
-    hasMore: known.value?.hasMore ?? false,
-    error: error.value,
-    more: () => void read(known.peek()?.edges.at(-1)?.cursor ?? null),
-    again: () => void read(null),
+    entries: known?.edges ?? null,
+    hasMore: known?.hasMore ?? false,
+    error,
+    more: () => more(known?.edges.at(-1)?.cursor ?? null),
   };
 }

@@ -7,7 +7,6 @@ export const texts: typeof english = {
   page: (count, model, name) => `${count} × ${model} ${name}`,
   tabs: { overview: 'Überblick', terminal: 'Terminal', files: 'Dateien', log: 'Log' },
   gpus: (count, model) => `${count} × ${model}`,
-  copyId: 'Kennung kopieren',
   noAgent: 'Auf dieser Maschine läuft kein Host-Agent: Es gibt weder Log noch Dateien noch eine Shell.',
   noTerminal: 'Sie läuft nicht: Starten Sie sie, um eine Shell zu bekommen.',
   noFiles: 'Sie läuft nicht: Starten Sie sie, um ihre Dateien zu sehen.',

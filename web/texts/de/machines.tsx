@@ -61,7 +61,6 @@ export const texts: typeof english = {
   count: (count) =>
     plural(count, { one: `${count} Maschine jetzt zu mieten`, other: `${count} Maschinen jetzt zu mieten` }),
   rentBest: 'Beste passende mieten',
-  rentBestWhat: 'Wählen Sie zuerst ein Modell: Die beste passende ist die Maschine mit dem niedrigsten Preis.',
   none: 'Gerade erfüllt keine Maschine diese Anforderungen',
   noneHint:
     'Nehmen Sie eine Anforderung heraus oder sehen Sie Maschinen an, die eine unterbrechbare Instanz belegt. Die Liste aktualisiert sich selbst.',

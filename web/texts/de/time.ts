@@ -8,5 +8,4 @@ export const texts: typeof english = {
   hours: 'h',
   minutes: 'min',
   seconds: 's',
-  inSeconds: (seconds) => (seconds === 0 ? 'jetzt' : `in ${seconds} s`),
 };

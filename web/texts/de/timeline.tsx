@@ -33,7 +33,6 @@ export const texts: typeof english = {
   destroyed: 'Gelöscht, samt ihrem Speicher',
   credited: (usd, time) => `${usd} USD erstattet für ${time}`,
   ran: (time, usd) => `lief ${time}, ${usd} USD für die GPUs`,
-  refused: 'abgelehnt',
   refusedTimes: (times) => plural(times, { one: 'abgelehnt', other: `${times}-mal abgelehnt` }),
   movedTo: (id) => `nach ${id}`,
   byKey: (key) => `mit Schlüssel ${key}`,

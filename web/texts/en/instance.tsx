@@ -8,7 +8,6 @@ export const texts = {
   page: (count: number, model: string, name: string) => `${count} × ${model} ${name}`,
   tabs: { overview: 'Overview', terminal: 'Terminal', files: 'Files', log: 'Log' },
   gpus: (count: number, model: string) => `${count} × ${model}`,
-  copyId: 'Copy the id',
   noAgent: 'No host agent runs on this machine: it keeps no log, and neither sends files nor answers in a shell.',
   noTerminal: 'It does not run: start it to get a shell.',
   noFiles: 'It does not run: start it to see its files.',

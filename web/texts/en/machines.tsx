@@ -64,7 +64,6 @@ export const texts = {
   count: (count: number) =>
     plural(count, { one: `${count} machine to rent now`, other: `${count} machines to rent now` }),
   rentBest: 'Rent the best that fits',
-  rentBestWhat: 'Choose a model first: the best that fits is the machine with the lowest price.',
   none: 'No machine meets these requirements now',
   noneHint:
     'Take out a requirement, or look at machines that an interruptible instance holds. The list updates by itself.',

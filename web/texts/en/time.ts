@@ -12,5 +12,4 @@ export const texts = {
   minutes: 'min',
   seconds: 's',
   /** When something that is bounded goes on. */
-  inSeconds: (seconds: number) => (seconds === 0 ? 'now' : `in ${seconds} s`),
 };

@@ -30,7 +30,6 @@ export const texts = {
   destroyed: 'Destroyed, and its disk erased',
   credited: (usd: string, time: string) => `${usd} USD given back for ${time}`,
   ran: (time: string, usd: string) => `ran for ${time}, ${usd} USD for its GPUs`,
-  refused: 'refused',
   refusedTimes: (times: number) => plural(times, { one: 'refused', other: `refused ${times} times` }),
   movedTo: (id: string) => `to ${id}`,
   byKey: (key: string) => `by key ${key}`,
