@@ -197,16 +197,24 @@ describe('the console in Chromium', needs('chromium'), () => {
           return (await asker.graphql(query)).body.data;
         };
         const { pricing, regions, offerSearch } = await asked();
-        type Priced = { name: string; tier: string; availableGpus: number; pricePerGpuHour: { onDemand: number } };
+        type Priced = {
+          slug: string;
+          name: string;
+          tier: string;
+          availableGpus: number;
+          pricePerGpuHour: { onDemand: number };
+        };
         const cards = page.getByRole('list', { name: 'Prices' }).getByRole('listitem');
         await cards.first().waitFor();
         const shown = await cards.allInnerTexts();
         const tiers = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'];
+        const slugs: string[] = [];
         expect(shown).toHaveLength(tiers.length);
         for (const [place, tier] of tiers.entries()) {
           const text = shown[place]!;
           const model = pricing.data.find((each: Priced) => text.startsWith(`${each.name}\n`));
           expect(model.tier).toBe(tier);
+          slugs.push(model.slug);
           expect(text).toContain(`${model.pricePerGpuHour.onDemand.toFixed(2)} USD per GPU-hour`);
         }
         const links = page.getByRole('link', { name: /: \d+ GPUs? free$/ });
@@ -223,7 +231,8 @@ describe('the console in Chromium', needs('chromium'), () => {
           .getByRole('link', { name: /^Rent NVIDIA/ })
           .click();
         await page.getByRole('heading', { name: /^Rent the best that fits:/ }).waitFor();
-        expect(new URL(page.url()).pathname).toBe('/deploy');
+        const { pathname, search } = new URL(page.url());
+        expect(pathname + search).toBe(`/deploy?gpu=${slugs[2]}`);
         expect(complaints).toEqual([]);
       }));
 

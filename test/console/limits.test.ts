@@ -109,6 +109,26 @@ describe('limits and notices in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
+  it('are read again once changes are followed: one from between is in no event', async () => {
+    const owner = await renter();
+    const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"] }) { id } }');
+    const context = await pages.context(owner);
+    let follow: () => void = () => {};
+    const mayFollow = new Promise<void>((resolve) => {
+      follow = resolve;
+    });
+    await context.route('**/graphql', async (route) => {
+      if (/AccountChanged/.test(route.request().postData() ?? '')) await mayFollow;
+      await route.continue();
+    });
+    const { page } = await pages.visit(`/instances/${id}`, context);
+    const limit = page.getByRole('region', { name: 'What it may cost' });
+    await limit.getByText('No limit.').waitFor();
+    await ask(owner, `mutation { setSpendLimit(id: "${id}", spendLimit: 2) { id } }`);
+    follow();
+    await limit.getByText('of 2.00 USD spent by it').waitFor();
+  });
+
   it('make a key with a limit, and change the limit of a key', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/keys');

@@ -1,7 +1,7 @@
 // Plants each fault of this folder in a copy of the project and expects its tests to fail.
 //   node test/planted/run.mjs [--quick | --check] [name ...]      a name is a part of a patch's file name
 // A patch begins with what the fault is, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`;
-// `Build: yes` where these tests run the built programs.
+// `Build: yes` where these tests run the built programs, `Build: console` where they open its pages.
 // The same tests have to pass without it, which --quick takes for granted. Prints caught or passed for each; fails when one
 // passes or no longer applies. --check runs nothing: it fails when one no longer applies.
 import { spawnSync } from 'node:child_process';
@@ -13,6 +13,10 @@ import { fileURLToPath } from 'node:url';
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(FOLDER, '../..');
 const LIMIT_MS = 900_000;
+const BUILDS = {
+  yes: 'npx tsc -p . && node scripts/build-agent.mjs && node scripts/build-gateway.mjs',
+  console: 'npm run -s build:console',
+};
 /** Neither what is installed nor what is only kept beside the checkout. */
 const LEFT_OUT = new Set(['node_modules', '.git', '.data', '.stryker', 'bench']);
 
@@ -57,10 +61,10 @@ function plant(patch) {
   const before = healthy.get(key) ?? 'passed';
   if (before !== 'passed') return `not judged: without it its tests ${before}`;
   if (apply(patch) !== 0) return 'no longer applies';
-  const isBuilt = /^Build: yes$/m.test(text);
-  const outcome = isBuilt && build() !== 0 ? 'does not build' : run(args);
+  const command = BUILDS[/^Build: (.+)$/m.exec(text)?.[1]];
+  const outcome = build(command) !== 0 ? 'does not build' : run(args);
   if (apply(patch, '-R') !== 0) throw new Error(`${patch} can't be taken out again`);
-  if (isBuilt && build() !== 0) throw new Error(`it does not build without ${patch}`);
+  if (build(command) !== 0) throw new Error(`it does not build without ${patch}`);
   return outcome === 'failed' ? 'caught' : outcome;
 }
 
@@ -68,8 +72,9 @@ function apply(patch, ...more) {
   return spawnSync('git', ['apply', '--whitespace=nowarn', ...more, patch], { cwd: copy }).status;
 }
 
-function build() {
-  const command = 'npx tsc -p . && node scripts/build-agent.mjs && node scripts/build-gateway.mjs';
+/** 0 where there is nothing to build. */
+function build(command) {
+  if (command === undefined) return 0;
   return spawnSync(command, { cwd: copy, stdio: 'ignore', shell: true }).status;
 }
 

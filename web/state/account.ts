@@ -160,8 +160,11 @@ function follow(): () => void {
     AccountChanged,
     {},
     {
-      // The first event names no instances: they are read after it.
-      onOpen: () => void settle(),
+      // What happened before is in no event: it is asked for, and what screens read meanwhile is read again.
+      onOpen: () => {
+        countChange();
+        void settle();
+      },
       onEvent: ({ accountChanged: { account, instances, topUps, loads: told } }) => {
         if (told.length > 0) {
           // Its account is that of the event before.

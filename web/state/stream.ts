@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import type { TadaDocumentNode } from 'gql.tada';
 import { follow } from '../graph/events.js';
 import { Refusal } from '../graph/send.js';
@@ -58,9 +58,12 @@ export function keepFollowing<Data, Variables>(
           onEvent,
           onOpen: () => {
             pauseMs = FIRST_PAUSE_MS / 2;
-            if (!isAside && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
-            tell('live');
-            onOpen?.();
+            // Together: what both make old is read once.
+            batch(() => {
+              if (!isAside && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
+              tell('live');
+              onOpen?.();
+            });
           },
         });
         if (!ending.aborted) tell('restarting');
