@@ -149,7 +149,7 @@ const DESTROY = `
     update instance set status = 'DESTROYED', running_since = null, stopped_at = $2, destroyed_at = $2, stop_reason = 'USER',
       gpu_seconds = $10 where id = $9
   ), closed as (
-    update usage_interval set ended_at = $2 where instance_id = $9 and ended_at is null
+    update usage_interval set ended_at = $2, stop_reason = 'USER' where instance_id = $9 and ended_at is null
   )
   insert into ledger_entry (id, account_id, kind, units, at, instance_id)
   values ($9 || '/gpu/1', $1, 'GPU_USAGE', $11, $2, $9), ($9 || '/disk/1', $1, 'DISK_USAGE', $12, $2, $9)`;
