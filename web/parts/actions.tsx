@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { micro, rate, usd } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
@@ -6,7 +5,7 @@ import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
 import { costNow, type Instance, takeInstance } from '../state/account.js';
-import type { Action } from '../state/asked-action.js';
+import { type Action, askedAction } from '../state/asked-action.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
 import { say } from '../state/toasts.js';
@@ -17,7 +16,6 @@ import { Failure, NotArrived } from './notice.js';
 
 /** What can be done to an instance in its state; each says beforehand what it costs from then on. */
 export function Actions({ instance, cannotStart = null }: { instance: Instance; cannotStart?: string | null }) {
-  const asked = useSignal<Action | null>(null);
   if (instance.status === 'DESTROYED') return null;
   const actions: Action[] = instance.status === 'RUNNING' ? ['STOP', 'DESTROY'] : ['START', 'DESTROY'];
   return (
@@ -29,22 +27,12 @@ export function Actions({ instance, cannotStart = null }: { instance: Instance; 
           class={action === 'DESTROY' ? 'danger' : ''}
           aria-label={texts[action].label(instance.id)}
           onClick={() => {
-            asked.value = action;
+            askedAction.value = { instance, action, cannotStart };
           }}
         >
           {texts[action].name}
         </button>
       ))}
-      {asked.value !== null && (
-        <Confirm
-          instance={instance}
-          action={asked.value}
-          cannotStart={cannotStart}
-          onClose={() => {
-            asked.value = null;
-          }}
-        />
-      )}
     </div>
   );
 }

@@ -1,4 +1,8 @@
+import { useEffect } from 'preact/hooks';
+import { settled } from '../state/account.js';
 import { askedAction } from '../state/asked-action.js';
+import { path } from '../state/location.js';
+import { session } from '../state/session.js';
 import { overlay } from '../state/shortcuts.js';
 import { Confirm } from './actions.js';
 import { loaded } from './loaded.js';
@@ -9,23 +13,34 @@ const ShortcutSheet = loaded(async () => (await import('./shortcut-sheet.js')).S
 
 /** What lies over whatever screen is shown. */
 export function Overlays() {
-  const asked = askedAction.value;
+  // Another screen has other questions.
+  useEffect(() => {
+    askedAction.value = null;
+  }, [path.value, session.value]);
   return (
     <>
       {overlay.value === 'palette' && <Palette />}
       {overlay.value === 'shortcuts' && <ShortcutSheet />}
-      {asked !== null && (
-        <Confirm
-          key={`${asked.action} ${asked.instance.id}`}
-          instance={asked.instance}
-          action={asked.action}
-          cannotStart={null}
-          onClose={() => {
-            askedAction.value = null;
-          }}
-        />
-      )}
+      <AskedAction />
       <Toasts />
     </>
+  );
+}
+
+/** The instance as it is now; a destroyed one has nothing to confirm. */
+function AskedAction() {
+  const asked = askedAction.value;
+  const instance = settled.value?.instances.find(({ id }) => id === asked?.instance.id);
+  if (asked === null || instance === undefined) return null;
+  return (
+    <Confirm
+      key={`${asked.action} ${instance.id}`}
+      instance={instance}
+      action={asked.action}
+      cannotStart={asked.cannotStart ?? null}
+      onClose={() => {
+        askedAction.value = null;
+      }}
+    />
   );
 }

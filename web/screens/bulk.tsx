@@ -72,10 +72,13 @@ export function BulkBar({ instances, chosen, onChoose }: BarProps) {
   );
 }
 
-/** What the account itself says: an answer may be lost, what was done is not. */
-function isDone(action: Action, id: string): boolean {
-  const instance = settled.value?.instances.find((one) => one.id === id);
-  return instance === undefined || (action === 'STOP' && instance.status === 'STOPPED');
+/** Those that are still to be done, as the account itself says: an answer may be lost, what was done is not. */
+function leftOf(action: Action, targets: readonly Instance[], done: readonly Instance[]): readonly Instance[] {
+  const doneIds = new Set(done.map(({ id }) => id));
+  const statuses = new Map(settled.value?.instances.map(({ id, status }) => [id, status]));
+  const isDone = (id: string) =>
+    doneIds.has(id) || !statuses.has(id) || (action === 'STOP' && statuses.get(id) === 'STOPPED');
+  return targets.filter(({ id }) => !isDone(id));
 }
 
 /** Requests under way at once. */
@@ -94,8 +97,8 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const done = useSignal<readonly Instance[]>([]);
   const faults = useSignal<ReadonlyMap<string, unknown>>(new Map());
   const words = texts[action];
-  const isSo = ({ id }: Instance) => done.value.some((instance) => instance.id === id) || isDone(action, id);
-  const left = targets.filter((instance) => !isSo(instance));
+  const left = leftOf(action, targets, done.value);
+  const isLeft = new Set(left);
   const act = async () => {
     if (isBusy.value) return;
     isBusy.value = true;
@@ -139,7 +142,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
               <span>
                 {instance.name} {instance.name !== instance.id && <span class="quiet small mono">{instance.id}</span>}
               </span>
-              <Outcome isDone={!left.includes(instance)} fault={faults.value.get(instance.id)} />
+              <Outcome isDone={!isLeft.has(instance)} fault={faults.value.get(instance.id)} />
             </li>
           ))}
         </ul>

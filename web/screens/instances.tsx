@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { rates } from '../figures/money.js';
 import { Actions } from '../parts/actions.js';
 import { Icon } from '../parts/icon.js';
@@ -7,6 +7,7 @@ import { InstanceName } from '../parts/instance-name.js';
 import { LoadFigure } from '../parts/load-figure.js';
 import { Empty } from '../parts/notice.js';
 import { PlaceAndCost } from '../parts/place-and-cost.js';
+import { RowGroups } from '../parts/row-groups.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
 import { Table } from '../parts/table.js';
 import { type Instance, rateOf, settled } from '../state/account.js';
@@ -55,8 +56,9 @@ function Active() {
     chosenIds.value = new Set(ids);
   };
   const toggle = (id: string) => {
-    const others = chosen.filter((instance) => instance.id !== id).map((instance) => instance.id);
-    choose(others.length < chosen.length ? others : [...others, id]);
+    const next = new Set(chosenIds.value);
+    if (!next.delete(id)) next.add(id);
+    chosenIds.value = next;
   };
   return (
     <section class="panel" aria-label={texts.activeOnes}>
@@ -64,7 +66,7 @@ function Active() {
       {known.instances.length === 0 ? (
         <NothingRented />
       ) : (
-        <List instances={known.instances} chosen={chosen} onToggle={toggle} />
+        <List instances={known.instances} chosenIds={chosenIds.value} onToggle={toggle} />
       )}
     </section>
   );
@@ -84,15 +86,19 @@ const NothingRented = () => (
 
 interface ListProps {
   instances: readonly Instance[];
-  chosen: readonly Instance[];
+  chosenIds: ReadonlySet<string>;
   onToggle(id: string): void;
 }
 
-function List({ instances, chosen, onToggle }: ListProps) {
-  const costs = rates(instances.map(rateOf));
+/** About, before one was seen. */
+const ROW_PX = 64;
+
+function List({ instances, chosenIds, onToggle }: ListProps) {
+  const costs = useMemo(() => rates(instances.map(rateOf)), [instances]);
   return (
     <Table
       isCards
+      rowCount={instances.length}
       columns={[
         [texts.columns.chosen, 'unseen'],
         [texts.columns.instance],
@@ -103,28 +109,30 @@ function List({ instances, chosen, onToggle }: ListProps) {
         [texts.columns.actions, 'unseen'],
       ]}
     >
-      {instances.map((instance, index) => (
-        <tr key={instance.id} class={chosen.includes(instance) ? 'chosen' : ''}>
-          <td class="choose">
-            <input
-              type="checkbox"
-              aria-label={texts.choose(instance.name)}
-              checked={chosen.includes(instance)}
-              onChange={() => onToggle(instance.id)}
-            />
-          </td>
-          <InstanceName instance={instance} />
-          <td class="wide">
-            <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
-            <Runtime runtime={instance.runtime} />
-            <LoadFigure id={instance.id} />
-          </td>
-          <PlaceAndCost instance={instance} hourly={costs[index]} />
-          <td class="wide">
-            <Actions instance={instance} />
-          </td>
-        </tr>
-      ))}
+      <RowGroups rows={instances} rowPx={ROW_PX}>
+        {(instance, index) => (
+          <tr key={instance.id} class={chosenIds.has(instance.id) ? 'chosen' : ''} aria-rowindex={index}>
+            <td class="choose">
+              <input
+                type="checkbox"
+                aria-label={texts.choose(instance.name)}
+                checked={chosenIds.has(instance.id)}
+                onChange={() => onToggle(instance.id)}
+              />
+            </td>
+            <InstanceName instance={instance} />
+            <td class="wide">
+              <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
+              <Runtime runtime={instance.runtime} />
+              <LoadFigure id={instance.id} />
+            </td>
+            <PlaceAndCost instance={instance} hourly={costs[index - 2]} />
+            <td class="wide">
+              <Actions instance={instance} />
+            </td>
+          </tr>
+        )}
+      </RowGroups>
     </Table>
   );
 }

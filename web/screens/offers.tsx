@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { RowGroups } from '../parts/row-groups.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName, models, regionName } from '../state/market.js';
@@ -23,10 +24,7 @@ import {
 
 import { texts } from '../texts/en/machines.js';
 
-/** Rows that are drawn or left out together, and how far from the window they are drawn. */
-const GROUP = 50;
-const NEAR = '1200px';
-/** About, before they were seen. */
+/** About, before one was seen. */
 const ROW_PX = 46;
 
 interface Column {
@@ -88,9 +86,9 @@ export function Offers() {
         <table class="machines" aria-rowcount={known.total + 1}>
           <caption class="hidden">{texts.caption}</caption>
           <Heads />
-          {Array.from({ length: Math.ceil(known.offers.length / GROUP) }, (_, group) => (
-            <Rows key={group} from={group * GROUP} offers={known.offers.slice(group * GROUP, (group + 1) * GROUP)} />
-          ))}
+          <RowGroups rows={known.offers} total={known.total} rowPx={ROW_PX}>
+            {(offer, index) => <Row key={offer.machineId} offer={offer} index={index} />}
+          </RowGroups>
         </table>
       )}
       <div ref={end} />
@@ -157,30 +155,6 @@ function Heads() {
         </th>
       </tr>
     </thead>
-  );
-}
-
-/** Rows that are drawn while they are near what is seen; else a space as high as they were, so that thousands cost nothing. */
-function Rows({ offers, from }: { offers: readonly Offer[]; from: number }) {
-  const place = useRef<HTMLTableSectionElement>(null);
-  const [isNear, setIsNear] = useState(from === 0);
-  const height = useRef(0);
-  useEffect(() => {
-    const watch = new IntersectionObserver(
-      ([entry]) => {
-        if (entry === undefined) return;
-        if (!entry.isIntersecting) height.current = entry.boundingClientRect.height;
-        setIsNear(entry.isIntersecting);
-      },
-      { rootMargin: NEAR },
-    );
-    watch.observe(place.current!);
-    return () => watch.disconnect();
-  }, []);
-  return (
-    <tbody ref={place} style={isNear ? {} : { height: `${height.current || offers.length * ROW_PX}px` }}>
-      {isNear && offers.map((offer, at) => <Row key={offer.machineId} offer={offer} index={from + at + 2} />)}
-    </tbody>
   );
 }
 

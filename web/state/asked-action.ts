@@ -5,5 +5,12 @@ import type { Instance } from './account.js';
 
 export type Action = VariablesOf<typeof Act>['action'];
 
-/** What was asked for from outside an instance's own row: its dialog says first what it costs. */
-export const askedAction = signal<{ instance: Instance; action: Action } | null>(null);
+interface Asked {
+  instance: Instance;
+  action: Action;
+  /** Why it cannot be started, where that is known. */
+  cannotStart?: string | null;
+}
+
+/** What was asked for: its dialog says first what it costs. It is of no row, which may be drawn no longer. */
+export const askedAction = signal<Asked | null>(null);

@@ -1,0 +1,96 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MAX_LIVE_INSTANCES } from '../../src/domain/rules/instance-limit.js';
+import type { Renter } from '../support/gateway.js';
+import { needs } from '../support/tools.js';
+import { OpenConsole } from './support/open-console.js';
+import { beyondWindow, faultsIn, SOON_MS } from './support/pages.js';
+
+/** Far fewer than there are, whatever the window. */
+const MOST_DRAWN = 100;
+
+let here: OpenConsole;
+let owner: Renter;
+
+/** The newest comes first. */
+const idOf = (sequence: number) => `i-${sequence.toString(16).padStart(8, '0')}`;
+const [NEWEST, OLDEST] = [idOf(MAX_LIVE_INSTANCES), idOf(1)];
+
+const rows = (page: Page) => page.locator('tbody tr');
+const row = (page: Page, id: string) => rows(page).filter({ has: page.getByRole('link', { name: id, exact: true }) });
+const scrollTo = (page: Page, share: number) =>
+  page.evaluate((part) => scrollTo(0, document.documentElement.scrollHeight * part), share);
+
+describe('as many instances as an account may hold', needs('chromium'), () => {
+  beforeAll(async () => {
+    here = await OpenConsole.open();
+    owner = await here.renter();
+    await here.deps.db.pool.query(
+      `insert into instance (id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode,
+         gpu_rate, disk_rate, on_demand_rate, created_at, stopped_at, stop_reason)
+       select 'i-' || lpad(to_hex(k), 8, '0'), $1, k, machine.id, 'STOPPED', gpu, num_gpus, region, 'pytorch', 1, 'ON_DEMAND',
+         0, 0, 0, now(), now(), 'USER'
+       from generate_series(1, $2::int) k, (select * from machine limit 1) machine`,
+      [owner.accountId, MAX_LIVE_INSTANCES],
+    );
+  });
+  afterAll(() => here?.close());
+
+  it('draws those that are near, and the last when one scrolls to it', () =>
+    here.pages.with('/instances', owner, async ({ page, complaints }) => {
+      await row(page, NEWEST).waitFor();
+      expect(await rows(page).count()).toBeLessThan(MOST_DRAWN);
+      const table = page.getByRole('table');
+      expect(await table.getAttribute('aria-rowcount')).toBe(String(MAX_LIVE_INSTANCES + 1));
+      expect(await row(page, NEWEST).getAttribute('aria-rowindex')).toBe('2');
+      expect(await faultsIn(page)).toEqual([]);
+      for (const share of [0.5, 1]) await scrollTo(page, share);
+      await row(page, OLDEST).waitFor();
+      expect(await row(page, OLDEST).getAttribute('aria-rowindex')).toBe(String(MAX_LIVE_INSTANCES + 1));
+      await row(page, NEWEST).waitFor({ state: 'detached' });
+      expect(await rows(page).count()).toBeLessThan(MOST_DRAWN);
+
+      await page.setViewportSize({ width: 320, height: 700 });
+      expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      await scrollTo(page, 0);
+      await row(page, NEWEST).waitFor();
+      expect(await rows(page).count()).toBeLessThan(MOST_DRAWN);
+      expect(complaints).toEqual([]);
+    }));
+
+  it('chooses all, also those that are not drawn, and none less after scrolling', () =>
+    here.pages.with('/instances', owner, async ({ page }) => {
+      await page.getByRole('checkbox', { name: 'Choose all' }).check();
+      const all = MAX_LIVE_INSTANCES;
+      await page.getByText(`${all} of ${all} chosen`).waitFor();
+      await scrollTo(page, 1);
+      const last = page.getByRole('checkbox', { name: `Choose ${OLDEST}` });
+      expect(await last.isChecked()).toBe(true);
+      await last.uncheck();
+      await page.getByText(`${all - 1} of ${all} chosen`).waitFor();
+      await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
+    }));
+
+  it('keeps the focus, and a dialog, while what they came from is scrolled away', () =>
+    here.pages.with('/instances', owner, async ({ page }) => {
+      const choose = page.getByRole('checkbox', { name: `Choose ${NEWEST}` });
+      await choose.focus();
+      await scrollTo(page, 1);
+      await row(page, OLDEST).waitFor();
+      expect(await choose.evaluate((box) => box === document.activeElement)).toBe(true);
+
+      await page.getByRole('button', { name: `Destroy ${OLDEST}` }).click();
+      const dialog = page.getByRole('dialog', { name: `Destroy ${OLDEST}?` });
+      await dialog.waitFor();
+      await scrollTo(page, 0);
+      // What had the focus before is drawn, and so is what is near.
+      await row(page, NEWEST).waitFor();
+      await expect.poll(() => page.evaluate(() => scrollY), { timeout: SOON_MS }).toBe(0);
+      expect(await dialog.isVisible()).toBe(true);
+      await dialog.getByRole('button', { name: 'Keep it' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await expect
+        .poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')), { timeout: SOON_MS })
+        .toBe(`Destroy ${OLDEST}`);
+    }));
+});

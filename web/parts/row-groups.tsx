@@ -1,0 +1,79 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** Longer lists are drawn in part. Up to here the browser's own search finds every row. */
+const WHOLE = 100;
+/** Rows that are drawn or left out together, and how far from the window they are drawn. */
+const GROUP = 20;
+const NEAR = '1200px';
+
+/** Whether a list of so many rows is drawn in part. */
+export const isLong = (rows: number): boolean => rows > WHOLE;
+
+interface Props<Row> {
+  rows: readonly Row[];
+  /** How many there are, where `rows` are only those that were read so far. */
+  total?: number;
+  /** About how high a row is, until one was drawn. */
+  rowPx: number;
+  /** A row, and its `aria-rowindex`: it counts from 1 with the heads. */
+  children(row: Row, index: number): ComponentChildren;
+}
+
+/** The bodies of a table. Those of a long list are drawn while they are near what is seen, so that thousands of rows cost nothing. */
+export function RowGroups<Row>({ rows, total = rows.length, rowPx, children }: Props<Row>) {
+  const seenPx = useSignal(rowPx);
+  if (!isLong(total)) return <tbody>{rows.map((row, at) => children(row, at + 2))}</tbody>;
+  return Array.from({ length: Math.ceil(rows.length / GROUP) }, (_, group) => (
+    <Group key={group} rows={rows.slice(group * GROUP, (group + 1) * GROUP)} from={group * GROUP} seenPx={seenPx}>
+      {children}
+    </Group>
+  ));
+}
+
+interface GroupProps<Row> extends Pick<Props<Row>, 'rows' | 'children'> {
+  from: number;
+  /** How high a row of the first group was. */
+  seenPx: Signal<number>;
+}
+
+/** Rows while they are near, or while they have the focus; else a space as high as they were. */
+function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
+  const place = useRef<HTMLTableSectionElement>(null);
+  const height = useRef<number | null>(null);
+  const [isNear, setIsNear] = useState(from === 0);
+  const [hasFocus, setHasFocus] = useState(false);
+  useEffect(() => {
+    const watch = new IntersectionObserver(
+      (entries) => {
+        const { isIntersecting, boundingClientRect } = entries.at(-1)!;
+        const drawn = place.current!.rows.length;
+        if (drawn > 0) {
+          height.current = boundingClientRect.height;
+          if (from === 0) seenPx.value = boundingClientRect.height / drawn;
+        }
+        setIsNear(isIntersecting);
+      },
+      { rootMargin: NEAR },
+    );
+    watch.observe(place.current!);
+    return () => watch.disconnect();
+  }, []);
+  const noteFocus = () => setHasFocus(place.current!.contains(document.activeElement));
+  const isDrawn = isNear || hasFocus;
+  return (
+    <tbody
+      ref={place}
+      class={isDrawn ? '' : 'away'}
+      style={isDrawn ? {} : { height: `${height.current ?? rows.length * seenPx.value}px` }}
+      onFocusIn={noteFocus}
+      // A dialog that was opened from here gives the focus back to here.
+      onFocusOut={({ relatedTarget }) =>
+        (relatedTarget instanceof Element && relatedTarget.closest('dialog') !== null) || noteFocus()
+      }
+    >
+      {isDrawn && rows.map((row, at) => children(row, from + at + 2))}
+    </tbody>
+  );
+}
