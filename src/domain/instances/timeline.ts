@@ -190,12 +190,7 @@ const SOURCES = [
     volume_id: 'volume_id',
     from: 'volume_attachment where instance_id = $2 and lost_since is not null',
   }),
-  source('CHANGED', {
-    at: 'at',
-    about: 'id::text',
-    note: 'id',
-    from: `noted where not (code is null and operation in (${EFFECTS})) and not (code is null and operation = 'moveInstance' and targets[1] <> $2)`,
-  }),
+  source('CHANGED', { at: 'at', about: 'id::text', note: 'id', from: 'changed' }),
   source('IDLE', {
     at: 'warned_at',
     about: 'extract(epoch from warned_at)::bigint::text',
@@ -218,12 +213,13 @@ const SOURCES = [
 
 /**
  * Parameters: account, instance, now, how many, and the places that all entries are older and newer than: second, rank and about.
- * The notes of the account within the life of the instance are looked through once. A key that opens all instances of an account is
- * a change of each.
+ * The notes of the account can be a great many: those of a page are read in the order of their index until it is full, and who asked
+ * for an entry within its seconds. A key that opens all instances of an account is a change of each.
  */
 function statement(direction: 'asc' | 'desc'): string {
-  const beyond = (place: number, sign: '<' | '>') =>
-    `($${place}::bigint is null or (at, rank, about) ${sign} (to_timestamp($${place}), $${place + 1}::int, $${place + 2}::text))`;
+  const beyond = (place: number, sign: '<' | '>', entry = '(at, rank, about)') =>
+    `($${place}::bigint is null or ${entry} ${sign} (to_timestamp($${place}), $${place + 1}::int, $${place + 2}::text))`;
+  const changed = `(at, ${rank('CHANGED')}, id::text collate "C")`;
   const kinds = Object.entries(OPERATIONS).map(
     ([kind, operations]) => `rank = ${rank(kind as TimelineKind)} and operation in (${operations})`,
   );
@@ -231,11 +227,17 @@ function statement(direction: 'asc' | 'desc'): string {
     with one as (
       select instance.*, coalesce(host_id, machine_id) as host, status = 'DESTROYED' and stopped_at = destroyed_at as ends_running
       from instance where account_id = $1 and id = $2
-    ), noted as materialized (
-      select activity.* from activity, one where activity.account_id = $1 and activity.at >= created_at
-        and activity.at <= coalesce(destroyed_at, 'infinity')
+    ), noted as not materialized (
+      select * from activity where account_id = $1 and at >= (select created_at from one)
+        and at <= coalesce((select destroyed_at from one), 'infinity')
         and (targets @> array[$2] or operation in ('addSshKey', 'removeSshKey') and not exists (
           select from unnest(targets) about where about ~ '^i-[0-9a-f]{8}$'))
+    ), changed as (
+      select * from noted where not (code is null and operation in (${EFFECTS}))
+        and not (code is null and operation = 'moveInstance' and targets[1] <> $2)
+        and at <= coalesce(to_timestamp($5::bigint), 'infinity') and at >= coalesce(to_timestamp($8::bigint), '-infinity')
+        and ${beyond(5, '<', changed)} and ${beyond(8, '>', changed)}
+      order by at ${direction}, id::text collate "C" ${direction} limit $4
     ), happened as (
       ${SOURCES.join('\n      union all\n      ')}
     ), page as (
@@ -251,9 +253,11 @@ function statement(direction: 'asc' | 'desc'): string {
     from page left join volume on volume.id = volume_id
       left join ledger_entry entry on entry.id = page.entry
       left join lateral (
-        select * from noted where noted.id = page.note or (code is null and (${kinds.join(' or ')})
-          and noted.at between page.at - interval '2 seconds' and page.at + interval '1 second')
-        order by id desc limit 1
+        select * from activity where account_id = $1 and id = page.note
+        union all (
+          select * from noted where page.note is null and code is null and (${kinds.join(' or ')})
+            and at between page.at - interval '2 seconds' and page.at + interval '1 second'
+          order by id desc limit 1)
       ) asked on true
     order by page.at ${direction}, rank ${direction}, about ${direction}`;
 }
