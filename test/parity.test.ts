@@ -73,6 +73,12 @@ const OPERATIONS: Record<
     python: 'instances.metrics',
     graphql: 'Instance.metrics',
   },
+  getInstanceTimeline: {
+    typescript: (gpu) => gpu.instances.timeline(ID, { first: 1, after: 'a', last: 2, before: 'b' }),
+    cli: ['timeline'],
+    python: 'instances.timeline',
+    graphql: 'Instance.timeline',
+  },
   destroyInstance: {
     typescript: (gpu) => gpu.instances.destroy(ID),
     cli: ['destroy'],
@@ -141,7 +147,10 @@ const OPTIONS: Record<string, string> = {
   tcp_ports: 'tcp',
   volumes: 'volume',
   max_price_per_hour: 'max-price',
+  first: 'limit',
 };
+/** Pages, which the command line reads by itself, from the newest entry on. */
+const OF_PAGES = new Set(['after', 'last', 'before']);
 const launch = (): Partial<DeployRequest> => ({
   name: 'n',
   env: { A: 'b' },
@@ -236,7 +245,8 @@ test('the command line has a command for each operation and an option for each p
     for (const command of OPERATIONS[id]!.cli) {
       const { stdout } = await run(process.execPath, [GPU, ...command.split(' '), '--help']);
       // What a volume is called is an argument of its command.
-      const isArgument = (name: string) => IN_ARGUMENTS.has(name) || (id === 'createVolume' && name === 'name');
+      const isArgument = (name: string) =>
+        IN_ARGUMENTS.has(name) || OF_PAGES.has(name) || (id === 'createVolume' && name === 'name');
       for (const name of names.filter((parameter) => !isArgument(parameter))) {
         expect(stdout, `gpu ${command}`).toContain(`--${OPTIONS[name] ?? name.toLowerCase().replaceAll('_', '-')} `);
       }
@@ -299,8 +309,16 @@ describe('GraphQL', () => {
     }
   });
 
-  /** `object` names the kind of an answer and `count` its length; in GraphQL type and list say so. */
+  /** `object` names the kind of an answer and `count` its length; in GraphQL type and list say so, and of a page its edges. */
   function compare(type: unknown, answer: Json, place: string): void {
+    if (isObjectType(type) && 'edges' in type.getFields()) {
+      const [edge, info] = ['edges', 'pageInfo'].map((name) => getNamedType(type.getFields()[name]!.type));
+      const { cursor, ...members } = answer.properties.data.items.properties;
+      compare(edge, { properties: { cursor } }, place);
+      compare(getNamedType((edge as GraphQLObjectType).getFields().node!.type), { properties: members }, place);
+      compare(info, answer.properties.page_info, place);
+      return;
+    }
     const isList = answer.properties?.data?.type === 'array' && !(isObjectType(type) && 'data' in type.getFields());
     const { properties } = isList ? answer.properties.data.items : answer;
     if (!isObjectType(type) || properties === undefined) return;
@@ -308,7 +326,7 @@ describe('GraphQL', () => {
       if (name === 'object') continue;
       const field = type.getFields()[camel(name)];
       expect(field?.name, `${place}: ${type.name}.${camel(name)}`).toBe(camel(name));
-      compare(getNamedType(field!.type), inner.items ?? inner, place);
+      compare(getNamedType(field!.type), inner.items ?? inner.anyOf?.[0] ?? inner, place);
     }
   }
 });

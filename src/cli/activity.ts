@@ -25,7 +25,7 @@ const QUERY = `query ($filter: ActivityFilterInput, $first: Int, $after: String)
   activity(filter: $filter, first: $first, after: $after) { pageInfo { hasNextPage endCursor }
     edges { node { at operation targets keyId byConsole address code times } } } }`;
 const MAX_PAGE = 100;
-const MAX_ENTRIES = 10_000;
+export const MAX_ENTRIES = 10_000;
 
 const COLUMNS: readonly Column<Entry>[] = [
   text('WHEN', ({ at }) => at),
@@ -74,7 +74,8 @@ export function addActivityCommand(program: Command): void {
     });
 }
 
-function readLimit(value: string): number {
+/** A number of entries, for `--limit`. */
+export function readLimit(value: string): number {
   const limit = Number(value);
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_ENTRIES) return limit;
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_ENTRIES}.`);

@@ -24,6 +24,7 @@ import { addSshCommands } from './ssh.js';
 import { addStatementCommand } from './statements.js';
 import { addTemplateCommands } from './templates.js';
 import { paint } from './terminal.js';
+import { addTimelineCommand } from './timeline.js';
 import { addTopCommand } from './top.js';
 import { addTopUpCommands } from './top-ups.js';
 import { addVolumeCommands } from './volumes.js';
@@ -61,6 +62,7 @@ function createProgram(): Command {
   addRentalCommands(program);
   addTopCommand(program);
   addMetricsCommand(program);
+  addTimelineCommand(program);
   addDeadlineCommand(program);
   addIdleCommand(program);
   addLimitCommand(program);

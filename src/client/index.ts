@@ -22,6 +22,8 @@ import type {
   OfferFilter,
   OfferList,
   PriceSheet,
+  Timeline,
+  TimelinePlace,
   Volume,
   VolumeList,
   VolumeRelease,
@@ -71,6 +73,8 @@ export interface GpuClient {
     move(id: string, request?: MoveRequest, options?: WriteOptions): Promise<Instance>;
     /** What it did, by default within the last hour. */
     metrics(id: string, range?: MetricRange, options?: CallOptions): Promise<InstanceMetrics>;
+    /** What happened to it, newest first; older entries: `after` with the `end_cursor` of the page. */
+    timeline(id: string, place?: TimelinePlace, options?: CallOptions): Promise<Timeline>;
     /** What runs for it, by GraphQL; null when its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
     /** Of the active ones, by id. */
@@ -136,6 +140,7 @@ export function createClient(options: ClientOptions = {}): GpuClient {
         send({ method: 'POST', path: `${pathOf(id)}/move`, body, idempotencyKey: keyOf(options), options }),
       metrics: (id, query, options = {}) =>
         send({ method: 'GET', path: `${pathOf(id)}/metrics/history`, query, options }),
+      timeline: (id, query, options = {}) => send({ method: 'GET', path: `${pathOf(id)}/timeline`, query, options }),
       runtime: (id, options = {}) => readRuntime(send, id, options),
       runtimes: (options = {}) => readRuntimes(send, options),
       links: (id, options = {}) => links(id, options),

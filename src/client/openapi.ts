@@ -192,6 +192,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/instances/{id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that is known to have happened to an instance, newest first.
+         * @description Rented, started, stopped and why, what its container and its machine did, its volumes, and what keys of the account asked for, of the last 90 days. Older entries: `after` with the `end_cursor` of the page.
+         */
+        get: operations["getInstanceTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/volumes": {
         parameters: {
             query?: never;
@@ -290,6 +310,28 @@ export interface components {
              * @enum {string}
              */
             action: "start" | "stop" | "destroy";
+        };
+        /** @description A change that a key of the account asked for. */
+        Activity: {
+            /**
+             * Format: date-time
+             * @description When; of several refusals the last.
+             */
+            at: string;
+            /** @description The mutation in GraphQL that it was or went through; start, stop or destroy for an action. */
+            operation: string;
+            /** @description Ids and names of what it was about, never values. */
+            targets: string[];
+            /** @description The API key that asked. */
+            key_id: string;
+            /** @description Whether by a console session made from that key. */
+            by_console: boolean;
+            /** @description Where it came from. */
+            address: string;
+            /** @description Why it was refused; null when it was done. */
+            code: string | null;
+            /** @description Refusals of one key, operation and code within a clock hour are one entry: how many. */
+            times: number;
         };
         /** @description The account's credit and spend, accurate to the second. */
         Balance: {
@@ -571,6 +613,17 @@ export interface components {
             /** @description Interruptible. */
             interruptible: number;
         };
+        /** @description The position of a page in its list. */
+        PageInfo: {
+            /** @description True when entries follow. */
+            has_next_page: boolean;
+            /** @description True when entries precede. */
+            has_previous_page: boolean;
+            /** @description Cursor of the first entry; null on an empty page. */
+            start_cursor: string | null;
+            /** @description Cursor of the last entry; null on an empty page. */
+            end_cursor: string | null;
+        };
         /** @description The public price sheet. */
         PriceSheet: {
             /** @constant */
@@ -593,6 +646,47 @@ export interface components {
         };
         /** @description Prometheus's text format. */
         PrometheusText: string;
+        /** @description A page of what happened. */
+        Timeline: {
+            /** @constant */
+            object: "timeline";
+            /** @description The position of this page in its list. */
+            page_info: components["schemas"]["PageInfo"];
+            data: components["schemas"]["TimelineEntry"][];
+        };
+        /** @description One thing that happened to an instance. What its kind says nothing of is null. */
+        TimelineEntry: {
+            /** @description Marks this entry: pass it as after or before to continue from here. */
+            cursor: string;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            kind: "changed" | "credited" | "destroyed" | "failed" | "gpu_back" | "gpu_missing" | "idle" | "limit_reached" | "reachable" | "rented" | "running" | "started" | "stopped" | "unreachable" | "volume_lost" | "volume_stored";
+            /** @description Of a start: what GPUs and disk cost an hour from then on. */
+            rate_per_hour: number | null;
+            /** @description Of an end: what its GPUs cost since the start. Of what was given back: that. */
+            amount: number | null;
+            /** @description Of an end: how long it ran. Of what was given back: for how long. */
+            seconds: number | null;
+            /** @description Of an end: why. Null where an earlier version did not keep it. */
+            stop_reason: ("account_suspended" | "balance_exhausted" | "command_ended" | "deadline" | "idle" | "operator" | "preempted" | "spend_limit" | "start_failed" | "user") | null;
+            /** @description Of a start that failed: whether the machine was at fault. */
+            host_fault: boolean | null;
+            /** @description The volume. */
+            volume_id: string | null;
+            /** @description Its name. */
+            volume_name: string | null;
+            /** @description Of a volume that was stored: the size of all its files; null where nobody said. */
+            size_bytes: number | null;
+            /** @description Who asked for it; null where no key did, and after 90 days. */
+            asked: components["schemas"]["Activity"] | null;
+        };
         /** @description A disk of the account's own, which survives the machines that its instances run on. */
         Volume: {
             /** @constant */
@@ -982,6 +1076,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstanceMetrics"];
+                };
+            };
+        };
+    };
+    getInstanceTimeline: {
+        parameters: {
+            query?: {
+                /** @description Entries from the start, 1 to 100; 25 by default. */
+                first?: number;
+                /** @description Cursor that the page begins after. */
+                after?: string;
+                /** @description Entries from the end, 1 to 100. */
+                last?: number;
+                /** @description Cursor that the page ends before. */
+                before?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Instance id: `i-` and 8 hex characters. Any other text is an unknown instance. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
                 };
             };
         };

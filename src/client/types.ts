@@ -17,6 +17,10 @@ export type Destroyed = Schemas['DestroyedInstance'];
 export type Volume = Schemas['Volume'];
 export type InstanceMetrics = Schemas['InstanceMetrics'];
 export type MetricRange = NonNullable<operations['getInstanceMetrics']['parameters']['query']>;
+export type Timeline = Schemas['Timeline'];
+export type TimelineEntry = Schemas['TimelineEntry'];
+/** Which page of a timeline. */
+export type TimelinePlace = NonNullable<operations['getInstanceTimeline']['parameters']['query']>;
 export type VolumeRelease = Schemas['VolumeRelease'];
 export type VolumeList = Schemas['VolumeList'];
 export type VolumeWithSnapshots = Schemas['VolumeWithSnapshots'];

@@ -77,7 +77,7 @@ function runner(schema: GraphQLSchema, route: PreparedRoute, hooks: RestHooks): 
     const { data, errors } = await hooks.run(route.operationId, () => query(undefined, contextValue, variableValues));
     if (errors !== undefined) throw errors[0]!;
     const result = data!.result;
-    if (result === null) throw new RestRefusal('not_found', `no such ${route.envelope.object}`);
+    if (result === null) throw new RestRefusal('not_found', `no such ${route.sought}`);
     const body = route.respond(result);
     if (route.envelope.kind === 'text') hooks.sendText(response, route.status, route.envelope.type, body as string);
     else if (route.needsKey) hooks.send(response, route.status, body as object);

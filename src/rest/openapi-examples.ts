@@ -91,12 +91,47 @@ const METRIC_POINT = {
   gpus: [GPU_METRICS],
 };
 
+const ACTIVITY = {
+  at: '2026-11-22T04:18:10Z',
+  operation: 'stop',
+  targets: ['i-b74ef499'],
+  key_id: 'key-4f1d2c3b5a697887',
+  by_console: false,
+  address: '203.0.113.7',
+  code: null,
+  times: 1,
+};
+const PAGE_INFO = {
+  has_next_page: true,
+  has_previous_page: false,
+  start_cursor: 'VDoxNzk1MzIxMDkwOjEzOjE=',
+  end_cursor: 'VDoxNzk1MzIxMDkwOjEzOjE=',
+};
+const TIMELINE_ENTRY = {
+  cursor: PAGE_INFO.end_cursor,
+  at: '2026-11-22T04:18:10Z',
+  kind: 'stopped',
+  rate_per_hour: null,
+  amount: 0.367644,
+  seconds: 3_008,
+  stop_reason: 'user',
+  host_fault: null,
+  volume_id: null,
+  volume_name: null,
+  size_bytes: null,
+  asked: ACTIVITY,
+};
+
 /** By the name of the schema. */
 export const EXAMPLES: Readonly<Record<string, object | string>> = {
   PrometheusText: 'gpu_rental_instance_gpu_busy_ratio{instance="i-b74ef499",name="train-1",gpu="0"} 0.97\n',
   GpuMetrics: GPU_METRICS,
   MetricPoint: METRIC_POINT,
   InstanceMetrics: { object: 'instance_metrics', step_seconds: 10, points: [METRIC_POINT] },
+  Activity: ACTIVITY,
+  PageInfo: PAGE_INFO,
+  TimelineEntry: TIMELINE_ENTRY,
+  Timeline: { object: 'timeline', page_info: PAGE_INFO, data: [TIMELINE_ENTRY] },
   ModePrices: MODE_PRICES,
   GpuPrice: GPU_PRICE,
   PriceSheet: {

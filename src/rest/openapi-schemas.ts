@@ -3,8 +3,7 @@ import { type GraphQLOutputType, getNamedType, isObjectType } from 'graphql';
 import { z } from 'zod';
 import { EXAMPLES } from './openapi-examples.js';
 import type { PreparedInput, PreparedRoute } from './prepare.js';
-import { SPELLING } from './routes.js';
-import { elementOf, type Selected, unwrapNonNull } from './selection.js';
+import { elementOf, type Selected, spellingOf, unwrapNonNull } from './selection.js';
 
 export type Json = Record<string, unknown>;
 
@@ -44,6 +43,7 @@ export class Schemas {
     if (envelope.kind === 'text')
       return this.put(answerSchema, { type: 'string', description: "Prometheus's text format." });
     const object = { type: 'string', const: envelope.object };
+    if (envelope.kind === 'page') return this.#page(answerSchema, object, root);
     const fields = this.#members(root.children);
     if (envelope.kind === 'item') {
       return this.put(answerSchema, { description, ...objectSchema({ object, ...fields }) });
@@ -58,6 +58,20 @@ export class Schemas {
     );
   }
 
+  /** Each entry of a page has its cursor beside its own members. */
+  #page(name: string, object: Json, { type, children }: Selected): Json {
+    const isEdges = ({ key }: Selected) => key === 'edges';
+    const [cursor, node] = children.find(isEdges)!.children as [Selected, Selected];
+    const entry = getNamedType(node.type);
+    const items = this.put(entry.name, {
+      description: entry.description,
+      ...objectSchema({ ...this.#members([cursor]), ...this.#members(node.children) }),
+    });
+    const info = this.#members(children.filter((child) => !isEdges(child)));
+    const { description } = getNamedType(type);
+    return this.put(name, { description, ...objectSchema({ object, ...info, data: { type: 'array', items } }) });
+  }
+
   #members(children: readonly Selected[]): Json {
     return Object.fromEntries(children.map((child) => [child.key, this.#value(child, child.type)]));
   }
@@ -67,8 +81,13 @@ export class Schemas {
     const element = elementOf(inner);
     const schema: Json =
       element === null ? this.#one(selected, inner) : { type: 'array', items: this.#value(selected, element) };
-    const described = { ...schema, description: selected.definition.description };
-    return mayBeNull ? { ...described, type: [schema.type, 'null'] } : described;
+    const { description } = selected.definition;
+    if (!mayBeNull) return { ...schema, description };
+    // A reference and a list of values go on excluding null when the type allows it.
+    const isClosed = '$ref' in schema || 'enum' in schema;
+    return isClosed
+      ? { anyOf: [schema, { type: 'null' }], description }
+      : { ...schema, description, type: [schema.type, 'null'] };
   }
 
   #one(selected: Selected, type: GraphQLOutputType): Json {
@@ -77,7 +96,7 @@ export class Schemas {
       const { name, description } = named;
       return this.put(name, { description, ...objectSchema(this.#members(selected.children)) });
     }
-    const spelling = SPELLING[named.name];
+    const spelling = spellingOf(named);
     return spelling === undefined ? SCALARS[named.name]! : { type: 'string', enum: Object.values(spelling) };
   }
 }

@@ -30,6 +30,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   getInstance: ['not_found'],
   scrapeInstance: ['not_found'],
   getInstanceMetrics: ['not_found', 'invalid_request'],
+  getInstanceTimeline: ['not_found', 'invalid_request'],
   moveInstance: [
     'not_found',
     'invalid_request',

@@ -10,8 +10,8 @@ import {
   validate,
 } from 'graphql';
 import type { z } from 'zod';
-import { type Input, type JsonEnvelope, type Route, SPELLING } from './routes.js';
-import { elementOf, rootOf, type Selected } from './selection.js';
+import type { Input, JsonEnvelope, Route } from './routes.js';
+import { elementOf, rootOf, type Selected, spellingOf } from './selection.js';
 
 /** The schema's definition of an argument: its bounds and the codes of its refusals. */
 interface Definition {
@@ -37,6 +37,8 @@ export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   /** What is selected of the answer: the root field, or the member of it that the route names. */
   root: Selected;
   needsKey: boolean;
+  /** What may not be found. */
+  sought: string;
   /** Its root field, as in `Query.balance`. */
   rootName: string;
   /** Makes the body of the answer from the root field's result: JSON, or text. */
@@ -59,6 +61,7 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
     root: answer,
     inputs: route.inputs.map((input) => prepareInput(route, taking, input)),
     needsKey: root.definition.extensions.needsKey === true,
+    sought: member === undefined ? route.envelope.object : root.definition.name,
     rootName: `${route.method === 'GET' ? 'Query' : 'Mutation'}.${root.definition.name}`,
     respond: responder(route, (result) =>
       spell(member === undefined ? result : (result as Record<string, unknown>)[member]),
@@ -88,7 +91,7 @@ function argumentOf(takers: readonly Taker[], name: string): Taker | undefined {
 
 /** Makes a function that gives the enum values of an answer their REST spelling. */
 function speller({ type, children }: Selected): (value: unknown) => unknown {
-  const names = SPELLING[getNamedType(type).name];
+  const names = spellingOf(getNamedType(type));
   const one = names !== undefined ? (value: unknown) => names[value as string] : objectSpeller(children);
   const some = elementOf(type) === null ? one : (list: unknown) => (list as unknown[]).map(one);
   return (value) => (value === null ? null : some(value));
@@ -107,8 +110,18 @@ function responder({ envelope }: Route, read: (result: unknown) => unknown): Pre
   return envelope.kind === 'text' ? envelope.make : (result) => envelop(envelope, read(result));
 }
 
+/** A connection of GraphQL, as the document of a route selects it. */
+interface Page {
+  page_info: object;
+  edges: { cursor: string; node: object }[];
+}
+
 function envelop(envelope: JsonEnvelope, result: unknown): object {
   if (envelope.kind === 'item') return { object: envelope.object, ...(result as object) };
+  if (envelope.kind === 'page') {
+    const { page_info, edges } = result as Page;
+    return { object: envelope.object, page_info, data: edges.map(({ cursor, node }) => ({ cursor, ...node })) };
+  }
   const { object, itemObject, count } = envelope;
   const list = result as object[];
   const data = itemObject === undefined ? list : list.map((item) => ({ object: itemObject, ...item }));

@@ -44,15 +44,16 @@ export interface Input {
 }
 
 /**
- * `item`: the result's fields beside `object`. `list`: the result as `data`, each entry with `itemObject`. `text`: what is
- * made of the result; `object` is what may not be found.
+ * `item`: the result's fields beside `object`. `list`: the result as `data`, each entry with `itemObject`. `page`: the entries of a
+ * connection as `data`, each with its cursor, and `page_info`. `text`: what is made of the result; `object` is what may not be found.
  */
 export type JsonEnvelope =
   | { kind: 'item'; object: string }
+  | { kind: 'page'; object: string }
   | { kind: 'list'; object: string; count: boolean; itemObject?: string };
 type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
 
-/** How the values of GraphQL enums are spelled in answers. */
+/** How the values of GraphQL enums are spelled in answers; those of other enums in small letters. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   GpuTier: GPU_TIER_SLUGS,
   InstanceStatus: { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' },
@@ -69,6 +70,9 @@ const GPU_METRICS = `place busy_percent: busyPercent busy_max_percent: busyMaxPe
 const METRIC_POINT = `at cpu_percent: cpuPercent memory_used_bytes: memoryUsedBytes disk_used_bytes: diskUsedBytes
   network_in_bytes_per_second: networkInBytesPerSecond network_out_bytes_per_second: networkOutBytesPerSecond processes
   gpus { ${GPU_METRICS} }`;
+const TIMELINE_ENTRY = `at kind rate_per_hour: ratePerHour amount seconds stop_reason: stopReason host_fault: hostFault
+  volume_id: volumeId volume_name: volumeName size_bytes: sizeBytes
+  asked { at operation targets key_id: keyId by_console: byConsole address code times }`;
 const VOLUME_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
@@ -314,6 +318,30 @@ export const routes: readonly Route[] = [
     status: 200,
     envelope: { kind: 'item', object: 'instance_metrics' },
     answerSchema: 'InstanceMetrics',
+  },
+  {
+    method: 'GET',
+    path: '/instances/{id}/timeline',
+    operationId: 'getInstanceTimeline',
+    tag: 'Instances',
+    summary: 'All that is known to have happened to an instance, newest first.',
+    description:
+      'Rented, started, stopped and why, what its container and its machine did, its volumes, and what keys of the account asked for, of the last 90 days. Older entries: `after` with the `end_cursor` of the page.',
+    document: `query getInstanceTimeline($id: ID!, $first: Int, $after: String, $last: Int, $before: String) { result: instance(id: $id) {
+      timeline(first: $first, after: $after, last: $last, before: $before) {
+        page_info: pageInfo { has_next_page: hasNextPage has_previous_page: hasPreviousPage start_cursor: startCursor end_cursor: endCursor }
+        edges { cursor node { ${TIMELINE_ENTRY} } } } } }`,
+    member: 'timeline',
+    inputs: [
+      INSTANCE_ID,
+      { in: 'query', name: 'first', variable: 'first' },
+      { in: 'query', name: 'after', variable: 'after' },
+      { in: 'query', name: 'last', variable: 'last' },
+      { in: 'query', name: 'before', variable: 'before' },
+    ],
+    status: 200,
+    envelope: { kind: 'page', object: 'timeline' },
+    answerSchema: 'Timeline',
   },
   {
     method: 'GET',

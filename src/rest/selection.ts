@@ -3,16 +3,19 @@ import {
   type FieldNode,
   type GraphQLField,
   GraphQLList,
+  type GraphQLNamedType,
   GraphQLNonNull,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
+  isEnumType,
   isObjectType,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { SPELLING } from './routes.js';
 
 /** One field of a prepared document: its key in the answer, its definition, and the fields selected below it. */
 export interface Selected {
@@ -42,6 +45,12 @@ function selectionsOf(parent: GraphQLObjectType, selectionSet: SelectionSetNode 
       children: isObjectType(named) ? selectionsOf(named, node.selectionSet) : [],
     };
   });
+}
+
+/** What the values of an enum are in answers, by value; undefined for any other type. */
+export function spellingOf(type: GraphQLNamedType): Readonly<Record<string, string>> | undefined {
+  if (!isEnumType(type)) return undefined;
+  return SPELLING[type.name] ?? Object.fromEntries(type.getValues().map(({ name }) => [name, name.toLowerCase()]));
 }
 
 /** The type without its non-null wrapper, and whether it may be null. */

@@ -1,4 +1,5 @@
-import { check, fields } from '../domain/fields.js';
+import { z } from 'zod';
+import { check, type Field, fields } from '../domain/fields.js';
 import { DomainError } from '../domain/rules/errors.js';
 import type { GatewayContext } from './context.js';
 
@@ -31,7 +32,15 @@ export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 
   };
 }
 
-/** Descriptions of the relay plugin's own types and arguments. */
+const CURSOR = z.string().min(1);
+const cursor = (description: string) => argument({ schema: CURSOR, must: 'a cursor of this list', description });
+
+/** As `fromField` of the builder, which needs these. */
+function argument<T>(field: Field<T>) {
+  return { description: field.description, extensions: { field } };
+}
+
+/** Descriptions of the relay plugin's own types and arguments; REST and OpenAPI read the bounds of the arguments, too. */
 export const PAGE_DESCRIPTIONS = {
   pageInfoTypeOptions: { description: 'The position of a page in its list.' },
   hasNextPageFieldOptions: { description: 'True when entries follow.' },
@@ -42,8 +51,11 @@ export const PAGE_DESCRIPTIONS = {
   pageInfoFieldOptions: { description: 'The position of this page in its list.' },
   cursorFieldOptions: { description: 'Marks this entry: pass it as after or before to continue from here.' },
   nodeFieldOptions: { description: 'The entry.' },
-  firstArgOptions: { description: `Entries from the start, 1 to ${MAX_PAGE}; ${DEFAULT_PAGE} by default.` },
-  lastArgOptions: { description: `Entries from the end, 1 to ${MAX_PAGE}.` },
-  afterArgOptions: { description: 'Cursor that the page begins after.' },
-  beforeArgOptions: { description: 'Cursor that the page ends before.' },
+  firstArgOptions: argument({
+    ...fields.page,
+    description: `Entries from the start, 1 to ${MAX_PAGE}; ${DEFAULT_PAGE} by default.`,
+  }),
+  lastArgOptions: argument({ ...fields.page, description: `Entries from the end, 1 to ${MAX_PAGE}.` }),
+  afterArgOptions: cursor('Cursor that the page begins after.'),
+  beforeArgOptions: cursor('Cursor that the page ends before.'),
 };

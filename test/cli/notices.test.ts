@@ -75,6 +75,34 @@ describe('gpu mail', () => {
   });
 });
 
+describe('gpu timeline', () => {
+  it('shows what happened to an instance, newest last, page by page', async () => {
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    await service.sql(
+      `insert into activity (account_id, at, key_id, is_session, address, operation, targets)
+       select account_id, created_at + n * interval '1 second', 'key-0', false, '::1', 'setSpendLimit', array[id]
+       from instance, generate_series(1, 101) n where id = $1`,
+      [id],
+    );
+    service.clock.advance(200);
+    await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    const rows = async (...args: string[]) => JSON.parse(await done('timeline', id, '--json', ...args));
+    const kinds = (entries: { kind: string }[]) => entries.map(({ kind }) => kind);
+    const all = await rows('--limit', '1000');
+    expect(kinds(all)).toEqual(['rented', ...Array(101).fill('changed'), 'stopped']);
+    expect(new Set(all.map(({ cursor }: { cursor: string }) => cursor)).size).toBe(103);
+    expect(await rows()).toEqual(all.slice(-50));
+    const lines = (await done('timeline', id, '--limit', '2')).trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^WHEN +WHAT +IN WORDS +BY +FROM$/),
+      expect.stringMatching(/^20\S+Z +changed +setSpendLimit +key-/),
+      expect.stringMatching(/^20\S+Z +stopped +its owner asked for it; ran for \d+ s, 0\.\d+ USD for its GPUs +key-/),
+    ]);
+    const unknown = await gpu(['timeline', 'i-00000000'], env);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('no such instance (not_found)')]);
+  });
+});
+
 describe('gpu activity', () => {
   it('shows what was done and refused, newest first, and a part of it', async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;

@@ -125,6 +125,10 @@ describe('a whole rental', () => {
     expect(await client.instances.action(id, 'start')).toMatchObject({ id, status: 'running', stopped_at: null });
     expect(await client.instances.destroy(id)).toEqual({ object: 'instance', id, status: 'destroyed' });
     expect((await client.instances.list()).data).toEqual([]);
+    const { data, page_info } = await client.instances.timeline(id, { first: 3 });
+    expect(data.map(({ kind }) => kind)).toEqual(['destroyed', 'started', 'stopped']);
+    const older = await client.instances.timeline(id, { after: page_info.end_cursor! });
+    expect(older.data).toMatchObject([{ kind: 'rented', asked: { operation: 'deploy' } }]);
 
     const { balance, month_spend } = await client.balance.get();
     expect(month_spend).toBeCloseTo(deployed.price_hr + 2 * 60 * 0.00014, 6);

@@ -85,6 +85,7 @@ describe('the document', () => {
       ['POST /instances/{id}/move', 'key', '201'],
       ['GET /instances/{id}/metrics', 'key', '200'],
       ['GET /instances/{id}/metrics/history', 'key', '200'],
+      ['GET /instances/{id}/timeline', 'key', '200'],
       ['GET /volumes', 'key', '200'],
       ['POST /volumes', 'key', '201'],
       ['GET /volumes/{id}', 'key', '200'],
@@ -92,7 +93,7 @@ describe('the document', () => {
       ['POST /volumes/{id}/grow', 'key', '200'],
       ['POST /volumes/{id}/release', 'key', '200'],
     ]);
-    expect(operations.size).toBe(17);
+    expect(operations.size).toBe(18);
   });
 
   it('has nothing in it that its structure does not allow', () => {
@@ -315,6 +316,7 @@ describe('the document', () => {
     const { schemas } = service.api.document.components;
     expect(Object.keys(schemas)).toEqual([
       'ActionRequest',
+      'Activity',
       'Balance',
       'CreateVolumeRequest',
       'DeployRequest',
@@ -333,8 +335,11 @@ describe('the document', () => {
       'Offer',
       'OfferList',
       'OfferPrices',
+      'PageInfo',
       'PriceSheet',
       'PrometheusText',
+      'Timeline',
+      'TimelineEntry',
       'Volume',
       'VolumeList',
       'VolumeRelease',

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
+import { timelineCursor } from '../../src/domain/rules/timeline.js';
 import { seen } from '../support/agent.js';
 import type { Renter } from '../support/gateway.js';
+import { rowsTouched } from '../support/rows-touched.js';
 import { type Service, startService } from '../support/service.js';
 import { WireAgent } from '../support/wire-agent.js';
 
@@ -9,7 +11,7 @@ const TIMELINE = `query ($id: ID!, $first: Int, $after: String, $last: Int, $bef
   timeline(first: $first, after: $after, last: $last, before: $before) {
     pageInfo { hasNextPage hasPreviousPage endCursor startCursor }
     edges { cursor node { at kind ratePerHour amount seconds stopReason hostFault volumeId volumeName sizeBytes
-      asked { operation targets keyId byConsole address code times } } } } } }`;
+      asked { at operation targets keyId byConsole address code times } } } } } }`;
 
 interface Entry {
   at: string;
@@ -24,6 +26,9 @@ interface Entry {
 }
 
 const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJv laptop';
+
+/** More than any page has. */
+const NOTES = 10_000;
 
 let service: Service;
 beforeAll(async () => {
@@ -47,12 +52,16 @@ async function timeline(renter: Renter, id: string): Promise<Entry[]> {
 const words = (entries: readonly Entry[]) =>
   entries.map(({ kind, asked }) => (kind === 'CHANGED' ? `${asked?.operation}${asked?.code ? ' refused' : ''}` : kind));
 
-async function rented(renter: Renter): Promise<{ id: string; machine: string }> {
-  const machine = await service.machine();
-  const { body } = await renter.rest('POST', '/instances', { machine_id: machine });
+/** `createdAt`: seconds since 1970. */
+async function rented(renter: Renter): Promise<{ id: string; createdAt: number }> {
+  const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
   service.clock.advance(60);
-  return { id: body.id, machine };
+  return { id: body.id, createdAt: Date.parse(body.created_at) / 1_000 };
 }
+
+/** The place of no note, before all of its second. */
+const halfway = (createdAt: number) =>
+  timelineCursor({ at: BigInt(createdAt + NOTES / 2), kind: 'CHANGED', about: '0' });
 
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
@@ -195,6 +204,28 @@ describe('the timeline of an instance', () => {
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
+  it('reads as much for a page of a long one as of a short one', async () => {
+    const [renter, other] = [await service.renter('50'), await service.renter('50')];
+    const [long, short] = [await rented(renter), await rented(other)];
+    await service.sql(
+      `insert into activity (account_id, at, key_id, is_session, address, operation, targets)
+       select $1, created_at + n * interval '1 second', 'key-0', false, '::1', 'setSpendLimit', array[$2]
+       from instance, generate_series(1, $3::int) n where instance.id = $2`,
+      [renter.accountId, long.id, NOTES],
+    );
+    // The plan depends on what the database knows of the table, which it finds out by itself some time later.
+    await service.sql('vacuum analyze activity');
+    const touchedBy = (who: Renter, id: string, variables: object) =>
+      rowsTouched(service.deps.db.pool, async () => expect(await page(who, id, variables)).not.toBeNull());
+    const [{ cursor, node }] = (await page(renter, long.id, { first: 1, after: halfway(long.createdAt) })).edges;
+    expect(Date.parse(node.at) / 1_000).toBe(long.createdAt + NOTES / 2 - 1);
+    // Of each entry: in the index, on the page, and by its number.
+    const most = (await touchedBy(other, short.id, { first: 25 })) + 26 * 8;
+    for (const place of [{ first: 25 }, { first: 25, after: cursor }, { last: 25 }, { last: 25, before: cursor }])
+      expect(await touchedBy(renter, long.id, place), JSON.stringify(place)).toBeLessThanOrEqual(most);
+    expect((await timeline(renter, long.id)).length).toBe(100);
+  });
+
   it('is asked of ten instances at most by one request', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
@@ -204,5 +235,87 @@ describe('the timeline of an instance', () => {
       );
     expect((await ask(10)).body.errors).toBeUndefined();
     expect((await ask(11)).body.errors[0].extensions.code).toBe('invalid_request');
+  });
+});
+
+describe('REST', () => {
+  const read = (renter: Renter, id: string, query = '') => renter.rest('GET', `/instances/${id}/timeline${query}`);
+  /** GraphQL's name of a member. */
+  const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+  /** An answer of REST as GraphQL has it: its names, and the words of its enums. */
+  function inGraphql(value: unknown, name = ''): unknown {
+    if (Array.isArray(value)) return value.map((each) => inGraphql(each));
+    if (typeof value !== 'object' || value === null)
+      return typeof value === 'string' && ['kind', 'stop_reason'].includes(name) ? value.toUpperCase() : value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [camel(key), inGraphql(member, key)]));
+  }
+
+  async function several(renter: Renter): Promise<string> {
+    const { id } = await rented(renter);
+    for (const action of ['stop', 'stop', 'start', 'destroy']) {
+      await act(renter, id, action);
+      service.clock.advance(30);
+    }
+    await service.deps.activityLog.flush();
+    return id;
+  }
+
+  it('has the same entries as GraphQL, each with all that it says', async () => {
+    const renter = await service.renter('50');
+    const id = await several(renter);
+    const { status, body } = await read(renter, id);
+    const { edges, pageInfo } = await page(renter, id);
+    expect([status, body.object]).toEqual([200, 'timeline']);
+    expect(body.data.map(({ kind }: { kind: string }) => kind)).toEqual([
+      'destroyed',
+      'started',
+      'changed',
+      'stopped',
+      'rented',
+    ]);
+    expect(inGraphql(body.page_info)).toEqual(pageInfo);
+    expect(inGraphql(body.data)).toEqual(
+      edges.map(({ cursor, node }: { cursor: string; node: object }) => ({ cursor, ...node })),
+    );
+    expect(body.data[2].asked).toMatchObject({ operation: 'stop', code: 'action_failed', by_console: false });
+    expect(body.data[3]).toMatchObject({ stop_reason: 'user', seconds: 60 });
+  });
+
+  it('has the same pages, both ways', async () => {
+    const renter = await service.renter('50');
+    const id = await several(renter);
+    const all = (await read(renter, id)).body.data;
+    const second = all[1].cursor;
+    const place = encodeURIComponent(second);
+    for (const [query, variables, wanted] of [
+      ['first=2', { first: 2 }, all.slice(0, 2)],
+      [`first=2&after=${place}`, { first: 2, after: second }, all.slice(2, 4)],
+      ['last=2', { last: 2 }, all.slice(-2)],
+      [`last=1&before=${place}`, { last: 1, before: second }, all.slice(0, 1)],
+    ] as const) {
+      const { body } = await read(renter, id, `?${query}`);
+      expect([query, body.data]).toEqual([query, wanted]);
+      expect(inGraphql(body.page_info)).toEqual((await page(renter, id, variables)).pageInfo);
+    }
+  });
+
+  it("refuses what GraphQL refuses, and knows nothing of another account's", async () => {
+    const [ann, bob] = [await service.renter('50'), await service.renter('50')];
+    const { id } = await rented(ann);
+    for (const query of ['first=0', 'first=101', 'last=x', 'after=', 'after=nonsense', 'before=VDoxOjk5Ong=']) {
+      const { status, body } = await read(ann, id, `?${query}`);
+      expect([query, status, body.error.code]).toEqual([query, 422, 'invalid_request']);
+    }
+    for (const [who, other] of [
+      [ann, 'i-00000000'],
+      [bob, id],
+    ] as const) {
+      expect(await read(who, other)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found', message: 'no such instance' } },
+      });
+    }
+    expect((await read(service.anyone, id)).status).toBe(401);
   });
 });

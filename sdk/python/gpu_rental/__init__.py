@@ -25,6 +25,7 @@ from .errors import (
     UnexpectedAnswer,
 )
 from .models import (
+    Activity,
     Balance,
     Destroyed,
     GpuMetrics,
@@ -43,11 +44,14 @@ from .models import (
     Offer,
     OfferList,
     OfferPrices,
+    PageInfo,
     Port,
     PricingSheet,
     SavedTemplate,
     Template,
     TemplateVariable,
+    Timeline,
+    TimelineEntry,
     Volume,
     VolumeList,
     VolumeRelease,
@@ -59,6 +63,7 @@ from .version import VERSION as __version__
 
 __all__ = [
     "ActionFailed",
+    "Activity",
     "ApiError",
     "BadAction",
     "Balance",
@@ -93,6 +98,7 @@ __all__ = [
     "Offer",
     "OfferList",
     "OfferPrices",
+    "PageInfo",
     "PayloadTooLarge",
     "Port",
     "PricingSheet",
@@ -102,6 +108,8 @@ __all__ = [
     "SavedTemplate",
     "Template",
     "TemplateVariable",
+    "Timeline",
+    "TimelineEntry",
     "Unauthorized",
     "Unavailable",
     "UnexpectedAnswer",

@@ -19,6 +19,7 @@ from .models import (
     PricingSheet,
     SavedTemplate,
     Template,
+    Timeline,
     Volume,
     VolumeList,
     VolumeRelease,
@@ -314,6 +315,25 @@ class Instances(_Resource):
         """
         query = {"from": _instant(from_), "to": _instant(to), "points": points}
         return self._transport.request(InstanceMetrics, "GET", _path(id) + "/metrics/history", query=query)
+
+    def timeline(
+        self,
+        id: str,
+        *,
+        first: Optional[int] = None,
+        after: Optional[str] = None,
+        last: Optional[int] = None,
+        before: Optional[str] = None,
+    ) -> Timeline:
+        """What happened to it, newest first: the `first` entries (1 to 100, default 25) after a cursor.
+
+        :param after: the ``page_info.end_cursor`` of a page: the next one, of older entries
+        :param last: from the oldest end, before the cursor `before` where there is one
+        :raises NotFound: the account has no such instance.
+        :raises InvalidRequest: a number out of bounds, or a cursor that is none of this list.
+        """
+        query = {"first": first, "after": after, "last": last, "before": before}
+        return self._transport.request(Timeline, "GET", _path(id) + "/timeline", query=query)
 
     def links(self, id: str) -> InstanceLinks:
         """How what runs in it is opened, with the tokens and passwords that were made for it.

@@ -249,6 +249,73 @@ class InstanceMetrics:
 
 
 @dataclass(frozen=True)
+class Activity:
+    """A change that a key of the account asked for."""
+
+    #: of several refusals the last
+    at: datetime
+    #: the mutation in GraphQL that it was or went through; start, stop or destroy for an action
+    operation: str
+    #: ids and names of what it was about
+    targets: Tuple[str, ...]
+    key_id: str
+    #: by a console session that was made from the key
+    by_console: bool
+    #: where it came from
+    address: str
+    #: why it was refused; None when it was done
+    code: Optional[str]
+    #: refusals of one key, operation and code within a clock hour are one entry
+    times: int
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    """One thing that happened to an instance. What its kind says nothing of is None."""
+
+    #: marks this entry: for ``after`` and ``before``
+    cursor: str
+    at: datetime
+    #: such as rented, running, stopped, unreachable, changed, destroyed
+    kind: str
+    #: of a start: USD per hour for GPUs and disk from then on
+    rate_per_hour: Optional[Decimal]
+    #: of an end: what its GPUs cost since the start; of what was given back: that. USD
+    amount: Optional[Decimal]
+    #: of an end: how long it ran; of what was given back: for how long
+    seconds: Optional[int]
+    #: of an end: such as user, deadline, idle
+    stop_reason: Optional[str]
+    #: of a start that failed: whether the machine was at fault
+    host_fault: Optional[bool]
+    volume_id: Optional[str]
+    volume_name: Optional[str]
+    #: of a volume that was stored: all its files
+    size_bytes: Optional[int]
+    #: who asked for it; None where no key did, and after 90 days
+    asked: Optional[Activity]
+
+
+@dataclass(frozen=True)
+class PageInfo:
+    """The position of a page in its list."""
+
+    has_next_page: bool
+    has_previous_page: bool
+    start_cursor: Optional[str]
+    end_cursor: Optional[str]
+
+
+@dataclass(frozen=True)
+class Timeline(_Entries[TimelineEntry]):
+    """What happened to an instance, newest first: a page of it."""
+
+    object: str
+    page_info: PageInfo
+    data: Tuple[TimelineEntry, ...]
+
+
+@dataclass(frozen=True)
 class Destroyed:
     """What is left of an instance that DELETE destroyed."""
 

@@ -215,9 +215,9 @@ class TheContract(unittest.TestCase):
                 if dataclasses.is_dataclass(field_kind):
                     compare(field_kind, inner)
                 elif arguments and dataclasses.is_dataclass(arguments[0]):
-                    compare(arguments[0], inner["items"])
+                    compare(arguments[0], inner["items"] if "items" in inner else inner["anyOf"][0])
                 else:
-                    nullable = isinstance(inner["type"], list)
+                    nullable = "anyOf" in inner or isinstance(inner["type"], list)
                     self.assertEqual(type(None) in arguments, nullable, f"{kind.__name__}.{name}")
 
         for path, method, status, kind in (
@@ -231,6 +231,7 @@ class TheContract(unittest.TestCase):
             ("/instances/{id}/actions", "post", "200", gpu_rental.Instance),
             ("/instances/{id}/move", "post", "201", gpu_rental.Instance),
             ("/instances/{id}/metrics/history", "get", "200", gpu_rental.InstanceMetrics),
+            ("/instances/{id}/timeline", "get", "200", gpu_rental.Timeline),
             ("/volumes", "get", "200", gpu_rental.VolumeList),
             ("/volumes", "post", "201", gpu_rental.Volume),
             ("/volumes/{id}", "get", "200", gpu_rental.VolumeWithSnapshots),

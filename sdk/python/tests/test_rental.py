@@ -80,6 +80,13 @@ class ARental(unittest.TestCase):
 
         self.assertEqual(len(client.instances.list()), 0)
         self.assertEqual(client.instances.get(deployed.id).status, "destroyed")
+        shown = client.instances.timeline(deployed.id)
+        self.assertEqual([each.kind for each in shown], ["destroyed", "started", "stopped", "rented"])
+        self.assertEqual((shown[2].seconds, shown[2].stop_reason, shown[2].at), (1800, "user", stopped.stopped_at))
+        older = client.instances.timeline(deployed.id, first=1, after=shown[1].cursor)
+        self.assertEqual((older.data, older.page_info.has_next_page), ((shown[2],), True))
+        with self.assertRaises(InvalidRequest):
+            client.instances.timeline(deployed.id, after="nonsense")
         # One hour of the machine in two halves, one and a half of the disk.
         spend = deployed.price_hr + Decimal("0.00014") * 100 * Decimal("1.5")
         balance = client.balance.get()
