@@ -75,6 +75,8 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
           await page.keyboard.press('Enter');
           await nav.getByRole('link', { name: 'Volumes' }).waitFor();
           expect(await faultsIn(page)).toEqual([]);
+          await page.keyboard.press('Tab');
+          expect(await more.evaluate((button) => button === document.activeElement)).toBe(false);
           await page.keyboard.press('Escape');
           await expect.poll(() => nav.getByRole('link', { name: 'Keys' }).isVisible()).toBe(false);
           expect(await more.evaluate((button) => button === document.activeElement)).toBe(true);
