@@ -137,7 +137,13 @@ function More() {
   );
 }
 
-const isAt = (to: string) => to === `/${path.value.split('/')[1]}`;
+/** Screens of none of the links: the link that one comes to them from. */
+const BELOW: Readonly<Record<string, string>> = { '/deploy': '/machines', '/launch': '/machines' };
+
+function isAt(to: string): boolean {
+  const first = `/${path.value.split('/')[1]}`;
+  return to === (BELOW[first] ?? first);
+}
 
 function Links({ of: links }: { of: readonly Link[] }) {
   return links.map(([to, name, icon]) => (
