@@ -98,8 +98,11 @@ function Nothing() {
 /** Signed in: on to where the sign-in was asked for, which is never another origin. */
 function GoOn() {
   useEffect(() => {
-    const asked = new URL(query.value.get('then') ?? '/', location.origin);
-    go(asked.origin === location.origin ? asked.pathname + asked.search : '/', { replace: true });
+    const then = query.value.get('then') ?? '/';
+    const asked = URL.canParse(then, location.origin) ? new URL(then, location.origin) : null;
+    // A path that begins with two slashes is the name of another host.
+    const isOurs = asked?.origin === location.origin && !asked.pathname.startsWith('//');
+    go(isOurs ? asked.pathname + asked.search : '/', { replace: true });
   }, []);
   return null;
 }

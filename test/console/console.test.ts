@@ -636,9 +636,17 @@ describe('the console in Chromium', needs('chromium'), () => {
         await page.keyboard.press('Enter');
         await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
         expect(await page.getByRole('radio', { name: /^ComfyUI/ }).isChecked()).toBe(true);
-        await page.goto(`${gateway.address}/sign-in?then=//elsewhere.test/keys`);
-        await heading(page, 'Home').waitFor();
-        expect(new URL(page.url()).origin).toBe(gateway.address);
+        expect(
+          await page
+            .getByRole('navigation')
+            .getByRole('link', { name: 'Machines', exact: true })
+            .getAttribute('aria-current'),
+        ).toBe('page');
+        for (const then of ['//elsewhere.test/keys', '/..//elsewhere.test/keys', 'http://[']) {
+          await page.goto(`${gateway.address}/sign-in?then=${encodeURIComponent(then)}`);
+          await heading(page, 'Home').waitFor();
+          expect(page.url()).toBe(`${gateway.address}/`);
+        }
         expect((await page.goto(`${gateway.address}/nowhere`))?.status()).toBe(404);
         await heading(page, 'There is nothing here').waitFor();
         await page.goto(`${gateway.address}/money/elsewhere`);
