@@ -18,7 +18,7 @@ const [NEWEST, OLDEST] = [idOf(MAX_LIVE_INSTANCES), idOf(1)];
 
 const rows = (page: Page) => page.locator('tbody tr');
 const row = (page: Page, id: string) => rows(page).filter({ has: page.getByRole('link', { name: id, exact: true }) });
-const scrollTo = (page: Page, share: number) =>
+const showPart = (page: Page, share: number) =>
   page.evaluate((part) => scrollTo(0, document.documentElement.scrollHeight * part), share);
 
 describe('as many instances as an account may hold', needs('chromium'), () => {
@@ -44,7 +44,7 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
       expect(await table.getAttribute('aria-rowcount')).toBe(String(MAX_LIVE_INSTANCES + 1));
       expect(await row(page, NEWEST).getAttribute('aria-rowindex')).toBe('2');
       expect(await faultsIn(page)).toEqual([]);
-      for (const share of [0.5, 1]) await scrollTo(page, share);
+      for (const share of [0.5, 1]) await showPart(page, share);
       await row(page, OLDEST).waitFor();
       expect(await row(page, OLDEST).getAttribute('aria-rowindex')).toBe(String(MAX_LIVE_INSTANCES + 1));
       await row(page, NEWEST).waitFor({ state: 'detached' });
@@ -52,7 +52,7 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
 
       await page.setViewportSize({ width: 320, height: 700 });
       expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
-      await scrollTo(page, 0);
+      await showPart(page, 0);
       await row(page, NEWEST).waitFor();
       expect(await rows(page).count()).toBeLessThan(MOST_DRAWN);
       expect(complaints).toEqual([]);
@@ -63,7 +63,7 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
       await page.getByRole('checkbox', { name: 'Choose all' }).check();
       const all = MAX_LIVE_INSTANCES;
       await page.getByText(`${all} of ${all} chosen`).waitFor();
-      await scrollTo(page, 1);
+      await showPart(page, 1);
       const last = page.getByRole('checkbox', { name: `Choose ${OLDEST}` });
       expect(await last.isChecked()).toBe(true);
       await last.uncheck();
@@ -75,14 +75,14 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
     here.pages.with('/instances', owner, async ({ page }) => {
       const choose = page.getByRole('checkbox', { name: `Choose ${NEWEST}` });
       await choose.focus();
-      await scrollTo(page, 1);
+      await showPart(page, 1);
       await row(page, OLDEST).waitFor();
       expect(await choose.evaluate((box) => box === document.activeElement)).toBe(true);
 
       await page.getByRole('button', { name: `Destroy ${OLDEST}` }).click();
       const dialog = page.getByRole('dialog', { name: `Destroy ${OLDEST}?` });
       await dialog.waitFor();
-      await scrollTo(page, 0);
+      await showPart(page, 0);
       // What had the focus before is drawn, and so is what is near.
       await row(page, NEWEST).waitFor();
       await expect.poll(() => page.evaluate(() => scrollY), { timeout: SOON_MS }).toBe(0);
