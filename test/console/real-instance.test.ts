@@ -33,7 +33,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       await page.getByRole('button', { name: 'Add the SSH key' }).click();
       await page.getByRole('row', { name: /renter@test ssh-ed25519/ }).waitFor();
       await page.goto(pages.address + screen());
-      await page.getByText('container runs').waitFor();
+      await page.getByText('container runs', { exact: true }).waitFor();
       const [program, ...rest] = (await page.locator('code.secret').first().innerText()).split(' ');
       expect(program).toBe('ssh');
       const hostKey = (await web.ask(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh.hostKey;

@@ -210,6 +210,14 @@ describe('accountChanged', () => {
   const LOADS = `subscription { accountChanged { account { id } instances { id } ...L } }
     fragment L on AccountChange { loads { instanceId load { cpuPercent gpus { place } } } }`;
 
+  /** The next event that tells of samples: its host may have been gone or there again meanwhile. */
+  const nextLoads = async (stream: Awaited<ReturnType<typeof subscribe>>): Promise<Any> => {
+    for (;;) {
+      const event = await stream.next();
+      if (event.loads.length > 0) return event;
+    }
+  };
+
   it('tells of new samples, once, those whose account it is and who ask for them', async () => {
     service.clock.advance(100);
     const { loadWatch } = service.deps;
@@ -226,9 +234,9 @@ describe('accountChanged', () => {
       await loadWatch.look();
       await loadWatch.look();
       const load = { cpuPercent, gpus: [{ place: 0 }] };
-      expect(await toAnn.next()).toEqual({ account, instances: [], loads: [{ instanceId: id, load }] });
+      expect(await nextLoads(toAnn)).toEqual({ account, instances: [], loads: [{ instanceId: id, load }] });
     }
-    expect(toAnn.text().split('event: next')).toHaveLength(4);
+    expect(toAnn.text().split('cpuPercent')).toHaveLength(3);
     expect(toBob.text()).not.toContain(id);
     for (const stream of [toAnn, toBob]) stream.abort();
   });

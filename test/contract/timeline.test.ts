@@ -170,9 +170,9 @@ describe('the timeline of an instance', () => {
     await service.deps.db.notices.caughtUp();
     const { id } = (await renter.rest('POST', '/instances', { machine_id: agent.machineId })).body;
     await agent.desired();
-    service.clock.advance(20);
+    service.clock.advance(5);
     await agent.report([seen(id, 'RUNNING')]);
-    service.clock.advance(20);
+    service.clock.advance(5);
     const at = new Date(Number(service.clock.now()) * 1_000).toISOString();
     const [{ machine_id: host }] = (await service.sql('select machine_id from instance where id = $1', [id])) as [
       { machine_id: string },
@@ -192,7 +192,7 @@ describe('the timeline of an instance', () => {
        values ('v-0000000a', $1, $3, 1, $4, 5000000000, null), ('v-0000000a', $2, $3, 1, $4, 1, $3)`,
       ['a'.repeat(64), 'b'.repeat(64), at, id],
     );
-    service.clock.advance(20);
+    service.clock.advance(5);
     const gone = new Date(Number(service.clock.now()) * 1_000).toISOString();
     await service.sql(
       'insert into machine_outage (machine_id, started_at, ended_at, settled) values ($1, $2, $3, true)',
