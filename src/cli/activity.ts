@@ -24,7 +24,8 @@ interface Page {
 const QUERY = `query ($filter: ActivityFilterInput, $first: Int, $after: String) {
   activity(filter: $filter, first: $first, after: $after) { pageInfo { hasNextPage endCursor }
     edges { node { at operation targets keyId byConsole address code times } } } }`;
-const MAX_PAGE = 100;
+/** The most entries of one answer. */
+export const MAX_PAGE = 100;
 export const MAX_ENTRIES = 10_000;
 
 const COLUMNS: readonly Column<Entry>[] = [

@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
 import type { TimelineEntry, TimelinePlace } from '../client/index.js';
-import { MAX_ENTRIES, readLimit } from './activity.js';
+import { MAX_ENTRIES, MAX_PAGE, readLimit } from './activity.js';
 import { openSession } from './session.js';
 import { type Column, formatUsd, table, text } from './table.js';
 import { printLines, printText, remark, type Style } from './terminal.js';
 
-/** The most entries of one answer. */
-const MAX_PAGE = 100;
 const BYTES_PER_MB = 1_000_000;
 
 type Kind = TimelineEntry['kind'];
