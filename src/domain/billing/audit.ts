@@ -121,20 +121,25 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   ],
   [
     'GPU intervals follow each other without gap in number or overlap in time, at the locked rate',
-    `select account_id, instance_id || '/gpu/' || ordinal as subject, 'does not follow the interval before it, or its rate' as detail
-     from (
+    `with numbered as (
        select usage_interval.*, account_id, gpu_rate, created_at, coalesce(host_id, machine_id) as host_id, first_gpu, num_gpus,
          row_number() over each as position, lag(ended_at) over each as before, lag(ordinal) over each is null as is_first
        from usage_interval join instance on instance.id = instance_id where resource = 'GPU'
        window each as (partition by instance_id order by ordinal)
-     ) numbered
+     )
+     select account_id, instance_id || '/gpu/' || ordinal as subject, 'does not follow the interval before it, or its rate' as detail
+     from numbered
      where ordinal <> position or rate <> gpu_rate or (not is_first and (before is null or before > started_at))
-       -- Later than its creation only where the second it was made in was sold to the machine's last renter.
-       or (is_first and started_at <> created_at and (started_at < created_at or not exists (
-         select from instance other join usage_interval sold on sold.instance_id = other.id
-         where coalesce(other.host_id, other.machine_id) = numbered.host_id and ${overlapping('other', 'numbered')}
-           and other.id <> numbered.instance_id and sold.resource = 'GPU'
-           and sold.ended_at = numbered.started_at)))`,
+       or (is_first and started_at < created_at)
+     union all
+     -- Later than its creation only where the second it was made in was sold to the machine's last renter. Apart from the others:
+     -- inside of an "or" each row would look through all that its host ever rented.
+     select account_id, instance_id || '/gpu/' || ordinal, 'begins after its creation'
+     from numbered
+     where is_first and started_at > created_at and not exists (
+       select from instance other join usage_interval sold on sold.instance_id = other.id
+       where coalesce(other.host_id, other.machine_id) = numbered.host_id and ${overlapping('other', 'numbered')}
+         and other.id <> numbered.instance_id and sold.resource = 'GPU' and sold.ended_at = numbered.started_at)`,
   ],
   [
     'no deadline is missed',
