@@ -12,10 +12,14 @@ export class FailedFiles implements Reporter {
     this.#vitest = vitest;
   }
 
-  /** An error outside of a file makes the list empty: no second run excuses it. */
-  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const failed = errors.length > 0 ? [] : modules.filter((module) => module.state() === 'failed');
+  /**
+   * A file whose process died counts as failed: it never ended. Any other error outside of a file makes the list empty: no second
+   * run excuses it.
+   */
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly { cause?: unknown }[]): void {
+    const isExcused = errors.every(({ cause }) => String(cause).endsWith('Worker exited unexpectedly'));
+    const failed = modules.filter((module) => !['passed', 'skipped'].includes(module.state()));
     const names = failed.map(({ moduleId }) => `${relative(this.#vitest.config.root, moduleId)}\n`);
-    writeFileSync(this.path, names.join(''));
+    writeFileSync(this.path, isExcused ? names.join('') : '');
   }
 }
