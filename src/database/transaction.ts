@@ -23,7 +23,8 @@ const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
 /**
  * A READ COMMITTED transaction with few round trips: statements that need not wait for an answer are sent together, the
  * first with BEGIN and the last with COMMIT. Each is still executed separately and sees what was committed before it
- * began, so a read that follows a lock sees the rows that the lock protects.
+ * began, so a read that follows a lock sees the rows that the lock protects. They are one message of the simple protocol, which
+ * ends at its first fault: statements that the library pipelines go on after a BEGIN that was cancelled, and commit one by one.
  */
 export class Transaction {
   readonly #client: pg.PoolClient;
