@@ -3,7 +3,7 @@
 // A patch begins with what the fault is, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`;
 // `Build: yes` where these tests run the built programs, `Build: console` where they open its pages.
 // The same tests have to pass without it, which --quick takes for granted. Prints caught or passed for each; fails when one
-// passes or no longer applies. --check runs nothing: it fails when one no longer applies.
+// passes or no longer applies. --check runs nothing: it fails when one no longer applies or names no tests.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,9 +27,10 @@ const files = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.patch') && (names.length === 0 || names.some((name) => file.includes(name))))
   .sort();
 if (isCheck) {
-  const apply = (file) => spawnSync('git', ['apply', '--check', join(FOLDER, file)], { cwd: ROOT }).status === 0;
-  const stale = files.filter((file) => !apply(file));
-  if (stale.length > 0) console.error(`these patches no longer apply: ${stale.join(', ')}`);
+  const isWhole = (file) => /^Tests: ./m.test(readFileSync(join(FOLDER, file), 'utf8'));
+  const applies = (file) => spawnSync('git', ['apply', '--check', join(FOLDER, file)], { cwd: ROOT }).status === 0;
+  const stale = files.filter((file) => !isWhole(file) || !applies(file));
+  if (stale.length > 0) console.error(`these patches no longer apply, or name no tests: ${stale.join(', ')}`);
   process.exit(stale.length === 0 ? 0 : 1);
 }
 const copy = mkdtempSync(join(tmpdir(), 'planted-'));
