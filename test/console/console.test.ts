@@ -238,7 +238,7 @@ describe('the console in Chromium', needs('chromium'), () => {
 
     it('leads from an address of before to the machines that it means', () =>
       pages.with('/?gpu=rtx-4090&gpus=2', null, async ({ page }) => {
-        await page.getByRole('heading', { name: /^\d+ machines to rent now/ }).waitFor();
+        await page.getByRole('heading', { name: /^[\d,]+ machines to rent now/ }).waitFor();
         const { pathname, search } = new URL(page.url());
         expect(pathname + search).toBe('/machines?gpu=rtx-4090&gpus=2');
       }));
@@ -257,7 +257,7 @@ describe('the console in Chromium', needs('chromium'), () => {
         const isCounted = async () => {
           const { totalCount } = (await owner.graphql('{ offerSearch(first: 1) { totalCount } }')).body.data
             .offerSearch;
-          return page.getByRole('heading', { name: `${totalCount} machines to rent now` }).count();
+          return page.getByRole('heading', { name: `${totalCount.toLocaleString('en')} machines to rent now` }).count();
         };
         await expect.poll(isCounted, { timeout: SOON_MS }).toBe(1);
         const popular = page.getByRole('list', { name: 'Models with the most free GPUs' });
@@ -369,7 +369,7 @@ describe('the console in Chromium', needs('chromium'), () => {
           // Other tests rent meanwhile: both have to agree at some moment.
           const areEqual = async () => {
             const { body } = await asker.graphql(query, { filter });
-            const name = `${body.data.offerSearch.totalCount} machines to rent now`;
+            const name = `${body.data.offerSearch.totalCount.toLocaleString('en')} machines to rent now`;
             return page.getByRole('heading', { name, exact: true }).isVisible();
           };
           await expect.poll(areEqual, { timeout: SOON_MS }).toBe(true);
@@ -403,7 +403,7 @@ describe('the console in Chromium', needs('chromium'), () => {
         await isFound(filter);
         expect(await page.getByRole('combobox', { name: 'GPUs', exact: true }).inputValue()).toBe('2');
         await page.goBack();
-        await page.getByRole('heading', { name: /^\d+ machines to rent now/ }).waitFor();
+        await page.getByRole('heading', { name: /^[\d,]+ machines to rent now/ }).waitFor();
         expect(new URL(page.url()).search).toBe('?q=4090+rtx');
         expect(complaints).toEqual([]);
       }));

@@ -1,30 +1,31 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/bulk.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   chooseAll: 'Alle wählen',
-  chosen: (count, all) => `${count} von ${all} gewählt`,
+  chosen: (count, all) => `${number(count)} von ${number(all)} gewählt`,
   STOP: {
-    button: (count) => plural(count, { one: '1 Instanz anhalten', other: `${count} Instanzen anhalten` }),
-    title: (count) => plural(count, { one: '1 Instanz anhalten?', other: `${count} Instanzen anhalten?` }),
+    button: (count) => plural(count, { one: '1 Instanz anhalten', other: `${number(count)} Instanzen anhalten` }),
+    title: (count) => plural(count, { one: '1 Instanz anhalten?', other: `${number(count)} Instanzen anhalten?` }),
     busy: 'Werden angehalten …',
     keep: 'Laufen lassen',
     done: (count) =>
       plural(count, {
         one: '1 Instanz angehalten. Ihr Speicher bleibt.',
-        other: `${count} Instanzen angehalten. Ihr Speicher bleibt.`,
+        other: `${number(count)} Instanzen angehalten. Ihr Speicher bleibt.`,
       }),
   },
   DESTROY: {
-    button: (count) => plural(count, { one: '1 Instanz löschen', other: `${count} Instanzen löschen` }),
-    title: (count) => plural(count, { one: '1 Instanz löschen?', other: `${count} Instanzen löschen?` }),
+    button: (count) => plural(count, { one: '1 Instanz löschen', other: `${number(count)} Instanzen löschen` }),
+    title: (count) => plural(count, { one: '1 Instanz löschen?', other: `${number(count)} Instanzen löschen?` }),
     busy: 'Werden gelöscht …',
     keep: 'Behalten',
-    done: (count) => plural(count, { one: '1 Instanz gelöscht.', other: `${count} Instanzen gelöscht.` }),
+    done: (count) => plural(count, { one: '1 Instanz gelöscht.', other: `${number(count)} Instanzen gelöscht.` }),
   },
   which: 'Welche Instanzen',
-  progress: (done, all) => `${done} von ${all} fertig`,
-  notDone: (left, all) => `${left} von ${all} ließen sich nicht ausführen.`,
+  progress: (done, all) => `${done} von ${number(all)} fertig`,
+  notDone: (left, all) => `${left} von ${number(all)} ließen sich nicht ausführen.`,
   close: 'Schließen',
   done: 'fertig',
   stops: (gpus, disks) => (

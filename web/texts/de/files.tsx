@@ -1,3 +1,4 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/files.js';
 
 export const texts: typeof english = {
@@ -17,7 +18,7 @@ export const texts: typeof english = {
   inFolder: 'Was im Ordner ist',
   columns: { name: 'Name', size: 'Größe', modifiedAt: 'Geändert', actions: 'Was sich tun lässt' },
   more: 'Mehr zeigen',
-  shown: (count, all) => `${count} von ${all} gezeigt`,
+  shown: (count, all) => `${number(count)} von ${number(all)} gezeigt`,
   brokenLink: 'toter Link',
   link: 'Link',
   special: 'besondere Datei',

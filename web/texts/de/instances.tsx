@@ -1,3 +1,4 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/instances.js';
 
 export const texts: typeof english = {
@@ -5,7 +6,7 @@ export const texts: typeof english = {
   historyTitle: 'Verlauf der Instanzen',
   rent: 'Maschine mieten',
   which: 'Welche Instanzen',
-  active: (count) => (count === null ? 'Aktiv' : `Aktiv (${count})`),
+  active: (count) => (count === null ? 'Aktiv' : `Aktiv (${number(count)})`),
   history: 'Frühere',
   reading: 'Ihre Instanzen werden gelesen …',
   activeOnes: 'Aktive Instanzen',

@@ -1,3 +1,4 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/machines.js';
 import { plural } from '../plural.js';
 
@@ -59,7 +60,10 @@ export const texts: typeof english = {
   list: 'Freie Maschinen',
   searching: 'Suche läuft …',
   count: (count) =>
-    plural(count, { one: `${count} Maschine jetzt zu mieten`, other: `${count} Maschinen jetzt zu mieten` }),
+    plural(count, {
+      one: `${number(count)} Maschine jetzt zu mieten`,
+      other: `${number(count)} Maschinen jetzt zu mieten`,
+    }),
   rentBest: 'Beste passende mieten',
   none: 'Gerade erfüllt keine Maschine diese Anforderungen',
   noneHint:

@@ -1,30 +1,34 @@
 import type { ComponentChildren } from 'preact';
+import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
 export const texts = {
   chooseAll: 'Choose all',
-  chosen: (count: number, all: number) => `${count} of ${all} chosen`,
+  chosen: (count: number, all: number) => `${number(count)} of ${number(all)} chosen`,
   STOP: {
-    button: (count: number) => plural(count, { one: 'Stop 1 instance', other: `Stop ${count} instances` }),
-    title: (count: number) => plural(count, { one: 'Stop 1 instance?', other: `Stop ${count} instances?` }),
+    button: (count: number) => plural(count, { one: 'Stop 1 instance', other: `Stop ${number(count)} instances` }),
+    title: (count: number) => plural(count, { one: 'Stop 1 instance?', other: `Stop ${number(count)} instances?` }),
     busy: 'Stopping …',
     keep: 'Keep them running',
     done: (count: number) =>
       plural(count, {
         one: '1 instance stopped. Disks are kept.',
-        other: `${count} instances stopped. Disks are kept.`,
+        other: `${number(count)} instances stopped. Disks are kept.`,
       }),
   },
   DESTROY: {
-    button: (count: number) => plural(count, { one: 'Destroy 1 instance', other: `Destroy ${count} instances` }),
-    title: (count: number) => plural(count, { one: 'Destroy 1 instance?', other: `Destroy ${count} instances?` }),
+    button: (count: number) =>
+      plural(count, { one: 'Destroy 1 instance', other: `Destroy ${number(count)} instances` }),
+    title: (count: number) =>
+      plural(count, { one: 'Destroy 1 instance?', other: `Destroy ${number(count)} instances?` }),
     busy: 'Destroying …',
     keep: 'Keep them',
-    done: (count: number) => plural(count, { one: '1 instance destroyed.', other: `${count} instances destroyed.` }),
+    done: (count: number) =>
+      plural(count, { one: '1 instance destroyed.', other: `${number(count)} instances destroyed.` }),
   },
   which: 'Which instances',
-  progress: (done: number, all: number) => `${done} of ${all} done`,
-  notDone: (left: number, all: number) => `${left} of ${all} could not be done.`,
+  progress: (done: number, all: number) => `${done} of ${number(all)} done`,
+  notDone: (left: number, all: number) => `${left} of ${number(all)} could not be done.`,
   close: 'Close',
   done: 'done',
   stops: (gpus: string, disks: ComponentChildren) => (

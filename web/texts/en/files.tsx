@@ -1,3 +1,4 @@
+import { number } from '../../figures/number.js';
 export const texts = {
   title: 'Files',
   tooMany: (most: number) => `At most ${most} files wait here: send an archive instead.`,
@@ -15,7 +16,7 @@ export const texts = {
   inFolder: 'What is in the folder',
   columns: { name: 'Name', size: 'Size', modifiedAt: 'Changed', actions: 'What can be done' },
   more: 'Show more',
-  shown: (count: number, all: number) => `${count} of ${all} are shown`,
+  shown: (count: number, all: number) => `${number(count)} of ${number(all)} are shown`,
   brokenLink: 'broken link',
   link: 'link',
   special: 'special file',

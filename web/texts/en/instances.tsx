@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
+import { number } from '../../figures/number.js';
 
 export const texts = {
   title: 'Instances',
   historyTitle: 'History of instances',
   rent: 'Rent a machine',
   which: 'Which instances',
-  active: (count: number | null) => (count === null ? 'Active' : `Active (${count})`),
+  active: (count: number | null) => (count === null ? 'Active' : `Active (${number(count)})`),
   history: 'History',
   reading: 'Reading your instances …',
   activeOnes: 'Active instances',

@@ -1,3 +1,4 @@
+import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
 export const texts = {
@@ -62,7 +63,7 @@ export const texts = {
   list: 'Machines that are free',
   searching: 'Searching …',
   count: (count: number) =>
-    plural(count, { one: `${count} machine to rent now`, other: `${count} machines to rent now` }),
+    plural(count, { one: `${count} machine to rent now`, other: `${number(count)} machines to rent now` }),
   rentBest: 'Rent the best that fits',
   none: 'No machine meets these requirements now',
   noneHint:
