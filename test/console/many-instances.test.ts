@@ -62,12 +62,13 @@ describe('as many instances as an account may hold', needs('chromium'), () => {
     here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Choose all' }).check();
       const all = MAX_LIVE_INSTANCES;
-      await page.getByText(`${all} of ${all} chosen`).waitFor();
+      const written = all.toLocaleString('en');
+      await page.getByText(`${written} of ${written} chosen`).waitFor();
       await showPart(page, 1);
       const last = page.getByRole('checkbox', { name: `Choose ${OLDEST}` });
       expect(await last.isChecked()).toBe(true);
       await last.uncheck();
-      await page.getByText(`${all - 1} of ${all} chosen`).waitFor();
+      await page.getByText(`${all - 1} of ${written} chosen`).waitFor();
       await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
     }));
 
