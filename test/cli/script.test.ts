@@ -7,7 +7,8 @@ import type { Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, run } from '../support/process.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
-import { GPU, gpu, readable } from './gpu.js';
+import { gpu } from './command.js';
+import { GPU, gpu as gpuProcess, readable } from './gpu.js';
 
 const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
 const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
@@ -246,7 +247,7 @@ describe('in a script', () => {
   });
 
   it('tables are plain, whole and without colour, whatever the terminal’s width', async () => {
-    const { stdout } = await gpu(['offers', '--gpu', 'h100-sxm', '--num-min', '8', '--limit', '3'], {
+    const { stdout } = await gpuProcess(['offers', '--gpu', 'h100-sxm', '--num-min', '8', '--limit', '3'], {
       ...env,
       COLUMNS: '20',
       TERM: 'xterm-256color',
@@ -355,6 +356,19 @@ describe('in a script', () => {
 });
 
 describe('exit codes', () => {
+  it('are those of the process, and what it prints is whole', async () => {
+    const gone = await openWire(service.address);
+    await gone.close();
+    const ended = async (args: string[], more: Env = {}) => {
+      const { code, stdout } = await gpuProcess(args, { ...env, ...more });
+      return [code, stdout];
+    };
+    expect(await ended(['pricing', '--json'])).toEqual([0, await bodyOf('/gpus/pricing')]);
+    expect(await ended(['show', 'i-00000000'])).toEqual([1, '']);
+    expect(await ended(['rent'])).toEqual([2, '']);
+    expect(await ended(['deploy', 'm-1'], { GPU_BASE_URL: gone.baseUrl })).toEqual([3, '']);
+  });
+
   it.each([
     [['show', 'i-00000000'], 'gpu: no such instance (not_found)\n'],
     [['deploy', 'm-unknown'], /^gpu: .*\(deploy_failed\)\n$/],
@@ -426,10 +440,10 @@ describe('exit codes', () => {
   });
 
   it('0: help and version, with the exit codes', async () => {
-    const { code, stdout } = await gpu(['--help'], env);
+    const { code, stdout } = await gpuProcess(['--help'], env);
     expect(code).toBe(0);
     await expect(stdout).toMatchFileSnapshot(join(SNAPSHOTS, 'help.txt'));
-    expect(await gpu(['--version'], env)).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(await gpuProcess(['--version'], env)).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
   it('0: a reader that left early is no fault', async () => {
@@ -450,7 +464,7 @@ describe('login', () => {
 
   it('checks a key from stdin and keeps it for its owner alone; config shows it masked; logout forgets it', async () => {
     const told = [await gpu(['config'], home)];
-    told.push(await gpu(['login'], home, `${renter.key}\n`));
+    told.push(await gpuProcess(['login'], home, `${renter.key}\n`));
     expect(told[1]!.code).toBe(0);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
@@ -507,8 +521,10 @@ describe('completion', () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();
     writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });
+    const functions = join(folder(), 'completion.bash');
+    writeFileSync(functions, (await gpu(['completion', 'bash'], env)).stdout);
     const complete = async (...words: string[]) => {
-      const script = `eval "$(gpu completion bash)"; COMP_LINE="$*" COMP_POINT=\${#COMP_LINE}; _gpu; echo "\${COMPREPLY[@]}"`;
+      const script = `. '${functions}'; COMP_LINE="$*" COMP_POINT=\${#COMP_LINE}; _gpu; echo "\${COMPREPLY[@]}"`;
       const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
       // The prefix stands before node; bash takes that as a word it ignores.
       const prefix = ['env', `PATH=${path}`, 'bash', '--norc', '-c', `shift; ${script}`, 'bash'];

@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { GpuConnectionError, GpuRefusal } from '../client/index.js';
+import { DEFAULT_BASE_URL } from '../client/send.js';
+import { PACKAGE_ROOT } from '../package-root.js';
+import { visible } from '../visible.js';
+import { addAccountCommands } from './account.js';
+import { addActivityCommand } from './activity.js';
+import { addCompletionCommand } from './completion.js';
+import { addDeadlineCommand, addIdleCommand } from './deadlines.js';
+import { EXIT, Failure } from './failure.js';
+import { addKeyCommands } from './keys.js';
+import { addLimitCommand } from './limits.js';
+import { addMailCommands } from './mail.js';
+import { addMarketCommands } from './market.js';
+import { addMcpCommand } from './mcp.js';
+import { addMetricsCommand } from './metrics.js';
+import { addRentalCommands } from './rentals.js';
+import { addRunCommands } from './run.js';
+import { addSecretCommands } from './secrets.js';
+import { addSshCommands } from './ssh.js';
+import { addStatementCommand } from './statements.js';
+import { addTemplateCommands } from './templates.js';
+import { paint } from './terminal.js';
+import { addTimelineCommand } from './timeline.js';
+import { addTopCommand } from './top.js';
+import { addTopUpCommands } from './top-ups.js';
+import { addVolumeCommands } from './volumes.js';
+import { addWebCommands } from './web.js';
+import { addWebhookCommands } from './webhooks.js';
+
+const NOTES = `
+Examples:
+  gpu offers --gpu rtx-4090 --limit 5
+  gpu deploy "$(gpu offers --gpu rtx-4090 --limit 1 --quiet)" --disk-gb 100
+  gpu instances --watch
+
+Environment:
+  GPU_API_KEY    API key, instead of that of \`gpu login\`
+  GPU_BASE_URL   address of the service with its path prefix (default: ${DEFAULT_BASE_URL})
+  NO_COLOR       no colours
+
+Exit codes:
+  0  done
+  1  refused by the service; the message is on stderr
+  2  wrong usage, or not confirmed; nothing was changed
+  3  no connection to the service, or no answer that makes sense`;
+
+/** Runs a command of the user's; returns its exit code. */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' });
+    return Number(process.exitCode ?? EXIT.done);
+  } catch (error) {
+    return exitCodeOf(error);
+  }
+}
+
+function createProgram(): Command {
+  const program = new Command('gpu')
+    .description('Rents GPUs: prices, offers, instances and balance of a GPU rental service.')
+    .version(versionOfPackage(), '-V, --version', 'print the version')
+    .option('--base-url <url>', 'address of the service with its path prefix')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .addHelpText('after', NOTES)
+    .configureHelp({ minWidthToWrap: 30 })
+    .configureOutput({ outputError: (text) => complain(text.replace(/^error: /, '')) });
+  addMarketCommands(program);
+  addRentalCommands(program);
+  addTopCommand(program);
+  addMetricsCommand(program);
+  addTimelineCommand(program);
+  addDeadlineCommand(program);
+  addIdleCommand(program);
+  addLimitCommand(program);
+  addRunCommands(program);
+  addSecretCommands(program);
+  addVolumeCommands(program);
+  addKeyCommands(program);
+  addActivityCommand(program);
+  addTemplateCommands(program);
+  addWebhookCommands(program);
+  addMailCommands(program);
+  addSshCommands(program);
+  addWebCommands(program);
+  addTopUpCommands(program);
+  addStatementCommand(program);
+  addAccountCommands(program);
+  addMcpCommand(program);
+  addCompletionCommand(program);
+  exitByException(program);
+  return program;
+}
+
+function versionOfPackage(): string {
+  return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version;
+}
+
+function exitByException(command: Command): void {
+  command.exitOverride().copyInheritedSettings(command.parent ?? command);
+  for (const child of command.commands) exitByException(child);
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof Failure) {
+    complain(error.message);
+    return error.exitCode;
+  }
+  if (error instanceof GpuRefusal) {
+    const request = error.status >= 500 && error.requestId !== null ? `, request ${error.requestId}` : '';
+    complain(`${error.message} (${error.code}${request})`);
+    return EXIT.refused;
+  }
+  if (error instanceof GpuConnectionError) {
+    complain(error.message);
+    if (error.idempotencyKey !== null) {
+      complain(
+        `the service may have done it; it is safe to repeat the command with --idempotency-key ${error.idempotencyKey}`,
+      );
+    }
+    return EXIT.noConnection;
+  }
+  throw error;
+}
+
+/** Always one line. */
+function complain(text: string): void {
+  const line = visible(text.trim().replace(/\s*\n\s*/g, ' '));
+  process.stderr.write(`${paint(process.stderr, 'red', 'gpu:')} ${line}\n`);
+}

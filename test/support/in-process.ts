@@ -1,0 +1,44 @@
+import type { Exit } from './process.js';
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * What a command says and ends with that runs within the test's own process. One at a time: what this process writes
+ * meanwhile is the command's.
+ */
+export function inProcess(command: () => Promise<number>): Promise<Exit> {
+  const exit = last.then(() => runHere(command));
+  last = exit.catch(() => {});
+  return exit;
+}
+
+async function runHere(command: () => Promise<number>): Promise<Exit> {
+  const { exitCode } = process;
+  process.exitCode = undefined;
+  const [stdout, stderr] = [captured(process.stdout), captured(process.stderr)];
+  try {
+    const code = await command();
+    return { code: code || Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
+  } finally {
+    stdout.end();
+    stderr.end();
+    process.exitCode = exitCode;
+  }
+}
+
+function captured(stream: NodeJS.WriteStream): { text(): string; end(): void } {
+  const { write } = stream;
+  let text = '';
+  stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    text += String(chunk);
+    const written = rest.at(-1);
+    if (typeof written === 'function') written();
+    return true;
+  };
+  return {
+    text: () => text,
+    end: () => {
+      stream.write = write;
+    },
+  };
+}
