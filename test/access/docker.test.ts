@@ -26,7 +26,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
   beforeAll(async () => {
     const [port, sshPort] = await Promise.all([freePort(), freePort()]);
     fleet = await RealFleet.open({ PORT: String(port), SSH_PORT: String(sshPort) }, 'docker');
-    const command = ['/bin/sh', '-c', 'echo begun; trap "exit 0" TERM; while :; do sleep 0.1; done'];
+    const command = ['/bin/sh', '-c', 'echo begun; trap "exit 0" TERM; sleep 1000000 & wait'];
     await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
     host = await fleet.host();
     renter = await fleet.renter();

@@ -10,7 +10,7 @@ import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey } from '../../src/access/ssh/host-key.js';
 import { needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
 import { type Env, folder, type GatewayProcess, startProcess } from '../support/process.js';
@@ -515,7 +515,8 @@ async function patienceWith(port: number, act: (socket: Socket) => void): Promis
 }
 
 /** For as long as a busy machine may take. */
-const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) => until(what, look, withinMs);
+const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) =>
+  until(what, look, withinMs, ASK_EVERY_MS);
 
 function execOn(connection: Client, command: string): Promise<ClientChannel> {
   return new Promise((resolve, reject) =>

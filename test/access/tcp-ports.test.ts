@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
 import { isLong } from '../support/long.js';
@@ -62,10 +62,12 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     }));
     await renter.phase(id, 'RUNNING');
     ports = await portsOf(id);
-    await until('PostgreSQL answers', async () => (await psql('select 1')).code === 0, 20_000).catch(async (error) => {
-      const { body } = await renter.api.graphql(`{ instanceLogs(id: "${id}") { text } }`);
-      throw new Error(`${error.message}: ${JSON.stringify(body)}`);
-    });
+    await until('PostgreSQL answers', async () => (await psql('select 1')).code === 0, 20_000, ASK_EVERY_MS).catch(
+      async (error) => {
+        const { body } = await renter.api.graphql(`{ instanceLogs(id: "${id}") { text } }`);
+        throw new Error(`${error.message}: ${JSON.stringify(body)}`);
+      },
+    );
   });
   afterAll(async () => {
     await fleet?.close();

@@ -52,7 +52,7 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
 
   beforeAll(async () => {
     fleet = await RealFleet.open();
-    const command = ['/bin/sh', '-c', 'echo begun; trap "exit 0" TERM; while :; do sleep 0.1; done'];
+    const command = ['/bin/sh', '-c', 'echo begun; trap "exit 0" TERM; sleep 1000000 & wait'];
     await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
     host = await fleet.host();
     renter = await fleet.renter();

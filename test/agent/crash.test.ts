@@ -5,7 +5,7 @@ import { TestHost, wished } from './support/agent-process.js';
 import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
-import { until } from './support/until.js';
+import { ASK_EVERY_MS, until } from './support/until.js';
 
 const IDS = ['i-00000001', 'i-00000002', 'i-00000003'];
 const KILLS: Record<EngineName, number> = { podman: killsOf(20), docker: killsOf(6) };
@@ -108,6 +108,7 @@ async function backAsWished(engine: TestEngine, document: Map<string, DesiredIns
       return String(running) === String(wanted) && !absent.some((id) => containers.has(id));
     },
     BACK_WITHIN_MS,
+    ASK_EVERY_MS,
   ).catch((error) => {
     throw new Error(`${error.message}: ${seen}`);
   });

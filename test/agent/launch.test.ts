@@ -6,9 +6,9 @@ import { TestHost, wished } from './support/agent-process.js';
 import { type EngineName, mountsBelow, needsEngine, startEngine, type TestEngine } from './support/engines.js';
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
-import { until } from './support/until.js';
+import { ASK_EVERY_MS, until } from './support/until.js';
 
-const STAYS = ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
+const STAYS = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
 /** Shows the words that it is given, a line each, and stays. */
 const SHOWS = [
   '/bin/sh',
@@ -16,7 +16,7 @@ const SHOWS = [
   'echo begun; for word in "$@"; do echo "<$word>"; done; exec /bin/sh -c "$LOOP"',
   'image',
 ];
-const LOOP = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
+const LOOP = 'trap "exit 0" TERM; sleep 1000000 & wait';
 const HARD = { SPACES: 'a  b', QUOTES: `"'$(id)\``, LINES: 'one\ntwo', EQUALS: 'a=b=c', EMPTY: '' };
 
 describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
@@ -187,7 +187,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     gateway.wish([running({ image, command: ['/bin/sh', '-c', 'echo "<run>"; sleep 1'], restart: 'ON_FAILURE' })]);
     await gateway.phase(id, 'RUNNING');
     await host.end('SIGKILL');
-    await until('its end', async () => !(await engine.containers()).get(id)!.running, 10_000);
+    await until('its end', async () => !(await engine.containers()).get(id)!.running, 10_000, ASK_EVERY_MS);
     host.start();
     await gateway.next();
     expect(await gateway.phase(id, 'EXITED')).toMatchObject({ exitCode: 0 });

@@ -9,7 +9,7 @@ import { type EngineName, mountsBelow, needsEngine, startEngine, type TestEngine
 import { startRegistry, type TestRegistry } from './support/registry.js';
 import { ResticStore } from './support/restic-store.js';
 import { ScriptedGateway } from './support/scripted-gateway.js';
-import { until } from './support/until.js';
+import { ASK_EVERY_MS, until } from './support/until.js';
 
 const WITHIN_MS = 60_000;
 
@@ -215,7 +215,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     expect(store.asked).not.toContain('POST snapshots');
     host.start();
     await gateway.next();
-    await until('it runs again', async () => (await engine.containers()).get(id)?.running, WITHIN_MS);
+    await until('it runs again', async () => (await engine.containers()).get(id)?.running, WITHIN_MS, ASK_EVERY_MS);
     expect(await sh('cat /data/file')).toBe('unsaved\n');
     expect(store.asked).not.toContain('GET data');
     expect(await stop(1)).toMatchObject({ saved: true, message: null });

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../agent/support/until.js';
 import { openWire } from '../client/wire.js';
 import { RealFleet, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
@@ -14,6 +14,7 @@ import { isLong } from '../support/long.js';
 import { openAssistant } from '../support/mcp.js';
 import { type Env, folder, type Program, run } from '../support/process.js';
 import { find, needs } from '../support/tools.js';
+import { gpu as gpuHere } from './command.js';
 import { GPU, gpu, gpuInTerminal } from './gpu.js';
 
 /** How long the network is away in the middle of a run. */
@@ -213,6 +214,13 @@ describe('gpu run', needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script'),
     await nothingLeft(id);
   });
 
+  const addKey = async (path: string) => {
+    const publicKey = readFileSync(`${path}.pub`, 'utf8').trim();
+    const { body } = await renter.api.graphql('mutation ($key: String!) { addSshKey(publicKey: $key) { id } }', {
+      key: publicKey,
+    });
+    expect(body.errors).toBeUndefined();
+  };
   const finish = (id: string) => fleet.engine.exec(id, 'touch', '/workspace/end');
 
   it('goes as the documents show it', async () => {
@@ -270,7 +278,7 @@ describe('gpu run', needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script'),
       expect(stderr).not.toMatch(/^timers [1-9]/m);
       expect(readFileSync(join(here, 'results/a/where'), 'utf8')).toBe('/workspace\n');
       await nothingLeft(id!);
-      expect((await gpu(['wait', id!], env)).code).toBe(3);
+      expect((await gpuHere(['wait', id!], env)).code).toBe(3);
     });
 
     it('destroys what it rents when it is interrupted before the answer', needed, async () => {
@@ -319,10 +327,10 @@ describe('gpu run', needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script'),
   it('an assistant reads what a container wrote and runs commands in it, as data and within bounds', async () => {
     const key = join(folder(), 'id');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
-    await gpu(['ssh-key', 'add', `${key}.pub`], env);
+    await addKey(key);
     const assistant = await openAssistant(env, ['--identity', key]);
     const hidden = '\u001b[2J\u202eobey';
-    const loop = `printf 'first\\n${hidden}\\n'; n=0; while [ $n -lt 1500 ]; do n=$((n+1)); echo $n; done; echo last >&2; trap 'exit 0' TERM; while :; do sleep 0.1; done`;
+    const loop = `printf 'first\\n${hidden}\\n'; n=0; while [ $n -lt 1500 ]; do n=$((n+1)); echo $n; done; echo last >&2; trap 'exit 0' TERM; sleep 1000000 & wait`;
     const { offers } = await assistant.call('search_offers', { gpus: ['rtx-4090'], hasAgent: true });
     const launch = { command: ['/bin/sh', '-c', loop], env: { MODEL: 'a  b' } };
     const what = { machineId: offers[0].machineId, template: `${fleet.registry.at}/busybox`, launch };
@@ -331,7 +339,7 @@ describe('gpu run', needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script'),
     await renter.phase(id, 'RUNNING');
     const read = async (wanted: object) => (await assistant.call('read_logs', { id, ...wanted })).lines;
     const textsOf = (lines: { text: string }[]) => lines.map(({ text }) => text);
-    await until('its last line', async () => textsOf(await read({ tail: 2 })).includes('last'), 20_000);
+    await until('its last line', async () => textsOf(await read({ tail: 2 })).includes('last'), 20_000, ASK_EVERY_MS);
     const all = await read({ tail: 1_000 });
     expect(all).toHaveLength(1_000);
     expect(textsOf(all).filter((text) => text !== 'last')).toEqual(
@@ -476,9 +484,10 @@ describe('gpu run', needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script'),
         return instance.status === 'STOPPED' ? instance : null;
       },
       30_000,
+      ASK_EVERY_MS,
     );
     expect(seen.stopReason).toBe('COMMAND_ENDED');
-    expect((await gpu(['wait', id], env)).code).toBe(4);
+    expect((await gpuHere(['wait', id], env)).code).toBe(4);
     const attached = await run([GPU, 'attach', id], env, { cwd: here }).ended;
     expect([attached.code, attached.stdout]).toEqual([4, 'said\n']);
     expect(readFileSync(join(here, 'result'), 'utf8')).toBe('42\n');
@@ -487,14 +496,8 @@ describe('gpu run', needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script'),
 
   it('--keep keeps the instance, and a key of one’s own is used', async () => {
     const key = join(folder(), 'id');
-    await run(
-      [
-        '-e',
-        `require('child_process').execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', ${JSON.stringify(key)}])`,
-      ],
-      env,
-    ).ended;
-    await gpu(['ssh-key', 'add', `${key}.pub`], env);
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
+    await addKey(key);
     const { code, stderr } = await gpu(['run', '--keep', '-i', key, ...image(), ...script('exit 6')], env);
     const id = INSTANCE.exec(stderr)![0];
     expect([code, (await renter.seen(id)).status]).toEqual([6, 'RUNNING']);
@@ -506,7 +509,7 @@ describe('gpu run', needsEngine('podman', 'ssh', 'ssh-keygen', 'tar', 'script'),
     [['--out', '../up'], '../up is no path below the workspace'],
     [['--out', '/etc'], '/etc is no path below the workspace'],
   ])('refuses %j before anything is rented', async (wrong, message) => {
-    const { code, stderr } = await gpu(['run', ...image(), ...wrong, '--', 'true'], env);
+    const { code, stderr } = await gpuHere(['run', ...image(), ...wrong, '--', 'true'], env);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(await renter.instances()).toEqual([]);
   });

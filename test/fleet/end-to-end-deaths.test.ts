@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
 import { needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../agent/support/until.js';
 import { killsOf, randomFrom, seedOf } from '../support/long.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
 
@@ -17,7 +17,7 @@ const BACK_WITHIN_MS = 10_000;
 const INSTANCES = 3;
 /** So that one which starts too early is seen beside it. */
 const SLOW_TO_STOP = 'slow-to-stop';
-const ENDS_SLOWLY = ['/bin/sh', '-c', 'trap "sleep 0.7; exit 0" TERM; while :; do sleep 0.1; done'];
+const ENDS_SLOWLY = ['/bin/sh', '-c', 'trap "sleep 0.7; exit 0" TERM; sleep 1000000 & wait'];
 
 describe('the death of gateway, agents and Podman', () => {
   const wanted = needsEngine('podman');
@@ -178,6 +178,7 @@ async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms:
       return String(running.sort()) === String(wanted.sort()) && erased ? { count: running.length } : null;
     },
     BACK_WITHIN_MS,
+    ASK_EVERY_MS,
   ).catch((error) => {
     throw new Error(`${error.message}: ${seen}`);
   });

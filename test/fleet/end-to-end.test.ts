@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
 import { mountsBelow, needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../agent/support/until.js';
 import { admin, adminJson } from '../support/operator.js';
 import { query } from '../support/process.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
@@ -44,7 +44,7 @@ describe('a deploy on a real host', () => {
     const machine = await fleet.enrolled();
     machine.start();
     const show = () => adminJson(['machine', 'show', machine.machineId], fleet.env);
-    await until('heard from', async () => (await show())[0].reachable === true, 20_000);
+    await until('heard from', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
     expect(await fleet.isOffered(machine.machineId)).toBe(false);
     await adminJson(['machine', 'online', machine.machineId], fleet.env);
     await until('offered', () => fleet.isOffered(machine.machineId), 5_000);
@@ -137,6 +137,7 @@ describe('a deploy on a real host', () => {
         return runtime.phase === 'RUNNING';
       },
       60_000,
+      ASK_EVERY_MS,
     );
     const grown = [...steps].filter((bytes) => bytes > 0);
     expect(grown.length).toBeGreaterThanOrEqual(3);
@@ -182,13 +183,18 @@ describe('a deploy on a real host', () => {
       expect(failed).toMatchObject({ status: 'STOPPED', runtime: { phase: 'FAILED' } });
       expect(failed.runtime.message).toMatch(words);
       // The agent hears that the instance is stopped, and tells what it sees then; so does one that was started anew.
-      await until('the document', async () => (await heardOf(fleet, host)).includes(`${id} stopped`), 10_000);
+      await until(
+        'the document',
+        async () => (await heardOf(fleet, host)).includes(`${id} stopped`),
+        10_000,
+        ASK_EVERY_MS,
+      );
       const later = await renter.seen(id);
       expect(later.runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
       await host.end('SIGKILL');
       const before = await sessionOf(fleet, host);
       host.start();
-      await until('a new report', async () => (await sessionOf(fleet, host)) !== before, 15_000);
+      await until('a new report', async () => (await sessionOf(fleet, host)) !== before, 15_000, ASK_EVERY_MS);
       expect((await renter.seen(id)).runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
 
       const charged = await query(
@@ -232,7 +238,7 @@ describe('a deploy on a real host', () => {
   });
 
   it('lets one that has to leave end by itself within its grace, which its paid time gives it', async () => {
-    const command = ['/bin/sh', '-c', 'trap "sleep 1; exit 42" TERM; while :; do sleep 0.1; done'];
+    const command = ['/bin/sh', '-c', 'trap "sleep 1; exit 42" TERM; sleep 1000000 & wait'];
     const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible', command });
     await renter.phase(old, 'RUNNING');
     // Five minutes paid are worth five seconds.
@@ -272,9 +278,9 @@ describe('a deploy on a real host', () => {
       },
     });
     await foreign.start();
-    await until('stopped', async () => !(await foreign.inspect()).State.Running, 15_000);
+    await until('stopped', async () => !(await foreign.inspect()).State.Running, 15_000, ASK_EVERY_MS);
     const show = () => adminJson(['machine', 'show', host.machineId], fleet.env);
-    await until('reported', async () => (await show())[0].unknown.includes(id), 15_000);
+    await until('reported', async () => (await show())[0].unknown.includes(id), 15_000, ASK_EVERY_MS);
     const [listed] = (await adminJson(['machine', 'list'], fleet.env)).filter(
       (machine: { id: string }) => machine.id === host.machineId,
     );

@@ -11,7 +11,7 @@ import { type Receiver, startReceiver } from '../traces/receiver.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
 
 const CREATE = 'mutation($input: SecretInput!) { createSecret(input: $input) { name } }';
-const STAYS = ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
+const STAYS = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
 /** Drawn anew, so that nothing but this run can have written them. */
 const value = () => `hush-${randomBytes(12).toString('hex')}`;
 const [variable, file, wrong, inline] = [value(), value(), value(), value()];

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../agent/support/until.js';
 import { isLong } from '../support/long.js';
 import { query } from '../support/process.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
@@ -14,7 +14,7 @@ const HIDES = [
   'mkdir -p /fake/bin && cp /bin/busybox /fake/bin/ && exec 3</dev/gpu-pretended0 && ' +
     `exec /bin/busybox chroot /fake /bin/busybox sh -c '/bin/busybox sleep 5; /bin/busybox mkdir /dev; exec /bin/busybox sleep 1000'`,
 ];
-const IGNORES_TERM = ['/bin/sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done'];
+const IGNORES_TERM = ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'];
 
 /** Renters with images and registries of their own, real ones, and what they pay to the unit. */
 describe.each(isLong ? (['podman', 'docker'] as const) : (['podman'] as const))(
@@ -51,6 +51,7 @@ describe.each(isLong ? (['podman', 'docker'] as const) : (['podman'] as const))(
         'booked',
         async () => (await query(fleet.env.DATABASE_URL!, sql, [id])).find(({ settled }) => settled === true),
         20_000,
+        ASK_EVERY_MS,
       );
       return row as { lag: number | null; charged: number; ran: number; rate: string; units: string; given: string };
     }
@@ -63,6 +64,7 @@ describe.each(isLong ? (['podman', 'docker'] as const) : (['podman'] as const))(
           return seen.stopReason === 'START_FAILED' ? seen : null;
         },
         60_000,
+        ASK_EVERY_MS,
       );
 
     it('and hides its process from the agent pays for every second of it', async () => {

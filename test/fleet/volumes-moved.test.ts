@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VolumeAccess } from '../../src/agent/protocol.js';
 import { mountsBelow, needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../agent/support/until.js';
 import { describeTree, makeTree } from '../support/file-tree.js';
 import { isLong, randomFrom, seedOf } from '../support/long.js';
 import { folder, query } from '../support/process.js';
@@ -14,7 +14,8 @@ import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.
 
 const SNAPSHOT_SECONDS = 10;
 const WITHIN_MS = isLong ? 600_000 : 120_000;
-const TREE = isLong ? { largeBytes: 2_000_000_000, small: 50_000 } : { largeBytes: 50_000_000, small: 2_000 };
+/** Larger than a pack of restic, which is 16 MB. */
+const TREE = isLong ? { largeBytes: 2_000_000_000, small: 50_000 } : { largeBytes: 20_000_000, small: 1_000 };
 const GB = isLong ? 5 : 1;
 /** Each is two: in the middle of a snapshot, and of a restore. */
 const KILLS = isLong ? 15 : 2;
@@ -76,6 +77,7 @@ describe('a volume on two real hosts', () => {
           await query(fleet.env.DATABASE_URL!, 'select lease_instance_id as holder from volume where id = $1', [volume])
         )[0]!.holder === null,
       WITHIN_MS,
+      ASK_EVERY_MS,
     );
 
   it(
@@ -124,9 +126,9 @@ describe('a volume on two real hosts', () => {
     'the death of a host with its containers loses what came after the last snapshot alone',
     async () => {
       const volume = await create();
-      const writing = 'while :; do date +%s > /data/now.new; mv /data/now.new /data/now; sleep 0.2; done';
+      const writing = 'while :; do date +%s > /data/now.new; mv /data/now.new /data/now; sleep 1; done';
       const id = await started(one, volume, { entrypoint: ['/bin/sh', '-c', writing] });
-      await until('a second snapshot', async () => (await snapshotsOf(volume)).length >= 2, WITHIN_MS);
+      await until('a second snapshot', async () => (await snapshotsOf(volume)).length >= 2, WITHIN_MS, ASK_EVERY_MS);
       // In the middle between two.
       await pause((SNAPSHOT_SECONDS * 1_000) / 2);
       await one.end('SIGKILL');
@@ -137,7 +139,7 @@ describe('a volume on two real hosts', () => {
       // Silent for longer than a host may hold a lease; a gateway believes that only after it has listened for a minute.
       const silence = "update machine_heartbeat set seen_at = now() - interval '1 hour' where machine_id = $1";
       await query(fleet.env.DATABASE_URL!, silence, [one.machineId]);
-      const next = await until('its lease is over', () => started(other, volume).catch(() => null), WITHIN_MS);
+      const next = await until('its lease is over', () => started(other, volume).catch(() => null), WITHIN_MS, 1_000);
       const lost = diedAt - Number((await fleet.engine.exec(next, 'cat', '/data/now')).text);
       console.info(`lost with the host: ${lost} s, at ${SNAPSHOT_SECONDS} s between snapshots`);
       // Counted from the end of one snapshot to the end of the next.

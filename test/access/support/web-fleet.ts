@@ -72,7 +72,7 @@ export class WebFleet {
       const answer = await this.ask(`{ instance(id: "${this.instanceId}") { runtime { phase message } } }`);
       if (answer.instance.runtime.phase === 'RUNNING') return;
       if (Date.now() > deadline) throw new Error(`does not run: ${JSON.stringify(answer)}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 

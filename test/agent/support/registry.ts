@@ -49,7 +49,8 @@ interface ImageOptions {
   ports?: number[];
 }
 
-const RUNS_UNTIL_TERM = ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'];
+/** Waits without doing anything: a loop of short sleeps is ten processes a second, of each container. */
+const RUNS_UNTIL_TERM = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
 
 export async function startRegistry(): Promise<TestRegistry> {

@@ -1,10 +1,18 @@
+/** For looks that ask another process: forty a second keep it busier than what is waited for. */
+export const ASK_EVERY_MS = 100;
+
 /** Waits for something that happens by itself; says what it waited for. */
-export async function until<T>(what: string, look: () => Promise<T> | T, withinMs: number): Promise<NonNullable<T>> {
+export async function until<T>(
+  what: string,
+  look: () => Promise<T> | T,
+  withinMs: number,
+  everyMs = 25,
+): Promise<NonNullable<T>> {
   const end = performance.now() + withinMs;
   for (;;) {
     const seen = await look();
     if (seen) return seen as NonNullable<T>;
     if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

@@ -5,7 +5,7 @@ import { MachineFile } from '../../../src/agent/machine-file.js';
 import { runAgent } from '../../agent/support/agent-process.js';
 import { type EngineName, mountsBelow, startEngine, type TestEngine } from '../../agent/support/engines.js';
 import { startRegistry, type TestRegistry } from '../../agent/support/registry.js';
-import { until } from '../../agent/support/until.js';
+import { ASK_EVERY_MS, until } from '../../agent/support/until.js';
 import { createTestDatabase } from '../../support/database.js';
 import { freePort } from '../../support/free-port.js';
 import { client, type Renter } from '../../support/gateway.js';
@@ -109,13 +109,15 @@ export class RealFleet {
     const host = await this.enrolled(gpus);
     await adminJson(['machine', 'online', host.machineId], this.env);
     host.start(env);
-    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000).catch(async (error) => {
-      const { stdout } = await admin(['machine', 'list', '--json'], this.env);
-      const gateway = this.gatewayOutput.slice(-2_000);
-      throw new Error(
-        `${error.message}; its agent: ${host.log.slice(-2_000)}\nmachines: ${stdout}\ngateway: ${gateway}`,
-      );
-    });
+    await until('the machine is offered', () => this.isOffered(host.machineId), 60_000, ASK_EVERY_MS).catch(
+      async (error) => {
+        const { stdout } = await admin(['machine', 'list', '--json'], this.env);
+        const gateway = this.gatewayOutput.slice(-2_000);
+        throw new Error(
+          `${error.message}; its agent: ${host.log.slice(-2_000)}\nmachines: ${stdout}\ngateway: ${gateway}`,
+        );
+      },
+    );
     return host;
   }
 
@@ -281,6 +283,7 @@ export class RealRenter {
           return seen.runtime.phase === phase ? seen : null;
         },
         withinMs,
+        ASK_EVERY_MS,
       );
     } catch (error) {
       throw new Error(`${(error as Error).message}; last seen: ${last}`);
