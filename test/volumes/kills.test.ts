@@ -38,7 +38,7 @@ describe('a gateway that is killed while a snapshot is made', needs('restic'), (
         await gateway.end();
         break;
       }
-      await writeFile(join(files, 'file'), randomBytes(20_000_000));
+      await writeFile(join(files, 'file'), randomBytes(5_000_000));
       await resticDone(repository, 'backup', '--force', files);
       acknowledged.splice(0, acknowledged.length, ...(await rowsOf(repository)));
       await writeFile(join(files, 'file'), randomBytes(60_000_000));
@@ -48,7 +48,8 @@ describe('a gateway that is killed while a snapshot is made', needs('restic'), (
       });
       const ended = new Promise((resolve) => saving.once('close', resolve));
       const folder = join(dataDir, 'volumes', id, 'arriving');
-      while ((await readdir(folder)).length === 0 && saving.exitCode === null) await new Promise(setImmediate);
+      while ((await readdir(folder)).length === 0 && saving.exitCode === null)
+        await new Promise((resolve) => setTimeout(resolve, 2));
       gateway.signal('SIGKILL');
       await gateway.ended;
       saving.kill('SIGKILL');

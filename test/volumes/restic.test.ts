@@ -23,7 +23,8 @@ beforeAll(async () => {
   files = await mkdtemp(join(tmpdir(), 'files-'));
   await mkdir(join(files, 'small'));
   for (let index = 0; index < 200; index += 1) await writeFile(join(files, 'small', `${index}`), randomBytes(500));
-  await writeFile(join(files, 'large'), randomBytes(40_000_000));
+  // More than a pack of restic holds, which is 16 MB.
+  await writeFile(join(files, 'large'), randomBytes(20_000_000));
   s3 = await startS3();
   for (const [name, value] of Object.entries(S3_CREDENTIALS)) vi.stubEnv(name, value);
   vi.stubEnv('AWS_ENDPOINT_URL', s3.endpoint);
