@@ -2,8 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { client } from '../support/gateway.js';
 import { isLong, killsOf, randomFrom, seedOf } from '../support/long.js';
-import { adminJson } from '../support/operator.js';
-import { cleanUp, createEmptyDatabase, type GatewayProcess, query, startProcess } from '../support/process.js';
+import {
+  adminJson,
+  cleanUp,
+  createEmptyDatabase,
+  type GatewayProcess,
+  query,
+  startProcess,
+} from '../support/process.js';
 import { type Received, startReceiver } from './receiver.js';
 
 afterAll(cleanUp);
