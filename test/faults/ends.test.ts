@@ -2,15 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { client, type Renter } from '../support/gateway.js';
 import { isLong, killsOf } from '../support/long.js';
-import {
-  admin,
-  adminJson,
-  cleanUp,
-  createEmptyDatabase,
-  type GatewayProcess,
-  query,
-  startProcess,
-} from '../support/process.js';
+import { admin, adminJson } from '../support/operator.js';
+import { cleanUp, createEmptyDatabase, type GatewayProcess, query, startProcess } from '../support/process.js';
 
 afterAll(cleanUp);
 

@@ -3,17 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { client, type Renter } from '../support/gateway.js';
 import { killsOf } from '../support/long.js';
-import {
-  admin,
-  adminJson,
-  cleanUp,
-  count,
-  embeddedUrl,
-  folder,
-  query,
-  serverOf,
-  startProcess,
-} from '../support/process.js';
+import { admin, adminJson } from '../support/operator.js';
+import { cleanUp, count, embeddedUrl, folder, query, serverOf, startProcess } from '../support/process.js';
 
 afterAll(cleanUp);
 

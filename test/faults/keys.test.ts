@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { client } from '../support/gateway.js';
-import { admin, adminJson, cleanUp, connect, embeddedUrl, folder, startProcess } from '../support/process.js';
+import { admin, adminJson } from '../support/operator.js';
+import { cleanUp, connect, embeddedUrl, folder, startProcess } from '../support/process.js';
 
 afterAll(cleanUp);
 

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createTestDatabase } from '../support/database.js';
 import { client, startGateway } from '../support/gateway.js';
 import { csv, listings, type MarketSource, market, openMarketSource } from '../support/market.js';
-import { admin, adminJson, cleanUp, type Env, type GatewayProcess, query, startProcess } from '../support/process.js';
+import { admin, adminJson } from '../support/operator.js';
+import { cleanUp, type Env, type GatewayProcess, query, startProcess } from '../support/process.js';
 
 vi.setConfig({ testTimeout: 90_000 });
 const PATIENT = { timeout: 30_000 };

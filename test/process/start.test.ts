@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { client } from '../support/gateway.js';
+import { adminJson } from '../support/operator.js';
 import {
-  adminJson,
   cleanUp,
   connect,
   count,
