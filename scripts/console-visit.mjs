@@ -1,10 +1,13 @@
-// What scripts that open the console in Chromium (CHROMIUM_PATH, or /usr/bin/chromium) share. A gateway is what
+// What scripts that open the console in Chromium (CHROMIUM_PATH, or Debian's, if possible that without a user interface) share. A gateway is what
 // fresh-gateway.mjs gives: its address, and a key.
+import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
+
+const INSTALLED = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
 export function launchChromium() {
   return chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    executablePath: process.env.CHROMIUM_PATH ?? INSTALLED.find((path) => existsSync(path)) ?? 'chromium',
     args: ['--headless', '--no-sandbox', '--disable-gpu'],
   });
 }
