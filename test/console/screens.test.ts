@@ -106,14 +106,19 @@ describe('every screen', needs('chromium'), () => {
     const { page, complaints } = await here.pages.visit('/', context);
     const settling = new Settling(page);
     const addresses = ['/', ...SCREENS].filter((each) => who === null || !FOR_STRANGERS.has(each));
-    const todo = addresses.flatMap((each) =>
-      ['', ...(QUERIES[each] ?? [])].map((more) => each.replace(':id', id) + more),
-    );
+    // Of what stands behind an address strangers see the same parts as whoever is signed in.
+    const queries = (each: string) => (who === null ? [] : (QUERIES[each] ?? []));
+    const todo = addresses.flatMap((each) => ['', ...queries(each)].map((more) => each.replace(':id', id) + more));
+    /** Pages looked at: many an address shows strangers the same form. */
+    const looked = new Set<string>();
     for (const path of todo) {
       await page.setViewportSize(WIDE);
       await page.emulateMedia({ colorScheme: 'light' });
       await page.goto(here.gateway.address + path);
       await settling.settled();
+      const content = await page.content();
+      if (looked.has(content)) continue;
+      looked.add(content);
       const within = (await page.locator('dialog[open]').count()) > 0 ? 'dialog' : 'body';
       await look({ page, path, within });
       const tabs = await page
@@ -164,10 +169,12 @@ describe('every screen', needs('chromium'), () => {
             (await page.locator('html').getAttribute('lang')) === language ? [] : ['another one'],
           );
           check(path, 'title', / · GPU[ -]/.test(await page.title()) ? [] : [await page.title()]);
-          check(path, 'light', await faultsIn(page, within));
-          await narrow(page, path);
           // Of a language there are other words, and neither other colours nor other keys.
-          if (language !== LANGUAGES[0].code) return;
+          const isFirst = language === LANGUAGES[0].code;
+          const rules = isFirst ? {} : { rules: { 'color-contrast': { enabled: false } } };
+          check(path, 'light', await faultsIn(page, within, rules));
+          await narrow(page, path);
+          if (!isFirst) return;
           await page.setViewportSize(WIDE);
           await page.emulateMedia({ colorScheme: 'dark' });
           // What is dark differs in its colours alone.

@@ -6,6 +6,8 @@ const COMMANDS =
   '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]';
 /** Presses of Tab between two looks at what was reached. */
 const PRESSES = 20;
+/** As a modifier in the protocol of Chromium's tools. */
+const SHIFT = 8;
 /** So many looks without another element: what follows is a list without end, or the program in a terminal. */
 const PATIENCE = 3;
 
@@ -136,10 +138,17 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
       };
     });
   let now = await left();
-  const go = async (key: string) => {
+  const keyboard = await page.context().newCDPSession(page);
+  const go = async (key: 'Tab' | 'Shift+Tab') => {
+    const tab = { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9, modifiers: key === 'Tab' ? 0 : SHIFT };
     for (let idle = 0; now.missing.length > 0 && idle < PATIENCE; ) {
       const before = now.missing.length;
-      for (let press = 0; press < PRESSES; press += 1) await page.keyboard.press(key);
+      // In their order, none of which waits for the one before to be drawn.
+      const presses = Array.from({ length: PRESSES }, () => [
+        keyboard.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...tab }),
+        keyboard.send('Input.dispatchKeyEvent', { type: 'keyUp', ...tab }),
+      ]);
+      await Promise.all(presses.flat());
       now = await left();
       if (now.isInTerminal) {
         await page.keyboard.press('Control+Shift+F6');
@@ -154,6 +163,7 @@ export async function unreachedByKeyboard(page: Page): Promise<string[]> {
     if (!now.isInTerminal) await page.locator('.skip').focus();
     await go('Shift+Tab');
   }
+  await keyboard.detach();
   return [...now.missing, ...now.unseen];
 }
 
