@@ -23,7 +23,9 @@ const BOLD = '<b>bold</b>';
 const XSS = '<img src=x onerror="window.pwned=1">\u202e\u009b';
 const SEEN = `${XSS.slice(0, -2)}\\u202e\\u009b`;
 const DEAR = 'h100-sxm';
-const TICKING_MS = 60_000;
+/** With the 8 s of a pause: what is left is long enough for a page that does not tick to be wrong in most looks. */
+const TICKING_MS = 20_000;
+const MINUTE_MS = 60_000;
 
 let browser: Browser;
 let gateway: GatewayProcess;
@@ -36,7 +38,7 @@ let limited: ReturnType<typeof lookAtLimited>;
 let pages: Pages;
 
 /**
- * Looks for a minute, beside the other tests, at the balance that two tabs show, one of which stands still for a while.
+ * Looks for a while, beside the other tests, at the balance that two tabs show, one of which stands still for a while.
  */
 async function lookAtTicking() {
   const owner = await renter('1000');
@@ -95,12 +97,12 @@ async function lookAtLimited() {
   const shown = Number(/ in (\d+) s\./.exec(text)?.[1]);
   const behind = Math.abs(shown - Number(refusal.headers.get('retry-after')));
   // Nobody does anything: it goes on once the minute is over.
-  await page.locator('[data-figure="balance"]').waitFor({ timeout: 2 * TICKING_MS });
-  await page.getByRole('row', { name: /^Opening balance/ }).waitFor({ timeout: TICKING_MS });
-  await page.getByText('Live', { exact: true }).waitFor({ timeout: TICKING_MS });
+  await page.locator('[data-figure="balance"]').waitFor({ timeout: 2 * MINUTE_MS });
+  await page.getByRole('row', { name: /^Opening balance/ }).waitFor({ timeout: MINUTE_MS });
+  await page.getByText('Live', { exact: true }).waitFor({ timeout: MINUTE_MS });
   // Each part of the page asks again by itself, one a moment after the other.
   const said429 = page.getByText('Too many requests');
-  await expect.poll(() => said429.count(), { timeout: TICKING_MS }).toBe(0);
+  await expect.poll(() => said429.count(), { timeout: MINUTE_MS }).toBe(0);
   const notices = await said429.count();
   await context.close();
   await strict.end();
@@ -1014,14 +1016,14 @@ describe('the console in Chromium', needs('chromium'), () => {
     });
   });
 
-  // What takes a minute has run beside all others; what ends the gateway comes last.
+  // What takes long has run beside all others; what ends the gateway comes last.
   it('ticks between two answers as the service counts, in two tabs, and after the page stood still', async () => {
     const { wrong, looks, fell, settles, complaints } = await ticking;
     expect(complaints).toEqual([]);
     // A busy machine draws late; a page that does not tick is wrong in most looks.
     expect(wrong, `${wrong} of ${looks} looks`).toBeLessThanOrEqual(looks * 0.5);
-    expect(fell).toBeGreaterThan(0.2);
-    expect(settles).toBeLessThanOrEqual(13);
+    expect(fell).toBeGreaterThan(0.06);
+    expect(settles).toBeLessThanOrEqual(9);
   });
 
   it('says that an account asks too often, and goes on by itself', async () => {
