@@ -177,6 +177,8 @@ describe('every screen', needs('chromium'), () => {
           if (!isFirst) return;
           await page.setViewportSize(WIDE);
           await page.emulateMedia({ colorScheme: 'dark' });
+          // Scripts of the page hear of it with its next frame.
+          await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
           // What is dark differs in its colours alone.
           check(path, 'dark', await faultsIn(page, within, { runOnly: ['color-contrast'] }));
           check(path, 'motion', await movingIn(page));
