@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -507,7 +506,8 @@ function drip(socket: Socket, text: string): void {
 async function patienceWith(port: number, act: (socket: Socket) => void): Promise<number> {
   const socket = createConnection({ host: '127.0.0.1', port, localAddress: '127.0.0.3' }).on('error', () => {});
   const began = performance.now();
-  const closed = once(socket, 'close');
+  // However it ends: what it sent last may be answered by a reset.
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('end', () => socket.destroy()).resume();
   act(socket);
   await closed;

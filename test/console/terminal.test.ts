@@ -158,8 +158,9 @@ describe('the terminal of the console', needsEngine('podman', 'chromium', 'ps'),
       await shown(page);
       const columns = async () => {
         await enter(page, 'clear; stty size');
-        await sees(page, /^\d+ \d+\n/);
-        return Number(/^\d+ (\d+)/.exec(await rows(page))![1]);
+        // In one look: the next one may be of the screen after.
+        const size = await until('its size', async () => /^\d+ (\d+)\n/.exec(await rows(page)), SOON_MS);
+        return Number(size[1]);
       };
       const wide = await columns();
       await page.setViewportSize({ width: 700, height: 900 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
 import { needsEngine } from '../agent/support/engines.js';
 import { ASK_EVERY_MS, until } from '../agent/support/until.js';
+import { whileBusy } from '../support/busy.js';
 import { killsOf, randomFrom, seedOf } from '../support/long.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
 
@@ -177,7 +178,7 @@ async function backAsWished(fleet: RealFleet, renter: RealRenter): Promise<{ ms:
       seen = JSON.stringify({ wanted, containers });
       return String(running.sort()) === String(wanted.sort()) && erased ? { count: running.length } : null;
     },
-    BACK_WITHIN_MS,
+    whileBusy(BACK_WITHIN_MS),
     ASK_EVERY_MS,
   ).catch((error) => {
     throw new Error(`${error.message}: ${seen}`);

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect as connectSocket, type Socket } from 'node:net';
-import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { whileBusy } from '../support/busy.js';
 import { createTestDatabase } from '../support/database.js';
 import { client } from '../support/gateway.js';
 import { adminJson } from '../support/operator.js';
@@ -48,9 +48,7 @@ function works(file: string, ...args: string[]): boolean {
 
 function report(what: string, tookMs: number, { goalMs, limitMs }: { goalMs: number; limitMs: number }): void {
   console.info(`${what}: first answer after ${Math.round(tookMs)} ms (goal: ${goalMs} ms on an idle machine)`);
-  // Others' work on this machine is not the gateway's.
-  const share = Math.max(1, loadavg()[0]! / availableParallelism());
-  expect(tookMs).toBeLessThan(limitMs * share);
+  expect(tookMs).toBeLessThan(whileBusy(limitMs));
 }
 
 /** PostgreSQL's own word that it stopped in order, and no server left. */
