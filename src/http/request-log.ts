@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import proxyAddr from 'proxy-addr';
+import { addressOf } from './request-state.js';
 import type { IsTrusted } from './trust-proxy.js';
 
 const FIRST_REFUSAL = 400;
@@ -50,7 +50,7 @@ export function createRequestLog(
     const { socket } = request;
     const startedAt = performance.now();
     // Unknown once the connection is closed, whatever the type says.
-    const address: string | null = writeLine === null ? null : (proxyAddr(request, isTrusted) ?? null);
+    const address: string | null = writeLine === null ? null : addressOf(request, isTrusted) || null;
     let isLogged = false;
     const write = (isFinished: boolean) => {
       if (isLogged) return;

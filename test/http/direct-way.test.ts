@@ -194,7 +194,8 @@ describe('a list of offers', () => {
     const document = parse('query($limit: Int) { offers(limit: $limit) { machineId gpu pricePerHour { onDemand } } }');
     const [operation] = document.definitions as [Parameters<KeptLists['prepare']>[1]];
     const { deps } = service;
-    const args = { schema, document, variableValues: { limit: 100 }, contextValue: { deps } };
+    const limit = { limit: 100 };
+    const args = { schema, document, variableValues: limit, coerced: limit, contextValue: { deps } };
     const textOf = async (lists: KeptLists) =>
       ((await lists.prepare(document, operation)!(args)) as { text: string }).text;
     const whole = await textOf(new KeptLists(schema));

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import TinyQueue from 'tinyqueue';
 import type { Rate } from '../rules/money.js';
 import {
@@ -42,8 +41,14 @@ interface GroupSlice<Group extends RankedGroup = RankedGroup> {
   to: number;
 }
 
-/** Kept lists of the cheapest, and the offers in all of them; a list of none counts as one. */
-const MAX_LISTS = 200;
+/** The first of what fits. */
+export interface WantedOffers {
+  criteria: OfferCriteria;
+  limit: number;
+}
+
+/** Kept lists of the cheapest, and the offers in all of them: with more of either all go. */
+const MAX_LISTS = 2_000;
 const MAX_LISTED = 20_000;
 
 /** A machine in one of its groups. */
@@ -66,11 +71,8 @@ export class OfferIndex {
    * of the groups without. Groups of hosts that are rented whole, which break nothing, are those above.
    */
   readonly #byBreaks = new GroupSet<RankedGroup>();
-  readonly #cheapest = new LRUCache<string, readonly Offer[]>({
-    max: MAX_LISTS,
-    maxSize: MAX_LISTED,
-    sizeCalculation: ({ length }) => Math.max(length, 1),
-  });
+  readonly #cheapest = new Map<string, readonly Offer[]>();
+  #listed = 0;
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
 
@@ -142,13 +144,10 @@ export class OfferIndex {
 
   /**
    * The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. What fits is kept until the
-   * next change by `name`, which stands for the criteria: the dearest come last, so each price ends the same list.
+   * next change by `name`, which stands for what is wanted: the dearest come last, so each price ends the same list.
    */
-  cheapest(name: string, criteria: () => OfferCriteria, priceMax: Rate | null, limit: number): readonly Offer[] {
-    const key = `${limit} ${name}`;
-    const known = this.#cheapest.get(key);
-    const offers = known ?? this.#firstByPrice(criteria(), limit);
-    if (known === undefined) this.#cheapest.set(key, offers);
+  cheapest(name: string, wanted: () => WantedOffers, priceMax: Rate | null): readonly Offer[] {
+    const offers = this.#cheapest.get(name) ?? this.#keep(name, this.#firstByPrice(wanted()));
     if (priceMax === null) return offers;
     return offers.slice(
       0,
@@ -196,12 +195,19 @@ export class OfferIndex {
     return counts;
   }
 
-  /** Clearing takes as long as the most that there may be, however few there are: hosts are put in by the thousand. */
-  #forgetLists(): void {
-    if (this.#cheapest.size > 0) this.#cheapest.clear();
+  #keep(name: string, offers: readonly Offer[]): readonly Offer[] {
+    if (this.#cheapest.size === MAX_LISTS || this.#listed + offers.length > MAX_LISTED) this.#forgetLists();
+    this.#cheapest.set(name, offers);
+    this.#listed += offers.length;
+    return offers;
   }
 
-  #firstByPrice(criteria: OfferCriteria, limit: number): readonly Offer[] {
+  #forgetLists(): void {
+    this.#cheapest.clear();
+    this.#listed = 0;
+  }
+
+  #firstByPrice({ criteria, limit }: WantedOffers): readonly Offer[] {
     return firstOf(slicesOf(this.#groups.by(BY_PRICE, criteria), criteria), criteria, BY_PRICE, { limit });
   }
 

@@ -13,12 +13,14 @@ const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
  * each: 7,000 unknown names took seconds.
  */
 export function checkVariables(schema: GraphQLSchema): Check {
-  return ({ document, operationName, variableValues }) => {
+  return (args) => {
+    const { document, operationName, variableValues } = args;
     const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
     if (definitions.length === 0) return null;
     // One last error says that there are more.
     const options = { maxErrors: MAX_REQUEST_ERRORS - 1 };
-    const { errors } = getVariableValues(schema, definitions, variableValues ?? {}, options);
+    const { errors, coerced } = getVariableValues(schema, definitions, variableValues ?? {}, options);
+    args.coerced = coerced;
     if (errors === undefined) return null;
     for (const { extensions } of errors) Object.assign(extensions, EXTENSIONS);
     return { errors };

@@ -1,6 +1,5 @@
 import {
   type DocumentNode,
-  type ExecutionArgs,
   type ExecutionResult,
   type FieldNode,
   type GraphQLField,
@@ -11,7 +10,6 @@ import {
   getArgumentValues,
   getNamedType,
   getNullableType,
-  getVariableValues,
   isLeafType,
   isListType,
   isObjectType,
@@ -25,13 +23,14 @@ import {
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { type Fragments, fragmentsOf } from './document-measures.js';
 import type { Written } from './send-result.js';
+import type { CheckedArgs } from './use-checks.js';
 
 /** Of all kept texts together, with what keeping each takes beside it: two bytes each at most. */
 const MAX_CHARACTERS = 8_000_000;
 const CHARACTERS_BESIDE = 64;
 
-/** Runs an operation; null: it has to run as any other. */
-export type RunKept = (args: ExecutionArgs) => Promise<Written | ExecutionResult | null>;
+/** Runs an operation whose variables are checked; null: it has to run as any other. */
+export type RunKept = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
 
 /** A field of the query type, as an operation asks for it alone. */
 interface ListField {
@@ -77,9 +76,7 @@ export class KeptLists {
       fragments: Object.fromEntries(fragments),
       operation,
     };
-    return async ({ rootValue, contextValue, variableValues }) => {
-      const { coerced } = getVariableValues(this.#schema, operation.variableDefinitions ?? [], variableValues ?? {});
-      if (coerced === undefined) return null;
+    return async ({ rootValue, contextValue, coerced = {} }) => {
       let entries: object[];
       try {
         const given = getArgumentValues(field, node, coerced);

@@ -1,8 +1,13 @@
 import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import type { Plugin, StartingOperation } from './plugin.js';
 
+export interface CheckedArgs extends ExecutionArgs {
+  /** The variables as their definitions coerce them, once that is checked. */
+  coerced?: Record<string, unknown>;
+}
+
 /** Looks at an operation that is about to run: null lets it run, a result is its end. */
-export type Check = (args: ExecutionArgs) => ExecutionResult | null | Promise<ExecutionResult | null>;
+export type Check = (args: CheckedArgs) => ExecutionResult | null | Promise<ExecutionResult | null>;
 
 /** What every operation passes before it runs, by Yoga here and without it in `direct.ts`. */
 export function useChecks(checks: readonly Check[]): Plugin {
@@ -14,7 +19,7 @@ export function useChecks(checks: readonly Check[]): Plugin {
 }
 
 /** In order; what comes after a refusal is not asked. */
-export async function firstRefusal(checks: readonly Check[], args: ExecutionArgs): Promise<ExecutionResult | null> {
+export async function firstRefusal(checks: readonly Check[], args: CheckedArgs): Promise<ExecutionResult | null> {
   for (const check of checks) {
     const refused = check(args);
     // Most answer at once, and waiting takes a turn of the event loop's queue.
