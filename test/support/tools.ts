@@ -59,7 +59,7 @@ export interface Needs {
 
 /** Programs that do as well as the one by that name, the best first; that one comes last. */
 const INSTEAD: Record<string, readonly string[]> = {
-  // The same engine without a user interface of its own: it takes a bit more than half the time of the processor.
+  // The same engine without a user interface of its own, which takes time of the processor.
   chromium: ['chromium-headless-shell'],
 };
 
