@@ -18,8 +18,27 @@ declare module 'vitest' {
   }
 }
 
+interface Server {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Each group of test files loads this module anew; what they share is here. */
+const shared = globalThis as { testServer?: Promise<Server>; testServerUsers?: number };
+
 /** One real PostgreSQL for the whole run, with a seeded template that every test file gets its own copy of. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  shared.testServer ??= open();
+  shared.testServerUsers = (shared.testServerUsers ?? 0) + 1;
+  const server = await shared.testServer;
+  project.provide('serverUrl', server.url);
+  return async () => {
+    shared.testServerUsers! -= 1;
+    if (shared.testServerUsers === 0) await server.close();
+  };
+}
+
+async function open(): Promise<Server> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-test-'));
   const server = await openEmbeddedPostgres({ dataDir, database: TEMPLATE_DATABASE });
   await applyMigrations(server.url, join(PACKAGE_ROOT, 'prisma/migrations'));
@@ -28,9 +47,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await db.close();
   const url = new URL(server.url);
   url.pathname = '/postgres';
-  project.provide('serverUrl', url.href);
-  return async () => {
-    await server.release();
-    await rm(dataDir, { recursive: true, force: true });
+  return {
+    url: url.href,
+    close: async () => {
+      await server.release();
+      await rm(dataDir, { recursive: true, force: true });
+    },
   };
 }
