@@ -88,7 +88,7 @@ export class PublicAnswers {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, key) => body.length + key.length + 1,
   });
-  /** What tells operations asked before apart; they outlive a change. */
+  /** Keys of operations asked before; they outlive a change. */
   readonly #asked = new LRUCache<string, true>({
     max: MAX_ASKED,
     maxSize: MAX_ASKED_CHARACTERS,
@@ -113,15 +113,12 @@ export class PublicAnswers {
    */
   lookupOperation(type: string, { query, ...others }: { query?: string }): PublicAnswer | Ticket | null {
     // The document as it is: to write it as JSON takes as long as all the rest here.
-    const variables = JSON.stringify(others);
-    const key = `POST ${type} ${variables} ${query}`;
+    const key = `POST ${type} ${JSON.stringify(others)} ${query}`;
     if (key.length > MAX_OPERATION_CHARACTERS) return null;
     const answer = this.#find(key);
     if (answer !== undefined) return answer;
-    // The few letters that differ between requests: what is kept for long costs the collector more than it is worth.
-    const asked = `${query!.length} ${variables}`;
-    if (this.#asked.get(asked) === true) return this.#ticket(key);
-    this.#asked.set(asked, true);
+    if (this.#asked.get(key) === true) return this.#ticket(key);
+    this.#asked.set(key, true);
     return null;
   }
 
