@@ -1,5 +1,5 @@
-// What scripts that open the console in Chromium (CHROMIUM_PATH, or Debian's, if possible that without a user interface) share. A gateway is what
-// fresh-gateway.mjs gives: its address, and a key.
+// What scripts that open the console in Chromium share: that of CHROMIUM_PATH, or Debian's, if possible the one without a
+// user interface. A gateway is what fresh-gateway.mjs gives: its address, and a key.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 

@@ -19,8 +19,7 @@ import { DOMAIN, WebFleet } from './support/web-fleet.js';
 
 const NOWHERE = `i-00000000.${DOMAIN}`;
 const MB = 1_048_576;
-/** What passes through in the tests of memory. */
-/** Twice what the gateway may grow by meanwhile. */
+/** What passes through in the tests of memory: twice what the gateway may grow by meanwhile. */
 const MANY_BYTES = 100 * MB;
 const WARM_UP_BYTES = 30 * MB;
 const MORE_MEMORY_MB = 50;
