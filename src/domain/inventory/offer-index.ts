@@ -202,7 +202,9 @@ export class OfferIndex {
     return offers;
   }
 
+  /** Hosts are put in by the thousand, mostly when nothing is kept. */
   #forgetLists(): void {
+    if (this.#cheapest.size === 0) return;
     this.#cheapest.clear();
     this.#listed = 0;
   }
