@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needsEngine } from '../agent/support/engines.js';
+import { UNTIL_TERM } from '../agent/support/registry.js';
 import { until } from '../agent/support/until.js';
 import { gpu } from '../cli/gpu.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
@@ -26,7 +27,7 @@ describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), 
   beforeAll(async () => {
     const [port, sshPort] = await Promise.all([freePort(), freePort()]);
     fleet = await RealFleet.open({ PORT: String(port), SSH_PORT: String(sshPort) }, 'docker');
-    const command = ['/bin/sh', '-c', 'echo begun; trap "exit 0" TERM; sleep 1000000 & wait'];
+    const command = ['/bin/sh', '-c', `echo begun; ${UNTIL_TERM}`];
     await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
     host = await fleet.host();
     renter = await fleet.renter();

@@ -9,6 +9,7 @@ import { type Gateway, openGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import { systemClock } from '../../src/system-clock.js';
 import { needsEngine } from '../agent/support/engines.js';
+import { UNTIL_TERM } from '../agent/support/registry.js';
 import { until } from '../agent/support/until.js';
 import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { freePort } from '../support/free-port.js';
@@ -52,7 +53,7 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
 
   beforeAll(async () => {
     fleet = await RealFleet.open();
-    const command = ['/bin/sh', '-c', 'echo begun; trap "exit 0" TERM; sleep 1000000 & wait'];
+    const command = ['/bin/sh', '-c', `echo begun; ${UNTIL_TERM}`];
     await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
     host = await fleet.host();
     renter = await fleet.renter();

@@ -2,13 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { folder } from '../support/process.js';
-import { TestHost, wished } from './support/agent-process.js';
-import { type EngineName, mountsBelow, needsEngine, startEngine, type TestEngine } from './support/engines.js';
-import { startRegistry, type TestRegistry } from './support/registry.js';
-import { ScriptedGateway } from './support/scripted-gateway.js';
+import { type TestHost, wished } from './support/agent-process.js';
+import { type EngineName, mountsBelow, needsEngine, type TestEngine } from './support/engines.js';
+import { type TestRegistry, UNTIL_TERM } from './support/registry.js';
+import { RunningHost } from './support/running-host.js';
+import type { ScriptedGateway } from './support/scripted-gateway.js';
 import { ASK_EVERY_MS, until } from './support/until.js';
 
-const STAYS = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
+const STAYS = ['/bin/sh', '-c', UNTIL_TERM];
 /** Shows the words that it is given, a line each, and stays. */
 const SHOWS = [
   '/bin/sh',
@@ -16,7 +17,6 @@ const SHOWS = [
   'echo begun; for word in "$@"; do echo "<$word>"; done; exec /bin/sh -c "$LOOP"',
   'image',
 ];
-const LOOP = 'trap "exit 0" TERM; sleep 1000000 & wait';
 const HARD = { SPACES: 'a  b', QUOTES: `"'$(id)\``, LINES: 'one\ntwo', EQUALS: 'a=b=c', EMPTY: '' };
 
 describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
@@ -25,6 +25,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     it('is left out', wanted, () => {});
     return;
   }
+  const opened = new RunningHost();
   let registry: TestRegistry;
   let engine: TestEngine;
   let gateway: ScriptedGateway;
@@ -34,22 +35,10 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   let tests = 0;
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    engine = await startEngine(name, [registry.at, registry.closedAt]);
-    await registry.push('shows', { entrypoint: SHOWS, command: ['own', 'words'] });
-    await registry.push('busybox');
-    for (const image of ['shows', 'busybox']) await engine.pull(`${registry.at}/${image}:latest`);
-    // One agent for all: its start takes as long as most of these tests.
-    gateway = await ScriptedGateway.open();
-    host = new TestHost(engine, gateway);
-    host.start();
+    const images = { shows: { entrypoint: SHOWS, command: ['own', 'words'] }, busybox: {} };
+    ({ registry, engine, gateway, host } = await opened.open(name, images));
   });
-  afterAll(async () => {
-    await host?.close();
-    await gateway?.close();
-    await engine?.close();
-    await registry?.close();
-  });
+  afterAll(() => opened.close());
   beforeEach(() => {
     tests += 1;
     id = `i-${String(tests).padStart(8, '0')}`;
@@ -64,7 +53,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   });
 
   const running = (rest = {}) =>
-    wished(id, 'running', { image: `${registry.at}/shows`, env: { LOOP }, memoryMb: 64, ...rest });
+    wished(id, 'running', { image: `${registry.at}/shows`, env: { LOOP: UNTIL_TERM }, memoryMb: 64, ...rest });
   const written = async () => {
     const log = await engine.docker.getContainer(`gpu-${id}`).logs({ stdout: true, stderr: true });
     return [...log.toString().matchAll(/<(.*)>/g)].map(([, word]) => word);
@@ -93,7 +82,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       files: { key: 'line one\nline two\n' },
       registryLogin: null,
     };
-    gateway.wish([running({ env: { LOOP, ...HARD }, secrets: true })]);
+    gateway.wish([running({ env: { LOOP: UNTIL_TERM, ...HARD }, secrets: true })]);
     await gateway.phase(id, 'RUNNING');
     const seen = async (...command: string[]) => (await engine.exec(id, ...command)).text;
     for (const [variable, value] of Object.entries({ ...HARD, TOKEN: 'hush-hush' }))
@@ -108,7 +97,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     await gateway.phase(id, 'STOPPED');
     expect(mountsBelow(host.dataDir).filter((path) => path.includes('secrets'))).toEqual([]);
     gateway.secrets = { ...gateway.secrets, files: { key: 'changed' } };
-    gateway.wish([running({ env: { LOOP, ...HARD }, secrets: true, start: 2 })]);
+    gateway.wish([running({ env: { LOOP: UNTIL_TERM, ...HARD }, secrets: true, start: 2 })]);
     await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 2);
     expect(await seen('cat', '/run/secrets/key')).toBe('changed');
     expect(gateway.secretsAsked).toEqual([`${id} 1`, `${id} 2`]);

@@ -5,10 +5,11 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/agent/engine/engine.js';
 import type { DesiredInstance } from '../../src/agent/protocol.js';
-import { MACHINE, TestHost, wished } from './support/agent-process.js';
-import { type EngineName, needsEngine, startEngine, type TestEngine } from './support/engines.js';
-import { startRegistry, type TestRegistry } from './support/registry.js';
-import { ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
+import { MACHINE, type TestHost, wished } from './support/agent-process.js';
+import { type EngineName, needsEngine, type TestEngine } from './support/engines.js';
+import type { TestRegistry } from './support/registry.js';
+import { RunningHost } from './support/running-host.js';
+import { type ScriptedGateway, TOKEN } from './support/scripted-gateway.js';
 import { ASK_EVERY_MS, until } from './support/until.js';
 
 const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
@@ -19,6 +20,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     it('is left out', wanted, () => {});
     return;
   }
+  const opened = new RunningHost();
   let registry: TestRegistry;
   let engine: TestEngine;
   let gateway: ScriptedGateway;
@@ -29,22 +31,10 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
   let tests = 0;
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    engine = await startEngine(name, [registry.at]);
-    await registry.push('busybox');
+    ({ registry, engine, gateway, host } = await opened.open(name, { busybox: {} }));
     image = `${registry.at}/busybox`;
-    await engine.pull(`${image}:latest`);
-    // One agent for all: its start takes as long as most of these tests.
-    gateway = await ScriptedGateway.open();
-    host = new TestHost(engine, gateway);
-    host.start();
   });
-  afterAll(async () => {
-    await host?.close();
-    await gateway?.close();
-    await engine?.close();
-    await registry?.close();
-  });
+  afterAll(() => opened.close());
   beforeEach(() => {
     tests += 1;
     [id, other] = [`i-${String(tests).padStart(8, '0')}`, `i-1${String(tests).padStart(7, '0')}`];

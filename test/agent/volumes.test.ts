@@ -4,11 +4,12 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredInstance, ObservedVolume } from '../../src/agent/protocol.js';
-import { TestHost, wished } from './support/agent-process.js';
-import { type EngineName, mountsBelow, needsEngine, startEngine, type TestEngine } from './support/engines.js';
-import { startRegistry, type TestRegistry } from './support/registry.js';
+import { type TestHost, wished } from './support/agent-process.js';
+import { type EngineName, mountsBelow, needsEngine, type TestEngine } from './support/engines.js';
+import type { TestRegistry } from './support/registry.js';
 import { ResticStore } from './support/restic-store.js';
-import { ScriptedGateway } from './support/scripted-gateway.js';
+import { RunningHost } from './support/running-host.js';
+import type { ScriptedGateway } from './support/scripted-gateway.js';
 import { ASK_EVERY_MS, until } from './support/until.js';
 
 const WITHIN_MS = 60_000;
@@ -19,6 +20,7 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
     it('is left out', wanted, () => {});
     return;
   }
+  const opened = new RunningHost();
   let registry: TestRegistry;
   let engine: TestEngine;
   let gateway: ScriptedGateway;
@@ -29,22 +31,13 @@ describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
   let volume = '';
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    engine = await startEngine(name, [registry.at]);
-    await registry.push('busybox');
-    await engine.pull(`${registry.at}/busybox:latest`);
-    gateway = await ScriptedGateway.open();
+    ({ registry, engine, gateway, host } = await opened.open(name, { busybox: {} }));
     store = await ResticStore.open();
     gateway.store = store;
-    host = new TestHost(engine, gateway);
-    host.start();
   });
   afterAll(async () => {
-    await host?.close();
-    await gateway?.close();
+    await opened.close();
     await store?.close();
-    await engine?.close();
-    await registry?.close();
   });
   beforeEach(() => {
     tests += 1;

@@ -5,13 +5,14 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { follow, visit } from '../access/support/visit.js';
 import { mountsBelow, needsEngine } from '../agent/support/engines.js';
+import { UNTIL_TERM } from '../agent/support/registry.js';
 import { until } from '../agent/support/until.js';
 import { admin, folder } from '../support/process.js';
 import { type Receiver, startReceiver } from '../traces/receiver.js';
 import { RealFleet, type RealHost, type RealRenter } from './support/real-fleet.js';
 
 const CREATE = 'mutation($input: SecretInput!) { createSecret(input: $input) { name } }';
-const STAYS = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
+const STAYS = ['/bin/sh', '-c', UNTIL_TERM];
 /** Drawn anew, so that nothing but this run can have written them. */
 const value = () => `hush-${randomBytes(12).toString('hex')}`;
 const [variable, file, wrong, inline] = [value(), value(), value(), value()];

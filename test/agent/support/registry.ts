@@ -34,7 +34,7 @@ export interface TestRegistry {
   close(): Promise<void>;
 }
 
-interface ImageOptions {
+export interface ImageOptions {
   entrypoint?: string[];
   command?: string[];
   /** Whom its command runs as. */
@@ -50,7 +50,8 @@ interface ImageOptions {
 }
 
 /** Waits without doing anything: a loop of short sleeps is ten processes a second, of each container. */
-const RUNS_UNTIL_TERM = ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
+export const UNTIL_TERM = 'trap "exit 0" TERM; sleep 1000000 & wait';
+const RUNS_UNTIL_TERM = ['/bin/sh', '-c', UNTIL_TERM];
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
 
 export async function startRegistry(): Promise<TestRegistry> {

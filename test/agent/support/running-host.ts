@@ -1,0 +1,34 @@
+import { TestHost } from './agent-process.js';
+import { type EngineName, startEngine, type TestEngine } from './engines.js';
+import { type ImageOptions, startRegistry, type TestRegistry } from './registry.js';
+import { ScriptedGateway } from './scripted-gateway.js';
+
+/** A host at work, for all tests of a file: the start of an agent takes as long as most of them. */
+export class RunningHost {
+  registry!: TestRegistry;
+  engine!: TestEngine;
+  gateway!: ScriptedGateway;
+  host!: TestHost;
+
+  /** The images are there when it starts. */
+  async open(name: EngineName, images: Record<string, ImageOptions>): Promise<this> {
+    this.registry = await startRegistry();
+    this.engine = await startEngine(name, [this.registry.at, this.registry.closedAt]);
+    for (const [image, options] of Object.entries(images)) {
+      await this.registry.push(image, options);
+      await this.engine.pull(`${this.registry.at}/${image}:latest`);
+    }
+    this.gateway = await ScriptedGateway.open();
+    this.host = new TestHost(this.engine, this.gateway);
+    this.host.start();
+    return this;
+  }
+
+  /** Also what a failed `open` has opened. */
+  async close(): Promise<void> {
+    await this.host?.close();
+    await this.gateway?.close();
+    await this.engine?.close();
+    await this.registry?.close();
+  }
+}
