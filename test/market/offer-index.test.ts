@@ -256,7 +256,7 @@ function expectSame(
     const wanted = criteriaOf(checkFilter(filter));
     const byPrice = naive(machines.values(), models, filter, 'PRICE');
     const cheap = byPrice.filter(({ pricePerHour }) => priceMax === null || pricePerHour.onDemand <= priceMax);
-    const found = index.cheapest(JSON.stringify([filter, limit]), () => ({ criteria: wanted, limit }), priceMax);
+    const found = index.cheapest(JSON.stringify(filter), () => wanted, priceMax, limit);
     expect(found.map(({ pricePerHour: { onDemand }, ...offered }) => ({ ...offered, onDemand }))).toEqual(
       cheap.slice(0, limit).map(({ pricePerGpu: _, pricePerHour: { onDemand }, ...offered }) => ({
         ...offered,
@@ -385,11 +385,8 @@ describe('offers on groups', () => {
   test('of an index without machines are none', () => {
     const everything = criteriaOf(checkFilter({ includePreemptible: true }));
     const index = new OfferIndex(MODELS);
-    expect([
-      index.cheapest('all', () => ({ criteria: everything, limit: 10 }), null),
-      index.availableGpus('a'),
-    ]).toEqual([[], 0]);
+    expect([index.cheapest('all', () => everything, null, 10), index.availableGpus('a')]).toEqual([[], 0]);
     index.remove('m-0');
-    expect(index.cheapest('all', () => ({ criteria: everything, limit: 10 }), null)).toEqual([]);
+    expect(index.cheapest('all', () => everything, null, 10)).toEqual([]);
   });
 });

@@ -138,9 +138,7 @@ async function expectSame(done: string): Promise<void> {
   const { offers } = await service.deps.inventory.current();
   const everything = criteriaOf(checkFilter({ includePreemptible: true }));
   const byPrice = sortedBy(all, ({ rate, offered }) => [rate, -offered.reliability, offered.machineId]);
-  const found = offers
-    .cheapest('all', () => ({ criteria: everything, limit: 1_000 }), null)
-    .map(({ pricePerHour, ...offered }) => offered);
+  const found = offers.cheapest('all', () => everything, null, 1_000).map(({ pricePerHour, ...offered }) => offered);
   expect([done, found]).toEqual([done, byPrice.map(({ offered }) => offered)]);
   const free = all.filter(({ offered }) => !offered.preemptible);
   for (const gpu of ['h100-sxm', 'a30']) {

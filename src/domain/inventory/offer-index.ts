@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import TinyQueue from 'tinyqueue';
 import type { Rate } from '../rules/money.js';
 import {
@@ -41,13 +42,7 @@ interface GroupSlice<Group extends RankedGroup = RankedGroup> {
   to: number;
 }
 
-/** The first of what fits. */
-export interface WantedOffers {
-  criteria: OfferCriteria;
-  limit: number;
-}
-
-/** Kept lists of the cheapest, and the offers in all of them: with more of either all go. */
+/** Kept lists of the cheapest, and the offers in all of them; a list of none counts as one. */
 const MAX_LISTS = 2_000;
 const MAX_LISTED = 20_000;
 
@@ -71,8 +66,11 @@ export class OfferIndex {
    * of the groups without. Groups of hosts that are rented whole, which break nothing, are those above.
    */
   readonly #byBreaks = new GroupSet<RankedGroup>();
-  readonly #cheapest = new Map<string, readonly Offer[]>();
-  #listed = 0;
+  readonly #cheapest = new LRUCache<string, readonly Offer[]>({
+    max: MAX_LISTS,
+    maxSize: MAX_LISTED,
+    sizeCalculation: ({ length }) => Math.max(length, 1),
+  });
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
 
@@ -144,10 +142,13 @@ export class OfferIndex {
 
   /**
    * The cheapest offers that fit and cost at most `priceMax`, the whole machine on demand. What fits is kept until the
-   * next change by `name`, which stands for what is wanted: the dearest come last, so each price ends the same list.
+   * next change by `name`, which stands for the criteria: the dearest come last, so each price ends the same list.
    */
-  cheapest(name: string, wanted: () => WantedOffers, priceMax: Rate | null): readonly Offer[] {
-    const offers = this.#cheapest.get(name) ?? this.#keep(name, this.#firstByPrice(wanted()));
+  cheapest(name: string, criteria: () => OfferCriteria, priceMax: Rate | null, limit: number): readonly Offer[] {
+    const key = `${limit} ${name}`;
+    const known = this.#cheapest.get(key);
+    const offers = known ?? this.#firstByPrice(criteria(), limit);
+    if (known === undefined) this.#cheapest.set(key, offers);
     if (priceMax === null) return offers;
     return offers.slice(
       0,
@@ -195,21 +196,12 @@ export class OfferIndex {
     return counts;
   }
 
-  #keep(name: string, offers: readonly Offer[]): readonly Offer[] {
-    if (this.#cheapest.size === MAX_LISTS || this.#listed + offers.length > MAX_LISTED) this.#forgetLists();
-    this.#cheapest.set(name, offers);
-    this.#listed += offers.length;
-    return offers;
-  }
-
-  /** Hosts are put in by the thousand, mostly when nothing is kept. */
+  /** Clearing takes as long as the most that there may be, however few there are: hosts are put in by the thousand. */
   #forgetLists(): void {
-    if (this.#cheapest.size === 0) return;
-    this.#cheapest.clear();
-    this.#listed = 0;
+    if (this.#cheapest.size > 0) this.#cheapest.clear();
   }
 
-  #firstByPrice({ criteria, limit }: WantedOffers): readonly Offer[] {
+  #firstByPrice(criteria: OfferCriteria, limit: number): readonly Offer[] {
     return firstOf(slicesOf(this.#groups.by(BY_PRICE, criteria), criteria), criteria, BY_PRICE, { limit });
   }
 

@@ -2,7 +2,6 @@ import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import type { Offer } from '../rules/offer.js';
 import { criteriaOf } from '../rules/offer-filter.js';
-import type { WantedOffers } from './offer-index.js';
 import { checkFilter } from './offer-search.js';
 
 export type { Offer };
@@ -27,23 +26,21 @@ export async function findOffer(deps: Deps, machineId: string): Promise<Offer | 
 
 /** Cheapest first, then more reliable, then by machine id. An unknown model or region gives none. */
 export async function findOffers(deps: Deps, filter: OfferFilter): Promise<readonly Offer[]> {
-  const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
-  const { gpu, region, numMin, limit, includePreemptible } = filter;
-  const { offers } = await deps.inventory.current();
-  // Whatever a kept list was made from was within its bounds then.
-  const name = JSON.stringify([gpu, region, numMin, limit, includePreemptible]);
-  return offers.cheapest(name, () => wantedBy(filter), priceMax);
-}
-
-function wantedBy({ includePreemptible, ...filter }: OfferFilter): WantedOffers {
   const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
   const region = checkOptional('region', fields.region, filter.region);
-  const criteria = criteriaOf({
-    ...ANY_OFFER,
-    gpus: gpu === undefined ? null : [gpu],
-    regions: region === undefined ? null : [region],
-    numMin: checkOptional('numMin', fields.numMin, filter.numMin)!,
-    includePreemptible: includePreemptible ?? false,
-  });
-  return { criteria, limit: checkOptional('limit', fields.limit, filter.limit)! };
+  const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;
+  const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
+  const limit = checkOptional('limit', fields.limit, filter.limit)!;
+  const { offers } = await deps.inventory.current();
+  const includePreemptible = filter.includePreemptible ?? false;
+  const criteria = () =>
+    criteriaOf({
+      ...ANY_OFFER,
+      gpus: gpu === undefined ? null : [gpu],
+      regions: region === undefined ? null : [region],
+      numMin,
+      includePreemptible,
+    });
+  const name = JSON.stringify([gpu, region, numMin, includePreemptible]);
+  return offers.cheapest(name, criteria, priceMax, limit);
 }
