@@ -1,8 +1,9 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isByItself } from '../support/background.js';
+import { withoutTimers } from '../support/background.js';
 import { startGateway, type TestGateway } from '../support/gateway.js';
 
+withoutTimers();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway();
@@ -16,7 +17,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
   const query = pool.query;
   pool.query = function (this: pg.Pool, ...args: unknown[]) {
     const [config] = args as [string | { text: string }];
-    if (!isByItself(args)) sent.push(typeof config === 'string' ? config : config.text);
+    sent.push(typeof config === 'string' ? config : config.text);
     return (query as (...all: unknown[]) => unknown).apply(this, args);
   } as typeof pool.query;
   await work();

@@ -7,6 +7,7 @@ import { statement } from '../../src/domain/billing/statement.js';
 import { act, deploy } from '../../src/domain/instances/instances.js';
 import { shownSpend } from '../../src/domain/rules/money.js';
 import { dateOf, dateOfDay, formatDay, instantOf } from '../../src/domain/rules/time.js';
+import { withoutTimers } from '../support/background.js';
 import type { Renter } from '../support/gateway.js';
 import { giveHistory } from '../support/long-history.js';
 import { rowsTouched } from '../support/rows-touched.js';
@@ -16,6 +17,7 @@ const COUNT = 3_000;
 const RESTARTS = 2_000;
 const DAY = 86_400n;
 
+withoutTimers();
 let service: Service;
 let renter: Renter;
 /** A stopped instance that was started again and again. */

@@ -517,7 +517,7 @@ describe('login', () => {
 });
 
 describe('completion', () => {
-  it('of bash offers commands, options, choices and the ids of instances', async () => {
+  it('of bash offers commands, options, choices and the ids of instances', needs('bash'), async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();
     writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_ROWS_SCANNED } from '../../src/domain/instances/instance-history.js';
+import { withoutTimers } from '../support/background.js';
 import type { Renter } from '../support/gateway.js';
 import { rowsTouched } from '../support/rows-touched.js';
 import { type Service, startService } from '../support/service.js';
@@ -39,6 +40,7 @@ const HISTORY = `query ($filter: InstanceFilterInput, $first: Int, $last: Int, $
     edges { cursor node { id gpu mode status stopReason createdAt machine { id } } }
     pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`;
 
+withoutTimers();
 let service: Service;
 let renter: Renter;
 /** Newest first. */

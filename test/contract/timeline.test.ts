@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { timelineCursor } from '../../src/domain/rules/timeline.js';
 import { seen } from '../support/agent.js';
+import { withoutTimers } from '../support/background.js';
 import type { Renter } from '../support/gateway.js';
 import { rowsTouched } from '../support/rows-touched.js';
 import { type Service, startService } from '../support/service.js';
@@ -30,6 +31,7 @@ const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGJvYmJvYmJvYmJvYmJvYmJvYmJ
 /** More than any page has. */
 const NOTES = 10_000;
 
+withoutTimers();
 let service: Service;
 beforeAll(async () => {
   service = await startService();

@@ -214,13 +214,15 @@ it('what a gateway rented that died before it told leaves the offers before all 
     application_name: 'gpu-rental-gateway notices',
   });
   await peer.connect();
+  // Its name is there from now on, not from the start of its process.
+  const since = (await peer.query('select clock_timestamp()::text as now')).rows[0].now;
   const seen = async () => {
     const [row] = await service.sql(
       `select count(*)::int as seen from pg_stat_activity gateway, pg_stat_activity peer
        where gateway.application_name = peer.application_name and gateway.datname = peer.datname
          and peer.pid = $1 and gateway.pid <> peer.pid
-         and gateway.query like '%from pg_stat_activity%' and gateway.query_start > peer.backend_start`,
-      [(peer as unknown as { processID: number }).processID],
+         and gateway.query like '%from pg_stat_activity%' and gateway.query_start > $2::timestamptz`,
+      [(peer as unknown as { processID: number }).processID, since],
     );
     return row!.seen;
   };
