@@ -166,7 +166,14 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#pinging = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
   }
 
-  /** Sends a control message after the bytes written before it. Nothing is sent after the end. */
+  /** Resolves when the connection has taken what was written to both channels, or is closed. */
+  async taken(): Promise<void> {
+    const channels = [this, this.stderr];
+    // Their turn comes behind what waits.
+    await Promise.all(channels.map((channel) => new Promise<void>((resolve) => channel.write('', () => resolve()))));
+  }
+
+  /** Sends a control message after the bytes that the connection has taken. Nothing is sent after the end. */
   sendControl(message: Sent): void {
     if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(message), ignore);
   }

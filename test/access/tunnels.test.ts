@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -105,6 +106,18 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
       stderr: 'words\n',
       code: 7,
     });
+  });
+
+  it('gives a reader that comes late all that a command wrote, whatever the connection has taken when it ends', async () => {
+    // Somewhere among these what it wrote last waits in the agent: a connection takes some megabytes.
+    const sizes = Array.from({ length: 48 }, (_, index) => (index + 1) * 250_000);
+    for (const some of [sizes.slice(0, 24), sizes.slice(24)]) {
+      const commands = some.map((size) => open(shell(`head -c ${size} /dev/zero; exit 4`)));
+      const opened = await Promise.all(commands);
+      await sleep(2_000);
+      const read = opened.map(async (tunnel) => [(await text(tunnel)).length, tunnel.exitCode]);
+      expect(await Promise.all(read)).toEqual(some.map((size) => [size, 4]));
+    }
   });
 
   it('opens a port soon: the want travels from gateway to gateway, and the agent dials', async () => {

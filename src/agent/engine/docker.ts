@@ -28,6 +28,7 @@ import { keepReading } from './keep-reading.js';
 import { tarOfProgram } from './program-image.js';
 import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
+import { commandsByRuntime, execByRuntime } from './runtime.js';
 
 /** The longest that a call may take before the engine counts as away. */
 const CALL_MS = 30_000;
@@ -251,7 +252,17 @@ export class DockerEngine implements Engine {
     throw new EngineFault('away', 'the engine ended its stream of events');
   }
 
-  async exec(instanceId: string, { argv, env, terminal }: ExecSpec): Promise<Exec> {
+  async exec(instanceId: string, spec: ExecSpec): Promise<Exec> {
+    return (await this.#execByRuntime(instanceId, spec)) ?? this.#execByEngine(instanceId, spec);
+  }
+
+  async #execByRuntime(instanceId: string, spec: ExecSpec): Promise<Exec | null> {
+    const found = await this.inspect(instanceId);
+    if (found === null || found.pid === null) return null;
+    return execByRuntime({ engineId: found.engineId, pid: found.pid }, spec);
+  }
+
+  async #execByEngine(instanceId: string, { argv, env, terminal }: ExecSpec): Promise<Exec> {
     const container = this.docker.getContainer(containerName(instanceId));
     const hasTty = terminal !== null;
     const exec = await answered(
@@ -289,11 +300,14 @@ export class DockerEngine implements Engine {
   async commands(instanceId: string): Promise<RunningCommand[]> {
     const container = this.docker.getContainer(containerName(instanceId));
     const abortSignal = AbortSignal.timeout(CALL_MS);
-    const { ExecIDs } = (await answered(container.inspect({ abortSignal }))) as { ExecIDs?: string[] | null };
+    const { Id, ExecIDs } = (await answered(container.inspect({ abortSignal }))) as {
+      Id: string;
+      ExecIDs?: string[] | null;
+    };
     const found = await Promise.all(
       (ExecIDs ?? []).slice(-MAX_COMMANDS).map((id) => this.#calls.run(() => unlessMissing(this.#command(id)))),
     );
-    return found.flatMap((each) => each ?? []);
+    return [...found.flatMap((each) => each ?? []), ...commandsByRuntime(Id)];
   }
 
   async #command(id: string): Promise<RunningCommand[]> {

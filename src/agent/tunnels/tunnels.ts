@@ -170,6 +170,8 @@ export class AgentTunnels {
     // Docker lets go of a terminal whose input ends, and leaves the command running.
     if (code === null && terminal !== null) await hangUp(exec);
     exec.detach();
+    // A client may be slow to read the last words.
+    await tunnel.taken();
     tunnel.sendControl({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
     // The rest of the input is nobody's; the gateway's end of the tunnel comes behind it.
     tunnel.unpipe(exec.stdin).resume();

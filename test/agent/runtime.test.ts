@@ -1,0 +1,198 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Engine, Exec } from '../../src/agent/engine/engine.js';
+import { openEngine } from '../../src/agent/engine/open-engine.js';
+import { execByRuntime } from '../../src/agent/engine/runtime.js';
+import { folder } from '../support/process.js';
+import { wished } from './support/agent-process.js';
+import { type EngineName, needsEngine } from './support/engines.js';
+import { RunningHost } from './support/running-host.js';
+import { until } from './support/until.js';
+
+const ID = 'i-00000001';
+/** Has a user of its own, and no root. */
+const OTHER = 'i-00000002';
+/** Its shell is the renter's, who means harm. */
+const HOSTILE = 'i-00000003';
+/** By its name it goes the engine's way. */
+const ELSEWHERE = { ELSEWHERE: 'yes' };
+/** What a process may do and sees of itself, but for its own number. */
+const LOOKS = `
+grep -E '^(Uid|Gid|Cap|NoNewPrivs|Seccomp):?' /proc/self/status
+ulimit -a; umask; pwd; cat /proc/self/cgroup /proc/self/oom_score_adj
+env | grep -vE '^(ELSEWHERE|HOSTNAME|SHLVL|_)=' | sort`;
+
+describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s', (name) => {
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('are left out', wanted, () => {});
+    return;
+  }
+  const opened = new RunningHost();
+  let engine: Engine;
+
+  beforeAll(async () => {
+    const passwd = join(folder(), 'passwd');
+    writeFileSync(passwd, 'root:x:0:0::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\n');
+    const files = { '/etc/passwd': passwd };
+    const { registry, gateway } = await opened.open(name, { busybox: {}, app: { user: 'app', files } });
+    engine = await openEngine(opened.engine.socket, null);
+    const images = { [ID]: 'busybox', [OTHER]: 'app', [HOSTILE]: 'busybox' };
+    gateway.wish(
+      Object.entries(images).map(([id, image]) =>
+        wished(id, 'running', { image: `${registry.at}/${image}`, env: { GIVEN: 'a b' }, memoryMb: 64 }),
+      ),
+    );
+    for (const id of Object.keys(images)) await gateway.phase(id, 'RUNNING', 60_000);
+  });
+  afterAll(() => opened.close());
+
+  const begin = async (command: string, { id = ID, env = {} } = {}): Promise<Exec> =>
+    engine.exec(id, { argv: ['/bin/sh', '-c', command], env, terminal: null });
+  const outcome = async (exec: Exec) => {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    const said = Promise.all([text(stdout), text(stderr)]);
+    await exec.output(stdout, stderr);
+    stdout.end();
+    stderr.end();
+    await until('the end is known', async () => !(await exec.state()).running, 10_000);
+    const { exitCode } = await exec.state();
+    exec.detach();
+    const [out, error] = await said;
+    return { exitCode, out, error };
+  };
+  const run = async (command: string, options = {}) => outcome(await begin(command, options));
+  /** Of this process alone. */
+  const descriptors = () => readdirSync('/proc/self/fd').length;
+
+  it('may do and see what they would by the engine, as root and as another user', async () => {
+    for (const id of [ID, OTHER]) {
+      const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
+      expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);
+      const [seen, wantedOf] = [await outcome(own), await outcome(engines)];
+      expect(seen).toEqual(wantedOf);
+      expect(seen.out).toMatch(/NoNewPrivs:\s1[\s\S]*GIVEN=a b/);
+      expect(seen.out).toMatch(id === ID ? /^Uid:\s0/ : /^Uid:\s1234/);
+      // Engines differ in whether a user's own group stands here too.
+      expect((await run('grep Groups /proc/self/status', { id })).out).toMatch(/^Groups:\s*((0|1234)\s*)?$/);
+    }
+  });
+
+  it('have streams that they can open anew, whoever they run as', async () => {
+    const command = 'cat; echo out > /dev/stdout; echo error > /dev/stderr; exit 7';
+    for (const id of [ID, OTHER]) {
+      const exec = await begin(command, { id });
+      exec.stdin.end('in\n');
+      expect(await outcome(exec)).toEqual({ exitCode: 7, out: 'in\nout\n', error: 'error\n' });
+    }
+  });
+
+  it('take the language of a client, and other variables only by the engine, where no list of processes shows them', async () => {
+    const exec = await begin('echo $LANG $LC_ALL; sleep 5431', { env: { LANG: 'de_DE', LC_ALL: 'C' } });
+    expect(exec.constructor.name).toBe('Command');
+    const stdout = new PassThrough();
+    void exec.output(stdout, new PassThrough());
+    expect(String(await new Promise((resolve) => stdout.once('data', resolve)))).toBe('de_DE C\n');
+    process.kill(-(await exec.state()).pid!, 'SIGKILL');
+    await until('it has ended', async () => !(await exec.state()).running, 10_000);
+    expect(await exec.state()).toEqual({ running: false, exitCode: 137, pid: null });
+    exec.detach();
+    expect((await begin('true', { env: { TOKEN: 'hush' } })).constructor.name).toBe('Object');
+  });
+
+  it('end with their own end, not with what they leave running', async () => {
+    expect(await run('sleep 5432 & echo begun')).toEqual({ exitCode: 0, out: 'begun\n', error: '' });
+    expect(await run('exec >&- 2>&-; sleep 1; exit 3')).toEqual({ exitCode: 3, out: '', error: '' });
+    expect(await run('kill -KILL $$')).toEqual({ exitCode: 137, out: '', error: '' });
+    await run('pkill -f "sleep 5432"');
+  });
+
+  it('keep what they write last for a slow reader', async () => {
+    let bytes = 0;
+    // As a line that is slow: it has taken nothing when the command has ended.
+    const slow = new Writable({
+      highWaterMark: 1,
+      write: (chunk: Buffer, _encoding, done) => {
+        bytes += chunk.length;
+        setTimeout(done, 30);
+      },
+    });
+    const exec = await begin('head -c 1000000 /dev/zero');
+    await exec.output(slow, new PassThrough());
+    expect(bytes).toBe(1_000_000);
+  });
+
+  it('are hung up as a group, and named to the next agent until then', async () => {
+    const exec = await begin('sleep 5433 | cat');
+    void exec.output(new PassThrough(), new PassThrough());
+    const { pid } = await exec.state();
+    const named = async () => (await engine.commands(ID)).filter(({ argv }) => argv[2] === 'sleep 5433 | cat');
+    expect(await named()).toEqual([{ argv: ['/bin/sh', '-c', 'sleep 5433 | cat'], pid }]);
+    expect(await engine.commands(OTHER)).toEqual([]);
+    process.kill(-pid!, 'SIGHUP');
+    await until('it has ended', async () => !(await exec.state()).running, 10_000);
+    expect((await exec.state()).exitCode).toBe(129);
+    expect(await named()).toEqual([]);
+    expect((await run('ps')).out).not.toContain('sleep 5433');
+    exec.detach();
+  });
+
+  it('are left to the engine where the runtime refuses or is not known: its words are the renter’s', async () => {
+    const missing = engine.exec('i-00000009', { argv: ['/bin/sh'], env: {}, terminal: null });
+    await expect(missing).rejects.toMatchObject({ kind: 'missing' });
+    const { engineId, pid } = (await engine.inspect(ID))!;
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    const before = descriptors();
+    expect(await execByRuntime({ engineId: 'f'.repeat(64), pid: pid! }, spec)).toBeNull();
+    // Longer than the system takes.
+    const long = { ...spec, argv: ['/bin/sh', '-c', 'x'.repeat(200_000)] };
+    expect(await execByRuntime({ engineId, pid: pid! }, long)).toBeNull();
+    await until('all is closed', async () => descriptors() <= before, 5_000);
+  });
+
+  it('can’t hold the agent up by a shell of the renter’s own', async () => {
+    const shell = async (script: string) => {
+      const write = `rm -f /bin/sh; printf '#!/bin/busybox sh\\n%s\\n' "$SCRIPT" > /bin/sh; /bin/busybox chmod 755 /bin/sh`;
+      const exec = await opened.engine.exec(
+        HOSTILE,
+        '/bin/busybox',
+        'env',
+        `SCRIPT=${script}`,
+        '/bin/busybox',
+        'sh',
+        '-c',
+        write,
+      );
+      expect(exec.code, exec.text).toBe(0);
+    };
+    // Says no end, but much in its place.
+    await shell('read -r go; while echo 000000000; do :; done >&3');
+    const flood = await begin('true', { id: HOSTILE });
+    await flood.output(new PassThrough(), new PassThrough());
+    expect(await flood.state()).toMatchObject({ running: false, exitCode: 137 });
+    flood.detach();
+    // A code that is none, and output without an end.
+    await shell('read -r go; echo 7x >&3; exec /bin/busybox sleep 2');
+    const other = await begin('true', { id: HOSTILE });
+    await other.output(new PassThrough(), new PassThrough());
+    expect(await other.state()).toMatchObject({ running: false, exitCode: 137 });
+    other.detach();
+    // Ends before it is told to begin.
+    await shell('exit 5');
+    expect(await run('true', { id: HOSTILE })).toMatchObject({ exitCode: 137, out: '' });
+  });
+
+  it('leave nothing behind', async () => {
+    const before = descriptors();
+    for (let turn = 0; turn < 5; turn += 1) await run('cat < /dev/null');
+    await until('all is closed', async () => descriptors() <= before, 5_000);
+    expect(readdirSync(tmpdir()).filter((each) => each.startsWith('gpu-exec-'))).toEqual([]);
+    const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && existsSync(`/proc/${pid}/cmdline`));
+    const lines = processes.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+    expect(lines.filter((line) => line.includes('gpu-watch'))).toEqual([]);
+  });
+});
