@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readOr, startOf } from './process-start.js';
 import { UsageError } from './settings.js';
 
 /**
@@ -9,24 +10,9 @@ import { UsageError } from './settings.js';
 export function lockDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const path = join(dataDir, 'agent.pid');
-  const holder = /^(\d+) (\d+)$/.exec(readOr(path, ''));
+  const holder = /^(\d+) (\d+)$/.exec(readOr(path));
   if (holder !== null && Number(holder[1]) !== process.pid && startOf(holder[1]!) === holder[2]) {
     throw new UsageError(`an agent runs on ${dataDir} already, process ${holder[1]}`);
   }
   writeFileSync(path, `${process.pid} ${startOf(String(process.pid))}`, { mode: 0o600 });
-}
-
-/** In clock ticks since the host's start; the 22nd field, counted behind the name, which may hold anything. */
-function startOf(pid: string): string | undefined {
-  const fields = readOr(`/proc/${pid}/stat`, '').split(') ').at(-1)?.split(' ');
-  // A zombie runs nothing.
-  return fields?.[0] === 'Z' ? undefined : fields?.[19];
-}
-
-function readOr(path: string, otherwise: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return otherwise;
-  }
 }

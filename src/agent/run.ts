@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Logger, pino } from 'pino';
 import { LogOutput } from '../log-output.js';
@@ -8,6 +9,7 @@ import { lockDataDir } from './data-dir-lock.js';
 import { openDisks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import { NoEngine, openEngine } from './engine/open-engine.js';
+import { RuntimeCommands } from './engine/runtime.js';
 import { Gateway } from './gateway.js';
 import { openGpuAccess } from './gpus/gpu-access.js';
 import { MachineFile } from './machine-file.js';
@@ -78,10 +80,11 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
 }
 
 /** A host that has joined has an engine: one that doesn't answer is waited for. SIGTERM ends the process meanwhile. */
-async function waitForEngine({ engineSocket, runtimeDir }: AgentSettings, log: Logger): Promise<Engine> {
+async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSettings, log: Logger): Promise<Engine> {
+  const commands = new RuntimeCommands(join(dataDir, 'commands'));
   for (let tries = 0; ; tries += 1) {
     try {
-      return await openEngine(engineSocket, runtimeDir);
+      return await openEngine(engineSocket, runtimeDir, commands);
     } catch (error) {
       if (!(error instanceof NoEngine)) throw error;
       if (tries === 0) log.warn({ message: error.message }, 'the container engine is away');

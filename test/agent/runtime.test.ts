@@ -1,12 +1,13 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine, Exec } from '../../src/agent/engine/engine.js';
 import { openEngine } from '../../src/agent/engine/open-engine.js';
-import { execByRuntime } from '../../src/agent/engine/runtime.js';
+import { RuntimeCommands } from '../../src/agent/engine/runtime.js';
+import { startOf } from '../../src/agent/process-start.js';
+import { hangUp } from '../../src/agent/tunnels/running.js';
 import { folder } from '../support/process.js';
 import { wished } from './support/agent-process.js';
 import { type EngineName, needsEngine } from './support/engines.js';
@@ -34,13 +35,15 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
   }
   const opened = new RunningHost();
   let engine: Engine;
+  let dir: string;
 
   beforeAll(async () => {
     const passwd = join(folder(), 'passwd');
     writeFileSync(passwd, 'root:x:0:0::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\n');
     const files = { '/etc/passwd': passwd };
     const { registry, gateway } = await opened.open(name, { busybox: {}, app: { user: 'app', files } });
-    engine = await openEngine(opened.engine.socket, null);
+    dir = join(folder(), 'commands');
+    engine = await openEngine(opened.engine.socket, null, new RuntimeCommands(dir));
     const images = { [ID]: 'busybox', [OTHER]: 'app', [HOSTILE]: 'busybox' };
     gateway.wish(
       Object.entries(images).map(([id, image]) =>
@@ -108,7 +111,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect(await run('sleep 5432 & echo begun')).toEqual({ exitCode: 0, out: 'begun\n', error: '' });
     expect(await run('exec >&- 2>&-; sleep 1; exit 3')).toEqual({ exitCode: 3, out: '', error: '' });
     expect(await run('kill -KILL $$')).toEqual({ exitCode: 137, out: '', error: '' });
-    await run('pkill -f "sleep 5432"');
+    await run('pkill -f "sleep 543[2]"');
   });
 
   it('keep what they write last for a slow reader', async () => {
@@ -126,19 +129,55 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     expect(bytes).toBe(1_000_000);
   });
 
-  it('are hung up as a group, and named to the next agent until then', async () => {
-    const exec = await begin('sleep 5433 | cat');
-    void exec.output(new PassThrough(), new PassThrough());
-    const { pid } = await exec.state();
-    const named = async () => (await engine.commands(ID)).filter(({ argv }) => argv[2] === 'sleep 5433 | cat');
-    expect(await named()).toEqual([{ argv: ['/bin/sh', '-c', 'sleep 5433 | cat'], pid }]);
-    expect(await engine.commands(OTHER)).toEqual([]);
+  it('may be hung up from their first moment on, and the next agent knows of them until they have ended', async () => {
+    for (let turn = 0; turn < 8; turn += 1) {
+      const exec = await begin('sleep 5433 | cat');
+      await hangUp(exec);
+      await until('it has ended', async () => !(await exec.state()).running, 10_000);
+      expect(await exec.state()).toEqual({ running: false, exitCode: 129, pid: null });
+      exec.detach();
+    }
+    const [one, other] = [await begin('sleep 5433 | cat'), await begin('sleep 5433')];
+    await until('both run', async () => (await one.state()).pid !== null && (await other.state()).pid !== null, 10_000);
+    const { pid } = await one.state();
+    process.kill(-(await other.state()).pid!, 'SIGKILL');
+    await until('it has ended', async () => !(await other.state()).running && readdirSync(dir).length === 1, 10_000);
+    // Of one whose id another process has now.
+    mkdirSync(join(dir, 'older'));
+    writeFileSync(join(dir, 'older/process'), `${process.pid} ${Number(startOf(String(process.pid))) - 1}`);
+    const next = new RuntimeCommands(dir);
+    expect(await next.abandoned()).toEqual([pid]);
+    expect(await next.abandoned()).toEqual([]);
     process.kill(-pid!, 'SIGHUP');
-    await until('it has ended', async () => !(await exec.state()).running, 10_000);
-    expect((await exec.state()).exitCode).toBe(129);
-    expect(await named()).toEqual([]);
+    await until('it has ended', async () => !(await one.state()).running, 10_000);
     expect((await run('ps')).out).not.toContain('sleep 5433');
+    for (const exec of [one, other]) exec.detach();
+  });
+
+  it('name no process once it is another’s, though the renter holds their end open', async () => {
+    const exec = await begin('exec 5>/proc/$PPID/fd/3; sleep 5434 & sleep 1; kill -9 $PPID; exec sleep 5435');
+    await until('it runs', async () => (await exec.state()).pid !== null, 10_000);
+    await until('its process is gone', async () => (await exec.state()).pid === null, 10_000);
+    expect((await exec.state()).running).toBe(true);
     exec.detach();
+    await run('pkill -9 -f "sleep 543[45]"');
+  });
+
+  it('are not found by their words but once, and what they leave running writes for two seconds more', async () => {
+    expect(await run('pgrep -f "wor[d]-of-none" | wc -l')).toMatchObject({ out: '0\n' });
+    const began = performance.now();
+    expect((await run('(sleep 1; echo late) & echo soon')).out).toBe('soon\nlate\n');
+    expect((await run('while echo more; do sleep 0.01; done & echo begun')).out).toMatch(/^(begun|more\n)/);
+    expect(performance.now() - began).toBeLessThan(8_000);
+    expect((await run("printf '%s.' \"$0\" 'ÁÜ\n' '' '*'; echo \"$GPU_WATCH_WORDS\"")).out).toBe('/bin/sh.ÁÜ\n..*.\n');
+  });
+
+  it('are left to the engine where the watcher can’t begin', async () => {
+    const shell = (script: string) => opened.engine.exec(HOSTILE, '/bin/busybox', 'sh', '-c', script);
+    expect((await shell('mv /dev/null /dev/none && mkdir /dev/null')).code).toBe(0);
+    const exec = await begin('exit 3', { id: HOSTILE });
+    expect([exec.constructor.name, (await outcome(exec)).exitCode]).toEqual(['Object', 3]);
+    expect((await shell('rmdir /dev/null && mv /dev/none /dev/null')).code).toBe(0);
   });
 
   it('are left to the engine where the runtime refuses or is not known: its words are the renter’s', async () => {
@@ -147,10 +186,11 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const { engineId, pid } = (await engine.inspect(ID))!;
     const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
     const before = descriptors();
-    expect(await execByRuntime({ engineId: 'f'.repeat(64), pid: pid! }, spec)).toBeNull();
+    const commands = new RuntimeCommands(dir);
+    expect(await commands.exec({ engineId: 'f'.repeat(64), pid: pid! }, spec)).toBeNull();
     // Longer than the system takes.
     const long = { ...spec, argv: ['/bin/sh', '-c', 'x'.repeat(200_000)] };
-    expect(await execByRuntime({ engineId, pid: pid! }, long)).toBeNull();
+    expect(await commands.exec({ engineId, pid: pid! }, long)).toBeNull();
     await until('all is closed', async () => descriptors() <= before, 5_000);
   });
 
@@ -170,27 +210,27 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       expect(exec.code, exec.text).toBe(0);
     };
     // Says no end, but much in its place.
-    await shell('read -r go; while echo 000000000; do :; done >&3');
+    await shell('echo r >&3; read -r go; while echo 000000000; do :; done >&3');
     const flood = await begin('true', { id: HOSTILE });
     await flood.output(new PassThrough(), new PassThrough());
     expect(await flood.state()).toMatchObject({ running: false, exitCode: 137 });
     flood.detach();
     // A code that is none, and output without an end.
-    await shell('read -r go; echo 7x >&3; exec /bin/busybox sleep 2');
+    await shell('echo r >&3; read -r go; echo b >&3; echo 7x >&3; exec /bin/busybox sleep 2');
     const other = await begin('true', { id: HOSTILE });
     await other.output(new PassThrough(), new PassThrough());
     expect(await other.state()).toMatchObject({ running: false, exitCode: 137 });
     other.detach();
-    // Ends before it is told to begin.
+    // Ends before it is told to begin: the engine's way ends so too.
     await shell('exit 5');
-    expect(await run('true', { id: HOSTILE })).toMatchObject({ exitCode: 137, out: '' });
+    expect(await run('true', { id: HOSTILE })).toMatchObject({ exitCode: 5, out: '' });
   });
 
   it('leave nothing behind', async () => {
     const before = descriptors();
     for (let turn = 0; turn < 5; turn += 1) await run('cat < /dev/null');
-    await until('all is closed', async () => descriptors() <= before, 5_000);
-    expect(readdirSync(tmpdir()).filter((each) => each.startsWith('gpu-exec-'))).toEqual([]);
+    const isTidy = async () => descriptors() <= before && readdirSync(dir).length === 0;
+    await until('all is closed and forgotten', isTidy, 5_000);
     const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && existsSync(`/proc/${pid}/cmdline`));
     const lines = processes.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
     expect(lines.filter((line) => line.includes('gpu-watch'))).toEqual([]);

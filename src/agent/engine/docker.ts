@@ -28,7 +28,7 @@ import { keepReading } from './keep-reading.js';
 import { tarOfProgram } from './program-image.js';
 import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
-import { commandsByRuntime, execByRuntime } from './runtime.js';
+import type { RuntimeCommands } from './runtime.js';
 
 /** The longest that a call may take before the engine counts as away. */
 const CALL_MS = 30_000;
@@ -74,7 +74,11 @@ export class DockerEngine implements Engine {
   protected readonly docker: Docker;
   readonly #calls = new Limiter(CALLS_AT_ONCE);
 
-  constructor(socketPath: string, info: EngineInfo) {
+  readonly #runtimeCommands: RuntimeCommands | null;
+
+  /** Without `runtimeCommands` all commands go by the engine. */
+  constructor(socketPath: string, info: EngineInfo, runtimeCommands: RuntimeCommands | null) {
+    this.#runtimeCommands = runtimeCommands;
     this.docker = new Docker({ socketPath });
     this.info = info;
   }
@@ -257,9 +261,10 @@ export class DockerEngine implements Engine {
   }
 
   async #execByRuntime(instanceId: string, spec: ExecSpec): Promise<Exec | null> {
+    if (this.#runtimeCommands === null) return null;
     const found = await this.inspect(instanceId);
     if (found === null || found.pid === null) return null;
-    return execByRuntime({ engineId: found.engineId, pid: found.pid }, spec);
+    return this.#runtimeCommands.exec({ engineId: found.engineId, pid: found.pid }, spec);
   }
 
   async #execByEngine(instanceId: string, { argv, env, terminal }: ExecSpec): Promise<Exec> {
@@ -300,14 +305,15 @@ export class DockerEngine implements Engine {
   async commands(instanceId: string): Promise<RunningCommand[]> {
     const container = this.docker.getContainer(containerName(instanceId));
     const abortSignal = AbortSignal.timeout(CALL_MS);
-    const { Id, ExecIDs } = (await answered(container.inspect({ abortSignal }))) as {
-      Id: string;
-      ExecIDs?: string[] | null;
-    };
+    const { ExecIDs } = (await answered(container.inspect({ abortSignal }))) as { ExecIDs?: string[] | null };
     const found = await Promise.all(
       (ExecIDs ?? []).slice(-MAX_COMMANDS).map((id) => this.#calls.run(() => unlessMissing(this.#command(id)))),
     );
-    return [...found.flatMap((each) => each ?? []), ...commandsByRuntime(Id)];
+    return found.flatMap((each) => each ?? []);
+  }
+
+  async abandoned(): Promise<number[]> {
+    return this.#runtimeCommands?.abandoned() ?? [];
   }
 
   async #command(id: string): Promise<RunningCommand[]> {

@@ -156,8 +156,10 @@ export interface Engine {
   /** Kills it, and erases it with its writable layer; harmless when it isn't there. */
   remove(instanceId: string): Promise<void>;
   exec(instanceId: string, spec: ExecSpec): Promise<Exec>;
-  /** Those that `exec` began, by this process or any other, and that have not ended. */
+  /** Those that the engine began, for this process or any other, and that have not ended. */
   commands(instanceId: string): Promise<RunningCommand[]>;
+  /** Process groups of commands that an agent before began without the engine and that have not ended. Told once. */
+  abandoned(): Promise<number[]>;
   /** What the container wrote, with times; as `Exec.output`. Ends with the signal. */
   logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>>;
   /** Its address on the engine's network; null when it has none. */

@@ -4,6 +4,7 @@ import Docker from 'dockerode';
 import { DockerEngine } from './docker.js';
 import type { Engine, EngineInfo } from './engine.js';
 import { PodmanEngine } from './podman.js';
+import type { RuntimeCommands } from './runtime.js';
 
 const ANSWERS_WITHIN_MS = 10_000;
 const PODMAN = ['/usr/bin/podman', '/usr/local/bin/podman'];
@@ -15,12 +16,16 @@ export class NoEngine extends Error {}
  * The engine behind the socket that is named, or else the first of the usual sockets that answers. `runtimeDir` is
  * where a user's own engine has its socket (XDG_RUNTIME_DIR).
  */
-export async function openEngine(socketPath: string | null, runtimeDir: string | null): Promise<Engine> {
+export async function openEngine(
+  socketPath: string | null,
+  runtimeDir: string | null,
+  runtimeCommands: RuntimeCommands | null = null,
+): Promise<Engine> {
   const candidates = socketPath === null ? usualSockets(runtimeDir).filter((path) => existsSync(path)) : [socketPath];
   const faults: string[] = [];
   for (const candidate of candidates) {
     try {
-      return await openSocket(candidate);
+      return await openSocket(candidate, runtimeCommands);
     } catch (error) {
       faults.push(`${candidate} does not answer: ${(error as Error).message}`);
     }
@@ -55,7 +60,7 @@ function usualSockets(runtimeDir: string | null): string[] {
   ];
 }
 
-async function openSocket(socketPath: string): Promise<Engine> {
+async function openSocket(socketPath: string, runtimeCommands: RuntimeCommands | null): Promise<Engine> {
   const docker = new Docker({ socketPath, timeout: ANSWERS_WITHIN_MS });
   const info = await docker.info();
   // Only Podman builds with Buildah. `version` would say it too, but Podman looks up its packages for each of the two
@@ -69,5 +74,5 @@ async function openSocket(socketPath: string): Promise<Engine> {
     runtimes: Object.keys(info.Runtimes ?? {}),
     cpus: info.NCPU ?? 1,
   };
-  return podman ? new PodmanEngine(socketPath, read) : new DockerEngine(socketPath, read);
+  return new (podman ? PodmanEngine : DockerEngine)(socketPath, read, runtimeCommands);
 }

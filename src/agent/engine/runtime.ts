@@ -1,15 +1,25 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import type { Exec, ExecSpec, RunningCommand } from './engine.js';
+import { readOr, startOf } from '../process-start.js';
+import type { Exec, ExecSpec } from './engine.js';
 
 /*
  * Commands begun by the runtime beneath the engine, with pipes of the agent's own. Engines pass each byte of a command
@@ -22,23 +32,34 @@ const PODMANS: readonly Runtime[] = [
   { program: 'crun', root: '/run/crun' },
 ];
 const BEGINS_WITHIN_MS = 30_000;
-const QUIET_MS = 20;
-/** Of a command whose watcher said nothing: SIGKILL alone ends it. */
-const KILLED = 137;
-const MAX_CODE_LENGTH = 4;
+/** What a command leaves running may still write, as by Docker. */
+const WRITES_WITHIN_MS = 2_000;
+const LOOKS_EVERY_MS = 20;
+/** The largest pipe that Linux makes for a renter. */
+const MAX_PIPE_BYTES = 1_048_576;
 /** Others might be a secret, and the host's list of processes shows what a runtime is told. */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
+/** The watcher's words for the command: among its arguments `pkill -f` would take it for the command. */
+const WORDS = 'GPU_WATCH_WORDS';
 /**
- * Runs a command once it is told to (until then the engine may still be asked instead) and says how it ended, which nothing
- * outside the container waits for. A signal to the group ends the command alone. Shells have words for how others end.
+ * Runs a command and says how it went, which nothing outside the container waits for: `r` when it is there, `b` when the
+ * command begins, and its code. Nothing is run until it is told to, so the engine may still be asked instead. A signal to the
+ * group ends the command alone. Shells have words for how others end, which go nowhere.
  */
 const WATCH = `
-read -r go || exit
-trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
 exec 4>&2 2>/dev/null
-(exec "$@" 2>&4 3>&- 4>&-)
+trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
+eval "set -- $${WORDS}"
+unset ${WORDS} SHLVL
+echo r >&3
+read -r go || exit
+(echo b >&3; exec "$@" 2>&4 3>&- 4>&-)
 echo $? >&3`;
 const WATCHER = ['/bin/sh', '-c', WATCH, 'gpu-watch'];
+const SAID = /^r\n(b\n((\d{1,3})\n)?)?$/;
+const MAX_SAID = 'r\nb\n255\n'.length;
+/** Of a command whose watcher said no code: SIGKILL alone ends it before. */
+const KILLED = 137;
 
 /** `pid` of its first process. */
 type RunningContainer = { engineId: string; pid: number };
@@ -49,53 +70,75 @@ interface Runtime {
   root: string;
 }
 
-/** Null, with nothing run, where the runtime can't be reached or refuses: the engine then says why. */
-export async function execByRuntime(container: RunningContainer, spec: ExecSpec): Promise<Exec | null> {
-  const runtime = isSuited(spec) ? runtimeOf(container) : null;
-  if (runtime === null) return null;
-  try {
-    const dir = await mkdtemp(join(tmpdir(), 'gpu-exec-'));
-    return await begin(runtime, container, spec, dir).finally(() => rm(dir, { recursive: true, force: true }));
-  } catch {
-    // There is no room for pipes: the engine needs none.
-    return null;
+/** The commands of one agent. A folder for each is in `dir`, so that the next agent knows of those that outlive this one. */
+export class RuntimeCommands {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Null, with nothing run, where the runtime can't be reached or refuses: the engine then says why. */
+  async exec(container: RunningContainer, spec: ExecSpec): Promise<Exec | null> {
+    const runtime = isSuited(spec) ? runtimeOf(container) : null;
+    if (runtime === null) return null;
+    try {
+      mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
+      const dir = await mkdtemp(join(this.#dir, 'command-'));
+      const forget = () => rm(dir, { recursive: true, force: true }).catch(() => {});
+      const command = await begin(runtime, container, spec, dir).catch(() => null);
+      if (command === null) await forget();
+      else void command.over.then(forget);
+      return command;
+    } catch {
+      // There is no room for pipes: the engine needs none.
+      return null;
+    }
+  }
+
+  /** The process groups of those that an agent before began and that have not ended; they are forgotten. */
+  async abandoned(): Promise<number[]> {
+    const names = existsSync(this.#dir) ? readdirSync(this.#dir) : [];
+    const processes = names.map((name) => readOr(join(this.#dir, name, PROCESS)).split(' '));
+    const left = processes.filter(([pid, start]) => start !== undefined && startOf(pid!) === start);
+    await rm(this.#dir, { recursive: true, force: true });
+    return left.map(([pid]) => Number(pid));
   }
 }
+
+/** The file of a command with its process id and start. */
+const PROCESS = 'process';
 
 async function begin(
   { program, root }: Runtime,
   { engineId }: RunningContainer,
   { argv, env }: ExecSpec,
   dir: string,
-): Promise<Exec | null> {
+): Promise<Command | null> {
   const pidFile = join(dir, 'pid');
-  const variables = Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
-  const asked = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...variables];
+  const variables = Object.entries({ ...env, [WORDS]: argv.map(quote).join(' ') });
+  const given = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  const asked = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...given];
   // Its warnings would stand among the errors of the command.
-  const args = ['--root', root, '--log', '/dev/null', 'exec', ...asked, engineId, ...WATCHER, ...argv];
+  const args = ['--root', root, '--log', '/dev/null', 'exec', ...asked, engineId, ...WATCHER];
   const pipes = await openPipes(dir);
   const command = new Command(pipes.ours);
   const hasBegun = await succeeds(program, args, pipes.inside).catch(() => false);
-  const pid = hasBegun ? Number(readOr(pidFile)) : 0;
-  if (pid > 0) command.begin(pid);
-  else command.detach();
-  return pid > 0 ? command : null;
+  const pid = readOr(pidFile);
+  const start = hasBegun && /^\d+$/.test(pid) ? startOf(pid) : undefined;
+  // It may have ended before, and its id be another's.
+  const isInside = start !== undefined && readOr(`/proc/${pid}/cgroup`).includes(engineId);
+  if (isInside && (await Promise.race([command.ready, sleep(BEGINS_WITHIN_MS, false, { ref: false })]))) {
+    writeFileSync(join(dir, PROCESS), `${pid} ${start}`);
+    command.go(pid, start);
+    return command;
+  }
+  command.detach();
+  return null;
 }
 
-/** Those in a container that an agent, this or another, began by its runtime and that have not ended. */
-export function commandsByRuntime(containerId: string): RunningCommand[] {
-  return readdirSync('/proc').flatMap((pid) => {
-    if (!/^\d+$/.test(pid)) return [];
-    const args = readOr(`/proc/${pid}/cmdline`).split('\0').slice(0, -1);
-    const isOurs = args[2] === WATCH && leads(pid) && readOr(`/proc/${pid}/cgroup`).includes(containerId);
-    return isOurs ? [{ argv: args.slice(WATCHER.length), pid: Number(pid) }] : [];
-  });
-}
-
-/** Its process group, as the watcher does and not what it forks. The field comes third after the name, which may hold anything. */
-function leads(pid: string): boolean {
-  const [, , group] = readOr(`/proc/${pid}/stat`).split(') ').at(-1)!.split(' ');
-  return group === pid;
+function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 function runtimeOf({ engineId, pid }: RunningContainer): Runtime | null {
@@ -138,9 +181,11 @@ type Ends<End> = [stdin: End, stdout: End, stderr: End, ending: End];
 
 class Command implements Exec {
   readonly stdin: Socket;
+  /** Whether the watcher is there; false when it ended before. */
+  readonly ready: Promise<boolean>;
+  readonly over: Promise<void>;
   readonly #streams: Ends<Socket>;
-  readonly #over: Promise<void>;
-  #pid: number | null = null;
+  #process: { pid: string; start: string } | null = null;
   #said = '';
   #isOver = false;
 
@@ -149,42 +194,45 @@ class Command implements Exec {
     this.#streams = streams;
     this.stdin = stdin;
     for (const stream of streams) stream.on('error', () => {});
-    ending.setEncoding('latin1').on('data', (text: string) => {
-      this.#said += text;
-      // A shell that says more is none.
-      if (this.#said.length >= MAX_CODE_LENGTH || text.includes('\n')) ending.destroy();
+    this.over = new Promise((resolve) => ending.once('close', resolve)).then(() => {
+      this.#isOver = true;
     });
-    this.#over = new Promise((resolve) =>
-      ending.once('close', () => {
-        this.#isOver = true;
-        resolve();
-      }),
-    );
+    this.ready = new Promise((resolve) => {
+      ending.setEncoding('latin1').on('data', (text: string) => {
+        this.#said += text;
+        if (this.#said.startsWith('r\n')) resolve(true);
+        // A shell that says more is none.
+        if (this.#said.length >= MAX_SAID || SAID.exec(this.#said)?.[3] !== undefined) ending.destroy();
+      });
+      void this.over.then(() => resolve(false));
+    });
   }
 
-  begin(pid: number): void {
-    this.#pid = pid;
+  go(pid: string, start: string): void {
+    this.#process = { pid, start };
     this.stdin.write('\n');
   }
 
-  /** What it left running may keep the pipes open: its own end counts. */
   async output(stdout: Writable, stderr: Writable): Promise<void> {
     const [, out, err] = this.#streams;
     out.pipe(stdout, { end: false });
     err.pipe(stderr, { end: false });
-    await this.#over;
+    await this.over;
     await Promise.all([allRead(out), allRead(err)]);
   }
 
   /** Only a terminal has a size. */
   async resize(): Promise<void> {}
 
+  /** Without a process until the command has begun: the watcher would take a signal before. */
   async state() {
-    const [code] = /^\d{1,3}(?=\n)/.exec(this.#said) ?? [];
+    const [, begun, , code] = SAID.exec(this.#said) ?? [];
+    const { pid, start } = this.#process ?? {};
+    const isThere = !this.#isOver && begun !== undefined && pid !== undefined && startOf(pid) === start;
     return {
       running: !this.#isOver,
       exitCode: this.#isOver ? Number(code ?? KILLED) : null,
-      pid: this.#isOver ? null : this.#pid,
+      pid: isThere ? Number(pid) : null,
     };
   }
 
@@ -193,16 +241,15 @@ class Command implements Exec {
   }
 }
 
-/** Resolves when nothing more comes for the moment, or ever. */
+/** Resolves when nobody can write any more, or long enough after the command's own end. Waits for a slow reader. */
 async function allRead(from: Socket): Promise<void> {
   const closed = new Promise((resolve) => from.once('close', resolve));
-  for (let seen = -1; !from.destroyed; ) {
+  const atEnd = from.bytesRead;
+  for (let waited = 0; !from.destroyed; waited += LOOKS_EVERY_MS) {
     const isWaitedFor = from.isPaused() || from.readableLength > 0;
-    if (!isWaitedFor && from.bytesRead === seen) return void from.destroy();
-    seen = from.bytesRead;
-    await Promise.race([sleep(QUIET_MS), closed]);
-    // A busy process has not looked at the pipe before this.
-    await setImmediate();
+    const isLongAgo = waited >= WRITES_WITHIN_MS || from.bytesRead - atEnd > MAX_PIPE_BYTES;
+    if (isLongAgo && !isWaitedFor) return void from.destroy();
+    await Promise.race([sleep(LOOKS_EVERY_MS), closed]);
   }
 }
 
@@ -235,13 +282,5 @@ async function openPipes(dir: string): Promise<{ inside: Ends<number>; ours: End
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor);
     throw error;
-  }
-}
-
-function readOr(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }

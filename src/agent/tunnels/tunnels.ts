@@ -182,12 +182,15 @@ export class AgentTunnels {
   async #hangUpLeftovers(): Promise<void> {
     const { engine, machineId, log } = this.#deps;
     try {
+      const abandoned = await engine.abandoned();
+      for (const pid of abandoned) signalGroup(pid, 'HUP');
       const containers = await engine.list(machineId);
       const running = containers.filter((container) => container.running);
       const commands = await Promise.all(running.map(({ instanceId }) => engine.commands(instanceId)));
-      const left = commands.flat().filter(({ argv }) => isInShell(argv));
-      for (const { pid } of left) signalGroup(pid, 'HUP');
-      if (left.length > 0) log.info({ commands: left.length }, 'commands of the agent before were hung up');
+      const engines = commands.flat().filter(({ argv }) => isInShell(argv));
+      for (const { pid } of engines) signalGroup(pid, 'HUP');
+      const left = abandoned.length + engines.length;
+      if (left > 0) log.info({ commands: left }, 'commands of the agent before were hung up');
     } catch (error) {
       log.warn({ message: (error as Error).message }, 'what the agent before left behind may go on');
     }
