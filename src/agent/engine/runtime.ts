@@ -123,15 +123,19 @@ async function begin(
   const args = ['--root', root, '--log', '/dev/null', 'exec', ...asked, engineId, ...WATCHER];
   const pipes = await openPipes(dir);
   const command = new Command(pipes.ours);
-  const hasBegun = await succeeds(program, args, pipes.inside).catch(() => false);
-  const pid = readOr(pidFile);
-  const start = hasBegun && /^\d+$/.test(pid) ? startOf(pid) : undefined;
-  // It may have ended before, and its id be another's.
-  const isInside = start !== undefined && readOr(`/proc/${pid}/cgroup`).includes(engineId);
-  if (isInside && (await Promise.race([command.ready, sleep(BEGINS_WITHIN_MS, false, { ref: false })]))) {
-    writeFileSync(join(dir, PROCESS), `${pid} ${start}`);
-    command.go(pid, start);
-    return command;
+  try {
+    const hasBegun = await succeeds(program, args, pipes.inside);
+    const pid = readOr(pidFile);
+    const start = hasBegun && /^\d+$/.test(pid) ? startOf(pid) : undefined;
+    // It may have ended before, and its id be another's.
+    const isInside = start !== undefined && readOr(`/proc/${pid}/cgroup`).includes(engineId);
+    if (isInside && (await Promise.race([command.ready, sleep(BEGINS_WITHIN_MS, false, { ref: false })]))) {
+      writeFileSync(join(dir, PROCESS), `${pid} ${start}`);
+      command.go(pid, start);
+      return command;
+    }
+  } catch {
+    // The engine says why.
   }
   command.detach();
   return null;
