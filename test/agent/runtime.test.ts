@@ -51,8 +51,13 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
       ),
     );
     for (const id of Object.keys(images)) await gateway.phase(id, 'RUNNING', 60_000);
+    // As the agent's own under systemd.
+    process.umask(0o077);
   });
-  afterAll(() => opened.close());
+  afterAll(() => {
+    process.umask(0o022);
+    return opened.close();
+  });
 
   const begin = async (command: string, { id = ID, env = {} } = {}): Promise<Exec> =>
     engine.exec(id, { argv: ['/bin/sh', '-c', command], env, terminal: null });

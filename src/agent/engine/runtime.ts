@@ -44,9 +44,11 @@ const WORDS = 'GPU_WATCH_WORDS';
 /**
  * Runs a command and says how it went, which nothing outside the container waits for: `r` when it is there, `b` when the
  * command begins, and its code. Nothing is run until it is told to, so the engine may still be asked instead. A signal to the
- * group ends the command alone. Shells have words for how others end, which go nowhere.
+ * group ends the command alone. Shells have words for how others end, which go nowhere. The mask of new files, which would be the
+ * agent's, is that of the engines.
  */
 const WATCH = `
+umask 022
 exec 4>&2 2>/dev/null
 trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE
 eval "set -- $${WORDS}"
