@@ -122,7 +122,7 @@ module.exports = {
     only(
       'access-composes',
       '^src/access/',
-      '^src/(access|domain)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)|^src/deadline',
+      '^src/(access|domain)/|^src/agent/(tunnel-)?protocol|^src/database/(notices|faults)|^src/(deadline|quoted)',
       'ways into instances: they use the domain and the tunnels that host agents dial',
     ),
     only(
@@ -142,14 +142,14 @@ module.exports = {
     only(
       'command-line-stands-on-the-client',
       '^src/cli/',
-      '^src/(cli|client|run)/|^src/(package-root|visible)',
+      '^src/(cli|client|run)/|^src/(package-root|visible|quoted)',
       "the renter's command line goes through the client alone",
     ),
     only('runs-stand-on-the-client', '^src/run/', '^src/(run|client)/', 'a run is made of the client and of SSH'),
     only(
       'agent-knows-the-protocol',
       '^src/agent/',
-      '^src/agent/|^src/(package-root|log-output|visible|deadline)',
+      '^src/agent/|^src/(package-root|log-output|visible|deadline|quoted)',
       'the host agent reaches the gateway by HTTP alone',
     ),
     {

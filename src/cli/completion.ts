@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are those of shells
 import { Argument, type Command, type Option } from 'commander';
+import { quoted } from '../quoted.js';
 import { printLines } from './terminal.js';
 
 /** What a completion script contains of a command. */
@@ -135,9 +136,4 @@ function fish(commands: readonly CommandSpec[]): string[] {
       ];
     }),
   ];
-}
-
-/** For a shell, in single quotes. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -36,6 +36,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
   const opened = new RunningHost();
   let engine: Engine;
   let dir: string;
+  let umask: number;
 
   beforeAll(async () => {
     const passwd = join(folder(), 'passwd');
@@ -52,10 +53,10 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     );
     for (const id of Object.keys(images)) await gateway.phase(id, 'RUNNING', 60_000);
     // As the agent's own under systemd.
-    process.umask(0o077);
+    umask = process.umask(0o077);
   });
   afterAll(() => {
-    process.umask(0o022);
+    process.umask(umask);
     return opened.close();
   });
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { quoted } from '../../quoted.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 
@@ -12,7 +13,7 @@ export const STAT = '%f %s %u %g %X %Y';
 
 export function quote(text: string): string {
   if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path has no zero bytes');
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return quoted(text);
 }
 
 /**

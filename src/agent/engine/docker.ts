@@ -28,7 +28,7 @@ import { keepReading } from './keep-reading.js';
 import { tarOfProgram } from './program-image.js';
 import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
-import type { RuntimeCommands } from './runtime.js';
+import { isSuited, type RuntimeCommands } from './runtime.js';
 
 /** The longest that a call may take before the engine counts as away. */
 const CALL_MS = 30_000;
@@ -73,7 +73,6 @@ export class DockerEngine implements Engine {
   readonly info: EngineInfo;
   protected readonly docker: Docker;
   readonly #calls = new Limiter(CALLS_AT_ONCE);
-
   readonly #runtimeCommands: RuntimeCommands | null;
 
   /** Without `runtimeCommands` all commands go by the engine. */
@@ -261,7 +260,7 @@ export class DockerEngine implements Engine {
   }
 
   async #execByRuntime(instanceId: string, spec: ExecSpec): Promise<Exec | null> {
-    if (this.#runtimeCommands === null) return null;
+    if (this.#runtimeCommands === null || !isSuited(spec)) return null;
     const found = await this.inspect(instanceId);
     if (found === null || found.pid === null) return null;
     return this.#runtimeCommands.exec({ engineId: found.engineId, pid: found.pid }, spec);

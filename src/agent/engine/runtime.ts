@@ -18,6 +18,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { quoted } from '../../quoted.js';
 import { readOr, startOf } from '../process-start.js';
 import type { Exec, ExecSpec } from './engine.js';
 
@@ -80,9 +81,9 @@ export class RuntimeCommands {
     this.#dir = dir;
   }
 
-  /** Null, with nothing run, where the runtime can't be reached or refuses: the engine then says why. */
+  /** `spec` is suited. Null, with nothing run, where the runtime can't be reached or refuses: the engine then says why. */
   async exec(container: RunningContainer, spec: ExecSpec): Promise<Exec | null> {
-    const runtime = isSuited(spec) ? runtimeOf(container) : null;
+    const runtime = runtimeOf(container);
     if (runtime === null) return null;
     try {
       mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
@@ -118,7 +119,7 @@ async function begin(
   dir: string,
 ): Promise<Command | null> {
   const pidFile = join(dir, 'pid');
-  const variables = Object.entries({ ...env, [WORDS]: argv.map(quote).join(' ') });
+  const variables = Object.entries({ ...env, [WORDS]: argv.map(quoted).join(' ') });
   const given = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   const asked = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...given];
   // Its warnings would stand among the errors of the command.
@@ -143,10 +144,6 @@ async function begin(
   return null;
 }
 
-function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 function runtimeOf({ engineId, pid }: RunningContainer): Runtime | null {
   const found = [...PODMANS, ...dockers(engineId, pid)].find(({ root }) => existsSync(join(root, engineId)));
   return found ?? null;
@@ -166,8 +163,11 @@ function dockers(engineId: string, pid: number): Runtime[] {
 }
 const options = z.object({ binary_name: z.string().min(1), root: z.string().min(1) });
 
-/** The watcher needs a shell: where the command is one, it fails in no way in which it would not by the engine. */
-function isSuited({ argv, env, terminal }: ExecSpec): boolean {
+/**
+ * Whether the runtime may begin it. The watcher needs a shell: where the command is one, it fails in no way in which it would
+ * not by the engine.
+ */
+export function isSuited({ argv, env, terminal }: ExecSpec): boolean {
   return terminal === null && argv[0] === '/bin/sh' && Object.keys(env).every((name) => SHOWN_VARIABLE.test(name));
 }
 
