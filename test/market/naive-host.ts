@@ -19,6 +19,29 @@ export interface NaiveHost extends Omit<OfferedMachine, 'machineId' | 'gpu' | 'n
   diskLeftGb: number;
 }
 
+/** Rented whole, with nothing on it. */
+export const PLAIN: NaiveHost = {
+  hostId: 'm-0',
+  models: ['a'],
+  sizes: [0],
+  missing: [],
+  running: [],
+  region: 'x',
+  reliability: 0.99,
+  diskGb: 100,
+  diskLeftGb: 100,
+  vcpus: 32,
+  ramGb: 128,
+  nvlink: false,
+  cpu: 'AMD EPYC 9354',
+  netMbps: { down: 5_000, up: 4_000 },
+  ports: 128,
+  pcie: 5,
+  cudaMax: '12.8',
+  demo: false,
+  hasAgent: true,
+};
+
 /** What the host offers, reckoned GPU by GPU; each with its GPUs, and how many a block has that its rental breaks. */
 export interface NaiveMachine {
   offered: OfferedMachine;

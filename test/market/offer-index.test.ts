@@ -6,7 +6,7 @@ import { bestOffer } from '../../src/domain/rules/best-offer.js';
 import type { OfferedMachine, PricedModel } from '../../src/domain/rules/offer.js';
 import { criteriaOf } from '../../src/domain/rules/offer-filter.js';
 import { BY_PRICE, type OfferPosition } from '../../src/domain/rules/offer-order.js';
-import { type NaiveHost, type NaiveMachine, naiveMachines, offeredHost, type Running } from './naive-host.js';
+import { type NaiveHost, type NaiveMachine, naiveMachines, offeredHost, PLAIN, type Running } from './naive-host.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 200);
 
@@ -25,28 +25,6 @@ const OTHER_MODELS: Models = new Map([
 ]);
 const GPUS = ['a', 'b', 'c', 'unpriced'];
 const REGIONS = ['x', 'y'];
-
-const PLAIN: NaiveHost = {
-  hostId: 'm-0',
-  models: ['a'],
-  sizes: [0],
-  missing: [],
-  running: [],
-  region: 'x',
-  reliability: 0.99,
-  diskGb: 100,
-  diskLeftGb: 100,
-  vcpus: 32,
-  ramGb: 128,
-  nvlink: false,
-  cpu: 'AMD EPYC 9354',
-  netMbps: { down: 5_000, up: 4_000 },
-  ports: 128,
-  pcie: 5,
-  cudaMax: '12.8',
-  demo: false,
-  hasAgent: true,
-};
 
 /** A host of up to two GPUs that is rented whole. */
 const wholeHost: fc.Arbitrary<NaiveHost> = fc
@@ -350,36 +328,6 @@ describe('offers on groups', () => {
       ),
       { numRuns: RUNS },
     );
-  });
-
-  test('cost no more to count by size when there are fifty times as many machines', () => {
-    const groups = Array.from({ length: 1_000 }, (_, number) => number);
-    const machinesOf = (copies: number) =>
-      groups.flatMap((group) =>
-        Array.from({ length: 2 * copies }, (_, copy) => ({
-          ...PLAIN,
-          hostId: `m-${group}-${copy}`,
-          models: [GPUS[group % 3]!],
-          region: `r-${group}`,
-          vcpus: 32 * (1 + (copy % 2)),
-          ramGb: 128 * (1 + (group % 5)),
-        })),
-      );
-    const [few, many] = [1, 50].map((copies) => new OfferIndex(MODELS, machinesOf(copies).map(offeredHost))) as [
-      OfferIndex,
-      OfferIndex,
-    ];
-    const criteria = criteriaOf(checkFilter({ vcpusMin: 64, ramGbMin: 200 }));
-    const range = { after: null, before: null, limit: 25, fromEnd: false };
-    const timeOf = (index: OfferIndex) => {
-      const startedAt = performance.now();
-      expect(pageOf(index, criteria, { sort: 'PRICE', ...range }).offers).toHaveLength(25);
-      return performance.now() - startedAt;
-    };
-    const times = Array.from({ length: 200 }, () => [timeOf(few), timeOf(many)] as const).slice(50);
-    const leastOf = (which: 0 | 1) => Math.min(...times.map((pair) => pair[which]));
-    // Both at the machine's quietest. Looked at one by one they take four times as long.
-    expect(leastOf(1) / leastOf(0)).toBeLessThan(2.5);
   });
 
   test('of an index without machines are none', () => {
