@@ -16,6 +16,8 @@ interface Timeouts {
   requestMs: number;
   /** Interval of the check: a connection is cut at most this much later. */
   checkEveryMs: number;
+  /** Between two requests on a connection. */
+  idleMs: number;
 }
 
 export interface DrainableServer extends Server {
@@ -23,7 +25,11 @@ export interface DrainableServer extends Server {
   closeSilent(forMs: number): void;
 }
 
-const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 2_000 };
+/**
+ * Idle connections are kept longer than proxies keep theirs (Caddy for two minutes): a request that is on its way when its
+ * connection is closed is lost, and a proxy may not send it again.
+ */
+const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 2_000, idleMs: 150_000 };
 /** A refusal may take so long to be read; then its connection is closed whoever holds on to it. */
 const LINGER_MS = 1_000;
 /** Of the request line and all headers together. */
@@ -63,6 +69,7 @@ export function createHttpServer(
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: timeouts.checkEveryMs,
+    keepAliveTimeout: timeouts.idleMs,
     maxHeaderSize: MAX_HEADER_BYTES,
     // Node's own refusal has no body; the pipeline refuses instead.
     requireHostHeader: false,

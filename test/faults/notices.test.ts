@@ -42,10 +42,11 @@ beforeEach(async () => {
   await allHeard();
 });
 
-const allHeard = () => heardByAll([first, second]);
-
 const GPU = 'mi325x';
 const PATIENCE = { timeout: 30_000, interval: 20 };
+
+/** A test before may have cut connections, one of which was just being opened anew. */
+const allHeard = () => vi.waitFor(() => heardByAll([first, second]), PATIENCE);
 
 async function offered(service: Service, id: string): Promise<boolean> {
   const { status, body } = await service.anyone.rest('GET', `/offers?gpu=${GPU}&limit=100`);

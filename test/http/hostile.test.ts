@@ -150,7 +150,7 @@ describe('what takes too long is cut off with 408', () => {
   const echo: RequestListener = (request, response) => void request.resume().on('end', () => response.end('whole'));
 
   async function within(run: (address: string) => Promise<void>): Promise<void> {
-    const timeouts = { headersMs: 300, requestMs: 600, checkEveryMs: 50 };
+    const timeouts = { headersMs: 300, requestMs: 600, checkEveryMs: 50, idleMs: 5_000 };
     const server = createHttpServer(createMessages(), echo, timeouts);
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
