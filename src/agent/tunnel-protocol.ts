@@ -140,6 +140,8 @@ type Control = GatewayControl | AgentControl;
  */
 export class TunnelSocket<Received extends Control, Sent extends Control> extends Duplex {
   readonly stderr: Duplex;
+  /** Resolves when the other side is gone: before `close` while nobody reads what came before. */
+  readonly gone: Promise<void>;
   bytesIn = 0;
   bytesOut = 0;
   readonly #ws: WebSocket;
@@ -159,6 +161,9 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
       write: (chunk, _encoding, done) => this.#send(1, [chunk], done),
     });
     this.stderr.on('error', () => {});
+    this.gone = new Promise((resolve) => {
+      for (const one of [ws, this]) one.once('close', resolve);
+    });
     ws.on('message', (data, isBinary) => this.#take(data as Buffer, isBinary));
     ws.on('pong', () => this.#receive());
     ws.on('close', () => this.#closed());
@@ -297,9 +302,9 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   }
 
   #ping(): void {
-    // Nothing is received while nobody reads.
+    // Nothing is received while nobody reads; writing still tells of a connection that is no more.
     if (this.#full.size > 0) this.#receive();
-    else if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
+    if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side is silent'));
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping(ignore);
   }
 }

@@ -181,6 +181,26 @@ describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
     await until('it is hung up', async () => processes((args) => args.includes('sleep 6321')).length === 0, 30_000);
   });
 
+  it('hangs up what reads no input, however much has come, when the other side is gone', {
+    timeout: 90_000,
+  }, async () => {
+    const runs = (command: string) => async () => processes((args) => args.endsWith(` ${command}`)).length > 0;
+    // What nobody reads fits into the tunnel, and its end came; or it does not.
+    const inputs = [
+      { command: 'sleep 6001', input: Buffer.alloc(200_000), hasEnd: true },
+      { command: 'sleep 6002', input: Buffer.alloc(3_000_000), hasEnd: false },
+    ];
+    for (const { command, input, hasEnd } of inputs) {
+      const tunnel = await open(shell(command));
+      await until('it runs', runs(command), 10_000);
+      tunnel.write(input);
+      if (hasEnd) tunnel.end();
+      await sleep(500);
+      tunnel.destroy();
+    }
+    for (const { command } of inputs) await until('it has ended', async () => !(await runs(command)()), 70_000);
+  });
+
   it('ends when the key that opened it is revoked, and gives its place free', async () => {
     const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
     const apiKeyId = body.data.createApiKey.apiKey.id;

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine, Exec } from '../../src/agent/engine/engine.js';
 import { openEngine } from '../../src/agent/engine/open-engine.js';
 import { RuntimeCommands } from '../../src/agent/engine/runtime.js';
-import { startOf } from '../../src/agent/process-start.js';
+import { readOr, startOf } from '../../src/agent/process-start.js';
 import { hangUp } from '../../src/agent/tunnels/running.js';
 import { folder } from '../support/process.js';
 import { wished } from './support/agent-process.js';
@@ -19,6 +19,8 @@ const ID = 'i-00000001';
 const OTHER = 'i-00000002';
 /** Its shell is the renter's, who means harm. */
 const HOSTILE = 'i-00000003';
+/** Of no container. */
+const NO_ENGINE_ID = 'f'.repeat(64);
 /** By its name it goes the engine's way. */
 const ELSEWHERE = { ELSEWHERE: 'yes' };
 /** What a process may do and sees of itself, but for its own number. */
@@ -148,9 +150,15 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const { pid } = await one.state();
     process.kill(-(await other.state()).pid!, 'SIGKILL');
     await until('it has ended', async () => !(await other.state()).running && readdirSync(dir).length === 1, 10_000);
-    // Of one whose id another process has now.
-    mkdirSync(join(dir, 'older'));
-    writeFileSync(join(dir, 'older/process'), `${process.pid} ${Number(startOf(String(process.pid))) - 1}`);
+    // Of those whose id another process has now: of the container, and, once the host has started anew, of the host.
+    const { engineId, pid: first } = (await engine.inspect(ID))!;
+    for (const [name, id, ticks] of [
+      ['older', first!, -1],
+      ['elsewhere', process.pid, 0],
+    ] as const) {
+      mkdirSync(join(dir, name));
+      writeFileSync(join(dir, name, 'process'), `${id} ${Number(startOf(String(id))) + ticks} ${engineId}`);
+    }
     const next = new RuntimeCommands(dir);
     expect(await next.abandoned()).toEqual([pid]);
     expect(await next.abandoned()).toEqual([]);
@@ -193,11 +201,66 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
     const before = descriptors();
     const commands = new RuntimeCommands(dir);
-    expect(await commands.exec({ engineId: 'f'.repeat(64), pid: pid! }, spec)).toBeNull();
+    const known = async () => ({ engineId, pid: pid! });
+    expect(await commands.exec(ID, async () => ({ engineId: NO_ENGINE_ID, pid: pid! }), spec)).toBeNull();
     // Longer than the system takes.
     const long = { ...spec, argv: ['/bin/sh', '-c', 'x'.repeat(200_000)] };
-    expect(await commands.exec({ engineId, pid: pid! }, long)).toBeNull();
+    expect(await commands.exec(ID, known, long)).toBeNull();
     await until('all is closed', async () => descriptors() <= before, 5_000);
+  });
+
+  it('are left to the engine while as many begin as may', async () => {
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    const commands = new RuntimeCommands(dir);
+    let asked = 0;
+    let answer: (none: null) => void = () => {};
+    const slow = new Promise<null>((resolve) => {
+      answer = resolve;
+    });
+    const find = () => {
+      asked += 1;
+      return slow;
+    };
+    const hold = (...ids: string[]) => ids.map((id) => commands.exec(id, find, spec));
+    const held = hold('one', 'one');
+    expect(await commands.exec('one', find, spec)).toBeNull();
+    held.push(...hold('another', 'another'));
+    expect(await commands.exec('third', find, spec)).toBeNull();
+    expect(asked).toBe(4);
+    answer(null);
+    expect(await Promise.all(held)).toEqual([null, null, null, null]);
+    await commands.exec('one', find, spec);
+    expect(asked).toBe(5);
+    const codes = await Promise.all(Array.from({ length: 12 }, (_, code) => run(`exit ${code}`)));
+    expect(codes.map(({ exitCode }) => exitCode)).toEqual(Array.from({ length: 12 }, (_, code) => code));
+  });
+
+  it('run no program that a renter names: an id of the engine may be another process’s by now', async () => {
+    const host = folder();
+    const at = join(host, NO_ENGINE_ID);
+    const named = { binary_name: join(host, 'named'), root: join(host, 'root') };
+    mkdirSync(join(named.root, host.split('/').at(-1)!, NO_ENGINE_ID), { recursive: true });
+    mkdirSync(at);
+    writeFileSync(join(at, 'options.json'), JSON.stringify(named));
+    writeFileSync(named.binary_name, `#!/bin/sh\ntouch ${host}/done\n`, { mode: 0o755 });
+    const exec = await begin(`mkdir -p ${at} && cd ${at} && sleep 5436; true`);
+    const pidOf = () => readdirSync('/proc').find((pid) => readOr(`/proc/${pid}/cmdline`) === 'sleep\x005436\0');
+    await until('it runs', async () => pidOf() !== undefined, 10_000);
+    const find = async () => ({ engineId: NO_ENGINE_ID, pid: Number(pidOf()) });
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    expect(await new RuntimeCommands(dir).exec(ID, find, spec)).toBeNull();
+    expect(existsSync(join(host, 'done'))).toBe(false);
+    await hangUp(exec);
+    exec.detach();
+  });
+
+  it('leave no input in the memory of the agent', async () => {
+    const exec = await begin('exec 5<&0; (sleep 5; wc -c <&5 > /tmp/left) & exit 0');
+    exec.stdin.write('x'.repeat(60_000));
+    await exec.output(new PassThrough(), new PassThrough());
+    exec.detach();
+    await until('nobody holds it back', async () => (await run('cat /tmp/left')).out !== '', 15_000);
+    expect((await run('cat /tmp/left')).out).toBe('0\n');
   });
 
   it('can’t hold the agent up by a shell of the renter’s own', async () => {
@@ -238,7 +301,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s',
     const isTidy = async () => descriptors() <= before && readdirSync(dir).length === 0;
     await until('all is closed and forgotten', isTidy, 5_000);
     const { out } = await run('cat /proc/[0-9]*/cmdline 2> /dev/null', { env: ELSEWHERE });
-    expect(out).toContain('/bin/busybox');
+    expect(out).toContain('/bin/sh');
     expect(out).not.toContain('gpu-watch');
   });
 });

@@ -261,9 +261,13 @@ export class DockerEngine implements Engine {
 
   async #execByRuntime(instanceId: string, spec: ExecSpec): Promise<Exec | null> {
     if (this.#runtimeCommands === null || !isSuited(spec)) return null;
-    const found = await this.inspect(instanceId);
-    if (found === null || found.pid === null) return null;
-    return this.#runtimeCommands.exec({ engineId: found.engineId, pid: found.pid }, spec);
+    const container = this.docker.getContainer(containerName(instanceId));
+    // Not one of the calls that wait for each other: a renter can hold this one up.
+    const find = async () => {
+      const found = await unlessMissing(container.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
+      return found?.State.Pid ? { engineId: found.Id, pid: found.State.Pid } : null;
+    };
+    return this.#runtimeCommands.exec(instanceId, find, spec);
   }
 
   async #execByEngine(instanceId: string, { argv, env, terminal }: ExecSpec): Promise<Exec> {

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   writeFileSync,
 } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -32,12 +33,19 @@ const PODMANS: readonly Runtime[] = [
   { program: 'runc', root: '/run/runc' },
   { program: 'crun', root: '/run/crun' },
 ];
-const BEGINS_WITHIN_MS = 30_000;
+/**
+ * Commands that begin at once; more are left to the engine. Node stands still while it starts a program, and a renter can keep
+ * a runtime from coming to its end.
+ */
+const MAX_BEGINNING_PER_INSTANCE = 2;
+const MAX_BEGINNING = 4;
+const BEGINS_WITHIN_MS = 10_000;
 /** What a command leaves running may still write, as by Docker. */
 const WRITES_WITHIN_MS = 2_000;
 const LOOKS_EVERY_MS = 20;
 /** The largest pipe that Linux makes for a renter. */
 const MAX_PIPE_BYTES = 1_048_576;
+const READ_AT_ONCE_BYTES = 65_536;
 /** Others might be a secret, and the host's list of processes shows what a runtime is told. */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
 /** The watcher's words for the command: among its arguments `pkill -f` would take it for the command. */
@@ -76,13 +84,30 @@ interface Runtime {
 /** The commands of one agent. A folder for each is in `dir`, so that the next agent knows of those that outlive this one. */
 export class RuntimeCommands {
   readonly #dir: string;
+  /** Instances whose commands begin, one for each command. */
+  readonly #beginning: string[] = [];
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** `spec` is suited. Null, with nothing run, where the runtime can't be reached or refuses: the engine then says why. */
-  async exec(container: RunningContainer, spec: ExecSpec): Promise<Exec | null> {
+  /**
+   * `spec` is suited; `find` looks for the container. Null, with nothing run, where the runtime can't be reached or refuses, or
+   * has enough to do: the engine is asked then.
+   */
+  async exec(instanceId: string, find: () => Promise<RunningContainer | null>, spec: ExecSpec): Promise<Exec | null> {
+    const own = this.#beginning.filter((id) => id === instanceId).length;
+    if (own >= MAX_BEGINNING_PER_INSTANCE || this.#beginning.length >= MAX_BEGINNING) return null;
+    this.#beginning.push(instanceId);
+    try {
+      const container = await find();
+      return container === null ? null : await this.#exec(container, spec);
+    } finally {
+      this.#beginning.splice(this.#beginning.indexOf(instanceId), 1);
+    }
+  }
+
+  async #exec(container: RunningContainer, spec: ExecSpec): Promise<Exec | null> {
     const runtime = runtimeOf(container);
     if (runtime === null) return null;
     try {
@@ -91,7 +116,10 @@ export class RuntimeCommands {
       const forget = () => rm(dir, { recursive: true, force: true }).catch(() => {});
       const command = await begin(runtime, container, spec, dir).catch(() => null);
       if (command === null) await forget();
-      else void command.over.then(forget);
+      else {
+        const left = command.over.then(() => sleep(WRITES_WITHIN_MS, null, { ref: false }));
+        void left.then(() => command.empty(join(dir, INPUT))).then(forget);
+      }
       return command;
     } catch {
       // There is no room for pipes: the engine needs none.
@@ -103,13 +131,18 @@ export class RuntimeCommands {
   async abandoned(): Promise<number[]> {
     const names = existsSync(this.#dir) ? readdirSync(this.#dir) : [];
     const processes = names.map((name) => readOr(join(this.#dir, name, PROCESS)).split(' '));
-    const left = processes.filter(([pid, start]) => start !== undefined && startOf(pid!) === start);
     await rm(this.#dir, { recursive: true, force: true });
+    // Last: whoever hangs them up does it at once. After the host has started anew a process may have the id and the start.
+    const left = processes.filter(
+      ([pid, start, engineId]) => engineId !== undefined && startOf(pid!) === start && isOf(engineId, pid!),
+    );
     return left.map(([pid]) => Number(pid));
   }
 }
 
-/** The file of a command with its process id and start. */
+/** The pipe of a command's input. */
+const INPUT = 'in';
+/** The file of a command with its process id and start, and its container. */
 const PROCESS = 'process';
 
 async function begin(
@@ -131,9 +164,9 @@ async function begin(
     const pid = readOr(pidFile);
     const start = hasBegun && /^\d+$/.test(pid) ? startOf(pid) : undefined;
     // It may have ended before, and its id be another's.
-    const isInside = start !== undefined && readOr(`/proc/${pid}/cgroup`).includes(engineId);
+    const isInside = start !== undefined && isOf(engineId, pid);
     if (isInside && (await Promise.race([command.ready, sleep(BEGINS_WITHIN_MS, false, { ref: false })]))) {
-      writeFileSync(join(dir, PROCESS), `${pid} ${start}`);
+      writeFileSync(join(dir, PROCESS), `${pid} ${start} ${engineId}`);
       command.go(pid, start);
       return command;
     }
@@ -149,12 +182,25 @@ function runtimeOf({ engineId, pid }: RunningContainer): Runtime | null {
   return found ?? null;
 }
 
-/** Docker's containerd tells the parent of a container's first process, in the folder that the parent works in. */
+/** A renter chooses no names of control groups. */
+function isOf(engineId: string, pid: string): boolean {
+  return readOr(`/proc/${pid}/cgroup`).includes(engineId);
+}
+
+/**
+ * Docker's containerd tells the parent of a container's first process, in the folder that the parent works in. The id may be
+ * another's by now, whose parent is a renter's process and may say anything: only one that sees what the agent sees is believed,
+ * if it is the same before and after.
+ */
 function dockers(engineId: string, pid: number): Runtime[] {
   try {
-    const parent = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    const parent = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+    const start = startOf(parent);
     const dir = readlinkSync(`/proc/${parent}/cwd`);
-    if (basename(dir) !== engineId) return [];
+    const isHosts = ['mnt', 'pid'].every(
+      (kind) => readlinkSync(`/proc/${parent}/ns/${kind}`) === readlinkSync(`/proc/self/ns/${kind}`),
+    );
+    if (basename(dir) !== engineId || !isHosts || start === undefined || startOf(parent) !== start) return [];
     const { binary_name, root } = options.parse(JSON.parse(readFileSync(join(dir, 'options.json'), 'utf8')));
     return [{ program: binary_name, root: join(root, basename(dirname(dir))) }];
   } catch {
@@ -245,6 +291,26 @@ class Command implements Exec {
   detach(): void {
     for (const stream of this.#streams) stream.destroy();
   }
+
+  /** Takes away what nobody read of its input: it is the agent's memory while a process of the renter's holds the pipe. */
+  empty(input: string): void {
+    this.stdin.destroy();
+    try {
+      const descriptor = openSync(input, constants.O_RDONLY | constants.O_NONBLOCK);
+      const rest = Buffer.allocUnsafe(READ_AT_ONCE_BYTES);
+      try {
+        for (let left = MAX_PIPE_BYTES; left > 0; ) {
+          const length = readSync(descriptor, rest);
+          if (length === 0) return;
+          left -= length;
+        }
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {
+      // Somebody holds it open for writing, and it is empty.
+    }
+  }
 }
 
 /** Resolves when nobody can write any more, or long enough after the command's own end. Waits for a slow reader. */
@@ -261,7 +327,7 @@ async function allRead(from: Socket): Promise<void> {
 
 /** Pipes, since a command may open its streams anew by /dev/stderr, which it can't do with sockets. */
 async function openPipes(dir: string): Promise<{ inside: Ends<number>; ours: Ends<Socket> }> {
-  const paths = ['in', 'out', 'err', 'end'].map((name) => join(dir, name));
+  const paths = [INPUT, 'out', 'err', 'end'].map((name) => join(dir, name));
   // Whatever user the command runs as may open them anew.
   await promisify(execFile)('mkfifo', ['-m', '666', ...paths]);
   const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;

@@ -46,13 +46,15 @@ export class Shells {
     return this.#entries.size;
   }
 
-  /** Connects the tunnel to its shell, a new one if there is none; resolves when the tunnel is closed. Throws TooManyShells. */
+  /** Connects the tunnel to its shell, a new one if there is none; resolves when the other side is gone. Throws TooManyShells. */
   async serve(tunnel: Tunnel, instanceId: string, target: ShellTarget): Promise<void> {
     // An id says nothing in another instance.
     const name = `${instanceId}/${target.shell}`;
     const shell = await (this.#entries.get(name) ?? this.#begin(name, instanceId, target)).begun;
     shell.attach(tunnel, target);
-    await new Promise<void>((resolve) => (tunnel.destroyed ? resolve() : void tunnel.once('close', resolve)));
+    await tunnel.gone;
+    // Nobody may ever read what came before.
+    tunnel.destroy();
   }
 
   /** Hangs all of them up. */
@@ -129,7 +131,7 @@ class Shell {
     clearTimeout(this.#timer);
     this.#tunnel = tunnel;
     this.#leftAt = null;
-    tunnel.once('close', () => this.#tunnel === tunnel && this.#leave());
+    void tunnel.gone.then(() => this.#tunnel === tunnel && this.#leave());
     // It was given up while the shell began.
     if (tunnel.destroyed) return void this.#leave();
     const { start, end } = this.#output;

@@ -145,10 +145,7 @@ export class AgentTunnels {
       if (message.type === 'resize' && terminal !== null) void resizeSoon(exec, message);
       else if (message.type === 'signal') void signalTo(exec, message.name);
     });
-    const gone = new Promise<'gone'>((resolve) => {
-      if (tunnel.destroyed) resolve('gone');
-      tunnel.once('close', () => resolve('gone'));
-    });
+    const gone = tunnel.gone.then(() => 'gone' as const);
     tunnel.sendControl({ type: 'opened' });
     exec.stdin.on('error', () => {});
     const output = exec.output(tunnel, tunnel.stderr).then(
@@ -162,7 +159,8 @@ export class AgentTunnels {
     const code = outcome === 'gone' ? null : await exitCodeOf(exec);
     // The engine breaks off too when a command ends without reading its input; then there is a code.
     if (outcome === 'gone' || (outcome !== 'done' && code === null)) {
-      if (outcome !== 'gone') tunnel.destroy(outcome);
+      // Nobody may ever read what came before.
+      tunnel.destroy(outcome === 'gone' ? undefined : outcome);
       await hangUp(exec);
       exec.detach();
       return;
