@@ -29,6 +29,9 @@ interface KeyHolder {
   key: string;
 }
 
+/** Containers of other tests come and go with networks of theirs; a page asks again by itself. */
+const isOfMachine = (words: string) => words.includes('net::ERR_NETWORK_CHANGED');
+
 /** Pages of the console in a real browser, each context a browser of its own to the gateway. */
 export class Pages {
   readonly #contexts = new Set<BrowserContext>();
@@ -68,13 +71,16 @@ export class Pages {
     const requests: Request[] = [];
     const complaints: string[] = [];
     page.on('request', (request) => requests.push(request));
+    const { goto } = page;
+    page.goto = (...where) =>
+      goto
+        .apply(page, where)
+        .catch((error) => (isOfMachine(String(error)) ? goto.apply(page, where) : Promise.reject(error)));
     page.on('console', (message) => {
-      // Containers of other tests come and go with networks of theirs; the page asks again by itself.
-      const isOfMachine = message.text().includes('net::ERR_NETWORK_CHANGED');
       const of = message.text().startsWith('Failed to load')
         ? ` of ${pathOf(message.location().url)} on ${pathOf(page.url())}`
         : '';
-      if (message.type() === 'error' && !isOfMachine) complaints.push(message.text() + of);
+      if (message.type() === 'error' && !isOfMachine(message.text())) complaints.push(message.text() + of);
     });
     page.on('pageerror', (error) => complaints.push(String(error)));
     await page.goto(this.address + path);
