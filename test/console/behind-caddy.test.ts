@@ -8,6 +8,7 @@ import { openChromium } from '../support/chromium.js';
 import { createTestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { type GatewayProcess, query, startProcess } from '../support/process.js';
+import { isOfMachine } from './support/pages.js';
 
 const SOON_MS = 60_000;
 const MOST_CLICKS = 6;
@@ -68,9 +69,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     page = await context.newPage();
     page.setDefaultTimeout(SOON_MS);
     page.on('console', (message) => {
-      // Containers of other tests come and go with networks of theirs; the page asks again by itself.
-      const isOfMachine = message.text().includes('net::ERR_NETWORK_CHANGED');
-      if (message.type() === 'error' && !isOfMachine) complaints.push(message.text());
+      if (message.type() === 'error' && !isOfMachine(message.text())) complaints.push(message.text());
     });
     page.on('pageerror', (error) => complaints.push(String(error)));
     page.on('websocket', (socket) => output.follow(socket));

@@ -30,7 +30,7 @@ interface KeyHolder {
 }
 
 /** Containers of other tests come and go with networks of theirs; a page asks again by itself. */
-const isOfMachine = (words: string) => words.includes('net::ERR_NETWORK_CHANGED');
+export const isOfMachine = (words: string) => words.includes('net::ERR_NETWORK_CHANGED');
 
 /** Pages of the console in a real browser, each context a browser of its own to the gateway. */
 export class Pages {
