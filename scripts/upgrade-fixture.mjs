@@ -1,4 +1,4 @@
-// node scripts/upgrade-fixture.mjs CHECKOUT FOLDER    writes a release's data for test/upgrades
+// node scripts/upgrade-fixture.mjs CHECKOUT FOLDER    writes a release's data for test/programs/upgrades
 // CHECKOUT is a built checkout of that release. Its own gateway is driven through three weeks of renting, on a clock of
 // this
 // script's; then every row of its database goes to FOLDER/rows.gz, and what its own answers were to

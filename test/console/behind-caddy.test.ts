@@ -1,14 +1,14 @@
 import type { Browser, BrowserContext, Page, WebSocket } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
-import { ask, startCaddy, type TestCaddy } from '../deploy/support/caddy.js';
-import { RealFleet, type RealRenter } from '../fleet/support/real-fleet.js';
 import { openChromium } from '../support/chromium.js';
+import { isOfMachine } from '../support/console/pages.js';
 import { createTestDatabase } from '../support/database.js';
+import { ask, startCaddy, type TestCaddy } from '../support/deploy/caddy.js';
 import { freePort } from '../support/free-port.js';
+import { needsEngine } from '../support/hosts/engines.js';
+import { RealFleet, type RealRenter } from '../support/hosts/real-fleet.js';
 import { type GatewayProcess, query, startProcess } from '../support/process.js';
-import { isOfMachine } from './support/pages.js';
+import { until } from '../support/until.js';
 
 const SOON_MS = 60_000;
 const MOST_CLICKS = 6;

@@ -6,17 +6,17 @@ import { creditAccount } from '../../src/domain/accounts/accounts.js';
 import { createDeps, type Deps } from '../../src/domain/deps.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { systemClock } from '../../src/system-clock.js';
-import { gpu } from '../cli/gpu.js';
 import { seen } from '../support/agent.js';
 import { openChromium } from '../support/chromium.js';
+import { gpu } from '../support/cli/gpu.js';
 import { testSettings } from '../support/clock.js';
+import { faultsIn, Pages, SOON_MS, type Visit } from '../support/console/pages.js';
 import { createTestDatabase } from '../support/database.js';
 import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type Env, folder, type GatewayProcess, query, startProcess } from '../support/process.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { faultsIn, Pages, SOON_MS, type Visit } from './support/pages.js';
 
 /** Markup, and characters that would turn the direction of text or begin a terminal's command. */
 const BOLD = '<b>bold</b>';

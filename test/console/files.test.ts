@@ -3,11 +3,11 @@ import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WebFleet } from '../access/support/web-fleet.js';
-import { needsEngine } from '../agent/support/engines.js';
+import { WebFleet } from '../support/access/web-fleet.js';
 import { openChromium } from '../support/chromium.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
+import { needsEngine } from '../support/hosts/engines.js';
 import { folder } from '../support/process.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 const LARGE_BYTES = 200_000_000;
 const LONG = { timeout: 180_000 };

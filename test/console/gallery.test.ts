@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { needsEngine } from '../agent/support/engines.js';
-import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
+import { needsEngine } from '../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../support/hosts/real-fleet.js';
 
 /** As a notebook's server does: its page for who has the token, the way out for all others. */
 const LAB = `mkdir -p /www/cgi-bin

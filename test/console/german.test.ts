@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../src/domain/accounts/accounts.js';
+import { englishIn } from '../support/console/english.js';
+import { OpenConsole } from '../support/console/open-console.js';
+import { beyondWindow, faultsIn, SOON_MS } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
-import { englishIn } from './support/english.js';
-import { OpenConsole } from './support/open-console.js';
-import { beyondWindow, faultsIn, SOON_MS } from './support/pages.js';
 
 /** `title` says that a screen has come; `ready` that what it asked for is there. */
 const SCREENS = [

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../src/domain/accounts/accounts.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { seen } from '../support/agent.js';
+import { OpenConsole } from '../support/console/open-console.js';
+import { beyondWindow, faultsIn, SOON_MS } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { OpenConsole } from './support/open-console.js';
-import { beyondWindow, faultsIn, SOON_MS } from './support/pages.js';
 
 let here: OpenConsole;
 

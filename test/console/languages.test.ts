@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OpenConsole } from '../support/console/open-console.js';
+import { beyondWindow, faultsIn } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
-import { OpenConsole } from './support/open-console.js';
-import { beyondWindow, faultsIn } from './support/pages.js';
 
 let here: OpenConsole;
 const GERMAN = { locale: 'de-AT' };

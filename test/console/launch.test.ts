@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openChromium } from '../support/chromium.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
 import { freePorts } from '../support/free-port.js';
 import type { Renter } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 const VALUE = 'hf_value_that_nobody_sees_again';
 const HOSTILE = '<img src=x onerror="window.pwned=1">';

@@ -6,13 +6,13 @@ import { createDeps, type Deps } from '../../src/domain/deps.js';
 import { systemClock } from '../../src/system-clock.js';
 import { openChromium } from '../support/chromium.js';
 import { testSettings } from '../support/clock.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
 import { createTestDatabase } from '../support/database.js';
 import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type Env, type GatewayProcess, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
-import { linkIn, startMailServer } from '../webhooks/mail-server.js';
-import { startReceiver } from '../webhooks/receiver.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
+import { linkIn, startMailServer } from '../support/webhooks/mail-server.js';
+import { startReceiver } from '../support/webhooks/receiver.js';
 
 const PATIENCE = { timeout: SOON_MS, interval: 100 };
 /** A folder that pictures go to, for whoever wants to look. */

@@ -8,12 +8,12 @@ import { systemClock } from '../../src/system-clock.js';
 import { gpuSampled, hardware, sampled, seen } from '../support/agent.js';
 import { openChromium } from '../support/chromium.js';
 import { testSettings } from '../support/clock.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
 import { createTestDatabase } from '../support/database.js';
 import { createRenter, type Renter } from '../support/gateway.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
 
 /** A folder that pictures go to, for whoever wants to look. */
 const PICTURES = process.env.PICTURES;

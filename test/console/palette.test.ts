@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OpenConsole } from '../support/console/open-console.js';
+import { beyondWindow, faultsIn, SOON_MS } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';
 import { needs } from '../support/tools.js';
-import { OpenConsole } from './support/open-console.js';
-import { beyondWindow, faultsIn, SOON_MS } from './support/pages.js';
 
 let here: OpenConsole;
 

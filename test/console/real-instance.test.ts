@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KeyPair, OPEN_SSH, run, SshClient } from '../access/support/ssh.js';
-import { WebFleet } from '../access/support/web-fleet.js';
-import { needsEngine } from '../agent/support/engines.js';
+import { KeyPair, OPEN_SSH, run, SshClient } from '../support/access/ssh.js';
+import { WebFleet } from '../support/access/web-fleet.js';
 import { openChromium } from '../support/chromium.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
 import { freePort } from '../support/free-port.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
+import { needsEngine } from '../support/hosts/engines.js';
 
 describe('an instance in a real container, in the console', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;

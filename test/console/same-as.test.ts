@@ -6,7 +6,7 @@ import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { inQuotes, jsonText, shellWord, stringLiteral } from '../../web/figures/quoting.js';
 import { type Order, sameAs, WAYS, type Way } from '../../web/figures/same-as.js';
-import { GPU } from '../cli/gpu.js';
+import { GPU } from '../support/cli/gpu.js';
 import { freePorts } from '../support/free-port.js';
 import type { Renter } from '../support/gateway.js';
 import { cleanUp, folder, run } from '../support/process.js';

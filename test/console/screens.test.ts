@@ -4,15 +4,9 @@ import { creditAccount } from '../../src/domain/accounts/accounts.js';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { SCREENS } from '../../src/http/console/page.js';
 import { LANGUAGES } from '../../web/texts/languages.js';
-import { until } from '../agent/support/until.js';
 import { gpuSampled, sampled, seen } from '../support/agent.js';
-import type { Renter } from '../support/gateway.js';
-import { query } from '../support/process.js';
-import { newSshKey } from '../support/ssh-key.js';
-import { needs } from '../support/tools.js';
-import { WireAgent } from '../support/wire-agent.js';
-import { OpenConsole } from './support/open-console.js';
-import { beyondWindow, faultsIn, SOON_MS } from './support/pages.js';
+import { OpenConsole } from '../support/console/open-console.js';
+import { beyondWindow, faultsIn, SOON_MS } from '../support/console/pages.js';
 import {
   commandsIn,
   hardToUse,
@@ -21,7 +15,13 @@ import {
   Settling,
   unreachedByKeyboard,
   watchClicks,
-} from './support/screen-look.js';
+} from '../support/console/screen-look.js';
+import type { Renter } from '../support/gateway.js';
+import { query } from '../support/process.js';
+import { newSshKey } from '../support/ssh-key.js';
+import { needs } from '../support/tools.js';
+import { until } from '../support/until.js';
+import { WireAgent } from '../support/wire-agent.js';
 
 const WIDE = { width: 1_400, height: 900 };
 /** 1,280 px at 200 % are as 640. */

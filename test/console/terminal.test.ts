@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { needsEngine } from '../agent/support/engines.js';
-import { until } from '../agent/support/until.js';
-import { RealFleet, type RealHost, type RealRenter } from '../fleet/support/real-fleet.js';
 import { openChromium } from '../support/chromium.js';
-import { beyondWindow, faultsIn, Pages, SOON_MS } from './support/pages.js';
+import { beyondWindow, faultsIn, Pages, SOON_MS } from '../support/console/pages.js';
+import { needsEngine } from '../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../support/hosts/real-fleet.js';
+import { until } from '../support/until.js';
 
 /** Of this computer, by their command lines. */
 const runs = (command: string) =>

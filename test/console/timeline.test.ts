@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OpenConsole } from '../support/console/open-console.js';
+import { beyondWindow, faultsIn } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';
 import { needs } from '../support/tools.js';
-import { OpenConsole } from './support/open-console.js';
-import { beyondWindow, faultsIn } from './support/pages.js';
 
 const HOSTILE = `<img src=x onerror=alert(1)>\u202egnp.exe\u009b31m${'x'.repeat(10_000)}`;
 

@@ -1,12 +1,12 @@
 import jsqr from 'jsqr';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Chain } from '../payments/support/chain.js';
-import { LitecoinChain } from '../payments/support/litecoin.js';
-import { openShop, type Shop } from '../payments/support/shop.js';
 import { openChromium } from '../support/chromium.js';
+import { beyondWindow, faultsIn, Pages } from '../support/console/pages.js';
+import type { Chain } from '../support/payments/chain.js';
+import { LitecoinChain } from '../support/payments/litecoin.js';
+import { openShop, type Shop } from '../support/payments/shop.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, faultsIn, Pages } from './support/pages.js';
 
 describe('a top-up in the console, on a real chain of Litecoin', needs('chromium', 'litecoind'), () => {
   let chain: Chain;

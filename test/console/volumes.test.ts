@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openChromium } from '../support/chromium.js';
+import { beyondWindow, faultsIn, Pages } from '../support/console/pages.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
-import { beyondWindow, faultsIn, Pages } from './support/pages.js';
 
 describe('volumes in the console', needs('chromium'), () => {
   let service: Service;

@@ -2,19 +2,51 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 
+/** The database that `createTestDatabase` copies: migrated, with the demo seed. */
 export const TEMPLATE_DATABASE = 'gateway_template';
+/** Names of the databases that tests make; none may be left at the end of a run. */
+export const TEST_DATABASES = '^(test|empty)_';
 
-/** A seeded database of the caller's own; returns its address. It goes with the test run's server. */
-export async function createTestDatabase(): Promise<string> {
-  const serverUrl = inject('serverUrl');
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
-  // Two copies of one template at once are refused, so they take turns.
-  await client.query('select pg_advisory_lock(1)');
-  await client.query(`create database ${name} template ${TEMPLATE_DATABASE}`);
-  await client.end();
-  const url = new URL(serverUrl);
+/** Databases of the test file that runs in this process. */
+const made: string[] = [];
+
+/** Creates a seeded database and returns its address. It is dropped when the test file ends. */
+export function createTestDatabase(): Promise<string> {
+  return create('test', `template ${TEMPLATE_DATABASE} strategy file_copy`);
+}
+
+/** Creates a database with nothing in it and returns its address. It is dropped when the test file ends. */
+export function createEmptyDatabase(): Promise<string> {
+  return create('empty', 'template template0 strategy file_copy');
+}
+
+/** Drops the databases of the test file, ending the sessions that its programs left open. */
+export async function dropTestDatabases(): Promise<void> {
+  if (made.length === 0) return;
+  await onServer(async (client) => {
+    for (const name of made.splice(0)) await client.query(`drop database if exists ${name} with (force)`);
+  });
+}
+
+async function create(prefix: string, source: string): Promise<string> {
+  const name = `${prefix}_${randomBytes(6).toString('hex')}`;
+  made.push(name);
+  await onServer(async (client) => {
+    // Two concurrent copies of one template are refused, so they take turns.
+    await client.query('select pg_advisory_lock(1)');
+    await client.query(`create database ${name} ${source}`);
+  });
+  const url = new URL(inject('serverUrl'));
   url.pathname = `/${name}`;
   return url.href;
+}
+
+async function onServer(work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: inject('serverUrl') });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
 }

@@ -1,8 +1,11 @@
 import { afterAll, vi } from 'vitest';
+import { dropTestDatabases } from './database.js';
 
-// A process that goes from file to file keeps every spy, and a spy keeps whatever it was called with: one of
-// `Object.setPrototypeOf` held each request of all later files, and by it their gateways.
-afterAll(() => {
+// Vitest runs the hooks of a setup file after those of the test file.
+afterAll(async () => {
+  // A process that continues with the next file keeps every spy, and a spy keeps its calls: one of
+  // `Object.setPrototypeOf` held each request of all later files, and through it their gateways.
   vi.restoreAllMocks();
   vi.resetAllMocks();
+  await dropTestDatabases();
 });

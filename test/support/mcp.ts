@@ -1,6 +1,6 @@
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { GPU } from '../cli/gpu.js';
+import { GPU } from './cli/gpu.js';
 import { type Env, folder } from './process.js';
 
 /** `gpu mcp` as a process of its own, and the official client of the protocol. */

@@ -1,12 +1,10 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { inject } from 'vitest';
 import { findPostmaster, type Postmaster } from '../../src/database/embedded/cluster.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { scratchFolder } from './scratch.js';
 
 /**
  * The built programs, as an operator runs them: processes of their own, on nothing but the environment they are given.
@@ -82,7 +80,7 @@ const children = new Set<ChildProcess>();
 const folders: string[] = [];
 
 export function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-process-'));
+  const path = scratchFolder('gateway-process-');
   folders.push(path);
   return path;
 }
@@ -217,15 +215,6 @@ export async function embeddedUrl(dataDir: string): Promise<string> {
   if (server === undefined) throw new Error(`no server runs on ${dataDir}`);
   const password = readFileSync(join(dataDir, 'postgres/password'), 'utf8').trim();
   return `postgresql://gateway:${password}@127.0.0.1:${server.port}/gateway`;
-}
-
-/** A database with nothing in it, on the tests' server. */
-export async function createEmptyDatabase(): Promise<string> {
-  const name = `empty_${randomBytes(6).toString('hex')}`;
-  await query(inject('serverUrl'), `create database ${name}`);
-  const url = new URL(inject('serverUrl'));
-  url.pathname = `/${name}`;
-  return url.href;
 }
 
 export async function connect(url: string): Promise<pg.Client> {

@@ -18,7 +18,7 @@ GATEWAY_URL = os.environ.get("GATEWAY_URL", "")
 LIMITED_URL = os.environ.get("LIMITED_URL", "")
 CONTROL_URL = os.environ.get("CONTROL_URL", "")
 
-needs_gateway = unittest.skipUnless(GATEWAY_URL, "needs a gateway: npx vitest run test/sdk, at the top of the checkout")
+needs_gateway = unittest.skipUnless(GATEWAY_URL, "needs a gateway: npx vitest run test/programs/sdk, at the top of the checkout")
 
 
 def control(order: str, **values: Any) -> Dict[str, Any]:

@@ -38,6 +38,8 @@ export interface EmbeddedPostgresOptions {
   database?: string;
   /** Receives one-line messages for the operator. */
   onNote?: (message: string) => void;
+  /** Overrides of the server's settings, used if this call starts the server. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /** How long opening may take; longer only while a server replays its log after a crash. */
@@ -100,7 +102,8 @@ async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
     await createCluster(dataDir, binaries, launcher);
   }
   const password = await readPassword(directory);
-  return { dataDir, directory, database: options.database ?? 'gateway', password, tools, note };
+  const { database = 'gateway', settings = {} } = options;
+  return { dataDir, directory, database, settings, password, tools, note };
 }
 
 /** Finds the server or starts it, waiting for one that stops, until this process holds the lifetime lock. */

@@ -31,6 +31,8 @@ export interface Site {
   /** The cluster's directory. */
   directory: string;
   database: string;
+  /** Overrides of `SETTINGS`. */
+  settings: Readonly<Record<string, string>>;
   password: string;
   /** Needed to start a server, not to use one that runs. */
   tools(): Promise<{ binaries: Binaries; launcher: Launcher }>;
@@ -47,7 +49,10 @@ export interface ServerStart {
 export async function startServer(site: Site, port: number): Promise<ServerStart> {
   const { binaries, launcher } = await site.tools();
   await giveTo(site.directory, launcher.ownerUid);
-  const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const settings = Object.entries({ ...SETTINGS, ...site.settings, port }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
   const [file, ...args] = [...launcher.prefix, binaries.postgres, '-D', site.directory, ...settings] as [string];
   const logFile = join(site.dataDir, 'postgres.log');
   const log = openSync(logFile, 'a', 0o600);

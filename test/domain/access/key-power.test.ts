@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { addSshKey, findSshAccess } from '../../../src/domain/accounts/ssh-keys.js';
+import { readReach } from '../../../src/domain/fleet/reach.js';
+import { deploy } from '../../../src/domain/instances/instances.js';
+import { FULL_POWER, type KeyPower } from '../../../src/domain/rules/key-power.js';
+import { parseSshKey } from '../../../src/domain/rules/ssh-key.js';
+import { formatInstant } from '../../../src/domain/rules/time.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { newSshKey } from '../../support/ssh-key.js';
+
+let domain: TestDomain;
+
+beforeAll(async () => {
+  domain = await openTestDomain();
+});
+afterAll(() => domain.close());
+
+it('SSH keys that a key with an end or with networks adds let in while that key is accepted, and from where it is', async () => {
+  const accountId = await domain.account();
+  const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
+  const now = domain.clock.now();
+  const lets = async (text: string, address = '203.0.113.9') =>
+    (await findSshAccess(domain, instance.id, parseSshKey(text).blob, address)) !== null;
+  const added = async (power: Partial<KeyPower>) => {
+    const { apiKey } = await createApiKey(domain, accountId);
+    await domain.db.pool.query('update api_key set expires_at = $2::timestamptz, networks = $3 where id = $1', [
+      apiKey.id,
+      power.expiresAt == null ? null : formatInstant(power.expiresAt),
+      power.networks ?? null,
+    ]);
+    const text = newSshKey();
+    await addSshKey(domain, { accountId, keyId: apiKey.id, ...FULL_POWER, ...power }, text);
+    return text;
+  };
+  const [plain, ending, near] = [
+    await added({}),
+    await added({ expiresAt: now + 60n }),
+    await added({ networks: ['203.0.113.0/24'] }),
+  ];
+  expect([await lets(plain), await lets(ending), await lets(near)]).toEqual([true, true, true]);
+  expect([await lets(plain, '198.51.100.1'), await lets(near, '198.51.100.1')]).toEqual([true, false]);
+  domain.clock.advance(60);
+  expect([await lets(plain), await lets(ending), await lets(near)]).toEqual([true, false, true]);
+});
+
+it('what a key with an end has opened is over from that second on', async () => {
+  const accountId = await domain.account();
+  const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
+  const { apiKey } = await createApiKey(domain, accountId);
+  const end = domain.clock.now() + 60n;
+  await domain.db.pool.query('update api_key set expires_at = $2::timestamptz where id = $1', [
+    apiKey.id,
+    formatInstant(end),
+  ]);
+  const opener = { accountId, apiKeyId: apiKey.id, sshKeyId: null };
+  const state = async () => (await readReach(domain, opener, instance.id)).state;
+  domain.clock.advance(59);
+  expect(await state()).not.toBe('unknown');
+  domain.clock.advance(1);
+  expect(await state()).toBe('unknown');
+});

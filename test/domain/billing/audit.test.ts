@@ -1,0 +1,357 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accountState, rebuildAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
+import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { setKeyLimit } from '../../../src/domain/accounts/monthly-limits.js';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { readBalance } from '../../../src/domain/billing/balance.js';
+import { act, deploy, operatorAct } from '../../../src/domain/instances/instances.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+
+let domain: TestDomain;
+let account: string;
+
+beforeAll(async () => {
+  domain = await openTestDomain();
+  account = await domain.account('300');
+  const { id } = (await createApiKey(domain, account)).apiKey;
+  await setKeyLimit(domain, { accountId: account, keyId: null }, { id, monthlyLimit: 200 });
+  for (const mode of ['ON_DEMAND', 'RESERVED', 'INTERRUPTIBLE', 'ON_DEMAND'] as const) {
+    const machineId = await domain.machine('l4');
+    const limit = mode === 'INTERRUPTIBLE' ? { spendLimit: 50 } : {};
+    const { instance } = await deploy(domain, account, { machineId, mode, diskGb: 20, ...limit }, id);
+    domain.clock.advance(100);
+    await act(domain, account, { id: instance.id, action: 'STOP' });
+    domain.clock.advance(100);
+    await act(domain, account, { id: instance.id, action: 'START' });
+  }
+  const { rows } = await domain.db.pool.query<{ id: string }>(`select id from instance where mode = 'RESERVED'`);
+  domain.clock.advance(50);
+  await act(domain, account, { id: rows[0]!.id, action: 'DESTROY' });
+  domain.clock.advance(50);
+});
+afterAll(() => domain.close());
+
+test('a true book has no difference', async () => {
+  expect(await audit(domain)).toMatchObject({ accounts: 2, instances: 4, findings: [] });
+});
+
+/** The audit's checks, by the start of their names. */
+const TOTALS = 'running totals';
+const CHARGED = 'every closed interval is charged once';
+const GPU_ORDER = 'GPU intervals follow each other';
+const AGREE = 'instances agree with their intervals';
+const EARLY_EXIT = 'early exits are charged';
+const SOLD_ONCE = 'no second of a GPU is sold twice';
+const DEADLINE = 'no deadline is missed';
+const LIMIT = 'no spend limit is missed';
+const KEY_SPEND = 'what keys with a limit spent';
+const MINIMUM = 'whoever sent another instance away';
+
+describe('finds', () => {
+  // Each by the check that is there for it: another that finds it too might not, the next time.
+  test.each([
+    ['spend', TOTALS, `update account set spend_units = spend_units + 1 where not demo`],
+    ['credit', TOTALS, `update account set credit_units = credit_units - 3600 where not demo`],
+    ['burn', TOTALS, `update account set burn_rate = burn_rate + 1 where not demo`],
+    ['the month', TOTALS, `update account set month_start_spend_units = month_start_spend_units + 1 where not demo`],
+    ['live instances', TOTALS, `update account set live_instances = live_instances - 1 where not demo`],
+    ['deployed instances', TOTALS, `update account set deployed_instances = deployed_instances + 1 where not demo`],
+    ['what is due', TOTALS, `update account set due_at = due_at + interval '1 second' where not demo`],
+    [
+      'a deadline that its account does not know',
+      DEADLINE,
+      `update instance set stop_at = created_at + interval '1 day' where status <> 'DESTROYED'`,
+    ],
+    ['a spend limit that its account does not know', LIMIT, `update account set deadline_at = null where not demo`],
+    [
+      'what runs although a limit was reached',
+      LIMIT,
+      `update instance set limit_reached_at = '2026-11-01' where status = 'RUNNING'`,
+    ],
+    ['more that a key spent', KEY_SPEND, `update key_limit set spend_units = spend_units + 1`],
+    ['a key with a limit that is not counted', KEY_SPEND, `update account set limited_keys = 0 where not demo`],
+    [
+      'a disk billed after its deadline',
+      DEADLINE,
+      `update instance set destroy_at = destroyed_at - interval '1 second' where status = 'DESTROYED'`,
+    ],
+    ['a charge that was changed', CHARGED, `update ledger_entry set units = units - 1 where kind = 'GPU_USAGE'`],
+    [
+      'a charge that was lost',
+      CHARGED,
+      `delete from ledger_entry where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE')`,
+    ],
+    [
+      'a charge that was doubled',
+      CHARGED,
+      `insert into ledger_entry select id || '/2', account_id, kind, units, at, instance_id from ledger_entry where kind = 'GPU_USAGE' limit 1`,
+    ],
+    [
+      'a charge at another time than the end of its interval',
+      CHARGED,
+      `update ledger_entry set at = at + interval '1 second' where kind = 'GPU_USAGE'`,
+    ],
+    ['a charge of the wrong kind', CHARGED, `update ledger_entry set kind = 'DISK_USAGE' where kind = 'GPU_USAGE'`],
+    [
+      "a charge of another instance's interval",
+      CHARGED,
+      `update ledger_entry set instance_id = (select max(id) from instance where id <> instance_id) where kind = 'GPU_USAGE'`,
+    ],
+    ['an early exit that was lost', EARLY_EXIT, `delete from ledger_entry where kind = 'EARLY_EXIT'`],
+    [
+      'an early exit of another amount',
+      EARLY_EXIT,
+      `update ledger_entry set units = units - 1 where kind = 'EARLY_EXIT'`,
+    ],
+    [
+      'an early exit at another time than the end',
+      EARLY_EXIT,
+      `update ledger_entry set at = at - interval '1 second' where kind = 'EARLY_EXIT'`,
+    ],
+    [
+      'an early exit that the instance tells wrong',
+      EARLY_EXIT,
+      `update instance set early_exit_units = early_exit_units + 1 where mode = 'RESERVED'`,
+    ],
+    [
+      'an early exit that nobody owes',
+      EARLY_EXIT,
+      `insert into ledger_entry select instance.id || '/early-exit', account_id, 'EARLY_EXIT', -1, created_at, id from instance where mode = 'ON_DEMAND' limit 1`,
+    ],
+    [
+      'a gap in the seconds',
+      AGREE,
+      `update usage_interval set started_at = started_at + interval '1 second' where ordinal = 1 and resource = 'GPU'`,
+    ],
+    [
+      'a first interval that begins late',
+      GPU_ORDER,
+      `update usage_interval set started_at = started_at + interval '1 second' where ordinal = 1 and resource = 'GPU'`,
+    ],
+    [
+      'an overlap',
+      GPU_ORDER,
+      `update usage_interval set started_at = started_at - interval '150 seconds' where ordinal = 2 and resource = 'GPU'`,
+    ],
+    [
+      'an overlap of a second',
+      GPU_ORDER,
+      `update usage_interval set started_at = started_at - interval '101 seconds' where ordinal = 2 and resource = 'GPU'`,
+    ],
+    [
+      'an interval that was left out',
+      GPU_ORDER,
+      `update usage_interval set ordinal = 3 where ordinal = 2 and resource = 'GPU'`,
+    ],
+    [
+      'a GPU rate that moved',
+      GPU_ORDER,
+      `update usage_interval set rate = rate + 1 where ordinal = 1 and resource = 'GPU'`,
+    ],
+    [
+      'a rate that moved',
+      TOTALS,
+      `update usage_interval set rate = rate + 1 where ended_at is null and resource = 'DISK'`,
+    ],
+    ['a disk rate that is not the locked one', AGREE, `update instance set disk_rate = disk_rate + 1`],
+    ['a forgotten disk', AGREE, `delete from usage_interval where ended_at is null and resource = 'DISK'`],
+    [
+      'a disk that is billed from a second too late',
+      AGREE,
+      `update usage_interval set started_at = started_at + interval '1 second' where resource = 'DISK'`,
+    ],
+    [
+      'a disk that is billed beyond its end',
+      AGREE,
+      `update usage_interval set ended_at = ended_at + interval '1 second' where ended_at is not null and resource = 'DISK'`,
+    ],
+    [
+      'a stop that is told wrong',
+      AGREE,
+      `update instance set stopped_at = stopped_at + interval '1 second' where status <> 'RUNNING'`,
+    ],
+    [
+      'a start that is told wrong',
+      AGREE,
+      `update instance set running_since = running_since + interval '1 second' where status = 'RUNNING'`,
+    ],
+    [
+      'a mode that is priced wrong',
+      'rates are those of the mode',
+      `update instance set on_demand_rate = on_demand_rate + 100 where mode = 'INTERRUPTIBLE'`,
+    ],
+    ['seconds that differ', AGREE, `update instance set gpu_seconds = gpu_seconds + 1 where status = 'RUNNING'`],
+    [
+      'a disk too many',
+      'undestroyed disks fit',
+      `update machine set disk_gb = 10 where id = (select machine_id from instance where status = 'RUNNING' limit 1)`,
+    ],
+    [
+      'two that run on one GPU',
+      'a GPU has one running instance',
+      `drop index instance_running_on_machine; update instance set host_id = 'm', machine_id = (
+         select min(machine_id) from instance where status = 'RUNNING') where status = 'RUNNING'`,
+    ],
+    ['a GPU noted for nobody', 'what is noted of sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
+    ['a GPU that is not noted', 'what is noted of sold GPUs', 'delete from sold_gpu'],
+    [
+      "another's charge",
+      'a charge belongs to',
+      `insert into account (id, name, created_at, settled_at) values ('acc-0000000000000000', 'x', now(), now());
+       update ledger_entry set account_id = 'acc-0000000000000000' where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE')`,
+    ],
+    [
+      'what runs after credit ran out',
+      'nothing runs after',
+      `update account set exhausted_at = settled_at, disk_delete_at = settled_at, due_at = settled_at where not demo`,
+    ],
+  ])('%s', async (_name, check, sql) => {
+    expect(await checksThatFind(domain, sql)).toContainEqual(expect.stringMatching(new RegExp(`^${check}`)));
+  });
+});
+
+describe('finds, of a machine that changed hands within a second', () => {
+  let handed: TestDomain;
+  beforeAll(async () => {
+    handed = await openTestDomain();
+    const [ann, bob] = [await handed.account(), await handed.account()];
+    const machineId = await handed.machine();
+    const rent = async (who: string, mode: 'ON_DEMAND' | 'INTERRUPTIBLE') =>
+      (await deploy(handed, who, { machineId, mode, diskGb: 1 })).instance.id;
+    const anns = await rent(ann, 'INTERRUPTIBLE');
+    handed.clock.advance(10.5);
+    // Takes it from Ann for 25 seconds, and another time for good.
+    const bobs = await rent(bob, 'ON_DEMAND');
+    handed.clock.advance(25);
+    await act(handed, bob, { id: bobs, action: 'STOP' });
+    await act(handed, ann, { id: anns, action: 'START' });
+    handed.clock.advance(4);
+    await act(handed, bob, { id: bobs, action: 'START' });
+    handed.clock.advance(1);
+  });
+  afterAll(() => handed.close());
+
+  test('nothing that is not there', async () => {
+    expect((await audit(handed)).findings).toEqual([]);
+  });
+
+  const FIRST = `resource = 'GPU' and ordinal = 1 and instance_id = (select id from instance where mode = 'ON_DEMAND')`;
+  const SECOND = `resource = 'GPU' and ordinal = 2 and instance_id = (select id from instance where mode = 'ON_DEMAND')`;
+  test.each([
+    [
+      'a second sold twice',
+      SOLD_ONCE,
+      `update usage_interval set started_at = started_at - interval '1 second' where ${FIRST}`,
+    ],
+    [
+      'a second sold twice, to the one that runs now',
+      SOLD_ONCE,
+      `update usage_interval set started_at = started_at - interval '1 second' where ${SECOND}`,
+    ],
+    [
+      'a second sold twice, to one that was there meanwhile',
+      SOLD_ONCE,
+      `update usage_interval set ended_at = ended_at + interval '20 seconds'
+       where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
+    ],
+    [
+      'a start that was not billed from the end of the second that was sold',
+      GPU_ORDER,
+      `update usage_interval set started_at = started_at + interval '1 second' where ${FIRST}`,
+    ],
+    ['a minimum that was lost', MINIMUM, `delete from ledger_entry where kind = 'PREEMPTION_MINIMUM'`],
+    [
+      'a minimum of another amount',
+      MINIMUM,
+      `update ledger_entry set units = units + 1 where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum at another time than the end',
+      MINIMUM,
+      `update ledger_entry set at = at + interval '1 second' where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum that was charged twice',
+      MINIMUM,
+      `insert into ledger_entry select id || '/2', account_id, kind, units, at, instance_id from ledger_entry where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum that counts in no total',
+      TOTALS,
+      `update ledger_entry set kind = 'DISK_USAGE' where kind = 'PREEMPTION_MINIMUM'`,
+    ],
+    [
+      'a minimum where nobody was sent away',
+      MINIMUM,
+      `update usage_interval set minimum_until = started_at + interval '60 seconds'
+       where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
+    ],
+    [
+      'a minimum of another length',
+      MINIMUM,
+      `update usage_interval set minimum_until = minimum_until - interval '1 second' where ${SECOND}`,
+    ],
+    [
+      'a minimum that the instance tells wrong',
+      AGREE,
+      `update instance set minimum_until = minimum_until + interval '1 second' where mode = 'ON_DEMAND'`,
+    ],
+    [
+      'a charged minimum that the instance tells wrong',
+      AGREE,
+      `update instance set minimum_units = minimum_units + 1 where mode = 'ON_DEMAND'`,
+    ],
+  ])('%s', async (_name, check, sql) => {
+    expect(await checksThatFind(handed, sql)).toContainEqual(expect.stringMatching(new RegExp(`^${check}`)));
+  });
+});
+
+/** Names of the checks that find a fault: it is planted past the triggers, seen by an audit of the same transaction, and taken back. */
+async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]> {
+  const client = await domain.db.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('alter table ledger_entry disable trigger user');
+    await client.query(sql);
+    const query = client.query.bind(client);
+    const connection = Object.assign(Object.create(client), {
+      query: (given: string | { text: string }, values?: unknown[]) => {
+        const text = typeof given === 'string' ? given : given.text;
+        return /^(BEGIN|COMMIT|ROLLBACK|set transaction)/i.test(text) ? Promise.resolve() : query(text, values);
+      },
+      release: () => {},
+    });
+    const pool = Object.assign(Object.create(domain.db.pool), { connect: async () => connection });
+    const { findings } = await audit({ ...domain, db: { ...domain.db, pool } });
+    return findings.map(({ check }) => check);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}
+
+test('running totals can be rebuilt from the ledger', async () => {
+  const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
+  await domain.db.pool.query(
+    'update account set spend_units = 7, month_start_spend_units = 1, credit_units = 5, burn_rate = 3, due_at = null, live_instances = 0 where not demo',
+  );
+  expect((await audit(domain)).findings).not.toEqual([]);
+  await rebuildAccount(domain, account);
+  expect(await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } })).toEqual(before);
+  expect((await audit(domain)).findings).toEqual([]);
+});
+
+test('suspending stops what runs and the operator may destroy; the books stay true', async () => {
+  await suspendAccount(domain, account);
+  expect((await accountState(domain, account)).suspendedAt).toBe(domain.clock.now());
+  const { rows } = await domain.db.pool.query<{ id: string; status: string; stop_reason: string }>(
+    `select id, status, stop_reason from instance where status <> 'DESTROYED'`,
+  );
+  expect(rows.map(({ status, stop_reason }) => [status, stop_reason])).toEqual(
+    Array.from({ length: 3 }, () => ['STOPPED', 'ACCOUNT_SUSPENDED']),
+  );
+  domain.clock.advance(1_000);
+  await operatorAct(domain, rows[0]!.id, 'DESTROY');
+  await readBalance(domain, account);
+  expect((await audit(domain)).findings).toEqual([]);
+});

@@ -1,0 +1,524 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { accountState, adjustAccount, creditAccount, rebuildAccount } from '../../../src/domain/accounts/accounts.js';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { readBalance } from '../../../src/domain/billing/balance.js';
+import { settleDue } from '../../../src/domain/billing/settlement.js';
+import { statement } from '../../../src/domain/billing/statement.js';
+import { instanceHistory } from '../../../src/domain/instances/instance-history.js';
+import {
+  act,
+  activeInstances,
+  deploy,
+  earlyExitCostOf,
+  findInstance,
+  listInstances,
+  reservedUntilOf,
+  usageOf,
+} from '../../../src/domain/instances/instances.js';
+import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
+import { dateOf, formatInstant, instantOf } from '../../../src/domain/rules/time.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+
+const DAY = 86_400n;
+/** USD/h of the rtx-4090 in the first snapshot, in micro-USD: 0.64 × 0.70 = 0.448, down to the cent. */
+const RATE_4090 = 440_000n;
+/** 1 GB of disk at the default rate. */
+const RATE_DISK = 140n;
+
+let domain: TestDomain;
+beforeAll(async () => {
+  domain = await openTestDomain();
+});
+afterAll(() => domain.close());
+beforeEach(() => domain.clock.set('2027-03-10T12:00:00Z'));
+
+async function rent(accountId: string, options: { gpu?: string; mode?: PricingMode; numGpus?: number } = {}) {
+  const machineId = await domain.machine(options.gpu, { numGpus: options.numGpus ?? 1 });
+  const input = { machineId, diskGb: 1, mode: options.mode ?? ('ON_DEMAND' as const) };
+  const { instance } = await deploy(domain, accountId, input);
+  return instance.id;
+}
+
+async function look(accountId: string, id: string) {
+  return (await findInstance(domain, accountId, id))!;
+}
+
+const stop = (accountId: string, id: string) => act(domain, accountId, { id, action: 'STOP' });
+const start = (accountId: string, id: string) => act(domain, accountId, { id, action: 'START' });
+const destroy = (accountId: string, id: string) => act(domain, accountId, { id, action: 'DESTROY' });
+
+describe('seconds', () => {
+  test('credit that lasts beyond the year 9999 runs out never', async () => {
+    const account = await domain.account('50000');
+    const id = await rent(account);
+    domain.clock.advance(60);
+    expect((await stop(account, id)).instance.status).toBe('STOPPED');
+    expect((await accountState(domain, account)).exhaustsAt).toBeNull();
+    expect((await audit(domain)).findings).toEqual([]);
+    expect((await rebuildAccount(domain, account)).exhaustsAt).toBeNull();
+  });
+
+  test('an instance created and destroyed in the same second costs nothing and leaves its lines', async () => {
+    const account = await domain.account();
+    const id = await rent(account);
+    await destroy(account, id);
+    expect(await readBalance(domain, account)).toMatchObject({ balance: 100_000_000n, monthSpend: 0n });
+    const entries = await domain.db.prisma.ledgerEntry.findMany({ where: { instanceId: id }, orderBy: { id: 'asc' } });
+    expect(entries.map((entry) => [entry.id, entry.units])).toEqual([
+      [`${id}/disk/1`, 0n],
+      [`${id}/gpu/1`, 0n],
+    ]);
+  });
+
+  test('one second of the cheapest GPU is charged, and shown rounded down', async () => {
+    const account = await domain.account('1');
+    const id = await rent(account, { gpu: 'p4', mode: 'INTERRUPTIBLE' });
+    domain.clock.advance(1);
+    await stop(account, id);
+    const entry = await domain.db.prisma.ledgerEntry.findUniqueOrThrow({ where: { id: `${id}/gpu/1` } });
+    // 0.005 USD/h for a second: 5,000 micro-USD/h × 1 s = 5,000 units of 1/3600 micro-USD = 1.388… micro-USD.
+    expect(entry.units).toBe(-5_000n);
+    expect((await readBalance(domain, account)).balance).toBe(1_000_000n - 1n);
+  });
+
+  test('the dearest machine for five years, to the last micro-USD', async () => {
+    const account = await domain.account('1000000');
+    await creditAccount(domain, account, { amountMicro: 1_000_000_000_000n });
+    await creditAccount(domain, account, { amountMicro: 1_000_000_000_000n });
+    const id = await rent(account, { gpu: 'gb200', numGpus: 8 });
+    const from = domain.clock.now();
+    domain.clock.set('2032-03-10T12:00:00Z');
+    const seconds = domain.clock.now() - from;
+    // Five years with the leap day of 2028 and that of 2032.
+    expect(seconds).toBe((5n * 365n + 2n) * DAY);
+    const usage = usageOf(await look(account, id), domain.clock.now());
+    expect(usage.gpuCost).toBe((8n * 5_950_000n * seconds) / 3_600n);
+    expect(usage.total).toBe(((8n * 5_950_000n + RATE_DISK) * seconds) / 3_600n);
+    expect((await readBalance(domain, account)).balance).toBe(3_000_000_000_000n - usage.total);
+    await destroy(account, id);
+  });
+
+  test('a clock that steps backwards charges nothing and never less than before', async () => {
+    const account = await domain.account();
+    const id = await rent(account);
+    domain.clock.advance(3_600);
+    await stop(account, id);
+    const { balance, monthSpend } = await readBalance(domain, account);
+    domain.clock.advance(-1_800);
+    expect(await readBalance(domain, account)).toMatchObject({ balance, monthSpend });
+    await start(account, id);
+    domain.clock.advance(-600);
+    await destroy(account, id);
+    expect(await readBalance(domain, account)).toMatchObject({ balance, monthSpend });
+    const intervals = await domain.db.prisma.usageInterval.findMany({ where: { instanceId: id, resource: 'GPU' } });
+    expect(intervals.every(({ startedAt, endedAt }) => endedAt! >= startedAt)).toBe(true);
+  });
+});
+
+describe('month spend', () => {
+  test.each([
+    ['a month', '2027-04-30T23:59:50Z'],
+    ['a leap day', '2028-02-29T23:59:50Z'],
+    ['a year', '2027-12-31T23:59:50Z'],
+  ])('splits an interval at midnight at the end of %s', async (_name, before) => {
+    domain.clock.set(before);
+    const account = await domain.account();
+    const id = await rent(account);
+    domain.clock.advance(10);
+    const rate = RATE_4090 + RATE_DISK;
+    // At the first second of the new month everything so far belongs to the old one.
+    expect((await readBalance(domain, account)).monthSpend).toBe(0n);
+    domain.clock.advance(3_600);
+    expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
+    await stop(account, id);
+    expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
+  });
+
+  test("what is booked in a month's first second is of the new month", async () => {
+    domain.clock.set('2027-04-30T22:00:00Z');
+    const account = await domain.account();
+    const id = await rent(account, { mode: 'RESERVED' });
+    domain.clock.set('2027-05-01T00:00:00Z');
+    const { instance } = await destroy(account, id);
+    const usage = ((RATE_4090 * 65n) / 100n + RATE_DISK) * 7_200n;
+    const monthSpend = (usage + instance.earlyExitUnits) / 3_600n - usage / 3_600n;
+    expect(monthSpend).toBeGreaterThan(0n);
+    expect((await readBalance(domain, account)).monthSpend).toBe(monthSpend);
+    const other = await rent(account, { gpu: 'p4' });
+    domain.clock.advance(3_600);
+    const later = (usage + instance.earlyExitUnits + (10_000n + RATE_DISK) * 3_600n) / 3_600n - usage / 3_600n;
+    expect((await readBalance(domain, account)).monthSpend).toBe(later);
+    await stop(account, other);
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('months nobody looked at are not counted in the present one', async () => {
+    domain.clock.set('2027-01-15T00:00:00Z');
+    const account = await domain.account();
+    await rent(account, { gpu: 'p4' });
+    domain.clock.set('2027-03-01T01:00:00Z');
+    const start = instantOf(new Date('2027-01-15T00:00:00Z'));
+    const rate = 10_000n + RATE_DISK;
+    const atMonth = instantOf(new Date('2027-03-01T00:00:00Z')) - start;
+    const { monthSpend } = await readBalance(domain, account);
+    expect(monthSpend).toBe((rate * (atMonth + 3_600n)) / 3_600n - (rate * atMonth) / 3_600n);
+  });
+});
+
+describe('running dry', () => {
+  /** Credit for 10,000 s of the rented machine and its disk, less 1 unit. */
+  async function almost() {
+    const account = await domain.account('1.222');
+    const id = await rent(account);
+    const from = domain.clock.now();
+    const rate = RATE_4090 + RATE_DISK;
+    const seconds = (1_222_000n * 3_600n + rate - 1n) / rate;
+    return { account, id, from, exhaustsAt: from + seconds };
+  }
+
+  test('stops in the first whole second whose balance is zero or less, however late it is seen', async () => {
+    const { account, id, exhaustsAt } = await almost();
+    expect((await accountState(domain, account)).exhaustsAt).toBe(exhaustsAt);
+    domain.clock.set(exhaustsAt - 1n);
+    expect((await readBalance(domain, account)).balance).toBeGreaterThan(0n);
+    domain.clock.set(exhaustsAt + 3n * DAY);
+    const instance = await look(account, id);
+    expect(instance).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
+    expect(instantOf(instance.stoppedAt!)).toBe(exhaustsAt);
+    expect(await accountState(domain, account)).toMatchObject({ exhaustsAt, diskDeleteAt: exhaustsAt + 7n * DAY });
+    // Under one second's burn of debt at that second, then the disk alone for three days.
+    const debtAt = 1_222_000n * 3_600n - (RATE_4090 + RATE_DISK) * (exhaustsAt - instantOf(instance.createdAt));
+    expect(-debtAt).toBeLessThan(RATE_4090 + RATE_DISK);
+    const { balance } = await readBalance(domain, account);
+    expect(balance).toBe(1_222_000n - (1_222_000n * 3_600n - debtAt + RATE_DISK * 3n * DAY) / 3_600n);
+  });
+
+  test('a credit of the very second counts first, seen or not', async () => {
+    for (const reads of [0, 3]) {
+      const { account, id, exhaustsAt } = await almost();
+      domain.clock.set(exhaustsAt);
+      for (let read = 0; read < reads; read += 1) await look(account, id);
+      await settleDue(domain);
+      await creditAccount(domain, account, { amountMicro: 1_000_000n });
+      domain.clock.advance(60);
+      expect(await look(account, id)).toMatchObject({ status: 'RUNNING' });
+    }
+  });
+
+  test('a credit a second later finds it stopped, although nobody had looked', async () => {
+    const { account, id, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 1n);
+    await creditAccount(domain, account, { amountMicro: 1_000_000n });
+    expect(await look(account, id)).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
+    // The grace is over with it, and nothing is started by it.
+    expect(await accountState(domain, account)).toMatchObject({ liveInstances: 1 });
+    domain.clock.advance(8n * DAY);
+    expect(await look(account, id)).toMatchObject({ status: 'STOPPED' });
+  });
+
+  test('grace ends to the second; only a credit that lifts the balance above zero ends it before', async () => {
+    const { account, id, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 6n * DAY);
+    const { balance } = await readBalance(domain, account);
+    // Exactly nothing left: that is not above zero.
+    const row = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
+    expect(balance).toBeLessThan(0n);
+    await creditAccount(domain, account, { amountMicro: 1n });
+    domain.clock.set(exhaustsAt + 7n * DAY);
+    expect(await look(account, id)).toMatchObject({ status: 'STOPPED' });
+    domain.clock.advance(1);
+    const gone = await look(account, id);
+    expect(gone).toMatchObject({ status: 'DESTROYED' });
+    expect(instantOf(gone.destroyedAt!)).toBe(exhaustsAt + 7n * DAY);
+    expect(instantOf(row.exhaustedAt!)).toBe(exhaustsAt);
+    // The debt stays, and stands still.
+    const debt = await readBalance(domain, account);
+    domain.clock.advance(40n * DAY);
+    expect((await readBalance(domain, account)).balance).toBe(debt.balance);
+  });
+
+  test('a credit that brings the balance to exactly zero changes nothing', async () => {
+    // 3,600 s at whole micro-USD a second, so that zero can be hit exactly.
+    const account = await domain.account('10');
+    const id = await rent(account);
+    await stop(account, id);
+    await adjustAccount(domain, account, { amountMicro: -10_000_000n, note: 'to nothing' });
+    const at = domain.clock.now();
+    domain.clock.advance(3_600);
+    expect(await accountState(domain, account)).toMatchObject({ exhaustsAt: at, balance: -RATE_DISK });
+    await creditAccount(domain, account, { amountMicro: RATE_DISK });
+    expect(await accountState(domain, account)).toMatchObject({
+      balance: 0n,
+      exhaustsAt: at,
+      diskDeleteAt: at + 7n * DAY,
+    });
+    await creditAccount(domain, account, { amountMicro: 1_000_000n });
+    const saved = await accountState(domain, account);
+    expect(saved.exhaustsAt).toBeGreaterThan(domain.clock.now());
+  });
+
+  test.each<[string, (accountId: string, id: string) => Promise<unknown>]>([
+    ['the instance', look],
+    ['the active instances', async (account) => (await activeInstances(domain, account))[0]],
+    [
+      'the history',
+      async (account) => (await instanceHistory(domain, account, { position: null, take: 1 })).instances[0],
+    ],
+    ['the operator', async (account) => (await listInstances(domain, account))[0]],
+    ['the operator, of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
+  ])('is seen by the first who reads: %s', async (_name, read) => {
+    const { account, id, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 100n);
+    const row = { status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED', stoppedAt: dateOf(exhaustsAt) };
+    expect(await read(account, id)).toMatchObject(row);
+  });
+
+  test('is seen by a statement, though nobody has read anything since', async () => {
+    const { account, from, exhaustsAt } = await almost();
+    domain.clock.set(exhaustsAt + 3_600n);
+    const { lines } = await statement(domain, account, { from, to: null });
+    expect(lines.map(({ kind, seconds }) => [kind, seconds])).toEqual([
+      ['GPU', exhaustsAt - from],
+      ['DISK', exhaustsAt + 3_600n - from],
+    ]);
+  });
+
+  test('stops everything that runs, on any number of machines, and starts nothing again', async () => {
+    const account = await domain.account('2');
+    const running = [await rent(account), await rent(account), await rent(account, { gpu: 'p4' })];
+    const stopped = await rent(account, { gpu: 'p4' });
+    await stop(account, stopped);
+    const exhaustsAt = (await accountState(domain, account)).exhaustsAt!;
+    domain.clock.set(exhaustsAt + 10n);
+    await settleDue(domain);
+    for (const id of running) {
+      expect(await look(account, id)).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
+    }
+    expect(await look(account, stopped)).toMatchObject({ stopReason: 'USER' });
+    await expect(start(account, running[0]!)).rejects.toMatchObject({ code: 'action_failed' });
+  });
+});
+
+describe('reserved term', () => {
+  const TERM = instantOf(new Date('2028-02-29T12:00:00Z')) - instantOf(new Date('2027-11-30T12:00:00Z'));
+  const DISCOUNT = RATE_4090 - (RATE_4090 * 65n) / 100n;
+
+  test('its end clamps to the last day of February, and stopped seconds move it', async () => {
+    domain.clock.set('2027-11-30T12:00:00Z');
+    const account = await domain.account('5000');
+    const id = await rent(account, { mode: 'RESERVED' });
+    const until = async () => formatInstant(reservedUntilOf(await look(account, id), domain.clock.now())!);
+    expect(await until()).toBe('2028-02-29T12:00:00Z');
+    domain.clock.advance(DAY);
+    await stop(account, id);
+    domain.clock.advance(2n * DAY);
+    expect(await until()).toBe('2028-03-02T12:00:00Z');
+    await start(account, id);
+    domain.clock.advance(10n);
+    expect(await until()).toBe('2028-03-02T12:00:00Z');
+  });
+
+  test.each([
+    ['one second before its end costs the whole discount', TERM - 1n, DISCOUNT * (TERM - 1n)],
+    ['at its end costs nothing', TERM, 0n],
+    ['after its end costs nothing', TERM + 5n, 0n],
+  ])('leaving %s', async (_name, after, units) => {
+    domain.clock.set('2027-11-30T12:00:00Z');
+    const account = await domain.account('5000');
+    const id = await rent(account, { mode: 'RESERVED' });
+    domain.clock.advance(after);
+    const cost = earlyExitCostOf(await look(account, id), domain.clock.now());
+    expect(cost).toBe((units + 3_599n) / 3_600n);
+    const { instance } = await destroy(account, id);
+    expect(instance.earlyExitUnits).toBe(units);
+    const entry = await domain.db.prisma.ledgerEntry.findUnique({ where: { id: `${id}/early-exit` } });
+    expect(entry?.units ?? 0n).toBe(-units);
+    const reserved = (RATE_4090 * 65n) / 100n + RATE_DISK;
+    expect((await readBalance(domain, account)).balance).toBe(5_000_000_000n - (reserved * after + units) / 3_600n);
+  });
+
+  test('is refused, naming the amount, when the balance cannot pay it; exhaustion books it all the same', async () => {
+    const account = await domain.account('0.45');
+    const id = await rent(account, { mode: 'RESERVED' });
+    // 0.286 USD/h + disk: after 4,800 s 0.3815 of 0.45 is spent, and the discount of 0.154 USD/h comes to 0.2053.
+    domain.clock.advance(4_800);
+    await expect(destroy(account, id)).rejects.toMatchObject({
+      code: 'action_failed',
+      message: expect.stringContaining('0.205334'),
+    });
+    expect(await look(account, id)).toMatchObject({ status: 'RUNNING' });
+    domain.clock.advance(30n * DAY);
+    const gone = await look(account, id);
+    expect(gone.status).toBe('DESTROYED');
+    expect(gone.earlyExitUnits).toBe(DISCOUNT * gone.gpuSeconds);
+    expect(gone.gpuSeconds).toBe((450_000n * 3_600n + 286_139n) / 286_140n);
+  });
+});
+
+describe('a write', () => {
+  /** Locks a row while `work` lasts, as another write under way does. */
+  async function whileLocked<T>(table: 'account' | 'machine', id: string, work: () => Promise<T>): Promise<T> {
+    const client = await domain.db.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query(`select 1 from ${table} where id = $1 for no key update`, [id]);
+      return await work();
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  }
+
+  async function isLocked(account: string): Promise<boolean> {
+    const free = `select 1 from account where id = $1 for no key update skip locked`;
+    return (await domain.db.pool.query(free, [account])).rowCount === 0;
+  }
+
+  /** Writes of this database that wait for a lock. */
+  async function waiting(): Promise<number> {
+    const { rows } = await domain.db.pool.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0]!.n;
+  }
+
+  test.each([
+    ['a stop', stop],
+    ['a destroy', destroy],
+  ])('happens in the second in which it gets its locks, not in that in which it was asked for: %s', async (_, end) => {
+    const account = await domain.account();
+    const id = await rent(account);
+    const from = domain.clock.now();
+    domain.clock.advance(10);
+    const { ending } = await whileLocked('account', account, async () => {
+      const ending = end(account, id);
+      await expect.poll(waiting).toBe(1);
+      domain.clock.advance(50);
+      return { ending };
+    });
+    const { instance } = await ending;
+    expect(instantOf(instance.stoppedAt!)).toBe(from + 60n);
+    expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
+  });
+
+  test('locks accounts in the order of their ids, whoever asks: two that take from each other never deadlock', async () => {
+    const [low, high] = [await domain.account(), await domain.account()].sort() as [string, string];
+    for (const [asking, holder] of [
+      [low, high],
+      [high, low],
+    ] as const) {
+      const machineId = await domain.machine();
+      await deploy(domain, holder, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+      const { taking } = await whileLocked('account', low, async () => {
+        const taking = deploy(domain, asking, { machineId, diskGb: 1 });
+        await expect.poll(waiting).toBe(1);
+        expect(await isLocked(high)).toBe(false);
+        return { taking };
+      });
+      expect((await taking).instance.status).toBe('RUNNING');
+    }
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('decides again when somebody else got the machine while it waited: its holder must yield, and is billed', async () => {
+    const machineId = await domain.machine();
+    const [ann, bob] = [await domain.account(), await domain.account()];
+    const { bobs, anns } = await whileLocked('machine', machineId, async () => {
+      const bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+      await expect.poll(waiting).toBe(1);
+      // Nobody holds the machine when Ann's deploy looks who does.
+      const anns = deploy(domain, ann, { machineId, diskGb: 1 });
+      await expect.poll(waiting).toBe(2);
+      return { bobs, anns };
+    });
+    const lost = (await bobs).instance;
+    expect((await anns).instance.status).toBe('RUNNING');
+    expect(await look(bob, lost.id)).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  test('finds the machine free whose holder ran out of credit, though nobody has looked since', async () => {
+    const machineId = await domain.machine();
+    const ann = await domain.account();
+    const annRents = async () => (await deploy(domain, ann, { machineId, diskGb: 1 })).instance.id;
+    for (const take of ['deploy', 'start'] as const) {
+      const stopped = await annRents();
+      await stop(ann, stopped);
+      domain.clock.advance(1);
+      const bob = await domain.account('0.5');
+      const bobs = (await deploy(domain, bob, { machineId, diskGb: 1 })).instance.id;
+      const { exhaustsAt } = await accountState(domain, bob);
+      domain.clock.set(exhaustsAt!);
+      // In the very second a credit may still come.
+      await expect(annRents()).rejects.toMatchObject({ code: 'deploy_failed' });
+      domain.clock.advance(3_600);
+      const taken = take === 'deploy' ? await annRents() : (await start(ann, stopped)).instance.id;
+      const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: bobs } });
+      expect(row).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
+      expect(instantOf(row.stoppedAt!)).toBe(exhaustsAt);
+      await destroy(ann, taken);
+      domain.clock.advance(1);
+    }
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+});
+
+describe('the ledger', () => {
+  test('can only be added to', async () => {
+    await domain.account();
+    for (const sql of [
+      'update ledger_entry set units = 1',
+      'delete from ledger_entry',
+      'truncate ledger_entry cascade',
+    ]) {
+      await expect(domain.db.pool.query(sql)).rejects.toThrow('immutable');
+    }
+  });
+
+  test('books the same reference once, also twice at once', async () => {
+    const account = await domain.account('1');
+    const payment = { amountMicro: 5_000_000n, reference: 'invoice-7', note: 'bank transfer' };
+    await Promise.all(Array.from({ length: 8 }, () => creditAccount(domain, account, payment)));
+    expect((await readBalance(domain, account)).balance).toBe(6_000_000n);
+    const other = creditAccount(domain, account, { ...payment, amountMicro: 5_000_001n });
+    await expect(other).rejects.toMatchObject({ code: 'invalid_request', field: 'reference' });
+  });
+
+  test('a reference stands for one payment of one account, whoever else brings it, also at once', async () => {
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => domain.account('1')));
+    const refused = { code: 'invalid_request', field: 'reference' };
+    let holder = '';
+    const payment = { amountMicro: 5_000_000n, reference: 'wire-4', note: 'bank transfer' };
+    for (const reference of ['wire-0', 'wire-1', 'wire-2', 'wire-3', payment.reference]) {
+      const booking = (id: string) => creditAccount(domain, id, { ...payment, reference }).then(() => id);
+      const results = await Promise.allSettled(accounts.map(booking));
+      const booked = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      expect(booked).toHaveLength(1);
+      holder = booked[0]!;
+      for (const result of results) {
+        if (result.status === 'fulfilled') continue;
+        expect(result.reason).toMatchObject({ ...refused, message: 'reference was used for another account' });
+      }
+    }
+    const balances = await Promise.all(accounts.map(async (id) => (await readBalance(domain, id)).balance));
+    expect(balances.reduce((sum, balance) => sum + balance, 0n)).toBe(8_000_000n + 5n * 5_000_000n);
+    // Nor is it another kind of movement of the account that has it.
+    const adjusted = adjustAccount(domain, holder, payment);
+    await expect(adjusted).rejects.toMatchObject({
+      ...refused,
+      message: 'reference was used for a movement of another kind',
+    });
+    const { balance } = await readBalance(domain, holder);
+    await creditAccount(domain, holder, payment);
+    expect((await readBalance(domain, holder)).balance).toBe(balance);
+  });
+
+  test('an adjustment of either sign is credit, not spend', async () => {
+    const account = await domain.account('1');
+    await adjustAccount(domain, account, { amountMicro: -250_000n, note: 'double refund' });
+    expect(await readBalance(domain, account)).toMatchObject({ balance: 750_000n, monthSpend: 0n });
+    await expect(adjustAccount(domain, account, { amountMicro: 0n })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});

@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { adjustAccount, rebuildAccount } from '../../../src/domain/accounts/accounts.js';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { readBalance } from '../../../src/domain/billing/balance.js';
+import { statement } from '../../../src/domain/billing/statement.js';
+import { act, deploy, findInstance, operatorAct, usageOf } from '../../../src/domain/instances/instances.js';
+import { deployBest } from '../../../src/domain/inventory/deploy-best.js';
+import { dateOf, instantOf } from '../../../src/domain/rules/time.js';
+import { seen, TestAgent, tick } from '../../support/agent.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+
+/** Whoever sends an interruptible instance away pays for 60 seconds of GPU at least. */
+
+const RATE = 440_000n;
+const RESERVED_RATE = (RATE * 65n) / 100n;
+const MINUTE = 60n;
+
+let domain: TestDomain;
+let ann: string;
+let bob: string;
+
+beforeAll(async () => {
+  domain = await openTestDomain();
+});
+afterAll(() => domain.close());
+beforeEach(async () => {
+  domain.clock.set('2026-11-20T12:00:00Z');
+  [ann, bob] = [await domain.account(), await domain.account()];
+});
+
+/** A machine on which Ann's interruptible instance has run for ten seconds and a half. */
+async function held(): Promise<{ machineId: string; anns: string }> {
+  const machineId = await domain.machine();
+  const { instance } = await deploy(domain, ann, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
+  domain.clock.advance(10.5);
+  return { machineId, anns: instance.id };
+}
+
+async function take(machineId: string, mode: 'ON_DEMAND' | 'RESERVED' = 'ON_DEMAND'): Promise<string> {
+  return (await deploy(domain, bob, { machineId, diskGb: 1, mode })).instance.id;
+}
+
+const destroy = (account: string, id: string) => act(domain, account, { id, action: 'DESTROY' });
+
+async function minimumsOf(id: string) {
+  const where = { instanceId: id, kind: 'PREEMPTION_MINIMUM' as const };
+  const entries = await domain.db.prisma.ledgerEntry.findMany({ where, orderBy: { id: 'asc' } });
+  return entries.map((entry) => [entry.id, -entry.units]);
+}
+
+async function usage(account: string, id: string) {
+  return usageOf((await findInstance(domain, account, id))!, domain.clock.now());
+}
+
+async function isClean(): Promise<void> {
+  expect((await audit(domain)).findings).toEqual([]);
+}
+
+test('a deploy that is destroyed in its second costs a minute of GPU, and what was sent away is billed to its end', async () => {
+  const { machineId, anns } = await held();
+  const id = await take(machineId);
+  const from = domain.clock.now() + 1n;
+  expect((await findInstance(domain, bob, id))!.minimumUntil).toEqual(dateOf(from + MINUTE));
+  domain.clock.advance(0.2);
+  const { instance } = await destroy(bob, id);
+  expect(instance).toMatchObject({ minimumUntil: null, gpuSeconds: 0n, minimumUnits: MINUTE * RATE });
+  expect(await minimumsOf(id)).toEqual([[`${id}/gpu/1/minimum`, MINUTE * RATE]]);
+
+  const parts = await usage(bob, id);
+  const spend = (MINUTE * RATE + instance.diskRate) / 3_600n;
+  expect(parts).toMatchObject({
+    gpuCost: 0n,
+    diskSeconds: 1n,
+    preemptionMinimum: spend - parts.diskCost,
+    total: spend,
+  });
+  expect(await readBalance(domain, bob)).toMatchObject({ balance: 100_000_000n - spend, monthSpend: spend });
+  const { lines, closingBalance } = await statement(domain, bob, { from: 0n, to: null });
+  expect(closingBalance).toBe(100_000_000n - spend);
+  expect(lines.map(({ kind, seconds, rate }) => [kind, seconds, rate])).toEqual([
+    ['DISK', 1n, instance.diskRate],
+    ['PREEMPTION_MINIMUM', MINUTE, RATE],
+  ]);
+  expect((await usage(ann, anns)).gpuSeconds).toBe(11n);
+  await isClean();
+});
+
+test.each([
+  ['a stop after 25.3 seconds pays the rest', 25.3, 'STOP', MINUTE - 25n],
+  ['a destroy after 59.6 seconds has nothing left to pay', 59.6, 'DESTROY', 0n],
+  ['a stop after two minutes has nothing left to pay', 120, 'STOP', 0n],
+] as const)('%s', async (_name, seconds, action, left) => {
+  const { machineId } = await held();
+  const id = await take(machineId);
+  domain.clock.advance(seconds);
+  await act(domain, bob, { id, action });
+  expect(await minimumsOf(id)).toEqual(left === 0n ? [] : [[`${id}/gpu/1/minimum`, left * RATE]]);
+  const { gpuSeconds } = await usage(bob, id);
+  expect(gpuSeconds + left).toBe(left === 0n ? BigInt(Math.ceil(seconds + 0.5)) - 1n : MINUTE);
+  await isClean();
+});
+
+test('a start that sends one away pays it too, each time; a start on a free machine does not', async () => {
+  const machineId = await domain.machine();
+  const id = await take(machineId);
+  domain.clock.advance(5);
+  await act(domain, bob, { id, action: 'STOP' });
+  expect(await minimumsOf(id)).toEqual([]);
+  const anns = (await deploy(domain, ann, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' })).instance.id;
+  for (const ordinal of [2, 4]) {
+    domain.clock.advance(1);
+    await act(domain, bob, { id, action: 'START' });
+    domain.clock.advance(7);
+    await act(domain, bob, { id, action: 'STOP' });
+    expect(await minimumsOf(id)).toContainEqual([`${id}/gpu/${ordinal}/minimum`, (MINUTE - 7n) * RATE]);
+    if (ordinal === 4) break;
+    await act(domain, bob, { id, action: 'START' });
+    await act(domain, bob, { id, action: 'STOP' });
+    await act(domain, ann, { id: anns, action: 'START' });
+  }
+  expect(await minimumsOf(id)).toHaveLength(2);
+  expect((await usage(bob, id)).preemptionMinimum).toBe((2n * (MINUTE - 7n) * RATE) / 3_600n);
+  await isClean();
+});
+
+test('deployBest pays it too', async () => {
+  const { machineId } = await held();
+  // Nothing else of the model is offered.
+  await domain.db.prisma.machine.updateMany({
+    where: { gpu: 'rtx-4090', id: { not: machineId } },
+    data: { state: 'OFFLINE' },
+  });
+  try {
+    await domain.db.notices.caughtUp();
+    const { instance } = await deployBest(domain, bob, {
+      gpus: ['rtx-4090'],
+      filter: { includePreemptible: true },
+      diskGb: 1,
+    });
+    expect(instance.machineId).toBe(machineId);
+    await destroy(bob, instance.id);
+    expect(await minimumsOf(instance.id)).toEqual([[`${instance.id}/gpu/1/minimum`, MINUTE * RATE]]);
+  } finally {
+    await domain.db.prisma.machine.updateMany({ where: { gpu: 'rtx-4090' }, data: { state: 'LISTED' } });
+  }
+  await isClean();
+});
+
+test('leaving a reserved term returns the discount of what was used, and pays the minimum at the locked rate', async () => {
+  const { machineId } = await held();
+  const id = await take(machineId, 'RESERVED');
+  domain.clock.advance(19.9);
+  const { instance } = await destroy(bob, id);
+  expect(instance.gpuSeconds).toBe(20n);
+  expect(instance.earlyExitUnits).toBe(20n * (RATE - RESERVED_RATE));
+  expect(instance.minimumUnits).toBe(40n * RESERVED_RATE);
+  const { lines } = await statement(domain, bob, { from: 0n, to: null });
+  expect(lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK', 'EARLY_EXIT', 'PREEMPTION_MINIMUM']);
+  const { total, ...parts } = await usage(bob, id);
+  expect(parts.gpuCost + parts.diskCost + parts.earlyExit + parts.preemptionMinimum).toBe(total);
+  await isClean();
+});
+
+test.each([
+  ["the operator's stop", async (id: string) => void (await operatorAct(domain, id, 'STOP'))],
+  [
+    'the end of credit',
+    async (id: string) => {
+      const { balance } = await readBalance(domain, bob);
+      await adjustAccount(domain, bob, { amountMicro: -balance, note: 'to nothing' });
+      domain.clock.advance(1.5);
+      expect((await findInstance(domain, bob, id))!.stopReason).toBe('BALANCE_EXHAUSTED');
+    },
+  ],
+])('is charged at %s', async (_name, end) => {
+  const { machineId } = await held();
+  const id = await take(machineId);
+  domain.clock.advance(10);
+  await end(id);
+  const { gpuSeconds, minimumUnits, stoppedAt } = (await findInstance(domain, bob, id))!;
+  expect(minimumUnits).toBe((MINUTE - gpuSeconds) * RATE);
+  const entry = await domain.db.prisma.ledgerEntry.findFirstOrThrow({
+    where: { kind: 'PREEMPTION_MINIMUM', instanceId: id },
+  });
+  expect(entry.at).toEqual(stoppedAt);
+  const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: bob } });
+  await rebuildAccount(domain, bob);
+  expect(await domain.db.prisma.account.findUniqueOrThrow({ where: { id: bob } })).toEqual(before);
+  await isClean();
+});
+
+test('belongs to the month in which the start ended', async () => {
+  domain.clock.set('2026-11-30T23:59:30Z');
+  const { machineId } = await held();
+  const id = await take(machineId);
+  domain.clock.set('2026-11-30T23:59:58Z');
+  domain.clock.advance(0.5);
+  await destroy(bob, id);
+  domain.clock.set('2026-12-01T00:00:01Z');
+  expect((await readBalance(domain, bob)).monthSpend).toBe(0n);
+  await isClean();
+});
+
+describe('on a machine with an agent', () => {
+  /** Bob takes it from Ann; what his container does. */
+  async function taken(): Promise<{ agent: TestAgent; id: string }> {
+    const agent = await TestAgent.join(domain);
+    const { machineId } = agent;
+    const anns = (await deploy(domain, ann, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' })).instance.id;
+    await agent.fetch();
+    await agent.report([seen(anns, 'RUNNING')]);
+    domain.clock.advance(10);
+    const id = await take(machineId);
+    await agent.fetch();
+    await agent.report([seen(anns, 'STOPPED')]);
+    await agent.fetch();
+    return { agent, id };
+  }
+  /** Units of GPU that are paid in the end. */
+  async function paid(id: string): Promise<bigint> {
+    const kind = { in: ['GPU_USAGE', 'PREEMPTION_MINIMUM', 'SERVICE_CREDIT'] as ('GPU_USAGE' | 'SERVICE_CREDIT')[] };
+    const entries = await domain.db.prisma.ledgerEntry.findMany({ where: { instanceId: id, kind } });
+    return entries.reduce((sum, { units }) => sum - units, 0n);
+  }
+
+  test('an image that can never run sends nobody away for nothing', async () => {
+    const { agent, id } = await taken();
+    const anns = (
+      await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })
+    ).id;
+    domain.clock.advance(20);
+    await agent.report([seen(anns, 'STOPPED'), seen(id, 'FAILED')]);
+    await tick(domain);
+    expect((await findInstance(domain, bob, id))!.stopReason).toBe('START_FAILED');
+    expect(await paid(id)).toBe(MINUTE * RATE);
+    await isClean();
+  });
+
+  test('a start that takes long gives back from its minute on as much as it then ran', async () => {
+    const { agent, id } = await taken();
+    const anns = (
+      await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })
+    ).id;
+    for (let i = 0; i < 9; i += 1) {
+      domain.clock.advance(10);
+      await agent.report([seen(anns, 'STOPPED'), seen(id, i < 8 ? 'PULLING' : 'RUNNING')]);
+      await domain.fleet.heartbeats.flush();
+    }
+    domain.clock.advance(10);
+    await act(domain, bob, { id, action: 'STOP' });
+    domain.clock.advance(1);
+    await tick(domain);
+    domain.clock.advance(-1);
+    const { createdAt, gpuSeconds } = (await findInstance(domain, bob, id))!;
+    expect(domain.clock.now() - instantOf(createdAt)).toBe(gpuSeconds);
+    // 100 s charged, of which 90 passed until it ran, 60 are paid in any case, and it ran for 10.
+    expect(await paid(id)).toBe((gpuSeconds - 10n) * RATE);
+    await isClean();
+  });
+});

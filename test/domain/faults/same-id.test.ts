@@ -1,0 +1,45 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { deploy } from '../../../src/domain/instances/instances.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+
+/** Drawn next, before what chance draws. */
+const drawn: string[] = [];
+
+let domain: TestDomain;
+beforeAll(async () => {
+  domain = await openTestDomain();
+  const real = crypto.randomBytes;
+  vi.spyOn(crypto, 'randomBytes').mockImplementation(((size: number) => {
+    const next = size === 4 ? drawn.shift() : undefined;
+    return next === undefined ? real(size) : Buffer.from(next, 'hex');
+  }) as typeof real);
+  syncBuiltinESMExports();
+});
+afterAll(async () => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+  await domain?.close();
+});
+
+/** Of 2^32 ids it happens once in some thousand rentals when there are a million. */
+it('an id that is taken is drawn again, and nothing else is seen of it', async () => {
+  const rent = async () => {
+    const machineId = await domain.machine();
+    return (await deploy(domain, await domain.account(), { machineId })).instance.id;
+  };
+  const first = await rent();
+  const taken = first.slice(2);
+  const machines = [await domain.machine(), await domain.machine()];
+  for (const machineId of machines) {
+    const account = await domain.account();
+    drawn.push(taken, taken);
+    const { instance } = await deploy(domain, account, { machineId });
+    expect(drawn).toEqual([]);
+    expect(instance).toMatchObject({ accountId: account, machineId, status: 'RUNNING' });
+    expect(instance.id).not.toBe(first);
+  }
+  expect((await audit(domain)).findings).toEqual([]);
+});

@@ -1,0 +1,555 @@
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../../../src/database/database.js';
+import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { createDeps, type Deps } from '../../../src/domain/deps.js';
+import { act, deploy } from '../../../src/domain/instances/instances.js';
+import { type DeployBestInput, deployBest } from '../../../src/domain/inventory/deploy-best.js';
+import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
+import { systemClock } from '../../../src/system-clock.js';
+import { testSettings } from '../../support/clock.js';
+import { createTestDatabase } from '../../support/database.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { createRenter, type Renter } from '../../support/gateway.js';
+import { cleanUp, type GatewayProcess, startProcess } from '../../support/process.js';
+
+interface Like {
+  id: string;
+  gpu?: string;
+  region?: string;
+  numGpus?: number;
+  diskGb?: number;
+  reliability?: number;
+}
+
+/** Takes the seed's machines away and puts these in their place. */
+async function onlyMachines({ db }: Pick<Deps, 'db'>, machines: readonly Like[]): Promise<void> {
+  await db.pool.query(`update machine set state = 'RETIRED'`);
+  const like = await db.prisma.machine.findFirstOrThrow({ where: { gpu: 'rtx-4090' }, orderBy: { id: 'asc' } });
+  const plain = {
+    ...like,
+    hostId: '',
+    state: 'LISTED' as const,
+    region: 'us-tx',
+    numGpus: 1,
+    diskGb: 1_000,
+    reliability: 0.99,
+  };
+  await db.prisma.machine.createMany({ data: machines.map((machine) => ({ ...plain, ...machine })) });
+  await db.notices.caughtUp();
+}
+
+describe('deployBest', () => {
+  let domain: TestDomain;
+  let ann: string;
+  let tag = 0;
+
+  beforeAll(async () => {
+    domain = await openTestDomain();
+  });
+  afterAll(() => domain.close());
+  beforeEach(async () => {
+    tag += 1;
+    ann = await domain.account('10000');
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  /** These machines alone; their names are made the test's own. */
+  async function offer(...machines: Like[]): Promise<void> {
+    await onlyMachines(
+      domain,
+      machines.map((machine) => ({ ...machine, id: named(machine.id) })),
+    );
+  }
+  const named = (id: string) => `${id}-${String(tag).padStart(3, '0')}`;
+
+  async function best(input: DeployBestInput = {}, account = ann): Promise<string> {
+    const { instance } = await deployBest(domain, account, { diskGb: 10, ...input });
+    return instance.machineId.replace(/-\d{3}$/, '');
+  }
+  async function refusal(work: Promise<unknown>): Promise<string> {
+    return work.then(
+      () => 'none',
+      ({ code, message }) => `${code}: ${message}`,
+    );
+  }
+  const hold = async (id: string, account: string, mode: PricingMode) =>
+    (await deploy(domain, account, { machineId: named(id), diskGb: 10, mode })).instance.id;
+
+  it('takes a machine whose host agent runs containers, where that is asked for', async () => {
+    await offer({ id: 'record', reliability: 0.999 }, { id: 'hosted' });
+    expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(/^deploy_failed: no machine.*, hasAgent true$/);
+    await domain.db.pool.query('insert into machine_heartbeat (machine_id, reachable) values ($1, true)', [
+      named('hosted'),
+    ]);
+    await domain.db.pool.query('update machine set cpu = $2 where id = $1', [named('hosted'), 'as its agent says']);
+    await domain.db.notices.caughtUp();
+    expect(await best({ filter: { hasAgent: true } })).toBe('hosted');
+    expect(await refusal(best({ filter: { hasAgent: true } }))).toContain('deploy_failed');
+    expect(await refusal(best({ filter: { hasAgent: false, regions: ['us-ca'] } }))).toContain('hasAgent false');
+    expect(await best()).toBe('record');
+  });
+
+  it('takes the cheapest first, then the more reliable, then by id, until nothing is left', async () => {
+    await offer(
+      { id: 'two', numGpus: 2, reliability: 0.999 },
+      { id: 'c', reliability: 0.95 },
+      { id: 'b' },
+      { id: 'a' },
+      { id: 'cheap', gpu: 'rtx-3060', numGpus: 1, reliability: 0.9 },
+    );
+    const taken = [await best(), await best(), await best(), await best(), await best()];
+    expect(taken).toEqual(['cheap', 'a', 'b', 'c', 'two']);
+    expect(await refusal(best({ gpus: ['rtx-4090'], filter: { regions: ['us-tx'], pricePerGpuMax: 2 } }))).toBe(
+      'deploy_failed: no machine that fits is free now: on_demand, 10 GB of disk, regions us-tx, numMin 1, pricePerGpuMax 2.00, preferredGpus rtx-4090',
+    );
+  });
+
+  it('locks the price and the terms that deploy does', async () => {
+    await offer({ id: 'a', numGpus: 2 }, { id: 'b', numGpus: 2 });
+    const { instance } = await deployBest(domain, ann, { mode: 'RESERVED', diskGb: 70, template: 'vllm' });
+    const { instance: named_ } = await deploy(domain, ann, {
+      machineId: named('b'),
+      mode: 'RESERVED',
+      diskGb: 70,
+      template: 'vllm',
+    });
+    const { id: _, machineId: __, sequence: ___, hostId: ____, ...terms } = instance;
+    expect(named_).toMatchObject(terms);
+    expect(instance.gpuRate).toBe(572_000n);
+  });
+
+  it('falls back through the regions of the first model, then to the next model, whatever is cheaper', async () => {
+    const input = { gpus: ['h100-sxm', 'rtx-4090'], regions: ['us-tx', 'us-mo'] };
+    await offer(
+      { id: 'other-model', gpu: 'rtx-3060' },
+      { id: 'other-region', gpu: 'h100-sxm', region: 'us-va' },
+      { id: '4090-mo', region: 'us-mo' },
+      { id: '4090-tx', region: 'us-tx', numGpus: 8 },
+      { id: 'h100-mo', gpu: 'h100-sxm', region: 'us-mo' },
+      { id: 'h100-tx-8', gpu: 'h100-sxm', numGpus: 8 },
+      { id: 'h100-tx', gpu: 'h100-sxm' },
+    );
+    const taken: string[] = [];
+    for (let count = 0; count < 5; count += 1) taken.push(await best(input));
+    expect(taken).toEqual(['h100-tx', 'h100-tx-8', 'h100-mo', '4090-tx', '4090-mo']);
+    expect(await refusal(best(input))).toMatch(/^deploy_failed: no machine that fits is free now/);
+    expect(await best({ filter: { regions: ['us-va'] } })).toBe('other-region');
+  });
+
+  it('holds the filter as well as the preferences', async () => {
+    await offer({ id: 'a', reliability: 0.97 }, { id: 'b', reliability: 0.98, numGpus: 2 }, { id: 'c', gpu: 'l4' });
+    expect(await best({ gpus: ['rtx-4090'], filter: { reliabilityMin: 0.98 } })).toBe('b');
+    expect(await refusal(best({ gpus: ['rtx-4090'], filter: { gpus: ['l4'] } }))).toMatch(/^deploy_failed/);
+  });
+
+  it('compares the cap with the whole machine in the chosen mode', async () => {
+    await offer({ id: 'a', numGpus: 2 }, { id: 'b', numGpus: 2 }, { id: 'c', numGpus: 2 });
+    const prices = { ON_DEMAND: 0.88, INTERRUPTIBLE: 0.44, RESERVED: 0.572 };
+    for (const [mode, price] of Object.entries(prices) as [PricingMode, number][]) {
+      const under = await refusal(best({ mode, maxPricePerHour: price - 0.000001 }));
+      expect(under).toMatch(/^deploy_failed: no machine that fits is free now: .*at most 0\.\d+ USD per hour/);
+      await best({ mode, maxPricePerHour: price });
+    }
+  });
+
+  it('takes only a machine with enough disk left', async () => {
+    await offer({ id: 'a', diskGb: 100 }, { id: 'b', diskGb: 500 }, { id: 'c', diskGb: 55 });
+    const bob = await domain.account();
+    const stopped = await hold('b', bob, 'ON_DEMAND');
+    await act(domain, bob, { id: stopped, action: 'STOP' });
+    expect(await best({ diskGb: 490 })).toBe('b');
+    expect(await refusal(best({ diskGb: 101 }))).toMatch(/^deploy_failed: .*101 GB of disk/);
+    expect(await best({ diskGb: 100 })).toBe('a');
+  });
+
+  it('takes one with room for the disk it is asked for, also where the filter asks for less', async () => {
+    await offer({ id: 'a', diskGb: 300 }, { id: 'b', diskGb: 500 }, { id: 'c', diskGb: 900 });
+    expect(await best({ diskGb: 400, filter: { diskGbMin: 100 } })).toBe('b');
+    expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
+  });
+
+  it('stops an interruptible instance only when asked, when nothing free is as cheap, and never for another one', async () => {
+    await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
+    const bob = await domain.account();
+    const bobs = await hold('a', bob, 'INTERRUPTIBLE');
+    const input = { filter: { includePreemptible: true } };
+    expect(await best(input)).toBe('b');
+    const other = await domain.account();
+    expect(await best({ ...input, mode: 'INTERRUPTIBLE' }, other)).toBe('dear');
+    expect(await refusal(best({ ...input, mode: 'INTERRUPTIBLE' }))).toMatch(/^deploy_failed: no machine that fits/);
+    expect(await refusal(best())).toMatch(/^deploy_failed: no machine that fits/);
+    expect(await best({ ...input, mode: 'RESERVED' })).toBe('a');
+    const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: bobs } });
+    expect(row).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
+    expect((await audit(domain)).findings).toEqual([]);
+  });
+
+  it('finds the machine free whose holder ran out of credit', async () => {
+    await offer({ id: 'a' });
+    const bob = await domain.account('0.5');
+    const bobs = await hold('a', bob, 'ON_DEMAND');
+    expect(await refusal(best())).toMatch(/^deploy_failed/);
+    domain.clock.advance(2 * 3600);
+    expect(await best()).toBe('a');
+    const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: bobs } });
+    expect(row.stopReason).toBe('BALANCE_EXHAUSTED');
+  });
+
+  it('refuses by the rules of deploy: balance, number of instances, suspension', async () => {
+    await offer({ id: 'a' });
+    const poor = await domain.account('0.4');
+    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: balance too small/);
+    await domain.db.pool.query('update account set live_instances = 1000, deployed_instances = 1000 where id = $1', [
+      poor,
+    ]);
+    expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: an account holds at most 1000/);
+    await domain.db.pool.query('update account set live_instances = 0 where id = $1', [poor]);
+    await suspendAccount(domain, poor);
+    expect(await refusal(best({}, poor))).toMatch(/^unauthorized/);
+    expect(await best()).toBe('a');
+  });
+
+  it('gives the kept answer to the same wish, and refuses another one with its key', async () => {
+    await offer({ id: 'a' }, { id: 'b' }, { id: 'c', gpu: 'l4' });
+    const wish = { idempotencyKey: 'one', filter: { gpus: ['rtx-4090', 'l4'] }, regions: ['us-tx', 'us-mo'] };
+    const first = await deployBest(domain, ann, wish);
+    const same = { ...wish, filter: { gpus: ['l4', 'rtx-4090', 'l4'], regions: [], numMin: 1 }, mode: 'ON_DEMAND' };
+    const again = await deployBest(domain, ann, same as DeployBestInput);
+    expect([first.replayed, again.replayed]).toEqual([false, true]);
+    expect(again.instance).toEqual(first.instance);
+    const others: DeployBestInput[] = [
+      { ...wish, regions: ['us-mo', 'us-tx'] },
+      { ...wish, gpus: ['rtx-4090'] },
+      { ...wish, maxPricePerHour: 5 },
+      { ...wish, mode: 'RESERVED' },
+      { ...wish, diskGb: 51 },
+      { ...wish, filter: { ...wish.filter, vcpusMin: 1 } },
+    ];
+    for (const other of others) expect(await refusal(deployBest(domain, ann, other))).toMatch(/^idempotency_mismatch/);
+    const named_ = deploy(domain, ann, { machineId: first.instance.machineId, idempotencyKey: 'one' });
+    expect(await refusal(named_)).toMatch(/^idempotency_mismatch/);
+    expect(await domain.db.prisma.instance.count({ where: { accountId: ann } })).toBe(1);
+  });
+
+  it('refuses input out of bounds by its name', async () => {
+    expect(await refusal(best({ maxPricePerHour: -1 }))).toMatch(/^invalid_request: maxPricePerHour/);
+    expect(await refusal(best({ gpus: Array(101).fill('l4') }))).toMatch(/^invalid_request: gpus/);
+    expect(await refusal(best({ regions: ['\u0000'] }))).toMatch(/^invalid_request: regions/);
+    expect(await refusal(best({ diskGb: 0 }))).toMatch(/^invalid_request: diskGb/);
+  });
+
+  describe('while it has not heard of a change', () => {
+    /** Changes machines so that no notice tells of it, as before it has arrived. */
+    async function untold(change: string, ...ids: string[]): Promise<void> {
+      // Else what is being read of the machines may have the change in it.
+      await domain.inventory.current();
+      const client = await domain.db.pool.connect();
+      await client.query('begin; set local session_replication_role = replica');
+      await client.query(`update machine set ${change} where id = any($1)`, [ids.map(named)]);
+      await client.query('commit');
+      client.release();
+    }
+
+    it.each([
+      ["state = 'OFFLINE'", {}],
+      ['vcpus = 1', { vcpusMin: 2 }],
+      ['reliability = 0.5', { reliabilityMin: 0.9 }],
+      ["gpu = 'h100-sxm'", { vramGbMin: 1, tiers: ['CONSUMER_FLAGSHIP' as const] }],
+      ['num_gpus = 8', { numMax: 4 }],
+      ['disk_gb = 60', { diskGbMin: 61 }],
+    ])('takes the first that fits by the tables: %s', async (change, filter) => {
+      await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
+      await untold(change, 'a', 'b');
+      expect(await best({ filter })).toBe('c');
+      expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no machine that fits/);
+    });
+
+    it('compares by the tables what fits', async () => {
+      await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
+      await untold('reliability = 0.98', 'a');
+      await untold('num_gpus = 2', 'b');
+      expect([await best(), await best(), await best()]).toEqual(['c', 'a', 'b']);
+    });
+
+    it('goes on to the next of what it knows, however many are gone', async () => {
+      const ids = Array.from({ length: 130 }, (_, index) => `m${1000 + index}`);
+      await offer(...ids.map((id) => ({ id })));
+      await untold("state = 'DRAINED'", ...ids.slice(0, 120));
+      expect([await best(), await best()]).toEqual(['m1120', 'm1121']);
+      await untold("state = 'DRAINED'", ...ids);
+      expect(await refusal(best())).toMatch(/^deploy_failed: no machine that fits/);
+    });
+  });
+
+  describe('beside other transactions', () => {
+    /** Has machines locked until `end`, as a request under way has. */
+    async function inHand(...ids: string[]) {
+      const client = await domain.db.pool.connect();
+      await client.query('begin');
+      await client.query('select 1 from machine where id = any($1) for no key update', [ids.map(named)]);
+      return {
+        end: async () => {
+          await client.query('rollback');
+          client.release();
+        },
+      };
+    }
+    const isOver = async (work: Promise<unknown>) =>
+      Promise.race([work.then(() => true), new Promise((resolve) => setTimeout(resolve, 150, false))]);
+
+    it('passes by what another has in hand without waiting', async () => {
+      await offer({ id: 'a' }, { id: 'b' });
+      const other = await inHand('a');
+      try {
+        expect(await best()).toBe('b');
+      } finally {
+        await other.end();
+      }
+    });
+
+    it('waits when others have all that fits in hand, and has what they leave', async () => {
+      await offer({ id: 'a' }, { id: 'b' });
+      const other = await inHand('a', 'b');
+      // What reading the new offers takes is not counted.
+      await domain.inventory.current();
+      const connected = vi.spyOn(domain.db.pool, 'connect');
+      const waiting = best();
+      expect(await isOver(waiting)).toBe(false);
+      // It lies in wait rather than asking again and again.
+      expect(connected.mock.calls.length).toBeLessThan(8);
+      await other.end();
+      expect(await waiting).toBe('a');
+    });
+
+    it('waits for a holder that is busy, and preempts it then', async () => {
+      await offer({ id: 'a' });
+      const bob = await domain.account();
+      const bobs = await hold('a', bob, 'INTERRUPTIBLE');
+      const client = await domain.db.pool.connect();
+      await client.query('begin');
+      await client.query('select 1 from account where id = $1 for no key update', [bob]);
+      const waiting = best({ filter: { includePreemptible: true } });
+      expect(await isOver(waiting)).toBe(false);
+      await client.query('rollback');
+      client.release();
+      expect(await waiting).toBe('a');
+      const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: bobs } });
+      expect(row.stopReason).toBe('PREEMPTED');
+    });
+
+    it('checks a machine again once it is locked, and releases it if it was taken meanwhile', async () => {
+      await offer({ id: 'a' }, { id: 'b' });
+      const bob = await domain.account();
+      const connect = domain.db.pool.connect.bind(domain.db.pool) as (callback?: unknown) => Promise<pg.PoolClient>;
+      let taken = false;
+      vi.spyOn(domain.db.pool, 'connect').mockImplementation((async (callback?: unknown) => {
+        // The pool's own queries come with a callback.
+        if (callback !== undefined) return connect(callback);
+        const client = await connect();
+        const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
+        client.query = (async (...args: unknown[]) => {
+          const { name } = args[0] as { name?: string };
+          if (name !== 'lock-best-machine') return query(...args);
+          if (taken) {
+            await domain.db.pool.query('select 1 from machine where id = $1 for no key update nowait', [named('a')]);
+            return query(...args);
+          }
+          // What the statement says when its snapshot is older than the commit of a rival.
+          taken = true;
+          await hold('a', bob, 'ON_DEMAND');
+          await query('select 1 from machine where id = $1 for no key update', [named('a')]);
+          return { rows: [{ machineId: named('a'), holderId: null }] };
+        }) as typeof client.query;
+        return client;
+      }) as typeof domain.db.pool.connect);
+      expect(await best()).toBe('b');
+      expect(taken).toBe(true);
+    });
+
+    it('never rents above the cap, though the price rises for a moment between its choice and its rent', async () => {
+      await offer({ id: 'a' });
+      const set = (rate: number) =>
+        domain.db.pool.query(`update gpu_price set on_demand_rate = $1 where gpu = 'rtx-4090'`, [rate]);
+      const connect = domain.db.pool.connect.bind(domain.db.pool) as (callback?: unknown) => Promise<pg.PoolClient>;
+      let rises = 0;
+      vi.spyOn(domain.db.pool, 'connect').mockImplementation((async (callback?: unknown) => {
+        if (callback !== undefined) return connect(callback);
+        const client = await connect();
+        const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
+        client.query = (async (...args: unknown[]) => {
+          // The price is read under the machine's lock, once the choice is made by the price of before.
+          const { text = '' } = args[0] as { text?: string };
+          if (rises > 0 || !text.includes('EXECUTE "lock-machine"')) return query(...args);
+          rises += 1;
+          await set(900_000);
+          const rows = await query(...args);
+          await set(440_000);
+          return rows;
+        }) as typeof client.query;
+        return client;
+      }) as typeof domain.db.pool.connect);
+      const { instance } = await deployBest(domain, ann, { diskGb: 10, maxPricePerHour: 0.44 });
+      expect([instance.machineId, instance.gpuRate, rises]).toEqual([named('a'), 440_000n, 1]);
+    });
+  });
+});
+
+describe('deployBest over two gateways', () => {
+  const BEST = 'mutation($input: DeployBestInput!) { deployBest(input: $input) { id machine { id } } }';
+  let databaseUrl: string;
+  let gateways: GatewayProcess[];
+  let deps: Deps;
+  let env: Record<string, string>;
+  let people: Renter[];
+  let round = 0;
+
+  beforeAll(async () => {
+    databaseUrl = await createTestDatabase();
+    env = { DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
+    gateways = await Promise.all([startProcess(env), startProcess(env)]);
+    deps = createDeps(openDatabase(databaseUrl), systemClock, testSettings());
+    people = [];
+    for (let index = 0; index < 100; index += 1) people.push(await createRenter(deps, gateways[index % 2]!.address));
+  });
+  afterAll(async () => {
+    await Promise.all(gateways.map((gateway) => gateway.end()));
+    await deps.db.close();
+    await cleanUp();
+  });
+
+  async function machines(count: number, changes: Partial<Like> = {}): Promise<void> {
+    round += 1;
+    const ids = Array.from({ length: count }, (_, index) => `r${round}-${String(index).padStart(3, '0')}`);
+    await onlyMachines(
+      deps,
+      ids.map((id) => ({ id, ...changes })),
+    );
+    for (const { address } of gateways) await expect.poll(() => offered(address)).toEqual(ids);
+  }
+
+  /** The ids of what a gateway offers, the first hundred. */
+  async function offered(address: string): Promise<string[]> {
+    const { data } = await (await fetch(`${address}/v1/offers?limit=100`)).json();
+    return data.map(({ machine_id }: { machine_id: string }) => machine_id);
+  }
+
+  async function ask(address: string, key: string, input: Record<string, unknown>) {
+    const response = await fetch(`${address}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: BEST, variables: { input: { diskGb: 10, ...input } } }),
+    });
+    const { data, errors } = (await response.json()) as {
+      data: { deployBest: { id: string; machine: { id: string } } | null } | null;
+      errors?: { message: string; extensions: { code: string } }[];
+    };
+    return {
+      machineId: data?.deployBest?.machine.id,
+      id: data?.deployBest?.id,
+      refusal: errors?.[0] && `${errors[0].extensions.code}: ${errors[0].message.slice(0, 34)}`,
+    };
+  }
+
+  function tally(answers: readonly { refusal: string | undefined }[]): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { refusal = 'rented' } of answers) counts[refusal] = (counts[refusal] ?? 0) + 1;
+    return counts;
+  }
+  const NOTHING_FITS = 'deploy_failed: no machine that fits is free now: ';
+  const cut = NOTHING_FITS.slice(0, 'deploy_failed: '.length + 34);
+
+  it('100 accounts at once, 60 machines that fit: 60 rentals on 60 machines, 40 refusals', async () => {
+    await machines(60);
+    const answers = await Promise.all(
+      people.map(({ key }, index) => ask(gateways[index % 2]!.address, key, { gpus: ['rtx-4090'] })),
+    );
+    expect(tally(answers)).toEqual({ rented: 60, [cut]: 40 });
+    expect(new Set(answers.flatMap(({ machineId }) => machineId ?? [])).size).toBe(60);
+    expect((await audit(deps)).findings).toEqual([]);
+  });
+
+  it('100 requests of one account at once, 60 machines that fit: the same', async () => {
+    await machines(60);
+    const { key } = await createRenter(deps, gateways[0]!.address, '1000');
+    const answers = await Promise.all(
+      people.map((_, index) => ask(gateways[index % 2]!.address, key, { filter: { numMax: 1 } })),
+    );
+    expect(tally(answers)).toEqual({ rented: 60, [cut]: 40 });
+    expect(new Set(answers.flatMap(({ machineId }) => machineId ?? [])).size).toBe(60);
+    expect((await audit(deps)).findings).toEqual([]);
+  });
+
+  it('never refuses while one is free: some are too poor, the others have all machines', async () => {
+    await machines(10);
+    const poor = await Promise.all(Array.from({ length: 20 }, () => createRenter(deps, gateways[0]!.address, '0.1')));
+    const asking = [...poor.map(({ key }) => key), ...people.slice(0, 20).map(({ key }) => key)];
+    const answers = await Promise.all(asking.map((key, index) => ask(gateways[index % 2]!.address, key, {})));
+    expect(answers.filter(({ id }) => id !== undefined)).toHaveLength(10);
+    expect((await audit(deps)).findings).toEqual([]);
+  });
+
+  it('one account holds 12 machines interruptibly: of 30 that may preempt, 12 do and 18 are refused', async () => {
+    await machines(12);
+    const holder = await createRenter(deps, gateways[0]!.address);
+    for (let index = 0; index < 12; index += 1) {
+      await ask(gateways[index % 2]!.address, holder.key, { mode: 'INTERRUPTIBLE' });
+    }
+    const answers = await Promise.all(
+      people
+        .slice(0, 30)
+        .map(({ key }, index) =>
+          ask(gateways[index % 2]!.address, key, { filter: { includePreemptible: true }, mode: 'RESERVED' }),
+        ),
+    );
+    expect(tally(answers)).toEqual({ rented: 12, [cut]: 18 });
+    const held = await deps.db.prisma.instance.findMany({ where: { accountId: holder.accountId } });
+    expect(held.map(({ stopReason }) => stopReason)).toEqual(Array(12).fill('PREEMPTED'));
+    expect((await audit(deps)).findings).toEqual([]);
+  });
+
+  it('accounts preempt each other in a circle without a fault that a client sees', async () => {
+    const circle = people.slice(40, 46);
+    for (let turn = 0; turn < 5; turn += 1) {
+      await machines(6);
+      const first = await Promise.all(
+        circle.map(({ key }, index) => ask(gateways[index % 2]!.address, key, { mode: 'INTERRUPTIBLE' })),
+      );
+      expect(tally(first)).toEqual({ rented: 6 });
+      const then = await Promise.all(
+        circle.map(({ key }, index) =>
+          ask(gateways[(index + turn) % 2]!.address, key, { filter: { includePreemptible: true } }),
+        ),
+      );
+      expect(tally(then)).toEqual({ rented: 6 });
+    }
+    expect((await audit(deps)).findings).toEqual([]);
+  });
+
+  it('a gateway dies in the middle: asked again with their keys, 100 accounts have 60 machines', async () => {
+    await machines(60);
+    const dying = await startProcess(env);
+    const wish = (index: number) => ({ idempotencyKey: `round-${index}` });
+    const lost: number[] = [];
+    const told = new Map<number, string>();
+    const rentedSoFar = () => deps.db.prisma.instance.count({ where: { machineId: { startsWith: `r${round}-` } } });
+    const asking = people.map(async ({ key }, index) => {
+      const address = index % 2 === 0 ? gateways[0]!.address : dying.address;
+      const answer = await ask(address, key, wish(index)).catch(() => null);
+      if (answer === null) lost.push(index);
+      else if (answer.id !== undefined) told.set(index, answer.id);
+    });
+    while ((await rentedSoFar()) < 5);
+    await dying.kill();
+    await Promise.all(asking);
+    expect(lost.length).toBeGreaterThan(0);
+    const again = await Promise.all(
+      people.map(({ key }, index) => ask(gateways[index % 2]!.address, key, wish(index))),
+    );
+    for (const [index, id] of told) expect(again[index]!.id).toBe(id);
+    expect(tally(again)).toEqual({ rented: 60, [cut]: 40 });
+    expect(await rentedSoFar()).toBe(60);
+    expect((await audit(deps)).findings).toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addKey, KeyPair, OPEN_SSH, outcome, SshClient, sizesAtFirst } from '../../support/access/ssh.js';
+import { visit } from '../../support/access/visit.js';
+import { gpu } from '../../support/cli/gpu.js';
+import { freePort } from '../../support/free-port.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { UNTIL_TERM } from '../../support/hosts/registry.js';
+import { openAssistant } from '../../support/mcp.js';
+import { folder } from '../../support/process.js';
+import { until } from '../../support/until.js';
+
+const TALKS = 'talks';
+
+/** What differs between the engines; all else is tried on Podman. */
+describe('ways into a container of Docker', needsEngine('docker', ...OPEN_SSH), () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let ssh: SshClient;
+  let key: KeyPair;
+  let id: string;
+
+  beforeAll(async () => {
+    const [port, sshPort] = await Promise.all([freePort(), freePort()]);
+    fleet = await RealFleet.open({ PORT: String(port), SSH_PORT: String(sshPort) }, 'docker');
+    const command = ['/bin/sh', '-c', `echo begun; ${UNTIL_TERM}`];
+    await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
+    host = await fleet.host();
+    renter = await fleet.renter();
+    key = new KeyPair();
+    await addKey(renter, key);
+    ({ id } = await renter.deploy(host.machineId, { template: TALKS }));
+    await renter.phase(id, 'RUNNING');
+    const { body } = await renter.api.graphql(`{ instance(id: "${id}") { ssh { hostKey } } }`);
+    ssh = new SshClient(sshPort, key, body.data.instance.ssh.hostKey);
+  });
+
+  afterAll(() => fleet?.close());
+
+  it('runs a command with its output, its errors, its input and its exit code', async () => {
+    const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
+    child.stdin.end('x'.repeat(3_000_000));
+    expect(await outcome(child)).toEqual({ code: 7, stdout: 'x'.repeat(3_000_000), stderr: 'to stderr\n' });
+  });
+
+  it('gives a terminal, and ends what a client leaves behind', async () => {
+    const child = ssh.spawn(id, ['-tt'], 'tty; exec sleep 5321');
+    const ended = outcome(child);
+    const [said] = await Promise.all([
+      new Promise((resolve) => child.stdout.once('data', resolve)),
+      until('it runs', async () => runs('sleep 5321'), 30_000),
+    ]);
+    expect(String(said)).toMatch(/^\/dev\/pts\/\d+/);
+    child.kill('SIGKILL');
+    await ended;
+    await until('the command has ended', async () => !runs('sleep 5321'), 30_000);
+  });
+
+  it('gives a command its terminal with a size, from its first moment on', async () => {
+    expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
+  });
+
+  it('leads to a port of its loopback, by SSH and by HTTP, and shows its log', async () => {
+    expect(await ssh.ssh(id, 'mkdir /www; echo hello > /www/page; httpd -p 127.0.0.1:7000 -h /www')).toMatchObject({
+      code: 0,
+    });
+    const forwarded = ssh.spawn(id, ['-W', 'localhost:7000']);
+    forwarded.stdin.write('GET /page HTTP/1.0\r\n\r\n');
+    expect((await outcome(forwarded)).stdout).toMatch(/^HTTP\/1.\d 200 OK[\s\S]*hello\n$/);
+    const { body } = await renter.api.graphql(`mutation { openPort(id: "${id}", port: 7000) { ports { url } } }`);
+    const { host: name } = new URL(body.data.openPort.ports[0].url);
+    const page = async () => (await visit(fleet.address, name, '/page')).text === 'hello\n';
+    await until('the page is served', page, 30_000);
+    const logs = await renter.api.graphql(`{ instanceLogs(id: "${id}", tail: 10) { stream text } }`);
+    expect(logs.body.data.instanceLogs).toEqual([{ stream: 'STDOUT', text: 'begun' }]);
+  });
+
+  it('lets an assistant run commands and read the log by `gpu mcp`, as data', async () => {
+    const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: fleet.address, GPU_API_KEY: renter.api.key };
+    const assistant = await openAssistant(env, ['--identity', key.path]);
+    const says = (command: string, more = {}) => assistant.call('run_command', { id, command, ...more });
+    expect(await says('echo $((6 * 7)); printf "\\033[2J" >&2; exit 7')).toMatchObject({
+      summary: 'exit code 7',
+      exitCode: 7,
+      stdout: '42\n',
+      stderr: '\\u{1b}[2J',
+    });
+    const { stdout, stdoutCharactersLeftOff } = await says('head -c 1000000 /dev/zero | tr "\\0" o; echo end');
+    expect([stdout.length, stdout.slice(-4), stdoutCharactersLeftOff]).toEqual([20_000, 'end\n', 980_004]);
+    expect(await says('exec sleep 5323', { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
+    await until('the command has ended', async () => !runs('sleep 5323'), 30_000);
+    // Words for the container, no options of the ssh here.
+    const made = join(folder(), 'made');
+    expect((await says(`-oProxyCommand=touch${'$'}{IFS}${made}`)).exitCode).not.toBe(0);
+    expect(existsSync(made)).toBe(false);
+    expect((await assistant.call('read_logs', { id })).lines).toMatchObject([{ stream: 'STDOUT', text: 'begun' }]);
+    await assistant.close();
+    const without = await openAssistant(env, ['--identity', new KeyPair().path]);
+    expect(await without.refused('run_command', { id, command: 'true' })).toMatch(/Permission denied.*--identity FILE/);
+    await without.close();
+  });
+
+  it('hangs up what an agent that was killed had begun', async () => {
+    const child = ssh.spawn(id, [], 'echo begun; exec sleep 5322');
+    const done = outcome(child);
+    await until('it runs', async () => runs('sleep 5322'), 30_000);
+    await host.end('SIGKILL');
+    expect((await done).code).toBe(255);
+    host.start();
+    await until('the command has ended', async () => !runs('sleep 5322'), 30_000);
+  });
+
+  it('`gpu deploy --ssh -i KEY` opens a shell by that key, and says which keys would do where it is another', async () => {
+    const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${fleet.address}/v1`, GPU_API_KEY: renter.api.key! };
+    const deployWith = async ({ path }: KeyPair) => {
+      await renter.destroyAll();
+      const args = ['deploy', host.machineId, '--template', TALKS, '--disk-gb', '10', '--ssh', '-i', path];
+      return gpu(args, env, 'echo in $((6 * 7)); exit 3\n');
+    };
+    const done = await deployWith(key);
+    expect([done.code, done.stdout], done.stderr).toEqual([3, expect.stringMatching(/^in 42$/m)]);
+    const refused = await deployWith(new KeyPair());
+    expect([refused.code, refused.stdout]).toEqual([255, expect.not.stringContaining('in 42')]);
+    const { body } = await renter.api.graphql('{ sshKeys { fingerprint } }');
+    for (const { fingerprint } of body.data.sshKeys) expect(refused.stderr).toContain(fingerprint);
+    expect(refused.stderr).toContain('The rental goes on, and is charged.');
+    expect((await renter.instances()).map(({ status }) => status)).toEqual(['running']);
+  });
+});
+
+/** Whether this computer has such a process, by its whole command line. */
+function runs(args: string): boolean {
+  return execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(args);
+}

@@ -1,0 +1,552 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createConnection, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { text as streamText } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import ssh2, { type Client, type ClientChannel } from 'ssh2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKey } from '../../../src/access/ssh/host-key.js';
+import { addKey, KeyPair, OPEN_SSH, outcome, SshClient, sizesAtFirst } from '../../support/access/ssh.js';
+import { freePort } from '../../support/free-port.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { type Env, folder, type GatewayProcess, startProcess } from '../../support/process.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
+
+/** An image with a server for SFTP of its own. */
+const FULL = 'full';
+
+/** The agent asks the first gateway; what is tested goes through the second unless it says so. */
+describe('SSH into an instance, by the clients of OpenSSH', needsEngine('podman', ...OPEN_SSH), () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let stranger: RealRenter;
+  let second: GatewayProcess;
+  let secondEnv: Env;
+  let key: KeyPair;
+  let strangersKey: KeyPair;
+  let ports: number[];
+  let hostKey: string;
+  let id: string;
+  let ssh: SshClient;
+  /** Clients that don't log in, and the milliseconds until they are cut off. */
+  let slow: Map<string, Promise<number>>;
+
+  const client = (gateway: number, with_: KeyPair | null) => new SshClient(ports[gateway]!, with_, hostKey);
+
+  beforeAll(async () => {
+    const [port, ...free] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+    ports = [free[0]!, free[1]!];
+    fleet = await RealFleet.open({
+      PORT: String(port),
+      SSH_PORT: String(ports[0]),
+      STREAMS_URL: `http://127.0.0.1:${port}`,
+    });
+    secondEnv = {
+      ...fleet.env,
+      PORT: String(free[2]),
+      SSH_PORT: String(ports[1]),
+      STREAMS_URL: `http://127.0.0.1:${free[2]}`,
+    };
+    second = await startProcess(secondEnv);
+    const programs = ['/bin/bash', '/usr/bin/rsync', '/usr/lib/openssh/sftp-server'];
+    await fleet.registry.push(FULL, { programs });
+    await fleet.engine.pull(`${fleet.registry.at}/${FULL}:1`);
+    await fleet.template(FULL, `${fleet.registry.at}/${FULL}`);
+    host = await fleet.host();
+    renter = await fleet.renter();
+    stranger = await fleet.renter();
+    [key, strangersKey] = [new KeyPair(), new KeyPair()];
+    await addKey(renter, key);
+    await addKey(stranger, strangersKey);
+    ({ id } = await renter.deploy(host.machineId));
+    await renter.phase(id, 'RUNNING');
+    const { body } = await renter.api.graphql(`{ instance(id: "${id}") { ssh { hostKey port user command } } }`);
+    hostKey = body.data.instance.ssh.hostKey;
+    ssh = client(1, key);
+    // Not where others are in their way.
+    slow = new Map(Object.entries(SLOW_CLIENTS).map(([how, act]) => [how, patienceWith(ports[0]!, act)]));
+  });
+
+  afterAll(async () => {
+    await second?.end();
+    await fleet?.close();
+  });
+
+  it('runs a command with its output, its errors, its input and its exit code', async () => {
+    const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
+    child.stdin.end('some input');
+    expect(await outcome(child)).toEqual({ code: 7, stdout: 'some input', stderr: 'to stderr\n' });
+  });
+
+  it('reports how a command ended that does not read its input', async () => {
+    const outputs: string[] = [];
+    for (let turn = 0; turn < 5; turn += 1) outputs.push(await readsLittle());
+    expect(outputs).toEqual(Array(5).fill('words'));
+  });
+
+  it('carries both outputs whole to a client that reads late', async () => {
+    const write = (bytes: number, letter: string) => `head -c ${bytes} /dev/zero | tr '\\0' ${letter}`;
+    const turn = `${write(100_000, 'o')}; ${write(50_000, 'e')} >&2`;
+    const child = ssh.spawn(id, [], `for turn in $(seq 60); do ${turn}; done; exit 4`);
+    const done = outcome(child);
+    child.stdout.pause();
+    setTimeout(() => child.stdout.resume(), 1_000);
+    const { code, stdout, stderr } = await done;
+    expect([code, stdout.length, stderr.length]).toEqual([4, 6_000_000, 3_000_000]);
+    expect([/[^o]/.test(stdout), /[^e]/.test(stderr)]).toEqual([false, false]);
+  });
+
+  it('gives a shell with a terminal of the requested size, and of the next one', async () => {
+    const connection = await connect();
+    const shell = await new Promise<ClientChannel>((resolve, reject) =>
+      connection.shell({ cols: 123, rows: 45, term: 'vt100' }, (error, channel) =>
+        error ? reject(error) : resolve(channel),
+      ),
+    );
+    const said = reading(shell);
+    shell.write('stty size; tty; echo $TERM\n');
+    await soon('the size is told', async () => /45 123\r\n\/dev\/pts\/\d+\r\nvt100/.test(said()));
+    shell.setWindow(50, 150, 0, 0);
+    await soon('the new size is told', async () => {
+      shell.write('stty size\n');
+      await sleep(100);
+      return /50 150\r\n/.test(said());
+    });
+    const code = new Promise((resolve) => shell.once('exit', resolve));
+    shell.end('exit 3\n');
+    expect(await code).toBe(3);
+    connection.end();
+  });
+
+  it('gives a command its terminal with a size, from its first moment on', async () => {
+    // A client without a terminal of its own names no size.
+    expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
+  });
+
+  it('passes signals on', async () => {
+    const connection = await connect();
+    const channel = await execOn(
+      connection,
+      'trap "echo got it; exit 9" TERM; echo ready; while :; do sleep 0.1; done',
+    );
+    const said = reading(channel);
+    await soon('it is ready', async () => said().includes('ready'));
+    const code = new Promise((resolve) => channel.once('exit', resolve));
+    channel.signal('TERM');
+    expect(await code).toBe(9);
+    expect(said()).toContain('got it');
+    connection.end();
+  });
+
+  it('ends what a client leaves behind', async () => {
+    const sleeps = sleepLike();
+    const child = ssh.spawn(id, [], `echo begun; exec ${sleeps}`);
+    const ended = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    child.kill('SIGKILL');
+    await ended;
+    await soon('the command has ended', async () => running(sleeps).length === 0);
+  });
+
+  /** Files whose names and sizes are hard on a server. */
+  const someFiles = () => {
+    const from = join(folder(), 'tree');
+    mkdirSync(join(from, 'sub folder'), { recursive: true });
+    writeFileSync(join(from, 'empty'), '');
+    writeFileSync(join(from, 'it\'s $HOME; `x` \\ "q"'), 'quoted');
+    writeFileSync(join(from, '-n'), 'dash');
+    writeFileSync(join(from, 'sub folder', 'small.bin'), randomBytes(70_001));
+    writeFileSync(join(from, 'large.bin'), randomBytes(5_000_003), { mode: 0o640 });
+    return from;
+  };
+  const digest = (path: string): [string, string][] =>
+    readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .sort()
+      .filter((name) => statSync(join(path, name)).isFile())
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(path, name)))
+          .digest('hex'),
+      ]);
+
+  const copiesFiles = async () => {
+    const from = someFiles();
+    const at = `${id}@127.0.0.1:/workspace`;
+    const [back, more] = [folder(), folder()];
+    expect(await ssh.scp(from, `${at}/`, '-r', '-p')).toMatchObject({ code: 0, stderr: '' });
+    expect(await ssh.scp(`${at}/tree`, `${back}/`, '-r', '-p')).toMatchObject({ code: 0, stderr: '' });
+    expect(digest(join(back, 'tree'))).toEqual(digest(from));
+    expect(statSync(join(back, 'tree/large.bin')).mode & 0o777).toBe(0o640);
+    expect(Math.floor(statSync(join(back, 'tree/large.bin')).mtimeMs / 1_000)).toBe(
+      Math.floor(statSync(join(from, 'large.bin')).mtimeMs / 1_000),
+    );
+    const listed = await ssh.sftp(
+      id,
+      'cd /workspace/tree',
+      'rename empty renamed',
+      'mkdir more',
+      'ln -s large.bin link',
+      'ls -1',
+      `get link ${more}/link`,
+      'rm renamed',
+      'rmdir more',
+      '-get nothing-there',
+      '-rename -l large.bin -n',
+      'ls -l',
+    );
+    expect(listed.code).toBe(0);
+    expect(listed.stdout).toMatch(/^-rw-r----- .* 5000003 .*large\.bin$/m);
+    expect(listed.stdout.split('\n')).toEqual(expect.arrayContaining(['link', 'more', 'renamed', 'sub folder']));
+    expect(listed.stderr).toMatch(/nothing-there/);
+    expect(readFileSync(join(more, 'link')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
+    // Half a file is gone on with, from its middle.
+    writeFileSync(join(more, 'half'), readFileSync(join(from, 'large.bin')).subarray(0, 2_000_000));
+    expect(await ssh.sftp(id, `get -a /workspace/tree/large.bin ${more}/half`)).toMatchObject({ code: 0 });
+    expect(readFileSync(join(more, 'half')).equals(readFileSync(join(from, 'large.bin')))).toBe(true);
+    writeFileSync(join(more, 'first'), readFileSync(join(from, 'large.bin')).subarray(0, 2_000_000));
+    const lines = [`put ${more}/first /workspace/tree/put`, `put -a ${more}/link /workspace/tree/put`];
+    expect(await ssh.sftp(id, ...lines)).toMatchObject({ code: 0 });
+    const sums = await ssh.ssh(id, 'md5sum < /workspace/tree/put; md5sum < /workspace/tree/large.bin');
+    const [one, other] = sums.stdout.trim().split('\n');
+    expect(one).toBe(other);
+  };
+
+  it('copies files both ways in an image without a server for SFTP', copiesFiles);
+
+  it('forwards connections to ports of its loopback, 100 at once, and to nowhere else', async () => {
+    expect(await ssh.ssh(id, 'echo hello > /workspace/hello; httpd -p 127.0.0.1:7000 -h /workspace')).toMatchObject({
+      code: 0,
+    });
+    const connection = await connect();
+    const forward = (host: string, port: number) =>
+      new Promise<ClientChannel>((resolve, reject) =>
+        connection.forwardOut('127.0.0.1', 1, host, port, (error, channel) =>
+          error ? reject(error) : resolve(channel),
+        ),
+      );
+    const channels = await Promise.all(Array.from({ length: 100 }, () => forward('localhost', 7_000)));
+    const answers = await Promise.all(
+      channels.map(async (channel) => {
+        const answer = streamText(channel);
+        channel.write('GET /hello HTTP/1.0\r\n\r\n');
+        return answer;
+      }),
+    );
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.\d 200 OK[\s\S]*hello\n$/);
+    await expect(forward('localhost', 7_001)).rejects.toThrow();
+    for (const elsewhere of ['127.0.0.2', '169.254.169.254', 'example.com', '10.0.0.1']) {
+      await expect(forward(elsewhere, 80)).rejects.toThrow();
+    }
+    connection.end();
+  });
+
+  it('is not held up by a reader that stalls, nor by clients that never log in', async () => {
+    const before = rss(second.pid);
+    // From other addresses, which have bounds of their own and are together more than may wait.
+    const silent = Array.from({ length: 450 }, (_, index) =>
+      // Reads, or it would not notice its end.
+      createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: `127.0.1.${index % 3}` })
+        .on('error', () => {})
+        .resume(),
+    );
+    // Before they have been patient for 20 seconds they are still there, but for those above the bounds.
+    await soon('too many strangers are dropped', async () => silent.filter(({ destroyed }) => destroyed).length >= 194);
+    const stalled = ssh.spawn(id, [], 'cat /dev/zero');
+    const ended = outcomeOfExit(stalled);
+    stalled.stdout.pause();
+    expect(await ssh.ssh(id, 'head -c 20000000 /dev/zero')).toMatchObject({ code: 0, stdout: '\0'.repeat(20_000_000) });
+    await sleep(1_000);
+    const grown = rss(second.pid) - before;
+    expect(grown).toBeLessThan(60_000);
+    stalled.kill('SIGKILL');
+    await ended;
+    for (const socket of silent) socket.destroy();
+  });
+
+  it('carries 64 MB each way unharmed', async () => {
+    const file = join(folder(), 'large');
+    writeFileSync(file, randomBytes(64_000_000));
+    const sum = createHash('md5').update(readFileSync(file)).digest('hex');
+    const before = rss(second.pid);
+    const up = ssh.spawn(id, [], 'tee /workspace/large | md5sum');
+    createReadStream(file).pipe(up.stdin);
+    expect((await outcome(up)).stdout).toContain(sum);
+    const down = ssh.spawn(id, [], 'cat /workspace/large');
+    const hash = createHash('md5');
+    let peak = 0;
+    for await (const chunk of down.stdout) {
+      hash.update(chunk as Buffer);
+      peak = Math.max(peak, rss(second.pid));
+    }
+    expect(hash.digest('hex')).toBe(sum);
+    expect(peak - before).toBeLessThan(50_000);
+  });
+
+  it('lets nobody in but the account, through either gateway', async () => {
+    const attempts: [what: string, user: string, key: KeyPair | null][] = [
+      ['a stranger’s key', id, strangersKey],
+      ['a key of nobody', id, new KeyPair()],
+      ['no key', id, null],
+      ['an instance that is not there', 'i-00000000', key],
+      ['another kind of name', 'root', key],
+      ['almost an id', 'I-00000000', key],
+    ];
+    for (const gateway of [0, 1]) {
+      const done = await Promise.all(attempts.map(([, user, with_]) => client(gateway, with_).ssh(user, 'echo in')));
+      for (const [index, { code, stdout, stderr }] of done.entries()) {
+        expect([attempts[index]![0], code, stdout]).toEqual([attempts[index]![0], 255, '']);
+        expect(stderr).toContain('Permission denied (publickey)');
+      }
+      expect(await client(gateway, key).ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
+    }
+  });
+
+  it('knows RSA keys by their newer signatures, and ECDSA ones', async () => {
+    for (const other of [new KeyPair('rsa', 3_072), new KeyPair('ecdsa', 384)]) {
+      await addKey(renter, other);
+      expect(await client(1, other).ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
+    }
+  });
+
+  it('cuts off a client that offers a thousand keys, or none', async () => {
+    let offered = 0;
+    const keys = Array.from({ length: 30 }, newKey);
+    const ended = await attempt((_left, _partial, next) => {
+      offered += 1;
+      next({ type: 'publickey', username: id, key: keys[offered % keys.length]! });
+    });
+    expect(ended).toBe('ended');
+    expect(offered).toBeLessThanOrEqual(25);
+    let none = 0;
+    await attempt((_left, _partial, next) => {
+      none += 1;
+      next({ type: 'none', username: id });
+    });
+    expect(none).toBeLessThanOrEqual(25);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
+  });
+
+  it('cuts OpenSSH off that offers a thousand keys of its agent, and lets it in by the key that it is configured to use', async () => {
+    const dir = folder();
+    const socket = join(dir, 'agent');
+    const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
+    const env = { ...process.env, SSH_AUTH_SOCK: socket };
+    const paths = Array.from({ length: 1_000 }, (_, index) => join(dir, `id_${index}`));
+    for (const path of paths) writeFileSync(path, newKey(), { mode: 0o600 });
+    await soon('the agent listens', async () => existsSync(socket));
+    execFileSync('ssh-add', ['-q', ...paths], { env, stdio: 'ignore' });
+    const withAgent = ['-o', `IdentityAgent=${socket}`, '-v'];
+    const all = await outcome(client(1, null).spawn(id, [...withAgent, '-o', 'IdentitiesOnly=no'], 'echo in'));
+    expect(all).toMatchObject({ code: 255, stdout: '' });
+    expect(all.stderr.match(/Offering public key/g)!.length).toBeLessThanOrEqual(21);
+    expect(await outcome(ssh.spawn(id, withAgent, 'echo in'))).toMatchObject({ code: 0, stdout: 'in\n' });
+    agent.kill();
+  });
+
+  it('waits for nobody longer than 20 seconds: silent, slow to introduce itself, or never logging in', async () => {
+    for (const [how, patience] of slow) expect(await patience, how).toBeGreaterThan(15_000);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
+  }, 60_000);
+
+  it('refuses a second command on a session that has one, whatever it is', async () => {
+    const connection = await connect();
+    const channel = await new Promise<ClientChannel>((resolve, reject) =>
+      connection.exec('cat', (error, opened) => (error ? reject(error) : resolve(opened))),
+    );
+    // No client of the library does so.
+    const { _protocol: protocol } = connection as unknown as {
+      _protocol: Record<string, (...given: unknown[]) => void>;
+    };
+    const { outgoing } = channel as unknown as { outgoing: { id: number } };
+    protocol.exec!(outgoing.id, 'echo twice', false);
+    protocol.shell!(outgoing.id, false);
+    protocol.subsystem!(outgoing.id, 'sftp', false);
+    channel.end('once');
+    expect(await streamText(channel)).toBe('once');
+    connection.end();
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
+  });
+
+  it('ends what a removed key has opened, within two seconds, and opens nothing more for it', async () => {
+    const gone = new KeyPair();
+    const keyId = await addKey(renter, gone);
+    const children = [0, 1].map((gateway) => client(gateway, gone).spawn(id, [], 'echo begun; cat'));
+    const done = children.map(outcome);
+    await Promise.all(children.map((child) => new Promise((resolve) => child.stdout.once('data', resolve))));
+    const began = performance.now();
+    await renter.api.graphql(`mutation { removeSshKey(id: "${keyId}") { id } }`);
+    for (const { code } of await Promise.all(done)) expect(code).toBe(255);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect((await client(1, gone).ssh(id, 'echo in')).stderr).toContain('Permission denied');
+  });
+
+  it('ends a stream with its agent, and opens the next one with the next', async () => {
+    const [own, other] = [sleepLike(), sleepLike()];
+    const child = ssh.spawn(id, [], `echo begun; exec ${own}`);
+    const done = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const operators = fleet.engine.exec(id, ...other.split(' '));
+    await soon('the operator’s own command runs', async () => running(other).length === 1);
+    await host.end('SIGKILL');
+    expect((await done).code).toBe(255);
+    expect(running(own)).toHaveLength(1);
+    host.start();
+    await soon('the next one works', async () => (await ssh.ssh(id, 'echo again')).stdout === 'again\n', 40_000);
+    // What the dead agent had begun is hung up by the next one; what others run in the container is not its own.
+    await soon('the command has ended', async () => running(own).length === 0);
+    process.kill(running(other)[0]!, 'SIGKILL');
+    await operators;
+  });
+
+  it('ends at once when the instance stops, and says why there is no next one', async () => {
+    const child = ssh.spawn(id, [], 'echo begun; cat');
+    const done = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    await renter.act(id, 'stop');
+    const stopped = performance.now();
+    expect((await done).code).toBe(255);
+    expect(performance.now() - stopped).toBeLessThan(2_000);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({
+      code: 255,
+      stdout: '',
+      stderr: expect.stringContaining(`${id} is stopped`),
+    });
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED');
+  });
+
+  it('copies files by the image’s own server for SFTP, and by rsync', async () => {
+    ({ id } = await renter.deploy(host.machineId, { template: FULL }));
+    await renter.phase(id, 'RUNNING');
+    expect(await ssh.ssh(id, 'echo $0')).toMatchObject({ stdout: expect.stringContaining('bash') });
+    await copiesFiles();
+    const from = someFiles();
+    const back = folder();
+    const at = `${id}@127.0.0.1:/workspace/synced/`;
+    expect(await ssh.rsync(`${from}/`, at)).toMatchObject({ code: 0, stderr: '' });
+    expect(await ssh.rsync(at, `${back}/`)).toMatchObject({ code: 0, stderr: '' });
+    expect(digest(back)).toEqual(digest(from));
+  });
+
+  it('keeps its host key when a gateway is started again; a gateway that ends takes its connections along', async () => {
+    await readsLittle();
+    const child = ssh.spawn(id, [], 'echo begun; cat');
+    const done = outcome(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const end = await second.end();
+    expect(end, end.stderr.split('\n').slice(-20).join('\n')).toMatchObject({ code: 0 });
+    expect((await done).code).toBe(255);
+    second = await startProcess(secondEnv);
+    expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
+  });
+
+  /** Resolves with the output of a command that ends before its input. */
+  async function readsLittle(): Promise<string> {
+    const child = ssh.spawn(id, [], 'head -c 5; exit 3');
+    child.stdin.on('error', () => {}).end(Buffer.alloc(8_000_000, 'words'));
+    const { code, stdout } = await outcome(child);
+    expect(code).toBe(3);
+    return stdout;
+  }
+
+  function connect(): Promise<Client> {
+    const connection = new ssh2.Client();
+    return new Promise((resolve, reject) => {
+      connection.once('ready', () => resolve(connection)).once('error', reject);
+      connection.connect({ host: '127.0.0.1', port: ports[1]!, username: id, privateKey: readFileSync(key.path) });
+    });
+  }
+
+  /** How a login ends that goes on as long as it may. */
+  function attempt(
+    authHandler: (left: unknown, partial: unknown, next: (method: object) => void) => unknown,
+  ): Promise<'in' | 'ended'> {
+    const connection = new ssh2.Client();
+    return new Promise((resolve) => {
+      connection.once('ready', () => resolve('in'));
+      connection.once('close', () => resolve('ended'));
+      connection.on('error', () => {});
+      const to = { host: '127.0.0.1', port: ports[1]!, username: id, authHandler };
+      connection.connect(to as ssh2.ConnectConfig);
+    });
+  }
+});
+
+const IDENT = 'SSH-2.0-slow\r\n';
+/** The head of a packet that does not come. */
+const LARGE_PACKET = Buffer.from([0, 0, 0x7e, 0xfc, 6, 20]);
+
+const SLOW_CLIENTS: Record<string, (socket: Socket) => void> = {
+  silent: () => {},
+  'slow to introduce itself': (socket) => drip(socket, 'SSH-2.0-slow'.repeat(20)),
+  'slow in its first packet': (socket) => {
+    socket.write(Buffer.concat([Buffer.from(IDENT), LARGE_PACKET]));
+    drip(socket, 'x'.repeat(200));
+  },
+  'never logging in': (sock) => {
+    const never = { sock, username: 'i-00000000', authHandler: () => {}, readyTimeout: 0 };
+    new ssh2.Client().on('error', () => {}).connect(never as ssh2.ConnectConfig);
+  },
+};
+
+/** A byte now and then. */
+function drip(socket: Socket, text: string): void {
+  let at = 0;
+  const timer = setInterval(() => socket.write(text.charAt(at++)), 300);
+  socket.once('close', () => clearInterval(timer));
+}
+
+/** Milliseconds until the other side ends it. */
+async function patienceWith(port: number, act: (socket: Socket) => void): Promise<number> {
+  const socket = createConnection({ host: '127.0.0.1', port, localAddress: '127.0.0.3' }).on('error', () => {});
+  const began = performance.now();
+  // However it ends: what it sent last may be answered by a reset.
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.on('end', () => socket.destroy()).resume();
+  act(socket);
+  await closed;
+  return performance.now() - began;
+}
+
+/** For as long as a busy machine may take. */
+const soon = (what: string, look: () => Promise<boolean>, withinMs = 30_000) =>
+  until(what, look, withinMs, ASK_EVERY_MS);
+
+function execOn(connection: Client, command: string): Promise<ClientChannel> {
+  return new Promise((resolve, reject) =>
+    connection.exec(command, (error, channel) => (error ? reject(error) : resolve(channel))),
+  );
+}
+
+function reading(channel: ClientChannel): () => string {
+  let said = '';
+  channel.on('data', (chunk: Buffer) => {
+    said += chunk;
+  });
+  return () => said;
+}
+
+/** A command that nothing else on this computer runs. */
+function sleepLike(): string {
+  return `sleep ${randomInt(1_000_000, 9_000_000)}`;
+}
+
+/** Processes of this computer by their whole command line. */
+function running(args: string): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.filter((line) => line.trim().split(/ (.*)/)[1] === args).map((line) => Number.parseInt(line, 10));
+}
+
+/** Resident memory in kB. */
+function rss(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
+}
+
+function outcomeOfExit(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.once('exit', () => resolve()));
+}

@@ -1,0 +1,373 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import {
+  type AgentControl,
+  agentControl,
+  type GatewayControl,
+  gatewayControl,
+  KEPT_OUTPUT_BYTES,
+  MAX_SHELLS_PER_INSTANCE,
+  TunnelSocket,
+} from '../../../src/agent/tunnel-protocol.js';
+import { Shells } from '../../../src/agent/tunnels/shells.js';
+import {
+  type Asked,
+  knock,
+  newShell,
+  type PageOptions,
+  sessionOf,
+  TerminalPage,
+} from '../../support/access/terminal-page.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { until } from '../../support/until.js';
+
+const SOON_MS = 30_000;
+/** Of the gateway, beyond what a page may have unshown. */
+const BUFFERED_BYTES = 1_048_576;
+
+/** Of this computer, by their command lines. */
+const runs = (command: string) =>
+  execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(command);
+
+/** Both ends of a tunnel. */
+async function tunnelPair() {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(server, 'listening');
+  const ws = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [accepted] = (await once(server, 'connection')) as [WebSocket];
+  const agent = new TunnelSocket<GatewayControl, AgentControl>(ws, gatewayControl);
+  const gateway = new TunnelSocket<AgentControl, GatewayControl>(accepted, agentControl);
+  for (const end of [agent, gateway]) end.on('error', () => {});
+  await until('it is open', () => ws.readyState === ws.OPEN, SOON_MS);
+  return { agent, gateway: gateway.resume(), close: () => server.close() };
+}
+
+describe('a terminal in a browser', needsEngine('podman', 'ps'), () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let cookie: string;
+  let ids: string[];
+  const pages: TerminalPage[] = [];
+
+  const open = (asked: Partial<Asked> = {}, options: PageOptions & { cookie?: string } = {}) => {
+    const page = new TerminalPage(fleet.address, options.cookie ?? cookie, { instance: ids[0]!, ...asked }, options);
+    pages.push(page);
+    return page;
+  };
+  const graphql = async (query: string) => {
+    const { body } = await renter.api.graphql(query);
+    if (body.errors) throw new Error(JSON.stringify(body.errors));
+    return body.data;
+  };
+  const newKey = async (scopes = ''): Promise<{ id: string; cookie: string }> => {
+    const { createApiKey } = await graphql(`mutation { createApiKey${scopes} { apiKey { id } secret } }`);
+    return { id: createApiKey.apiKey.id, cookie: await sessionOf(fleet.address, createApiKey.secret) };
+  };
+  const closeAll = async () => {
+    for (const page of pages.splice(0)) {
+      if (page.closed !== null) continue;
+      page.say({ type: 'end' });
+      await page.end();
+    }
+  };
+
+  beforeAll(async () => {
+    fleet = await RealFleet.open();
+    // Two instances on one host, behind one agent.
+    host = await fleet.host({}, 2);
+    renter = await fleet.renter();
+    cookie = await sessionOf(fleet.address, renter.api.key);
+    ids = [];
+    for (const place of ['g0', 'g1']) {
+      const { id } = await renter.deploy(`${host.machineId}.${place}`);
+      await renter.phase(id, 'RUNNING');
+      ids.push(id);
+    }
+  });
+  afterAll(() => fleet?.close());
+
+  it('is a shell with the size of the page, which can change, until it ends with its code', async () => {
+    const page = await open({ columns: 91, rows: 31 }).ready();
+    expect(page.opened).toEqual({ type: 'opened', from: 0, to: 0 });
+    page.type('stty size; echo $TERM\n');
+    await page.sees(/\n31 91\r\nxterm-256color\r\n/);
+    for (let columns = 60; columns <= 100; columns += 1) page.say({ type: 'resize', columns, rows: 40 });
+    await until(
+      'it has its last size',
+      () => {
+        page.type('stty size\n');
+        return page.text.includes('\n40 100\r\n');
+      },
+      SOON_MS,
+    );
+    page.type('exit 7\n');
+    expect(await page.end()).toEqual({ type: 'exit', code: 7 });
+  });
+
+  it('goes on after a lost line where it was: nothing twice, nothing left out', async () => {
+    const first = await open().ready();
+    first.type('i=0; while [ $i -lt 400 ]; do echo line $i; i=$((i+1)); sleep 0.005; done; echo all""done\n');
+    await first.sees('line 100\r');
+    first.lose();
+    // What was shown, not what was sent.
+    const second = await open({ shell: first.shell, seen: first.place }).ready();
+    expect(second.opened!.from).toBe(first.place);
+    await second.sees('alldone');
+    const lines = (first.text + second.text).split('\r\n').filter((line) => /^line \d/.test(line));
+    expect(lines).toEqual(Array.from({ length: 400 }, (_, number) => `line ${number}`));
+    // A page that is loaded anew begins at the beginning.
+    second.lose();
+    const third = await open({ shell: first.shell }).ready();
+    await third.sees('alldone');
+    expect([third.opened!.from, third.text.slice(0, 40)]).toEqual([0, first.text.slice(0, 40)]);
+    await closeAll();
+  });
+
+  it('goes on while nobody is there, and keeps the newest of its output', async () => {
+    const first = await open().ready();
+    const shell = first.shell;
+    first.type('sleep 1; dd if=/dev/zero bs=1000 count=1000 2>/dev/null | tr "\\0" x; echo; echo and""then\n');
+    await first.sees('and""then\r\n');
+    const before = first.place;
+    first.lose();
+    await until('the shell has written it', () => !runs('sleep 1'), SOON_MS);
+    const second = await open({ shell, seen: before }).ready();
+    await second.sees('andthen');
+    const { from, to } = second.opened!;
+    expect(from).toBeGreaterThanOrEqual(before);
+    expect(to - from).toBeLessThanOrEqual(KEPT_OUTPUT_BYTES);
+    second.type('exit\n');
+    await second.end();
+    expect(second.place).toBeGreaterThan(1_000_000);
+    // What ended while nobody was there is still said.
+    const third = await open({ shell }).ready();
+    third.type('sleep 1; exit 9\n');
+    await third.sees('exit 9\r\n');
+    third.lose();
+    await until('it has ended', () => !runs('sleep 1'), SOON_MS);
+    const fourth = open({ shell, seen: third.place });
+    expect(await fourth.end()).toEqual({ type: 'exit', code: 9 });
+  });
+
+  it('is one page at a time: the newest takes it over', async () => {
+    const first = await open().ready();
+    first.type('echo mine\n');
+    await first.sees('\nmine\r\n');
+    const second = await open({ shell: first.shell, seen: first.place }).ready();
+    expect(await first.end()).toEqual({ type: 'taken' });
+    second.type('echo ours\n');
+    await second.sees('\nours\r\n');
+    expect(first.text).not.toContain('ours');
+    await closeAll();
+  });
+
+  it('sends a page no more than it shows, and holds little of the rest', async () => {
+    const page = await open({}, { shows: false }).ready();
+    page.type('dd if=/dev/zero bs=1000000 count=8 2>/dev/null | tr "\\0" y; echo; echo and""then\n');
+    await until('it was sent all that it has room for', () => page.bytes >= KEPT_OUTPUT_BYTES, SOON_MS);
+    const memory = () =>
+      Number(execFileSync('ps', ['-o', 'rss=', '-p', String(fleet.gatewayPid)], { encoding: 'utf8' }));
+    const before = memory();
+    // The shell stands still: its command can't end.
+    let last = -1;
+    await until(
+      'nothing more comes',
+      async () => {
+        const isSame = page.bytes === last;
+        last = page.bytes;
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        return isSame;
+      },
+      SOON_MS,
+    );
+    expect(page.bytes).toBeLessThan(KEPT_OUTPUT_BYTES + BUFFERED_BYTES);
+    expect((memory() - before) * 1_024).toBeLessThan(20 * BUFFERED_BYTES);
+    // What it says of more than it was sent is not believed.
+    page.say({ type: 'shown', bytes: Number.MAX_SAFE_INTEGER });
+    const ended = until('all of it came', () => page.text.includes('andthen'), SOON_MS);
+    const showing = setInterval(() => page.say({ type: 'shown', bytes: page.place }), 5);
+    await ended.finally(() => clearInterval(showing));
+    expect(page.place).toBeGreaterThan(8_000_000);
+    await closeAll();
+  });
+
+  it('is one of eight in an instance: one that was left makes room, one that is used does not', async () => {
+    const used = [];
+    for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
+    expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });
+    const [left, ...others] = used as [TerminalPage, ...TerminalPage[]];
+    left.type('exec sleep 4141\n');
+    await until('it runs', () => runs('sleep 4141'), SOON_MS);
+    left.lose();
+    const next = await until(
+      'there is room',
+      async () => {
+        const page = open();
+        return page.ready().catch(() => null);
+      },
+      SOON_MS,
+    );
+    await until('what was left is hung up', () => !runs('sleep 4141'), SOON_MS);
+    for (const other of [...others, next]) {
+      other.type('echo still""here\n');
+      await other.sees('stillhere');
+    }
+    await closeAll();
+  });
+
+  it('is a shell of its own in each instance, whoever knows its name', async () => {
+    const mine = await open().ready();
+    mine.type('echo the""secret\n');
+    await mine.sees('thesecret');
+    const guessed = await open({ instance: ids[1]!, shell: mine.shell }).ready();
+    guessed.type('echo other""wise\n');
+    await guessed.sees('otherwise');
+    expect([guessed.opened!.to, guessed.text.includes('thesecret')]).toEqual([0, false]);
+    mine.type('echo un""touched\n');
+    await mine.sees('untouched');
+    // And of nobody else's instance.
+    const thief = await fleet.renter();
+    const stolen = open({ shell: mine.shell }, { cookie: await sessionOf(fleet.address, thief.api.key) });
+    expect(await stolen.end()).toMatchObject({ type: 'refused', reason: 'unknown' });
+    expect(mine.closed).toBe(null);
+    await closeAll();
+  });
+
+  it('is for pages of the gateway with a session, and for nothing else', async () => {
+    const origin = fleet.address;
+    const { host } = new URL(origin);
+    expect(await knock(origin, { origin, cookie })).toBe(101);
+    const others = ['https://evil.example', `http://i-00000000.gpu.localhost:${new URL(origin).port}`, 'null'];
+    for (const other of [...others, `https://${host}`, `http://${host}.evil.example`, `${origin}0`])
+      expect([other, await knock(origin, { origin: other, cookie })]).toEqual([other, 403]);
+    expect(await knock(origin, { cookie })).toBe(403);
+    expect(await knock(origin, { origin })).toBe(401);
+    expect(await knock(origin, { origin, cookie: 'console=made-up' })).toBe(401);
+    expect(await knock(origin, { origin, cookie: `${cookie}; ${cookie}` })).toBe(401);
+    expect(await knock(origin, { origin, authorization: `Bearer ${renter.api.key}` })).toBe(401);
+    // Nothing is read from the address.
+    expect(await knock(origin, { origin, cookie }, `/console/terminal?key=${renter.api.key}`)).not.toBe(101);
+    expect(await knock(origin, { origin, cookie, host: `${ids[0]}.gpu.localhost` })).not.toBe(101);
+  });
+
+  it('is refused in words what the key may not, what does not run, and what is no instance', async () => {
+    const reader = await newKey('(scopes: [READ, RENT])');
+    const forbidden = await open({}, { cookie: reader.cookie }).end();
+    expect(forbidden).toMatchObject({
+      type: 'refused',
+      reason: 'forbidden',
+      message: expect.stringContaining('access'),
+    });
+    expect(await open({ instance: 'i-00000000' }).end()).toMatchObject({ type: 'refused', reason: 'unknown' });
+    // What no page sends ends the line.
+    for (const asked of [{ shell: '../../etc' }, { seen: -1 }, { columns: 0 }, { instance: "i-0'; --" }]) {
+      const page = open(asked);
+      await page.end();
+      expect([asked, page.closed, page.opened]).toEqual([asked, 1_008, null]);
+    }
+    const twice = await open().ready();
+    twice.say({ type: 'open', instance: ids[1]!, shell: newShell(), columns: 80, rows: 24, seen: 0 });
+    await twice.end();
+    expect(twice.closed).toBe(1_008);
+    const flood = await open().ready();
+    for (let count = 0; count < 3_000; count += 1) flood.say({ type: 'resize', columns: 80, rows: 24 });
+    await flood.end();
+    expect(flood.closed).toBe(1_008);
+  });
+
+  it('ends with the session and with the key, and leaves no shell behind', async () => {
+    const [signedOut, revoked] = [await newKey(), await newKey()];
+    for (const [number, key] of [signedOut, revoked].entries()) {
+      const page = await open({}, { cookie: key.cookie }).ready();
+      page.type(`sleep 515${number}\n`);
+      await until('it runs', () => runs(`sleep 515${number}`), SOON_MS);
+      if (key === revoked) await graphql(`mutation { revokeApiKey(id: "${key.id}") { id } }`);
+      else {
+        const headers = { origin: fleet.address, cookie: key.cookie };
+        expect((await fetch(`${fleet.address}/console/session`, { method: 'DELETE', headers })).status).toBe(204);
+      }
+      expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
+      await until('its shell is hung up', () => !runs(`sleep 515${number}`), SOON_MS);
+      expect(await knock(fleet.address, { origin: fleet.address, cookie: key.cookie })).toBe(401);
+    }
+    // Those of other keys go on.
+    const other = await open().ready();
+    other.type('echo still""here\n');
+    await other.sees('stillhere');
+    await closeAll();
+  });
+
+  it('is let go of when nobody came back in its time', async () => {
+    const shells = new Shells(await openEngine(fleet.engine.socket, null), Promise.resolve(), 500);
+    const target = { kind: 'shell' as const, shell: newShell(), env: {}, terminal: { columns: 80, rows: 24 }, seen: 0 };
+    const first = await tunnelPair();
+    const served = shells.serve(first.agent, ids[0]!, target);
+    first.gateway.write('sleep 2121\n');
+    await until('it runs', () => runs('sleep 2121'), SOON_MS);
+    // Whoever is connected is no reason to let go of it.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect([shells.size, runs('sleep 2121')]).toEqual([1, true]);
+    first.gateway.destroy();
+    await served;
+    expect(shells.size).toBe(1);
+    await until('it is let go of', () => shells.size === 0 && !runs('sleep 2121'), SOON_MS);
+    first.close();
+  });
+
+  it('is the same shell at the gateway that comes after this one', async () => {
+    const first = await open().ready();
+    first.type('mine=kept; echo be""fore\n');
+    await first.sees('before');
+    await fleet.killGateway();
+    await first.end();
+    await fleet.startGateway();
+    const second = await until(
+      'it is there again',
+      () =>
+        open({ shell: first.shell, seen: first.place })
+          .ready()
+          .catch(() => null),
+      60_000,
+    );
+    second.type('echo $mine\n');
+    await second.sees('\nkept\r\n');
+    expect(second.opened!.from).toBe(first.place);
+    await closeAll();
+  });
+
+  // Last: they end what the others use.
+  it('ends at once with its instance, and is no way into a stopped one', async () => {
+    const page = await open({ instance: ids[1]! }).ready();
+    await renter.act(ids[1]!, 'stop');
+    expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
+    const again = open({ instance: ids[1]!, shell: page.shell });
+    expect(await again.end()).toMatchObject({ type: 'refused', reason: 'stopped', message: `${ids[1]} is stopped` });
+  });
+
+  it('ends with its agent', async () => {
+    const page = await open().ready();
+    page.type('sleep 6161\n');
+    await until('it runs', () => runs('sleep 6161'), SOON_MS);
+    await host.end();
+    await page.end();
+    host.start();
+    await until('it is hung up', () => !runs('sleep 6161'), SOON_MS);
+    const next = await until(
+      'there is another shell',
+      () =>
+        open({ shell: page.shell, seen: page.place })
+          .ready()
+          .catch(() => null),
+      60_000,
+    );
+    // The page sees by this that it is a new one.
+    expect(next.opened!.from).toBe(0);
+    await closeAll();
+  });
+});

@@ -1,0 +1,215 @@
+import { execFileSync } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { Tunnels } from '../../../src/access/tunnels.js';
+import type { ExecTarget, TunnelTarget } from '../../../src/agent/tunnel-protocol.js';
+import { type Gateway, openGateway } from '../../../src/compose.js';
+import { readConfig } from '../../../src/config.js';
+import { systemClock } from '../../../src/system-clock.js';
+import { freePort } from '../../support/free-port.js';
+import { needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { UNTIL_TERM } from '../../support/hosts/registry.js';
+import { until } from '../../support/until.js';
+
+/** Of this computer, by their command lines. */
+function processes(are: (args: string) => boolean): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.filter(are).map((line) => Number.parseInt(line, 10));
+}
+
+/** Writes a line when it begins. */
+const TALKS = 'talks';
+const shell = (command: string | null, rest: Partial<ExecTarget> = {}): ExecTarget => ({
+  kind: 'exec',
+  command,
+  argv: null,
+  env: {},
+  terminal: null,
+  ...rest,
+});
+
+/** The agent asks one gateway, the tunnels are wanted at another: what is wanted has to find its way. */
+describe('tunnels into a container', needsEngine('podman', 'ps'), () => {
+  let fleet: RealFleet;
+  let host: RealHost;
+  let renter: RealRenter;
+  let other: Gateway;
+  let tunnels: Tunnels;
+  let instanceId: string;
+
+  const open = (target: TunnelTarget, changes: { accountId?: string; apiKeyId?: string | null } = {}) => {
+    const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null, ...changes };
+    return tunnels.open({ opener, instanceId, target });
+  };
+  const outputOf = async (command: string, input?: string) => {
+    const tunnel = await open(shell(command));
+    tunnel.end(input);
+    const [stdout, stderr] = await Promise.all([text(tunnel), text(tunnel.stderr)]);
+    return { stdout, stderr, code: tunnel.exitCode };
+  };
+
+  beforeAll(async () => {
+    fleet = await RealFleet.open();
+    const command = ['/bin/sh', '-c', `echo begun; ${UNTIL_TERM}`];
+    await fleet.template(TALKS, `${fleet.registry.at}/busybox`, { command });
+    host = await fleet.host();
+    renter = await fleet.renter();
+    const port = await freePort();
+    other = await openGateway(
+      {
+        ...readConfig({}),
+        port,
+        sshPort: null,
+        databaseUrl: fleet.env.DATABASE_URL!,
+        streamsUrl: `http://127.0.0.1:${port}`,
+        seed: 'none',
+      },
+      systemClock,
+      pino({ level: 'silent' }),
+    );
+    tunnels = other.tunnels;
+    const { id } = await renter.deploy(host.machineId, { template: TALKS });
+    instanceId = id;
+    await renter.phase(id, 'RUNNING');
+  });
+
+  afterAll(async () => {
+    await other?.close();
+    await fleet?.close();
+  });
+
+  // First: an end is noted up to a minute later.
+  it('is use of an instance that stops when it is idle, and following its log is none', async () => {
+    const set = 'mutation ($id: ID!) { setStopWhenIdle(id: $id, stopWhenIdle: 1440) { id } }';
+    expect((await renter.api.graphql(set, { id: instanceId })).body.errors).toBeUndefined();
+    const activeAt = async () => {
+      const text = 'select active_at as "activeAt" from idle_watch where instance_id = $1';
+      const { rows } = await other.deps.db.pool.query<{ activeAt: bigint | null }>(text, [instanceId]);
+      return rows[0]!.activeAt;
+    };
+    const log = await open({ kind: 'logs', tail: 1, since: null, follow: true });
+    await other.deps.fleet.connections.write();
+    expect(await activeAt()).toBe(null);
+    const tunnel = await open(shell('cat'));
+    await until('the use is written', activeAt, 20_000);
+    log.destroy();
+    tunnel.destroy();
+  });
+
+  it('runs a command: output, standard error, exit code, input to its end', async () => {
+    expect(await outputOf('cat; echo words >&2; exit 7', 'input')).toEqual({
+      stdout: 'input',
+      stderr: 'words\n',
+      code: 7,
+    });
+  });
+
+  it('gives a reader that comes late all that a command wrote, whatever the connection has taken when it ends', async () => {
+    // Somewhere among these what it wrote last waits in the agent: a connection takes some megabytes.
+    const sizes = Array.from({ length: 48 }, (_, index) => (index + 1) * 250_000);
+    for (const some of [sizes.slice(0, 24), sizes.slice(24)]) {
+      const opened = [];
+      // One by one they begin by the runtime; Podman's own way may lose last words.
+      for (const size of some) opened.push(await open(shell(`head -c ${size} /dev/zero; exit 4`)));
+      await sleep(2_000);
+      const read = opened.map(async (tunnel) => [(await text(tunnel)).length, tunnel.exitCode]);
+      expect(await Promise.all(read)).toEqual(some.map((size) => [size, 4]));
+    }
+  });
+
+  it('opens a port soon: the want travels from gateway to gateway, and the agent dials', async () => {
+    const times: number[] = [];
+    for (let turn = 0; turn < 15; turn += 1) {
+      const began = performance.now();
+      await expect(open({ kind: 'port', port: 9 })).rejects.toMatchObject({ reason: 'no_listener' });
+      times.push(performance.now() - began);
+    }
+    // Its first program for ports has to be started. 25 ms where nothing else runs; far below a poll's second in any
+    // case.
+    expect(times.sort((a, b) => a - b)[7]).toBeLessThan(800);
+  });
+
+  it('reads what the container wrote, each line with where it wrote it and when', async () => {
+    const tunnel = await open({ kind: 'logs', tail: 10, since: null, follow: false });
+    tunnel.end();
+    const [stdout] = await Promise.all([text(tunnel), text(tunnel.stderr)]);
+    expect(stdout).toMatch(/^o\d{4}-\d\d-\d\dT\S+ begun\n$/);
+  });
+
+  it('is refused what is not its own, and what does not run', async () => {
+    const refused = (changes: object, id = instanceId) =>
+      expect(
+        tunnels.open({
+          opener: { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null, ...changes },
+          instanceId: id,
+          target: shell('true'),
+        }),
+      ).rejects;
+    await refused({}, 'i-00000000').toMatchObject({ reason: 'unknown' });
+    await refused({}, "i-0'; --").toMatchObject({ reason: 'unknown' });
+    await refused({ accountId: (await fleet.renter()).api.accountId }).toMatchObject({ reason: 'unknown' });
+    await refused({ apiKeyId: 'key-0000000000000000' }).toMatchObject({ reason: 'unknown' });
+    await refused({ sshKeyId: 'ssh-0000000000000000' }).toMatchObject({ reason: 'unknown' });
+  });
+
+  it('takes a tunnel only from the machine that it is wanted of', async () => {
+    const foreign = await fleet.enrolled();
+    const path = `${other.address}/agent/v1/streams/${'0'.repeat(32)}`;
+    const dial = (authorization: string) =>
+      new Promise<number>((resolve) => {
+        const socket = new WebSocket(path.replace('http', 'ws'), { headers: { authorization } });
+        socket.on('unexpected-response', (_request, response) => resolve(response.statusCode!));
+        socket.on('open', () => resolve(101));
+        socket.on('error', () => {});
+      });
+    expect(await dial('Bearer nobody')).toBe(401);
+    expect(await dial(`Bearer ${renter.api.key}`)).toBe(401);
+    expect(await dial(`Bearer ${foreign.token}`)).toBe(404);
+  });
+
+  it('leaves nothing behind of what is given up while the engine is slow to begin it', async () => {
+    const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null };
+    const wanted = { opener, instanceId, target: shell('exec sleep 6321') };
+    const [engine] = processes((args) => args.includes(`unix://${fleet.engine.socket}`));
+    process.kill(engine!, 'SIGSTOP');
+    await expect(tunnels.open(wanted, AbortSignal.timeout(4_000))).rejects.toMatchObject({ reason: 'cancelled' });
+    process.kill(engine!, 'SIGCONT');
+    expect((await outputOf('echo the engine answers')).code).toBe(0);
+    await until('it is hung up', async () => processes((args) => args.includes('sleep 6321')).length === 0, 30_000);
+  });
+
+  it('hangs up what reads no input, however much has come, when the other side is gone', {
+    timeout: 90_000,
+  }, async () => {
+    const runs = (command: string) => async () => processes((args) => args.endsWith(` ${command}`)).length > 0;
+    // What nobody reads fits into the tunnel, and its end came; or it does not.
+    const inputs = [
+      { command: 'sleep 6001', input: Buffer.alloc(200_000), hasEnd: true },
+      { command: 'sleep 6002', input: Buffer.alloc(3_000_000), hasEnd: false },
+    ];
+    for (const { command, input, hasEnd } of inputs) {
+      const tunnel = await open(shell(command));
+      await until('it runs', runs(command), 10_000);
+      tunnel.write(input);
+      if (hasEnd) tunnel.end();
+      await sleep(500);
+      tunnel.destroy();
+    }
+    for (const { command } of inputs) await until('it has ended', async () => !(await runs(command)()), 70_000);
+  });
+
+  it('ends when the key that opened it is revoked, and gives its place free', async () => {
+    const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
+    const apiKeyId = body.data.createApiKey.apiKey.id;
+    const tunnel = await open(shell('cat'), { apiKeyId });
+    const closed = new Promise((resolve) => tunnel.on('error', () => {}).once('close', resolve));
+    const before = tunnels.size;
+    await renter.api.graphql(`mutation { revokeApiKey(id: "${apiKeyId}") { id } }`);
+    await closed;
+    expect(tunnels.size).toBe(before - 1);
+  });
+});

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
+import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { killsOf, randomFrom, seedOf } from '../../support/long.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
+
+const IDS = ['i-00000001', 'i-00000002', 'i-00000003'];
+const KILLS: Record<EngineName, number> = { podman: killsOf(20), docker: killsOf(6) };
+/** Agent, engine and both are killed, and instances started, stopped and erased between. */
+const SEED = seedOf(1113);
+const BACK_WITHIN_MS = 10_000;
+/**
+ * Podman is killed. Docker 20.10 is restarted: killed while it starts a container, it leaves a task in containerd that
+ * makes each later start of that container fail ("task … already exists"), which no caller of its API can mend.
+ */
+const ENGINE_ENDS_BY: Record<EngineName, 'SIGKILL' | 'SIGTERM'> = { podman: 'SIGKILL', docker: 'SIGTERM' };
+
+describe.each<EngineName>(['podman', 'docker'])('the death of agent and %s', (name) => {
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let host: TestHost;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    engine = await startEngine(name, [registry.at]);
+    await registry.push('busybox');
+  });
+  afterAll(async () => {
+    await engine.close();
+    await registry.close();
+  });
+  beforeEach(async () => {
+    gateway = await ScriptedGateway.open();
+    host = new TestHost(engine, gateway);
+    host.start();
+  });
+  afterEach(async () => {
+    await host.close();
+    await gateway.close();
+  });
+
+  it('ends in exactly what ought to run, within 10 s of both being back', async () => {
+    const random = randomFrom(SEED);
+    const image = `${registry.at}/busybox`;
+    let document = new Map<string, DesiredInstance>();
+    try {
+      for (let kill = 0; kill < KILLS[name]; kill += 1) {
+        for (let steps = random(3) + 1; steps > 0; steps -= 1) {
+          document = nextDocument(document, image, random);
+          gateway.wish([...document.values()]);
+          await pause(random(700));
+        }
+        // One of them, or both; at any point of what they are doing.
+        const victim = random(3);
+        if (victim !== 1) await host.end('SIGKILL');
+        if (victim !== 0) await engine.end(ENGINE_ENDS_BY[name]);
+        await pause(random(300));
+        if (victim !== 0) await engine.start();
+        if (victim !== 1) host.start();
+        await backAsWished(engine, document);
+      }
+    } catch (error) {
+      throw new Error(`SEED=${SEED}: ${(error as Error).message}\n${host.log.slice(-4_000)}`);
+    }
+    expect(gateway.refused).toEqual([]);
+  }, 600_000);
+});
+
+/** At most one instance runs, as the gateway's rule is; an erased one may be deployed again under its id here. */
+function nextDocument(
+  before: Map<string, DesiredInstance>,
+  image: string,
+  random: (below: number) => number,
+): Map<string, DesiredInstance> {
+  const id = IDS[random(IDS.length)]!;
+  const known = before.get(id);
+  const phase = (['running', 'running', 'stopped', 'absent'] as const)[random(4)]!;
+  const next = new Map(before);
+  if (phase === 'running') {
+    for (const [other, instance] of next)
+      if (instance.phase === 'running') next.set(other, { ...instance, phase: 'stopped' });
+  }
+  const begins = phase === 'running' && known?.phase !== 'running';
+  const start = (known?.start ?? 0) + (begins ? 1 : 0);
+  return next.set(id, wished(id, phase, { image, gpus: 1, start: Math.max(start, 1) }));
+}
+
+async function backAsWished(engine: TestEngine, document: Map<string, DesiredInstance>): Promise<void> {
+  const wanted = [...document.values()].filter(({ phase }) => phase === 'running').map(({ id }) => id);
+  const absent = [...document.values()].filter(({ phase }) => phase === 'absent').map(({ id }) => id);
+  let seen = '';
+  await until(
+    'what ought to run, and nothing else',
+    async () => {
+      const containers = await engine.containers();
+      const running = [...containers].filter(([, container]) => container.running).map(([id]) => id);
+      expect(running.length, 'never two on a machine').toBeLessThanOrEqual(1);
+      seen = JSON.stringify({ wanted, absent, containers: [...containers] });
+      return String(running) === String(wanted) && !absent.some((id) => containers.has(id));
+    },
+    BACK_WITHIN_MS,
+    ASK_EVERY_MS,
+  ).catch((error) => {
+    throw new Error(`${error.message}: ${seen}`);
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

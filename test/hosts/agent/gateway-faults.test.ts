@@ -1,0 +1,189 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Agent } from '../../../src/agent/agent.js';
+import { type AgentClock, hostClock } from '../../../src/agent/clock.js';
+import { openDisks } from '../../../src/agent/disks.js';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { Gateway } from '../../../src/agent/gateway.js';
+import { openGpuAccess } from '../../../src/agent/gpus/gpu-access.js';
+import { Registries } from '../../../src/agent/registries.js';
+import { SecretFiles } from '../../../src/agent/secret-files.js';
+import { StartRecords } from '../../../src/agent/start-records.js';
+import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
+import { FullPipe } from '../../support/full-pipe.js';
+import { MACHINE, TestHost, wished } from '../../support/hosts/agent-process.js';
+import { needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
+import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
+
+const ID = 'i-00000001';
+const CUT_OFF_SECONDS = 900;
+
+/** The host's clock, that a test can put forward. */
+class MovedClock implements AgentClock {
+  aheadMs = 0;
+  now = () => hostClock.now() + this.aheadMs;
+  sleep = hostClock.sleep;
+}
+
+describe('a gateway that misbehaves', () => {
+  const wanted = needsEngine('podman');
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let host: TestHost;
+  let image: string;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    engine = await startEngine('podman', [registry.at]);
+    await registry.push('busybox');
+    image = `${registry.at}/busybox`;
+  });
+  afterAll(async () => {
+    await engine.close();
+    await registry.close();
+  });
+  const open = async () => {
+    gateway = await ScriptedGateway.open();
+    host = new TestHost(engine, gateway);
+  };
+  const close = async () => {
+    await host.close();
+    await gateway.close();
+  };
+
+  describe('in its answers', () => {
+    // One container through all of it: each mood begins and ends with a gateway that answers well.
+    beforeAll(async () => {
+      await open();
+      host.start();
+      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      await gateway.phase(ID, 'RUNNING', 30_000);
+    });
+    afterAll(close);
+
+    it.each(['nonsense', 'half', 'fault', 'unauthorized', 'away'] as const)('changes nothing by: %s', async (mood) => {
+      const { State } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
+      expect(State.Running).toBe(true);
+      gateway.mood = mood;
+      gateway.wake();
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect((await engine.docker.getContainer(`gpu-${ID}`).inspect()).State).toMatchObject({
+        Running: true,
+        StartedAt: State.StartedAt,
+      });
+      gateway.mood = 'good';
+      // It goes by the next document.
+      const other = `i-000000${gateway.generation + 10}`;
+      gateway.wish([wished(ID, 'running', { image, gpus: 1 }), wished(other, 'stopped')]);
+      await gateway.phase(other, 'STOPPED', 60_000);
+      expect(host.log).not.toContain(TOKEN);
+    });
+
+    it('and stops what is to stop, when it answers well again', async () => {
+      gateway.wish([wished(ID, 'stopped', { image, gpus: 1 })]);
+      await gateway.phase(ID, 'STOPPED', 60_000);
+    });
+  });
+
+  describe('otherwise', () => {
+    beforeEach(open);
+    afterEach(close);
+
+    it('a log that nobody reads keeps it neither from asking nor from ending', async () => {
+      const pipe = new FullPipe();
+      host.start({}, pipe.fd);
+      await gateway.next();
+      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      await gateway.phase(ID, 'RUNNING', 30_000);
+      expect(pipe.read()).toBe('');
+      await until('what it logged', () => pipe.read().includes('a document of what ought to be'), 5_000);
+      pipe.fill();
+      expect((await host.end())?.code).toBe(0);
+      pipe.close();
+    });
+
+    it('says once, not each second, that it is away', async () => {
+      host.start();
+      await gateway.next();
+      gateway.mood = 'away';
+      gateway.wake();
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      expect(host.log.split('no answer of use')).toHaveLength(2);
+    });
+
+    it('out of reach for 15 minutes stops what runs, and the next document brings it back', async () => {
+      const clock = new MovedClock();
+      let contact: number | null = null;
+      const opened = await openEngine(engine.socket, null);
+      const log = pino({ level: 'silent' });
+      const agent = new Agent({
+        gateway: new Gateway(gateway.url, TOKEN),
+        engine: opened,
+        disks: openDisks(host.dataDir, 'none'),
+        volumes: await HostVolumes.open(host.dataDir, ''),
+        gpus: await openGpuAccess({ count: 1, name: 'GPU', vramMb: 1 }, opened, log),
+        pretended: true,
+        registries: new Registries(engine.registries),
+        ownImages: new Set(),
+        clock,
+        log,
+        machineId: MACHINE,
+        pullLimits: { seconds: 1_200, kbPerSecond: 100 },
+        stopSeconds: 2,
+        secretFiles: new SecretFiles(host.dataDir),
+        records: new StartRecords(host.dataDir),
+        cutOffSeconds: CUT_OFF_SECONDS,
+        lastContact: {
+          read: () => contact,
+          write: (now) => {
+            contact = now;
+          },
+        },
+      });
+      const runs = agent.run();
+      const running = async () => (await engine.containers()).get(ID)?.running;
+      const silence = (seconds: number) => {
+        clock.aheadMs = contact! + seconds * 1_000 - hostClock.now();
+      };
+      try {
+        // This stop is no end of its command.
+        gateway.wish([wished(ID, 'running', { image, gpus: 1, restart: 'NEVER' })]);
+        await gateway.phase(ID, 'RUNNING', 30_000);
+        gateway.mood = 'away';
+        gateway.wake();
+        silence(CUT_OFF_SECONDS - 60);
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        expect(await running()).toBe(true);
+        // From the last answer on, which may have been under way when the gateway went.
+        silence(CUT_OFF_SECONDS);
+        await until('stopped', async () => (await running()) === false, 15_000, ASK_EVERY_MS);
+        // The same document that it had: its number is not new, but it is asked for whole.
+        gateway.reports = [];
+        gateway.mood = 'good';
+        await until('running again', running, 20_000, ASK_EVERY_MS);
+        await gateway.phase(ID, 'RUNNING');
+      } finally {
+        agent.end();
+        await runs;
+      }
+    });
+
+    it('counts the 15 minutes over its own death', async () => {
+      host.start();
+      gateway.wish([wished(ID, 'running', { image, gpus: 1 })]);
+      await gateway.phase(ID, 'RUNNING', 30_000);
+      await host.end('SIGKILL');
+      gateway.mood = 'away';
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      host.start({ GPU_AGENT_CUT_OFF_SECONDS: '2' });
+      await until('stopped', async () => (await engine.containers()).get(ID)?.running === false, 10_000, ASK_EVERY_MS);
+    });
+  });
+});

@@ -1,0 +1,96 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { findGpus } from '../../../src/agent/gpus/nvidia-smi.js';
+import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
+import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { leftOut } from '../../support/tools.js';
+
+const ID = 'i-00000001';
+const { gpus } = await findGpus();
+
+describe('GPUs by CDI', needsEngine('podman'), () => {
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    engine = await startEngine('podman', [registry.at]);
+    await registry.push('busybox');
+  });
+  afterAll(async () => {
+    await engine.close();
+    await registry.close();
+  });
+  beforeEach(async () => {
+    gateway = await ScriptedGateway.open();
+  });
+  afterEach(() => gateway.close());
+
+  it('gives as many simulated GPUs as are rented', async () => {
+    const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
+    host.start();
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
+    await gateway.phase(ID, 'RUNNING');
+    const { text } = await engine.exec(ID, 'sh', '-c', 'ls /dev | grep gpu-pretended');
+    expect(text.trim().split('\n')).toEqual(['gpu-pretended0', 'gpu-pretended1', 'gpu-pretended2']);
+    await host.close();
+  });
+
+  it('does not report RUNNING for a container without its GPUs', async () => {
+    const host = new TestHost(engine, gateway, { gpus: 2, diskLimit: 'none' });
+    host.start();
+    // As an engine does that takes a request for devices, answers that all is well, and gives none.
+    const opened = await openEngine(engine.socket, null);
+    await opened.pull(`${registry.at}/busybox:latest`, null, () => {}, new AbortController().signal);
+    const imageId = (await opened.imageId(`${registry.at}/busybox:latest`))!;
+    const nothing = {
+      entrypoint: null,
+      command: null,
+      gpus: null,
+      cpus: null,
+      workspace: null,
+      volumes: [],
+      secrets: null,
+      quotaGb: null,
+    };
+    const without = { ...nothing, env: {}, vcpus: 1, memoryMb: 256 };
+    await opened.create({ instanceId: ID, machineId: 'm-test', start: 1, imageId, ...without });
+    await opened.start(ID);
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 2 })]);
+    const failed = await gateway.phase(ID, 'FAILED');
+    expect(failed).toMatchObject({ message: 'the container has 0 of 2 GPUs', fault: 'host' });
+    expect((await engine.containers()).get(ID)?.running).toBe(false);
+    await host.close();
+  });
+
+  it('says of simulated GPUs whether a processor is busy, and of an instance that nobody asks about nothing', async () => {
+    const host = new TestHost(engine, gateway, { gpus: 1, diskLimit: 'none' });
+    host.start();
+    const burnsUntilTold = ['/bin/sh', '-c', 'until test -e /tmp/enough; do :; done; while :; do sleep 1; done'];
+    const wish = { image: `${registry.at}/busybox`, command: burnsUntilTold, gpus: 1 };
+    gateway.wish([wished(ID, 'running', { ...wish, watchLoad: true })]);
+    expect((await gateway.phase(ID, 'RUNNING')).busy).toBeUndefined();
+    // The second sample after ten seconds is the first that can be compared.
+    await gateway.sees(ID, ({ busy }) => busy === true, 60_000);
+    await engine.exec(ID, 'touch', '/tmp/enough');
+    await gateway.sees(ID, ({ busy }) => busy === false, 60_000);
+    gateway.wish([wished(ID, 'running', wish)]);
+    await gateway.sees(ID, ({ busy }) => busy === undefined, 60_000);
+    expect(gateway.refused).toEqual([]);
+    await host.close();
+  });
+
+  it('shows real GPUs inside', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
+    await registry.push('glibc', { glibc: true });
+    const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
+    host.start();
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/glibc`, gpus: gpus.length })]);
+    await gateway.phase(ID, 'RUNNING', 60_000);
+    const { text } = await engine.exec(ID, '/usr/bin/nvidia-smi', '-L');
+    for (const { uuid } of gpus) expect(text).toContain(uuid);
+    await host.close();
+  });
+});

@@ -1,0 +1,269 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LABELS } from '../../../src/agent/engine/engine.js';
+import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import { MACHINE, type TestHost, wished } from '../../support/hosts/agent-process.js';
+import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
+import { RunningHost } from '../../support/hosts/running-host.js';
+import { type ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
+
+const FAILING = ['/bin/sh', '-c', 'sleep 0.3; exit 7'];
+
+describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) => {
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  const opened = new RunningHost();
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let host: TestHost;
+  let image: string;
+  /** Each test's own: an agent does not begin a failed start again. */
+  let [id, other] = ['', ''];
+  let tests = 0;
+
+  beforeAll(async () => {
+    ({ registry, engine, gateway, host } = await opened.open(name, { busybox: {} }));
+    image = `${registry.at}/busybox`;
+  });
+  afterAll(() => opened.close());
+  beforeEach(() => {
+    tests += 1;
+    [id, other] = [`i-${String(tests).padStart(8, '0')}`, `i-1${String(tests).padStart(7, '0')}`];
+  });
+  /** Nothing is left of one test when the next begins. */
+  afterEach(async () => {
+    const there = new Set([id, other, ...(await engine.containers()).keys()]);
+    gateway.wish([...there].map((each) => wished(each, 'absent')));
+    for (const each of there) await gateway.phase(each, 'ERASED', 60_000);
+    expect(host.disks).toEqual([]);
+  });
+
+  const running = (of: string, rest = {}) => wished(of, 'running', { image, gpus: 1, ...rest });
+  /** What the engine has no part in is tried with one. */
+  const itsOwn = it.runIf(name === 'podman');
+
+  it('brings a container up when the image is there, with its GPUs, limits and environment', async () => {
+    gateway.wish([running(id, { gpus: 2, env: { NAME: 'a value', SECRET: 'hush-hush' } })]);
+    await gateway.phase(id, 'RUNNING');
+    const devices = await engine.exec(id, 'ls', '/dev');
+    expect(devices.text.split('\n').filter((file) => file.startsWith('gpu-pretended'))).toHaveLength(2);
+    const environment = await engine.exec(id, 'env');
+    expect(environment.text).toMatch(/^NAME=a value$/m);
+    const status = await engine.exec(id, 'cat', '/proc/1/status');
+    expect(status.text).toMatch(/^NoNewPrivs:\s+1$/m);
+    const capabilities = BigInt(`0x${/^CapBnd:\s+([0-9a-f]+)$/m.exec(status.text)![1]}`);
+    const [NET_RAW, SYS_ADMIN, MKNOD, CHOWN] = [13n, 21n, 27n, 0n];
+    for (const bit of [NET_RAW, SYS_ADMIN, MKNOD]) expect((capabilities >> bit) & 1n).toBe(0n);
+    expect((capabilities >> CHOWN) & 1n).toBe(1n);
+    const { HostConfig, Mounts } = await engine.docker.getContainer(`gpu-${id}`).inspect();
+    expect(HostConfig).toMatchObject({ Memory: 256 * 2 ** 20, PidsLimit: 16_384, NanoCpus: 1e9, Privileged: false });
+    expect(Mounts.map(({ Destination }) => Destination)).toEqual(['/workspace']);
+    expect(host.log).not.toContain('hush-hush');
+    expect(host.log).not.toContain(TOKEN);
+  });
+
+  it.runIf(name === 'podman')('starts where a killed Podman left storage under its name', async () => {
+    // Of a Podman with another database: this one knows nothing of the container, and refuses its name all the same.
+    const dir = dirname(engine.socket);
+    const driver = existsSync(join(dir, 'root/overlay')) ? 'overlay' : 'vfs';
+    const [engineConf, storageConf] = [join(dir, 'elsewhere.conf'), join(dir, 'storage.conf')];
+    writeFileSync(engineConf, `[engine]\nstatic_dir = "${dir}/elsewhere"\ntmp_dir = "${dir}/elsewhere-tmp"\n`);
+    writeFileSync(storageConf, `[storage]\ndriver = "${driver}"\ngraphroot = "${dir}/root"\nrunroot = "${dir}/run"\n`);
+    const env = { ...process.env, CONTAINERS_CONF: engineConf, CONTAINERS_STORAGE_CONF: storageConf };
+    const create = ['--cgroup-manager', 'cgroupfs', 'create', '--name', `gpu-${id}`, `${image}:latest`, 'true'];
+    execFileSync('podman', create, { env, stdio: 'pipe' });
+    await expect(engine.docker.getContainer(`gpu-${id}`).inspect()).rejects.toMatchObject({ statusCode: 404 });
+    expect((await engine.containers()).size).toBe(0);
+    gateway.wish([running(id)]);
+    await gateway.phase(id, 'RUNNING', 60_000);
+    expect(host.log).toContain('is already in use');
+    gateway.wish([wished(id, 'absent', { image })]);
+    await gateway.phase(id, 'ERASED', 60_000);
+  });
+
+  it('keeps a file over stop and start, and leaves nothing after destroy', async () => {
+    gateway.wish([running(id)]);
+    await gateway.phase(id, 'RUNNING');
+    await engine.exec(id, 'sh', '-c', 'echo kept > /workspace/file; echo also > /etc/file; sync');
+    gateway.wish([wished(id, 'stopped', { image, gpus: 1 })]);
+    const stopped = await gateway.phase(id, 'STOPPED');
+    expect(stopped).toMatchObject({ start: 1, exitCode: 0 });
+    expect((await engine.containers()).get(id)?.running).toBe(false);
+    gateway.wish([running(id, { start: 2 })]);
+    await gateway.sees(id, ({ phase, start }) => phase === 'RUNNING' && start === 2);
+    expect((await engine.exec(id, 'cat', '/workspace/file', '/etc/file')).text).toBe('kept\nalso\n');
+    gateway.wish([wished(id, 'absent', { image, start: 2 })]);
+    await gateway.phase(id, 'ERASED');
+    expect((await engine.containers()).size).toBe(0);
+    expect((await engine.docker.listVolumes()).Volumes ?? []).toEqual([]);
+    expect(host.disks).toEqual([]);
+  });
+
+  it('lets an instance fill its own disk and no other', async () => {
+    gateway.wish([running(id)]);
+    await gateway.phase(id, 'RUNNING');
+    // Most of it at once: writing it all takes ten seconds.
+    expect((await engine.exec(id, '/bin/busybox', 'fallocate', '-l', '800M', '/workspace/most')).code).toBe(0);
+    const filled = await engine.exec(id, 'dd', 'if=/dev/zero', 'of=/workspace/rest', 'bs=1M', 'count=300');
+    expect(filled.code).not.toBe(0);
+    expect(filled.text).toContain('No space left on device');
+    expect((await engine.exec(id, 'sh', '-c', 'echo fine > /tmp/elsewhere')).code).toBe(0);
+    await gateway.next();
+    expect(gateway.observed(id)?.phase).toBe('RUNNING');
+  });
+
+  itsOwn('starts a container that ends by itself again, with growing pauses, and reports it', async () => {
+    gateway.wish([running(id, { command: FAILING })]);
+    const first = await gateway.sees(id, ({ restarts }) => restarts === 1);
+    expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
+    const began = performance.now();
+    await gateway.sees(id, ({ restarts }) => restarts === 2);
+    const second = performance.now();
+    await gateway.sees(id, ({ restarts }) => restarts === 3);
+    const third = performance.now();
+    expect(second - began).toBeGreaterThan(1_000);
+    expect(third - second).toBeGreaterThan(2_000);
+  });
+
+  const NONE = 'an image that is not there';
+  const failures: [string, Partial<DesiredInstance>, RegExp, string][] = [
+    [NONE, {}, /^the registry has no such image$/, 'image'],
+    ['a command that is not in the image', { command: ['/no/such'] }, /no such file or directory|not found/, 'image'],
+  ];
+  const ownFailures: typeof failures = [
+    ['a name that is no image', { image: '../containers' }, /^this is not the name of an image$/, 'image'],
+    ['more GPUs than the host has', { gpus: 3 }, /does not have 3 GPUs/, 'host'],
+  ];
+  it.each([...failures, ...(name === 'podman' ? ownFailures : [])])(
+    'fails for good, and says why: %s',
+    async (what, rest, words, fault) => {
+      gateway.wish([running(id, what === NONE ? { image: `${registry.at}/none` } : rest)]);
+      const failed = await gateway.phase(id, 'FAILED', 120_000);
+      expect(failed.message).toMatch(words);
+      expect(failed.fault).toBe(fault);
+      expect([...(await engine.containers()).values()].filter((container) => container.running)).toEqual([]);
+    },
+  );
+
+  itsOwn('starts another after one that failed for good', async () => {
+    gateway.wish([running(id, { command: ['/no/such'] })]);
+    await gateway.phase(id, 'FAILED');
+    gateway.wish([wished(id, 'absent')]);
+    await gateway.phase(id, 'ERASED');
+    gateway.wish([running(other)]);
+    await gateway.phase(other, 'RUNNING');
+  });
+
+  itsOwn('stops and reports what no document names, and erases it only on demand', async () => {
+    gateway.wish([running(id)]);
+    await gateway.phase(id, 'RUNNING');
+    gateway.wish([]);
+    await until('unknown', () => gateway.reports.at(-1)?.unknown.includes(id), 10_000);
+    await until('stopped', async () => (await engine.containers()).get(id)?.running === false, 10_000, ASK_EVERY_MS);
+    await gateway.next();
+    expect((await engine.containers()).has(id)).toBe(true);
+    expect(gateway.reports.at(-1)).toMatchObject({ unknown: [id], instances: [] });
+    gateway.wish([wished(id, 'absent')]);
+    await gateway.phase(id, 'ERASED');
+    expect((await engine.containers()).size).toBe(0);
+    gateway.wish([]);
+    // A report may still tell of containers as they were listed before the last was erased.
+    const isForgotten = () => {
+      const { instances, unknown } = gateway.reports.at(-1)!;
+      return instances.length + unknown.length === 0;
+    };
+    await until('forgotten', isForgotten, 30_000);
+  });
+
+  itsOwn('is not harmed by the same document twice, or by one of before a restore', async () => {
+    gateway.wish([running(id)]);
+    await gateway.phase(id, 'RUNNING');
+    const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();
+    gateway.wish([running(id)]);
+    const before = gateway.generation;
+    gateway.wish([running(id), wished(other, 'stopped')], before + 40);
+    await gateway.phase(other, 'STOPPED');
+    gateway.wish([running(id)], before - 1);
+    await until('the older document', () => gateway.reports.at(-1)?.generation === before - 1, 15_000);
+    await gateway.phase(id, 'RUNNING');
+    expect((await engine.docker.getContainer(`gpu-${id}`).inspect()).State.StartedAt).toBe(State.StartedAt);
+  });
+
+  it.each([
+    ['stopped', (old: string) => [wished(old, 'stopped', { image, gpus: 1 })]],
+    ['erased', (old: string) => [wished(old, 'absent', { image, gpus: 1 })]],
+    // For the engine it is as the first.
+    ...(name === 'podman' ? [['not named any more', () => []] as const] : []),
+  ] as const)(
+    'starts nothing before the old container has ended that is %s, by the engine’s own events',
+    async (_, otherwise) => {
+      const [old, newer] = [randomId(), randomId()];
+      const since = Math.floor(Date.now() / 1_000) - 1;
+      // It doesn't obey SIGTERM: there is time to do it wrong.
+      gateway.wish([running(old, { command: ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'] })]);
+      await gateway.phase(old, 'RUNNING');
+      gateway.wish([...otherwise(old), running(newer)]);
+      await gateway.phase(newer, 'RUNNING');
+      const order = (await engine.events(since)).filter((event) => /^(start|die) /.test(event));
+      expect(order.filter((event) => event.endsWith(old) || event.endsWith(newer))).toEqual([
+        `start ${old}`,
+        `die ${old}`,
+        `start ${newer}`,
+      ]);
+    },
+  );
+
+  itsOwn('gives no GPU to two instances at once, even if a document says so', async () => {
+    gateway.wish([running(id)]);
+    await gateway.phase(id, 'RUNNING');
+    gateway.wish([running(id), running(other)]);
+    await gateway.sees(
+      other,
+      ({ phase, message }) =>
+        phase === 'WAITING' && message !== null && message.includes('another instance has the GPUs'),
+    );
+    gateway.wish([wished(id, 'absent'), running(other)]);
+    await gateway.phase(other, 'RUNNING');
+  });
+
+  it('finds a machine as it left it, and leaves containers of another machine alone', async () => {
+    gateway.wish([running(id)]);
+    await gateway.phase(id, 'RUNNING');
+    const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();
+    expect((await host.end('SIGTERM'))?.code).toBe(0);
+    expect((await engine.containers()).get(id)?.running).toBe(true);
+    const foreign = await engine.docker.createContainer({
+      name: 'foreign',
+      Image: `${image}:latest`,
+      Labels: { [LABELS.instance]: other, [LABELS.machine]: `${MACHINE}-2`, [LABELS.start]: '1' },
+      HostConfig: {
+        Ulimits: [
+          { Name: 'nofile', Soft: 1_024, Hard: 1_024 },
+          { Name: 'nproc', Soft: 1_024, Hard: 1_024 },
+        ],
+      },
+    });
+    await foreign.start();
+    gateway.reports = [];
+    host.start();
+    await gateway.phase(id, 'RUNNING');
+    expect((await engine.docker.getContainer(`gpu-${id}`).inspect()).State.StartedAt).toBe(State.StartedAt);
+    expect((await foreign.inspect()).State.Running).toBe(true);
+    expect(gateway.reports.at(-1)?.unknown).toEqual([]);
+    await foreign.remove({ force: true });
+  });
+});
+
+/** One that no other test's events name. */
+function randomId(): string {
+  return `i-${randomBytes(4).toString('hex')}`;
+}

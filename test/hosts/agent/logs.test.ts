@@ -1,0 +1,104 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { containerName, type Engine, type LogsSpec } from '../../../src/agent/engine/engine.js';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
+import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { until } from '../../support/until.js';
+
+const TALKER = 'i-00000001';
+const SILENT = 'i-00000002';
+const LINES = 250;
+
+/** Asked of the engine itself: what stands before it may leave lines out, but can't bring back what it did not send. */
+describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', (name) => {
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  let registry: TestRegistry;
+  let running: TestEngine;
+  let engine: Engine;
+
+  const run = async (id: string, script: string) => {
+    const imageId = (await engine.imageId(`${registry.at}/busybox:latest`))!;
+    const command = ['/bin/sh', '-c', script];
+    const nothing = {
+      entrypoint: null,
+      gpus: null,
+      cpus: null,
+      workspace: null,
+      volumes: [],
+      secrets: null,
+      quotaGb: null,
+    };
+    const rest = { ...nothing, env: {}, vcpus: 1, memoryMb: 64 };
+    await engine.create({ instanceId: id, machineId: 'm-test', start: 1, imageId, command, ...rest });
+    await engine.start(id);
+  };
+  const read = async (id: string, spec: Partial<LogsSpec>): Promise<string[]> => {
+    const { output } = await engine.logs(
+      id,
+      { tail: null, since: null, follow: false, ...spec },
+      AbortSignal.timeout(20_000),
+    );
+    const [out, err] = [new PassThrough(), new PassThrough()];
+    const both = Promise.all([text(out), text(err)]);
+    await output(out, err);
+    out.end();
+    err.end();
+    const lines = (await both).join('').trimEnd();
+    return lines === '' ? [] : lines.split('\n').map((line) => line.replace(/^\S+ /, ''));
+  };
+  const numbers = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    running = await startEngine(name, [registry.at]);
+    engine = await openEngine(running.socket, null);
+    await registry.push('busybox');
+    await running.pull(`${registry.at}/busybox:latest`);
+    // A second and more between the two parts: since is in whole seconds.
+    await run(
+      TALKER,
+      `i=1; while [ $i -le ${LINES} ]; do echo $i; i=$((i+1)); done; sleep 3; echo late; exec sleep 600`,
+    );
+    await run(SILENT, 'while [ ! -e /speak ]; do sleep 0.1; done; echo first; exec sleep 600');
+    await until('all is written', async () => (await read(TALKER, {})).includes('late'), 20_000);
+  });
+  afterAll(async () => {
+    await running?.close();
+    await registry?.close();
+  });
+
+  it('ends with as many lines as are asked for', async () => {
+    for (const tail of [1, 9, 10, 25, 100, 137]) {
+      expect(await read(TALKER, { tail })).toEqual([...numbers(LINES - tail + 2, LINES), 'late']);
+    }
+    expect(await read(TALKER, {})).toHaveLength(LINES + 1);
+  });
+
+  it('begins at a second', async () => {
+    const { State } = await running.docker.getContainer(containerName(TALKER)).inspect();
+    const begun = Math.floor(Date.parse(State.StartedAt) / 1_000);
+    expect(await read(TALKER, { since: begun + 2 })).toEqual(['late']);
+    expect(await read(TALKER, { since: begun - 10 })).toHaveLength(LINES + 1);
+    expect(await read(TALKER, { since: begun + 3_600 })).toEqual([]);
+  });
+
+  it('is followed before anything is written', async () => {
+    const ending = new AbortController();
+    const { output } = await engine.logs(SILENT, { tail: null, since: null, follow: true }, ending.signal);
+    const [out, err] = [new PassThrough(), new PassThrough()];
+    const ended = output(out, err).catch(() => {});
+    await running.exec(TALKER, 'true');
+    await running.exec(SILENT, 'touch', '/speak');
+    const [line] = (await new Promise<Buffer>((resolve) => out.once('data', resolve))).toString().split('\n');
+    expect(line).toMatch(/ first$/);
+    ending.abort();
+    await ended;
+  });
+});

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../support/free-port.js';
+import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
+import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+
+const LAYER_BYTES = 24_000_000;
+
+describe.each<EngineName>(['podman', 'docker'])('pulling on %s', (name) => {
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let host: TestHost;
+  /** Each test's own: an agent does not begin a failed start again. */
+  let [id, other] = ['', ''];
+  let tests = 0;
+  /** Answers as no registry does, with words of its own. */
+  const talker = createHttpServer((request, response) => {
+    response.writeHead(request.url === '/v2/' ? 200 : 400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ errors: [{ code: 'UNKNOWN', message: 'hush-hush of the inside' }] }));
+  });
+  let talkerAt: string;
+  /** Nothing listens there. */
+  let nowhere: string;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    engine = await startEngine(name, [registry.at, registry.slowAt]);
+    [talkerAt, nowhere] = [await listening(talker), `127.0.0.1:${await freePort()}`];
+    // One agent for all: its start takes as long as most of these tests.
+    gateway = await ScriptedGateway.open();
+    host = new TestHost(engine, gateway);
+    host.start({ GPU_AGENT_REGISTRIES: [...engine.registries, talkerAt, nowhere].join() });
+  });
+  afterAll(async () => {
+    await host?.close();
+    await gateway?.close();
+    await engine?.close();
+    await registry?.close();
+    await new Promise((resolve) => talker.close(resolve));
+  });
+  beforeEach(() => {
+    tests += 1;
+    [id, other] = [`i-${String(tests).padStart(8, '0')}`, `i-1${String(tests).padStart(7, '0')}`];
+    gateway.reports = [];
+  });
+  /** Nothing is left of one test when the next begins. */
+  afterEach(async () => {
+    gateway.wish([wished(id, 'absent'), wished(other, 'absent')]);
+    for (const each of [id, other]) await gateway.phase(each, 'ERASED', 60_000);
+  });
+
+  it('reports the progress of a 24 MB layer over a slow line', async () => {
+    await registry.push('large', { extraBytes: LAYER_BYTES });
+    // Eight seconds: engines tell of their progress about once a second.
+    registry.bytesPerSecond = 3_000_000;
+    gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/large`, gpus: 1 })]);
+    await gateway.phase(id, 'RUNNING', 60_000);
+    const told = gateway.reports
+      .flatMap(({ instances }) => instances)
+      .filter(({ phase, pulledBytes }) => phase === 'PULLING' && pulledBytes !== null && pulledBytes > 0);
+    const steps = [...new Set(told.map(({ pulledBytes }) => pulledBytes!))];
+    expect(steps.length).toBeGreaterThanOrEqual(3);
+    expect(steps).toEqual([...steps].sort((a, b) => a - b));
+    expect(told.some(({ pulledBytes, totalBytes }) => pulledBytes! < totalBytes! && totalBytes! >= LAYER_BYTES)).toBe(
+      true,
+    );
+    expect(gateway.refused).toEqual([]);
+  });
+
+  it('ends a pull at once when the instance is destroyed, and leaves nothing', async () => {
+    registry.bytesPerSecond = 1_000_000;
+    await registry.push('abandoned', { extraBytes: LAYER_BYTES });
+    gateway.wish([wished(id, 'running', { image: `${registry.slowAt}/abandoned`, gpus: 1 })]);
+    await gateway.sees(id, ({ phase, pulledBytes }) => phase === 'PULLING' && (pulledBytes ?? 0) > 0);
+    const asked = performance.now();
+    gateway.wish([wished(id, 'absent')]);
+    await gateway.phase(id, 'ERASED');
+    expect(performance.now() - asked).toBeLessThan(3_000);
+    // Longer than the rest of the pull would have taken.
+    registry.bytesPerSecond = 100_000_000;
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect((await engine.containers()).size).toBe(0);
+    expect((await engine.docker.listImages()).flatMap(({ RepoTags }) => RepoTags ?? [])).not.toContain(
+      `${registry.slowAt}/abandoned:latest`,
+    );
+    expect(host.disks).toEqual([]);
+  });
+  it('connects to no address inside for a renter, and leaves the words of one that answers to the host’s log', async () => {
+    let connections = 0;
+    const inside = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    try {
+      const insideAt = await listening(inside);
+      gateway.wish([wished(id, 'running', { image: `${insideAt}/a` })]);
+      const { message } = await gateway.phase(id, 'FAILED');
+      expect(message).toBe(`images are not pulled from ${insideAt}: its address is not public`);
+      expect(connections).toBe(0);
+      expect(host.log).toContain('GPU_AGENT_REGISTRIES');
+      // As a template's image it is not even looked at where it leads.
+      const images = [{ image: `${talkerAt}/a` }, { image: `${talkerAt}/a`, fromTemplate: true }];
+      for (const [index, rest] of images.entries()) {
+        const each = `i-0000aa1${index}`;
+        gateway.wish([wished(each, 'running', rest)]);
+        const failing = await gateway.sees(each, ({ message: told }) => told !== null, 60_000);
+        expect(failing.message).toMatch(/^(the image could not be pulled|the registry )/);
+        gateway.wish([wished(each, 'absent')]);
+        await gateway.phase(each, 'ERASED');
+      }
+      // Podman insists on TLS here, and Docker does not on this computer.
+      expect(host.log).toMatch(name === 'docker' ? /hush-hush/ : /server gave HTTP response/);
+      expect(JSON.stringify(gateway.reports)).not.toContain('hush');
+    } finally {
+      await new Promise((resolve) => inside.close(resolve));
+    }
+  });
+
+  it('runs what is on the host alone for the operator’s templates', async () => {
+    await registry.push('public');
+    await engine.pull(`${registry.at}/public:latest`);
+    const image = `${registry.at}/private`;
+    await engine.docker.getImage(`${registry.at}/public:latest`).tag({ repo: image, tag: 'latest' });
+    const { Id } = await engine.docker.getImage(`${registry.at}/public:latest`).inspect();
+    const short = Id.replace('sha256:', '').slice(0, 12);
+    for (const [index, named] of [image, short, `sha256:${short}`].entries()) {
+      const each = `i-0000aa2${index}`;
+      gateway.wish([wished(each, 'running', { image: named })]);
+      const failed = await gateway.sees(each, ({ message }) => message !== null, 60_000);
+      expect(failed.phase === 'FAILED' || failed.phase === 'WAITING').toBe(true);
+      gateway.wish([wished(each, 'absent')]);
+      await gateway.phase(each, 'ERASED');
+    }
+    gateway.wish([wished(id, 'running', { image, fromTemplate: true })]);
+    await gateway.phase(id, 'RUNNING', 60_000);
+    gateway.wish([wished(id, 'absent'), wished(other, 'running', { image: `${registry.at}/public` })]);
+    await gateway.phase(other, 'RUNNING', 60_000);
+  });
+
+  it('gives up within 15 seconds on a registry that refuses the connection', async () => {
+    const began = performance.now();
+    gateway.wish([wished(id, 'running', { image: `${nowhere}/none` })]);
+    const { message } = await gateway.phase(id, 'FAILED', 30_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(message).toBe('the registry is not to be reached');
+  });
+});
+
+async function listening(server: Server | ReturnType<typeof createHttpServer>): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,307 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Engine, Exec } from '../../../src/agent/engine/engine.js';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { RuntimeCommands } from '../../../src/agent/engine/runtime.js';
+import { readOr, startOf } from '../../../src/agent/process-start.js';
+import { hangUp } from '../../../src/agent/tunnels/running.js';
+import { wished } from '../../support/hosts/agent-process.js';
+import { type EngineName, needsEngine } from '../../support/hosts/engines.js';
+import { RunningHost } from '../../support/hosts/running-host.js';
+import { folder } from '../../support/process.js';
+import { until } from '../../support/until.js';
+
+const ID = 'i-00000001';
+/** Has a user of its own, and no root. */
+const OTHER = 'i-00000002';
+/** Its shell is the renter's, who means harm. */
+const HOSTILE = 'i-00000003';
+/** Of no container. */
+const NO_ENGINE_ID = 'f'.repeat(64);
+/** By its name it goes the engine's way. */
+const ELSEWHERE = { ELSEWHERE: 'yes' };
+/** What a process may do and sees of itself, but for its own number. */
+const LOOKS = `
+grep -E '^(Uid|Gid|Cap|NoNewPrivs|Seccomp):?' /proc/self/status
+ulimit -a; umask; pwd; cat /proc/self/cgroup /proc/self/oom_score_adj
+env | grep -vE '^(ELSEWHERE|HOSTNAME|SHLVL|_)=' | sort`;
+
+describe.each<EngineName>(['podman', 'docker'])('commands by the runtime of %s', (name) => {
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('are left out', wanted, () => {});
+    return;
+  }
+  const opened = new RunningHost();
+  let engine: Engine;
+  let dir: string;
+  let umask: number;
+
+  beforeAll(async () => {
+    const passwd = join(folder(), 'passwd');
+    writeFileSync(passwd, 'root:x:0:0::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\n');
+    const files = { '/etc/passwd': passwd };
+    const { registry, gateway } = await opened.open(name, { busybox: {}, app: { user: 'app', files } });
+    dir = join(folder(), 'commands');
+    engine = await openEngine(opened.engine.socket, null, new RuntimeCommands(dir));
+    const images = { [ID]: 'busybox', [OTHER]: 'app', [HOSTILE]: 'busybox' };
+    gateway.wish(
+      Object.entries(images).map(([id, image]) =>
+        wished(id, 'running', { image: `${registry.at}/${image}`, env: { GIVEN: 'a b' }, memoryMb: 64 }),
+      ),
+    );
+    for (const id of Object.keys(images)) await gateway.phase(id, 'RUNNING', 60_000);
+    // As the agent's own under systemd.
+    umask = process.umask(0o077);
+  });
+  afterAll(() => {
+    process.umask(umask);
+    return opened.close();
+  });
+
+  const begin = async (command: string, { id = ID, env = {} } = {}): Promise<Exec> =>
+    engine.exec(id, { argv: ['/bin/sh', '-c', command], env, terminal: null });
+  const outcome = async (exec: Exec) => {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    const said = Promise.all([text(stdout), text(stderr)]);
+    await exec.output(stdout, stderr);
+    stdout.end();
+    stderr.end();
+    await until('the end is known', async () => !(await exec.state()).running, 10_000);
+    const { exitCode } = await exec.state();
+    exec.detach();
+    const [out, error] = await said;
+    return { exitCode, out, error };
+  };
+  const run = async (command: string, options = {}) => outcome(await begin(command, options));
+  /** Of this process alone. */
+  const descriptors = () => readdirSync('/proc/self/fd').length;
+
+  it('may do and see what they would by the engine, as root and as another user', async () => {
+    for (const id of [ID, OTHER]) {
+      const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
+      expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);
+      const [seen, wantedOf] = [await outcome(own), await outcome(engines)];
+      expect(seen).toEqual(wantedOf);
+      expect(seen.out).toMatch(/NoNewPrivs:\s1[\s\S]*GIVEN=a b/);
+      expect(seen.out).toMatch(id === ID ? /^Uid:\s0/ : /^Uid:\s1234/);
+      // Engines differ in whether a user's own group stands here too.
+      expect((await run('grep Groups /proc/self/status', { id })).out).toMatch(/^Groups:\s*((0|1234)\s*)?$/);
+    }
+  });
+
+  it('have streams that they can open anew, whoever they run as', async () => {
+    const command = 'cat; echo out > /dev/stdout; echo error > /dev/stderr; exit 7';
+    for (const id of [ID, OTHER]) {
+      const exec = await begin(command, { id });
+      exec.stdin.end('in\n');
+      expect(await outcome(exec)).toEqual({ exitCode: 7, out: 'in\nout\n', error: 'error\n' });
+    }
+  });
+
+  it('take the language of a client, and other variables only by the engine, where no list of processes shows them', async () => {
+    const exec = await begin('echo $LANG $LC_ALL; sleep 5431', { env: { LANG: 'de_DE', LC_ALL: 'C' } });
+    expect(exec.constructor.name).toBe('Command');
+    const stdout = new PassThrough();
+    void exec.output(stdout, new PassThrough());
+    expect(String(await new Promise((resolve) => stdout.once('data', resolve)))).toBe('de_DE C\n');
+    process.kill(-(await exec.state()).pid!, 'SIGKILL');
+    await until('it has ended', async () => !(await exec.state()).running, 10_000);
+    expect(await exec.state()).toEqual({ running: false, exitCode: 137, pid: null });
+    exec.detach();
+    expect((await begin('true', { env: { TOKEN: 'hush' } })).constructor.name).toBe('Object');
+  });
+
+  it('end with their own end, not with what they leave running', async () => {
+    expect(await run('sleep 5432 & echo begun')).toEqual({ exitCode: 0, out: 'begun\n', error: '' });
+    expect(await run('exec >&- 2>&-; sleep 1; exit 3')).toEqual({ exitCode: 3, out: '', error: '' });
+    expect(await run('kill -KILL $$')).toEqual({ exitCode: 137, out: '', error: '' });
+    await run('pkill -f "sleep 543[2]"');
+  });
+
+  it('keep what they write last for a slow reader', async () => {
+    let bytes = 0;
+    // As a line that is slow: it has taken nothing when the command has ended.
+    const slow = new Writable({
+      highWaterMark: 1,
+      write: (chunk: Buffer, _encoding, done) => {
+        bytes += chunk.length;
+        setTimeout(done, 30);
+      },
+    });
+    const exec = await begin('head -c 1000000 /dev/zero');
+    await exec.output(slow, new PassThrough());
+    expect(bytes).toBe(1_000_000);
+  });
+
+  it('may be hung up from their first moment on, and the next agent knows of them until they have ended', async () => {
+    for (let turn = 0; turn < 8; turn += 1) {
+      const exec = await begin('sleep 5433 | cat');
+      await hangUp(exec);
+      await until('it has ended', async () => !(await exec.state()).running, 10_000);
+      expect(await exec.state()).toEqual({ running: false, exitCode: 129, pid: null });
+      exec.detach();
+    }
+    const [one, other] = [await begin('sleep 5433 | cat'), await begin('sleep 5433')];
+    await until('both run', async () => (await one.state()).pid !== null && (await other.state()).pid !== null, 10_000);
+    const { pid } = await one.state();
+    process.kill(-(await other.state()).pid!, 'SIGKILL');
+    await until('it has ended', async () => !(await other.state()).running && readdirSync(dir).length === 1, 10_000);
+    // Of those whose id another process has now: of the container, and, once the host has started anew, of the host.
+    const { engineId, pid: first } = (await engine.inspect(ID))!;
+    for (const [name, id, ticks] of [
+      ['older', first!, -1],
+      ['elsewhere', process.pid, 0],
+    ] as const) {
+      mkdirSync(join(dir, name));
+      writeFileSync(join(dir, name, 'process'), `${id} ${Number(startOf(String(id))) + ticks} ${engineId}`);
+    }
+    const next = new RuntimeCommands(dir);
+    expect(await next.abandoned()).toEqual([pid]);
+    expect(await next.abandoned()).toEqual([]);
+    process.kill(-pid!, 'SIGHUP');
+    await until('it has ended', async () => !(await one.state()).running, 10_000);
+    expect((await run('ps')).out).not.toContain('sleep 5433');
+    for (const exec of [one, other]) exec.detach();
+  });
+
+  it('name no process once it is another’s, though the renter holds their end open', async () => {
+    const exec = await begin('exec 5>/proc/$PPID/fd/3; sleep 5434 & sleep 1; kill -9 $PPID; exec sleep 5435');
+    await until('it runs', async () => (await exec.state()).pid !== null, 10_000);
+    await until('its process is gone', async () => (await exec.state()).pid === null, 10_000);
+    expect((await exec.state()).running).toBe(true);
+    exec.detach();
+    await run('pkill -9 -f "sleep 543[45]"');
+  });
+
+  it('are not found by their words but once, and what they leave running writes for two seconds more', async () => {
+    expect(await run('pgrep -f "wor[d]-of-none" | wc -l')).toMatchObject({ out: '0\n' });
+    const began = performance.now();
+    expect((await run('(sleep 1; echo late) & echo soon')).out).toBe('soon\nlate\n');
+    expect((await run('while echo more; do sleep 0.01; done & echo begun')).out).toMatch(/^(begun|more\n)/);
+    expect(performance.now() - began).toBeLessThan(8_000);
+    expect((await run("printf '%s.' \"$0\" 'ÁÜ\n' '' '*'; echo \"$GPU_WATCH_WORDS\"")).out).toBe('/bin/sh.ÁÜ\n..*.\n');
+  });
+
+  it('are left to the engine where the watcher can’t begin', async () => {
+    const shell = (script: string) => opened.engine.exec(HOSTILE, '/bin/busybox', 'sh', '-c', script);
+    expect((await shell('mv /dev/null /dev/none && mkdir /dev/null')).code).toBe(0);
+    const exec = await begin('exit 3', { id: HOSTILE });
+    expect([exec.constructor.name, (await outcome(exec)).exitCode]).toEqual(['Object', 3]);
+    expect((await shell('rmdir /dev/null && mv /dev/none /dev/null')).code).toBe(0);
+  });
+
+  it('are left to the engine where the runtime refuses or is not known: its words are the renter’s', async () => {
+    const missing = engine.exec('i-00000009', { argv: ['/bin/sh'], env: {}, terminal: null });
+    await expect(missing).rejects.toMatchObject({ kind: 'missing' });
+    const { engineId, pid } = (await engine.inspect(ID))!;
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    const before = descriptors();
+    const commands = new RuntimeCommands(dir);
+    const known = async () => ({ engineId, pid: pid! });
+    expect(await commands.exec(ID, async () => ({ engineId: NO_ENGINE_ID, pid: pid! }), spec)).toBeNull();
+    // Longer than the system takes.
+    const long = { ...spec, argv: ['/bin/sh', '-c', 'x'.repeat(200_000)] };
+    expect(await commands.exec(ID, known, long)).toBeNull();
+    await until('all is closed', async () => descriptors() <= before, 5_000);
+  });
+
+  it('are left to the engine while as many begin as may', async () => {
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    const commands = new RuntimeCommands(dir);
+    let asked = 0;
+    let answer: (none: null) => void = () => {};
+    const slow = new Promise<null>((resolve) => {
+      answer = resolve;
+    });
+    const find = () => {
+      asked += 1;
+      return slow;
+    };
+    const hold = (...ids: string[]) => ids.map((id) => commands.exec(id, find, spec));
+    const held = hold('one', 'one');
+    expect(await commands.exec('one', find, spec)).toBeNull();
+    held.push(...hold('another', 'another'));
+    expect(await commands.exec('third', find, spec)).toBeNull();
+    expect(asked).toBe(4);
+    answer(null);
+    expect(await Promise.all(held)).toEqual([null, null, null, null]);
+    await commands.exec('one', find, spec);
+    expect(asked).toBe(5);
+    const codes = await Promise.all(Array.from({ length: 12 }, (_, code) => run(`exit ${code}`)));
+    expect(codes.map(({ exitCode }) => exitCode)).toEqual(Array.from({ length: 12 }, (_, code) => code));
+  });
+
+  it('run no program that a renter names: an id of the engine may be another process’s by now', async () => {
+    const host = folder();
+    const at = join(host, NO_ENGINE_ID);
+    const named = { binary_name: join(host, 'named'), root: join(host, 'root') };
+    mkdirSync(join(named.root, host.split('/').at(-1)!, NO_ENGINE_ID), { recursive: true });
+    mkdirSync(at);
+    writeFileSync(join(at, 'options.json'), JSON.stringify(named));
+    writeFileSync(named.binary_name, `#!/bin/sh\ntouch ${host}/done\n`, { mode: 0o755 });
+    const exec = await begin(`mkdir -p ${at} && cd ${at} && sleep 5436; true`);
+    const pidOf = () => readdirSync('/proc').find((pid) => readOr(`/proc/${pid}/cmdline`) === 'sleep\x005436\0');
+    await until('it runs', async () => pidOf() !== undefined, 10_000);
+    const find = async () => ({ engineId: NO_ENGINE_ID, pid: Number(pidOf()) });
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    expect(await new RuntimeCommands(dir).exec(ID, find, spec)).toBeNull();
+    expect(existsSync(join(host, 'done'))).toBe(false);
+    await hangUp(exec);
+    exec.detach();
+  });
+
+  it('leave no input in the memory of the agent', async () => {
+    const exec = await begin('exec 5<&0; (sleep 5; wc -c <&5 > /tmp/left) & exit 0');
+    exec.stdin.write('x'.repeat(60_000));
+    await exec.output(new PassThrough(), new PassThrough());
+    exec.detach();
+    await until('nobody holds it back', async () => (await run('cat /tmp/left')).out !== '', 15_000);
+    expect((await run('cat /tmp/left')).out).toBe('0\n');
+  });
+
+  it('can’t hold the agent up by a shell of the renter’s own', async () => {
+    const shell = async (script: string) => {
+      const write = `rm -f /bin/sh; printf '#!/bin/busybox sh\\n%s\\n' "$SCRIPT" > /bin/sh; /bin/busybox chmod 755 /bin/sh`;
+      const exec = await opened.engine.exec(
+        HOSTILE,
+        '/bin/busybox',
+        'env',
+        `SCRIPT=${script}`,
+        '/bin/busybox',
+        'sh',
+        '-c',
+        write,
+      );
+      expect(exec.code, exec.text).toBe(0);
+    };
+    // Says no end, but much in its place.
+    await shell('echo r >&3; read -r go; while echo 000000000; do :; done >&3');
+    const flood = await begin('true', { id: HOSTILE });
+    await flood.output(new PassThrough(), new PassThrough());
+    expect(await flood.state()).toMatchObject({ running: false, exitCode: 137 });
+    flood.detach();
+    // A code that is none, and output without an end.
+    await shell('echo r >&3; read -r go; echo b >&3; echo 7x >&3; exec /bin/busybox sleep 2');
+    const other = await begin('true', { id: HOSTILE });
+    await other.output(new PassThrough(), new PassThrough());
+    expect(await other.state()).toMatchObject({ running: false, exitCode: 137 });
+    other.detach();
+    // Ends before it is told to begin: the engine's way ends so too.
+    await shell('exit 5');
+    expect(await run('true', { id: HOSTILE })).toMatchObject({ exitCode: 5, out: '' });
+  });
+
+  it('leave nothing behind', async () => {
+    const before = descriptors();
+    for (let turn = 0; turn < 5; turn += 1) await run('cat < /dev/null');
+    const isTidy = async () => descriptors() <= before && readdirSync(dir).length === 0;
+    await until('all is closed and forgotten', isTidy, 5_000);
+    const { out } = await run('cat /proc/[0-9]*/cmdline 2> /dev/null', { env: ELSEWHERE });
+    expect(out).toContain('/bin/sh');
+    expect(out).not.toContain('gpu-watch');
+  });
+});

@@ -1,0 +1,210 @@
+import { createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hostClock } from '../../../src/agent/clock.js';
+import { openDisks } from '../../../src/agent/disks.js';
+import type { Engine } from '../../../src/agent/engine/engine.js';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import type { Sample } from '../../../src/agent/samples/kept-samples.js';
+import { Sampler } from '../../../src/agent/samples/sampler.js';
+import { TestHost, wished } from '../../support/hosts/agent-process.js';
+import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
+import { startRegistry, type TestRegistry } from '../../support/hosts/registry.js';
+import { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { until } from '../../support/until.js';
+
+const ID = 'i-00000001';
+const MB = 1_000_000;
+const MIB = 1_048_576;
+const WITHIN_MS = 60_000;
+
+/** What a script in a container does, against what the samples before and after it say. No time is assumed: sums are compared. */
+describe.each<EngineName>(['podman', 'docker'])('what is measured on %s', (name) => {
+  const wanted = needsEngine(name);
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let host: TestHost;
+  let sample: () => Promise<Measured>;
+  /** As the agent speaks to it. */
+  let opened: Engine;
+  /** Of this process, for the container. */
+  const server = createServer({ allowHalfOpen: true });
+
+  interface Measured extends Sample {
+    at: number;
+  }
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+    registry = await startRegistry();
+    engine = await startEngine(name, [registry.at]);
+    await registry.push('busybox');
+    gateway = await ScriptedGateway.open();
+    host = new TestHost(engine, gateway, { gpus: 1 });
+    host.start();
+    gateway.wish([wished(ID, 'running', { image: `${registry.at}/busybox`, gpus: 1, vcpus: 2, memoryMb: 512 })]);
+    await gateway.phase(ID, 'RUNNING', WITHIN_MS);
+    const [gpuUuid] = (await gateway.next()).gpus!;
+    const samples: Measured[] = [];
+    opened = await openEngine(engine.socket, null);
+    const sampler = new Sampler({
+      engine: opened,
+      disks: openDisks(host.dataDir, 'volume'),
+      volumes: { usedBytes: async () => null },
+      clock: hostClock,
+      pretended: true,
+      up: () => [
+        {
+          id: ID,
+          start: 1,
+          vcpus: 2,
+          gpuUuids: [gpuUuid!],
+          workspaceVolume: null,
+          hasExited: false,
+          isWatched: false,
+        },
+      ],
+      keep: (each, at) => samples.push({ ...each, at }),
+      looked: () => {},
+    });
+    sample = async () => {
+      await sampler.sample();
+      return samples.at(-1)!;
+    };
+  });
+  afterAll(async () => {
+    await host.close();
+    await gateway.close();
+    await engine.close();
+    await registry.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const run = async (script: string): Promise<string> => {
+    const { code, text } = await engine.exec(ID, 'sh', '-c', script);
+    expect(code, text).toBe(0);
+    return text;
+  };
+  /** Of what grows at a rate: how much it was between two samples. */
+  const sum = (before: Measured, after: Measured, perSecond: number) => (perSecond * (after.at - before.at)) / 1_000;
+
+  it('processors are those that the script used, and a simulated GPU is as busy as they are', async () => {
+    const before = await sample();
+    const text = await run('i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times');
+    const after = await sample();
+    // Minutes and seconds: user and system of the shell, then of its children.
+    const used = [...text.matchAll(/(\d+)m([\d.]+)s/g)].reduce((all, [, m, s]) => all + Number(m) * 60 + Number(s), 0);
+    expect(used).toBeGreaterThan(0.5);
+    const measured = sum(before, after, (after.cpuPercent! / 100) * 2);
+    // What the engine needs to bring a command into the container counts too.
+    expect(measured).toBeGreaterThan(used * 0.95);
+    expect(measured).toBeLessThan(used * 1.1 + 0.5);
+    expect(after.gpus).toMatchObject([{ place: 0, busyPercent: after.cpuPercent, powerWatts: null }]);
+  });
+
+  it('memory is what is allocated, without the files that are cached; the disk has these', async () => {
+    const before = await sample();
+    await run('dd if=/dev/zero of=/workspace/file bs=1M count=50 && sync');
+    const written = await sample();
+    expect(written.diskUsedBytes! - before.diskUsedBytes!).toBeGreaterThanOrEqual(50 * MIB);
+    expect(written.diskUsedBytes! - before.diskUsedBytes!).toBeLessThan(52 * MIB);
+    expect(Math.abs(written.memoryUsedBytes! - before.memoryUsedBytes!)).toBeLessThan(10 * MIB);
+    await run('dd if=/dev/zero of=/dev/shm/memory bs=1M count=100');
+    const allocated = await sample();
+    const grown = allocated.memoryUsedBytes! - written.memoryUsedBytes!;
+    expect(grown).toBeGreaterThan(95 * MIB);
+    expect(grown).toBeLessThan(110 * MIB);
+    expect(allocated.diskUsedBytes! - written.diskUsedBytes!).toBeLessThan(2 * MIB);
+    await run('rm /workspace/file /dev/shm/memory && sync');
+    const freed = await sample();
+    expect(freed.diskUsedBytes! - before.diskUsedBytes!).toBeLessThan(2 * MIB);
+    expect(freed.memoryUsedBytes! - before.memoryUsedBytes!).toBeLessThan(10 * MIB);
+  });
+
+  it('processes are those of the container', async () => {
+    const before = await sample();
+    await run('for i in 1 2 3 4 5; do sleep 1000 & done');
+    expect((await sample()).processes! - before.processes!).toBe(5);
+    expect(before.processes).toBeGreaterThan(0);
+  });
+
+  it('the network is what came and went, without what stayed inside', async () => {
+    const IN = 20 * MB;
+    const OUT = 8 * MB;
+    const INSIDE = 30 * MB;
+    // The script sends to this process, and is sent to.
+    let received = 0;
+    const ended = new Promise<void>((resolve) => {
+      server.on('connection', (socket: Socket) => {
+        socket.write(Buffer.alloc(IN));
+        socket.on('data', (data) => {
+          received += data.length;
+          // Busybox's nc leaves at the end of what it is sent, with what it has not sent yet.
+          if (received >= OUT) socket.end();
+        });
+        socket.on('end', resolve);
+      });
+    });
+    const before = await sample();
+    const { NetworkSettings } = await engine.docker.getContainer(`gpu-${ID}`).inspect();
+    const { Gateway } = Object.values(NetworkSettings.Networks)[0]!;
+    const { port } = server.address() as { port: number };
+    const text = await run(`head -c ${OUT} /dev/zero | nc ${Gateway} ${port} > /tmp/got; stat -c %s /tmp/got`);
+    await ended;
+    await run(`head -c ${INSIDE} /dev/zero > /dev/shm/page; httpd -p 127.0.0.1:7001 -h /dev/shm`);
+    const inside = await run(`echo "GET /page HTTP/1.0\n" | nc 127.0.0.1 7001 > /dev/shm/got; stat -c %s /dev/shm/got`);
+    expect(Number(inside)).toBeGreaterThan(INSIDE);
+    const after = await sample();
+    expect([received, Number(text)]).toEqual([OUT, IN]);
+    const came = sum(before, after, after.networkInBytesPerSecond!);
+    const went = sum(before, after, after.networkOutBytesPerSecond!);
+    // With headers and acknowledgements.
+    expect(came).toBeGreaterThan(IN);
+    expect(came).toBeLessThan(IN * 1.1);
+    expect(went).toBeGreaterThan(OUT);
+    expect(went).toBeLessThan(OUT * 1.2);
+  });
+  it('begins anew with each run of the container', async () => {
+    await sample();
+    const { pid } = (await opened.inspect(ID))!;
+    process.kill(pid!, 'SIGKILL');
+    const first = await until(
+      'the agent has started it again, and it is seen',
+      async () => {
+        const seen = await opened.inspect(ID);
+        if (!seen?.pid || seen.pid === pid) return null;
+        return sample();
+      },
+      WITHIN_MS,
+    );
+    expect(first).toMatchObject({ cpuPercent: null, networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
+    expect((await sample()).cpuPercent).toEqual(expect.any(Number));
+  });
+
+  // What the engine has no part in.
+  if (name === 'docker') return;
+
+  it('goes into reports, each sample once, also what was measured while the gateway was away', async () => {
+    const told = () => gateway.reports.flatMap(({ samples = [] }) => samples);
+    await until('two samples have come', () => told().length >= 2, WITHIN_MS);
+    gateway.mood = 'away';
+    const before = gateway.reports.length;
+    await new Promise((resolve) => setTimeout(resolve, 25_000));
+    gateway.mood = 'good';
+    const since = () =>
+      gateway.reports.slice(before).flatMap(({ samples = [] }) => (samples.length > 0 ? [samples] : []));
+    const [late] = await until('others have come', () => (since().length >= 3 ? since() : null), WITHIN_MS);
+    expect(late!.every(({ id, start }) => id === ID && start === 1)).toBe(true);
+    expect(new Set(late!.map(({ age }) => age)).size).toBe(late!.length);
+    expect(gateway.refused).toEqual([]);
+    // By now as many would be sent again and again as are kept at most.
+    expect(since().at(-1)!.length).toBeLessThan(4);
+    const newest = told().at(-1)!;
+    expect(newest).toMatchObject({ gpus: [{ place: 0 }], memoryUsedBytes: expect.any(Number) });
+    expect(newest.diskUsedBytes).toBeGreaterThan(0);
+  });
+});

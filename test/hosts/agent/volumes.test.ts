@@ -1,0 +1,298 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DesiredInstance, ObservedVolume } from '../../../src/agent/protocol.js';
+import { type TestHost, wished } from '../../support/hosts/agent-process.js';
+import { type EngineName, mountsBelow, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
+import type { TestRegistry } from '../../support/hosts/registry.js';
+import { ResticStore } from '../../support/hosts/restic-store.js';
+import { RunningHost } from '../../support/hosts/running-host.js';
+import type { ScriptedGateway } from '../../support/hosts/scripted-gateway.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
+
+const WITHIN_MS = 60_000;
+
+describe.each<EngineName>(['podman', 'docker'])('volumes on %s', (name) => {
+  const wanted = needsEngine(name, 'restic', 'rclone', 'setpriv');
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  const opened = new RunningHost();
+  let registry: TestRegistry;
+  let engine: TestEngine;
+  let gateway: ScriptedGateway;
+  let store: ResticStore;
+  let host: TestHost;
+  let tests = 0;
+  let id = '';
+  let volume = '';
+
+  beforeAll(async () => {
+    ({ registry, engine, gateway, host } = await opened.open(name, { busybox: {} }));
+    store = await ResticStore.open();
+    gateway.store = store;
+  });
+  afterAll(async () => {
+    await opened.close();
+    await store?.close();
+  });
+  beforeEach(() => {
+    tests += 1;
+    id = `i-${String(tests).padStart(8, '0')}`;
+    volume = `v-${String(tests).padStart(8, '0')}`;
+    store.leases.set(volume, 1);
+    store.snapshotSeconds = 3_600;
+    store.isAway = false;
+    store.forgetAsked();
+  });
+  afterEach(async () => {
+    store.isAway = false;
+    store.leases.delete(volume);
+    gateway.wish([wished(id, 'absent', { volumes: [{ id: volume, path: '/data', sizeGb: 1, lease: null }] })]);
+    await gateway.phase(id, 'ERASED', WITHIN_MS);
+    expect([host.disks, filesLeft()]).toEqual([[], []]);
+  });
+
+  const filesLeft = () => {
+    const dir = join(host.dataDir, 'volumes');
+    const left = existsSync(dir) ? readdirSync(dir).filter((file) => file.startsWith('v-')) : [];
+    return [...left, ...mountsBelow(host.dataDir)];
+  };
+  const desired = (phase: DesiredInstance['phase'], lease: number | null, rest: Partial<DesiredInstance> = {}) =>
+    wished(id, phase, {
+      image: `${registry.at}/busybox`,
+      memoryMb: 64,
+      volumes: [{ id: volume, path: '/data', sizeGb: 1, lease }],
+      ...rest,
+    });
+  const run = async (lease: number, start = lease, rest: Partial<DesiredInstance> = {}) => {
+    gateway.wish([desired('running', lease, { start, ...rest })]);
+    return gateway.sees(id, (seen) => seen.phase === 'RUNNING' && seen.start === start, WITHIN_MS);
+  };
+  const stop = async (lease: number, start = lease) => {
+    gateway.wish([desired('stopped', lease, { start })]);
+    const seen = await gateway.sees(
+      id,
+      ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true,
+      WITHIN_MS,
+    );
+    return seen.volumes![0]!;
+  };
+  const sh = async (script: string) => {
+    const { code, text } = await engine.exec(id, 'sh', '-c', script);
+    expect([code, text]).toEqual([0, text]);
+    return text;
+  };
+
+  it('begins empty, is saved at the stop, and the next start on this host restores nothing', async () => {
+    await run(1);
+    expect(gateway.reports.at(-1)?.volumes).toBe(true);
+    expect(await sh('ls -A /data')).toBe('');
+    await sh('echo one > /data/file; ln /data/file /data/link; ln -s file /data/soft');
+    const saved = await stop(1);
+    expect(saved).toMatchObject({ id: volume, lease: 1, snapshot: store.snapshots(volume).at(-1), message: null });
+    expect(mountsBelow(host.dataDir).filter((path) => path.includes('/volumes/'))).toEqual([]);
+
+    store.leases.set(volume, 2);
+    gateway.wish([desired('stopped', null, { start: 1 })]);
+    await gateway.sees(id, ({ volumes }) => volumes === undefined);
+    store.forgetAsked();
+    await run(2);
+    expect(await sh('cat /data/file /data/soft')).toBe('one\none\n');
+    expect(store.asked).toEqual([]);
+    expect(host.log).not.toContain('hush-repository');
+    expect(host.log).not.toContain('lease-1');
+  });
+
+  it('is restored where its files are not on the host, from the newest snapshot', async () => {
+    await run(1);
+    await sh('echo one > /data/file; mkdir /data/empty; chmod 700 /data/empty; touch -t 200001010000 /data/file');
+    await stop(1);
+    await store.restic(volume, 'tag', '--add', 'x', 'latest');
+    store.leases.set(volume, 2);
+    await run(2);
+    expect(await sh('cat /data/file; stat -c "%a %Y" /data/empty /data/file')).toMatch(
+      /^one\n700 \d+\n644 946684800\n$/,
+    );
+    expect(store.asked.some((asked) => asked === 'GET data')).toBe(true);
+  });
+
+  it('is at its path, also in the place of the instance’s own disk', async () => {
+    await run(1, 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] });
+    await sh('echo mine > /workspace/file');
+    gateway.wish([desired('stopped', 1, { volumes: [{ id: volume, path: '/workspace', sizeGb: 1, lease: 1 }] })]);
+    await gateway.sees(id, ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true, WITHIN_MS);
+    expect(await store.restic(volume, 'ls', 'latest')).toContain('/mnt/file');
+  });
+
+  // What the engine has no part in.
+  if (name === 'docker') return;
+
+  it('has a snapshot each interval; one that fails is told, and the instance runs on', async () => {
+    store.snapshotSeconds = 1;
+    await run(1);
+    await sh('echo one > /data/file');
+    const told = (seen: (volume: ObservedVolume) => boolean) =>
+      gateway.sees(
+        id,
+        ({ volumes, phase }) => phase === 'RUNNING' && volumes !== undefined && seen(volumes[0]!),
+        WITHIN_MS,
+      );
+    await told(({ snapshot, saved, message }) => snapshot !== null && !saved && message === null);
+    store.isAway = true;
+    await told(({ message }) => message !== null);
+    const before = store.snapshots(volume).length;
+    store.isAway = false;
+    await told(({ message, snapshot }) => message === null && snapshot !== store.snapshots(volume)[before - 1]);
+    expect(store.snapshots(volume).length).toBeGreaterThan(before);
+  });
+
+  it('is not erased before it is saved, while its GPUs and processors are for the next', async () => {
+    await run(1);
+    await sh('echo last > /data/file');
+    store.isAway = true;
+    const gone = desired('absent', 1);
+    gateway.wish([gone]);
+    await gateway.sees(
+      id,
+      ({ phase, message }) => phase === 'SAVING' && /not saved yet: the store/.test(message ?? ''),
+      WITHIN_MS,
+    );
+    const next = 'i-0000ffff';
+    gateway.wish([gone, wished(next, 'running', { image: `${registry.at}/busybox`, memoryMb: 64 })]);
+    await gateway.phase(next, 'RUNNING', WITHIN_MS);
+    expect(gateway.observed(id)!.phase).toBe('SAVING');
+    expect(filesLeft()).toContain(`${volume}.ext4`);
+    gateway.wish([gone, wished(next, 'absent')]);
+    await gateway.phase(next, 'ERASED', WITHIN_MS);
+    store.isAway = false;
+    await gateway.sees(id, ({ volumes }) => volumes?.[0]?.saved === true, WITHIN_MS);
+    expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('last\n');
+    // The gateway has not said that it knows.
+    expect(gateway.observed(id)!.phase).toBe('SAVING');
+    store.leases.delete(volume);
+    gateway.wish([desired('absent', null)]);
+    await gateway.phase(id, 'ERASED', WITHIN_MS);
+  });
+
+  it('what was written under a lease that has moved is refused, and restored anew when it comes again', async () => {
+    store.snapshotSeconds = 1;
+    await run(1);
+    await sh('echo saved > /data/file');
+    await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
+    store.leases.set(volume, 2);
+    await sh('echo late > /data/file');
+    await gateway.sees(id, ({ volumes }) => /lease|no more|no volume/.test(volumes?.[0]?.message ?? ''), WITHIN_MS);
+    const count = store.snapshots(volume).length;
+    gateway.wish([desired('stopped', null)]);
+    await gateway.phase(id, 'STOPPED', WITHIN_MS);
+    // Somebody else wrote it meanwhile.
+    await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
+    expect(store.snapshots(volume)).toHaveLength(count);
+    store.leases.set(volume, 3);
+    await run(3, 2);
+    expect(await sh('cat /data/file')).toBe('saved\n');
+  });
+
+  it('keeps what is not saved over the death of agent and host, and saves it after', async () => {
+    await run(1);
+    await sh('echo unsaved > /data/file; sync');
+    await host.end('SIGKILL');
+    await engine.docker.getContainer(`gpu-${id}`).kill();
+    const mounted = mountsBelow(join(host.dataDir, 'volumes'));
+    expect(mounted).toHaveLength(1);
+    execFileSync('umount', mounted);
+    expect(store.asked).not.toContain('POST snapshots');
+    host.start();
+    await gateway.next();
+    await until('it runs again', async () => (await engine.containers()).get(id)?.running, WITHIN_MS, ASK_EVERY_MS);
+    expect(await sh('cat /data/file')).toBe('unsaved\n');
+    expect(store.asked).not.toContain('GET data');
+    expect(await stop(1)).toMatchObject({ saved: true, message: null });
+    expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
+  });
+
+  it('saves after the death of agent and host what is not to run again', async () => {
+    await run(1);
+    await sh('echo unsaved > /data/file; sync');
+    await host.end('SIGKILL');
+    await engine.docker.getContainer(`gpu-${id}`).kill();
+    execFileSync('umount', mountsBelow(join(host.dataDir, 'volumes')));
+    gateway.wish([desired('stopped', 1)]);
+    host.start();
+    await stop(1);
+    // The folder that it was mounted on is empty: a snapshot of that would have been the newest.
+    expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
+  });
+
+  it('an agent killed in the middle of a restore restores anew', async () => {
+    await run(1);
+    await sh('head -c 20000000 /dev/urandom > /data/file; sha256sum < /data/file > /data/sum');
+    await stop(1);
+    await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
+    store.leases.set(volume, 2);
+    gateway.wish([desired('running', 2, { start: 2 })]);
+    await gateway.phase(id, 'RESTORING', WITHIN_MS);
+    await host.end('SIGKILL');
+    host.start();
+    await gateway.sees(id, (seen) => seen.phase === 'RUNNING' && seen.start === 2, WITHIN_MS);
+    expect(await sh('sha256sum < /data/file | cmp - /data/sum && echo same')).toBe('same\n');
+  });
+
+  it('an agent that starts anew goes on with the snapshots of what runs', async () => {
+    await run(1);
+    await sh('echo one > /data/file');
+    await host.end('SIGKILL');
+    store.snapshotSeconds = 1;
+    host.start();
+    await gateway.sees(id, ({ volumes }) => volumes?.[0]?.snapshot != null, WITHIN_MS);
+  });
+
+  it('fills itself and nothing else', async () => {
+    const other = { id: 'v-0000ffff', path: '/other', sizeGb: 1, lease: 1 };
+    store.leases.set(other.id, 1);
+    const volumes = [{ id: volume, path: '/data', sizeGb: 1, lease: 1 }, other];
+    await run(1, 1, { volumes });
+    const { code, text } = await engine.exec(id, 'dd', 'if=/dev/zero', 'of=/data/big', 'bs=1M', 'count=1100');
+    expect([code, text]).toEqual([1, expect.stringContaining('No space left on device')]);
+    await sh('dd if=/dev/zero of=/other/big bs=1M count=8 2>&1');
+    await sh('rm /data/big');
+    store.leases.delete(other.id);
+  });
+
+  it('grows with the next start, and keeps its files', async () => {
+    await run(1);
+    await sh('echo one > /data/file');
+    const sizeOf = async () => Number(await sh("df -m /data | awk 'END { print $2 }'"));
+    const before = await sizeOf();
+    await stop(1);
+    store.leases.set(volume, 2);
+    await run(2, 2, { volumes: [{ id: volume, path: '/data', sizeGb: 3, lease: 2 }] });
+    expect((await sizeOf()) / before).toBeGreaterThan(2.5);
+    expect(await sh('cat /data/file')).toBe('one\n');
+  });
+
+  it('waits for a store that is away, and fails for a snapshot that can’t be read, at its renter’s cost', async () => {
+    await run(1);
+    await sh('head -c 3000000 /dev/urandom > /data/file');
+    await stop(1);
+    await store.restic(volume, 'tag', '--add', 'elsewhere', 'latest');
+    store.leases.set(volume, 2);
+    store.isAway = true;
+    gateway.wish([desired('running', 2, { start: 2 })]);
+    await gateway.sees(id, ({ phase, message }) => phase === 'RESTORING' && /store/.test(message ?? ''), WITHIN_MS);
+    const data = join(store.dir, volume, 'data');
+    for (const file of readdirSync(data, { recursive: true, encoding: 'utf8' }).map((each) => join(data, each)))
+      if (statSync(file).isFile()) writeFileSync(file, randomBytes(statSync(file).size));
+    store.isAway = false;
+    const { message, fault } = await gateway.phase(id, 'FAILED', 120_000);
+    expect([fault, message]).toEqual(['image', expect.stringContaining(volume)]);
+    gateway.wish([desired('stopped', 2, { start: 2 })]);
+    // What is half restored must not become the newest snapshot.
+    await gateway.sees(id, ({ volumes, phase }) => phase === 'STOPPED' && volumes?.[0]?.saved === true, WITHIN_MS);
+    expect(gateway.observed(id)!.volumes![0]!.snapshot).toBeNull();
+  }, 240_000);
+});

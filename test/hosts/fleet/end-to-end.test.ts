@@ -1,0 +1,325 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { LABELS } from '../../../src/agent/engine/engine.js';
+import { mountsBelow, needsEngine } from '../../support/hosts/engines.js';
+import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
+import { admin, adminJson } from '../../support/operator.js';
+import { query } from '../../support/process.js';
+import { ASK_EVERY_MS, until } from '../../support/until.js';
+
+const LAYER_BYTES = 24_000_000;
+/** Eight fit on the tests' computer. */
+const DISK = { disk_gb: 1 };
+
+/** Gateway, host agent and Podman as an operator runs them: processes of their own that meet over HTTP alone. */
+describe('a deploy on a real host', () => {
+  const wanted = needsEngine('podman');
+  if (wanted.skip) {
+    it('is left out', wanted, () => {});
+    return;
+  }
+  let fleet: RealFleet;
+  let renter: RealRenter;
+  let host: RealHost;
+
+  beforeAll(async () => {
+    fleet = await RealFleet.open();
+    renter = await fleet.renter();
+    host = await fleet.host();
+  });
+  afterAll(() => fleet?.close());
+  // A test that fails must not hold the machine against the next.
+  afterEach(() => renter.destroyAll());
+
+  /** What is left of any instance on the host. */
+  const left = async () => [
+    ...(await fleet.engine.containers()).keys(),
+    ...((await fleet.engine.docker.listVolumes()).Volumes ?? []).map(({ Name }) => Name),
+    ...mountsBelow(host.dataDir),
+    ...diskFiles(host),
+  ];
+
+  it('is offered once the operator says so, runs within 5 s, and is gone after destroy', async () => {
+    const machine = await fleet.enrolled();
+    machine.start();
+    const show = () => adminJson(['machine', 'show', machine.machineId], fleet.env);
+    await until('heard from', async () => (await show())[0].reachable === true, 20_000, ASK_EVERY_MS);
+    expect(await fleet.isOffered(machine.machineId)).toBe(false);
+    await adminJson(['machine', 'online', machine.machineId], fleet.env);
+    await until('offered', () => fleet.isOffered(machine.machineId), 5_000);
+
+    const asked = performance.now();
+    const { id } = await renter.deploy(machine.machineId);
+    const seen = await renter.phase(id, 'RUNNING');
+    const tookMs = Math.round(performance.now() - asked);
+    console.info(`deploy to RUNNING: ${tookMs} ms`);
+    expect(tookMs).toBeLessThan(5_000);
+    expect(seen).toMatchObject({ status: 'RUNNING', runtime: { reachable: true, message: null, restarts: 0 } });
+    expect(await fleet.isOffered(machine.machineId)).toBe(false);
+    const { Config, HostConfig } = await fleet.engine.docker.getContainer(`gpu-${id}`).inspect();
+    expect(Config.Labels).toMatchObject({ [LABELS.machine]: machine.machineId, [LABELS.start]: '1' });
+    expect(Config.Env).toEqual(expect.arrayContaining([`GPU_INSTANCE_ID=${id}`, 'GPU_COUNT=1']));
+    expect(HostConfig.Privileged).toBe(false);
+    const devices = await fleet.engine.exec(id, 'ls', '/dev');
+    expect(devices.text.split('\n').filter((name) => name.startsWith('gpu-pretended'))).toHaveLength(1);
+
+    await renter.destroy(id);
+    expect((await renter.phase(id, 'ERASED')).status).toBe('DESTROYED');
+    expect((await fleet.engine.containers()).size).toBe(0);
+    expect((await fleet.engine.docker.listVolumes()).Volumes ?? []).toEqual([]);
+    expect([...mountsBelow(machine.dataDir), ...diskFiles(machine)]).toEqual([]);
+    await until('offered again', () => fleet.isOffered(machine.machineId), 5_000);
+    await machine.end();
+  });
+
+  it('eight renters on one host each have their own GPU; then one has four, and one all', async () => {
+    const big = await fleet.host({}, 8);
+    const id = big.machineId;
+    const devicesOf = async (instance: string) =>
+      (await fleet.engine.exec(instance, 'ls', '/dev')).text
+        .split('\n')
+        .filter((name) => name.startsWith('gpu-pretended'));
+    const renters = await Promise.all(Array.from({ length: 8 }, () => fleet.renter()));
+    const rented = await Promise.all(renters.map((each, place) => each.deploy(`${id}.g${place}`, DISK)));
+    await Promise.all(rented.map((instance, place) => renters[place]!.phase(instance.id, 'RUNNING', 60_000)));
+    const devices = await Promise.all(rented.map((instance) => devicesOf(instance.id)));
+    expect(devices.flat()).toHaveLength(8);
+    expect(new Set(devices.flat()).size).toBe(8);
+    expect(await fleet.isOffered(id)).toBe(false);
+    for (const taken of ['', '.g0-3', '.g0-1', '.g7'])
+      await expect(renter.deploy(`${id}${taken}`, DISK)).rejects.toThrow(/is taken/);
+    await Promise.all(renters.slice(0, 4).map((each) => each.destroyAll()));
+    const four = await renter.deploy(`${id}.g0-3`, DISK);
+    await renter.phase(four.id, 'RUNNING');
+    expect(await devicesOf(four.id)).toEqual(devices.slice(0, 4).flat().sort());
+    await expect(renter.deploy(id, DISK)).rejects.toThrow(/is taken/);
+    await Promise.all([renter, ...renters.slice(4)].map((each) => each.destroyAll()));
+    const whole = await renter.deploy(id, DISK);
+    await renter.phase(whole.id, 'RUNNING');
+    expect(await devicesOf(whole.id)).toEqual(devices.flat().sort());
+    await renter.destroyAll();
+    expect(await fleet.audit()).toBe('');
+    await big.end();
+  });
+
+  it('keeps a file over stop and start', async () => {
+    const { id } = await renter.deploy(host.machineId);
+    await renter.phase(id, 'RUNNING');
+    await fleet.engine.exec(id, 'sh', '-c', 'echo kept > /workspace/file; echo also > /etc/file; sync');
+    await renter.act(id, 'stop');
+    // It ran too briefly for a grace: it is killed.
+    expect((await renter.phase(id, 'STOPPED')).runtime).toMatchObject({ exitCode: 137, message: null });
+    expect((await fleet.engine.containers()).get(id)?.running).toBe(false);
+    await renter.act(id, 'start');
+    await renter.phase(id, 'RUNNING');
+    expect((await fleet.engine.exec(id, 'cat', '/workspace/file', '/etc/file')).text).toBe('kept\nalso\n');
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED');
+    expect(await left()).toEqual([]);
+  });
+
+  it('shows the progress of a 24 MB layer over a slow line', async () => {
+    fleet.registry.bytesPerSecond = 3_000_000;
+    await fleet.registry.push('large', { extraBytes: LAYER_BYTES });
+    await fleet.template('large', `${fleet.registry.slowAt}/large`);
+    const { id } = await renter.deploy(host.machineId, { template: 'large' });
+    const steps = new Set<number>();
+    let total = 0;
+    await until(
+      'running',
+      async () => {
+        const { runtime } = await renter.seen(id);
+        if (runtime.phase === 'PULLING' && runtime.pulledBytes !== null) {
+          steps.add(Number(runtime.pulledBytes));
+          total = Math.max(total, Number(runtime.totalBytes));
+        }
+        return runtime.phase === 'RUNNING';
+      },
+      60_000,
+      ASK_EVERY_MS,
+    );
+    const grown = [...steps].filter((bytes) => bytes > 0);
+    expect(grown.length).toBeGreaterThanOrEqual(3);
+    expect(grown).toEqual([...grown].sort((a, b) => a - b));
+    expect(total).toBeGreaterThanOrEqual(LAYER_BYTES);
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED');
+  });
+
+  it('leaves nothing of an instance that is destroyed during the pull', async () => {
+    fleet.registry.bytesPerSecond = 1_000_000;
+    await fleet.registry.push('abandoned', { extraBytes: LAYER_BYTES });
+    await fleet.template('abandoned', `${fleet.registry.slowAt}/abandoned`);
+    const { id } = await renter.deploy(host.machineId, { template: 'abandoned' });
+    await until('pulling', async () => Number((await renter.seen(id)).runtime.pulledBytes) > 0, 30_000);
+    await renter.destroy(id);
+    await renter.phase(id, 'ERASED', 5_000);
+    // Longer than the rest of the pull would have taken.
+    fleet.registry.bytesPerSecond = 100_000_000;
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(await left()).toEqual([]);
+    const images = (await fleet.engine.docker.listImages()).flatMap(({ RepoTags }) => RepoTags ?? []);
+    expect(images.filter((name) => name.includes('abandoned'))).toEqual([]);
+  });
+
+  it.each([
+    ['an image that is not there', 'nowhere', /^the registry has no such image$/],
+    ['an image without a command', 'commandless', /command|entrypoint/i],
+  ])(
+    'shows the engine’s message of a start of a template that fails for good, and gives its seconds back: %s',
+    async (_, name, words) => {
+      if (name === 'commandless') await fleet.registry.push(name, { command: [] });
+      await fleet.template(name, `${fleet.registry.at}/${name}`);
+      const { id } = await renter.deploy(host.machineId, { template: name });
+      const failed = await until(
+        'failed',
+        async () => {
+          const seen = await renter.seen(id);
+          return seen.stopReason === 'START_FAILED' ? seen : null;
+        },
+        60_000,
+      );
+      expect(failed).toMatchObject({ status: 'STOPPED', runtime: { phase: 'FAILED' } });
+      expect(failed.runtime.message).toMatch(words);
+      // The agent hears that the instance is stopped, and tells what it sees then; so does one that was started anew.
+      await until(
+        'the document',
+        async () => (await heardOf(fleet, host)).includes(`${id} stopped`),
+        10_000,
+        ASK_EVERY_MS,
+      );
+      const later = await renter.seen(id);
+      expect(later.runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
+      await host.end('SIGKILL');
+      const before = await sessionOf(fleet, host);
+      host.start();
+      await until('a new report', async () => (await sessionOf(fleet, host)) !== before, 15_000, ASK_EVERY_MS);
+      expect((await renter.seen(id)).runtime).toMatchObject({ phase: 'FAILED', message: failed.runtime.message });
+
+      const charged = await query(
+        fleet.env.DATABASE_URL!,
+        `select coalesce(sum(extract(epoch from ended_at - started_at)), -1)::int as seconds from usage_interval where instance_id = $1 and resource = 'GPU'`,
+        [id],
+      );
+      const given = () =>
+        query(
+          fleet.env.DATABASE_URL!,
+          `select coalesce(sum(extract(epoch from ended_at - started_at)), 0)::int as seconds from service_gap where instance_id = $1 and resource = 'GPU'`,
+          [id],
+        );
+      await expect.poll(given, { timeout: 20_000, interval: 200 }).toEqual(charged);
+      await renter.destroy(id);
+      await renter.phase(id, 'ERASED');
+      expect(await left()).toEqual([]);
+      expect(await fleet.audit()).toBe('');
+    },
+  );
+
+  it('stops an interruptible container before the one that takes its machine starts, by Podman’s own events', async () => {
+    const since = Math.floor(Date.now() / 1_000) - 1;
+    const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible' });
+    await renter.phase(old, 'RUNNING');
+    const other = await fleet.renter();
+    const { id: newer } = await other.deploy(host.machineId);
+    await other.phase(newer, 'RUNNING');
+    expect(await renter.seen(old)).toMatchObject({ status: 'STOPPED', stopReason: 'PREEMPTED' });
+    const told = (await fleet.engine.events(since)).filter((event) => /^(start|die) /.test(event));
+    expect(told.filter((event) => event.endsWith(old) || event.endsWith(newer))).toEqual([
+      `start ${old}`,
+      `die ${old}`,
+      `start ${newer}`,
+    ]);
+    await other.destroy(newer);
+    await renter.destroy(old);
+    await other.phase(newer, 'ERASED');
+    await renter.phase(old, 'ERASED');
+    expect(await left()).toEqual([]);
+  });
+
+  it('lets one that has to leave end by itself within its grace, which its paid time gives it', async () => {
+    const command = ['/bin/sh', '-c', 'trap "sleep 1; exit 42" TERM; sleep 1000000 & wait'];
+    const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible', command });
+    await renter.phase(old, 'RUNNING');
+    // Five minutes paid are worth five seconds.
+    const earlier = (sign: '-' | '+') =>
+      query(
+        fleet.env.DATABASE_URL!,
+        `with begun as (update container_start set running_at = running_at ${sign} interval '5 minutes' where instance_id = $1)
+         update usage_interval set started_at = started_at ${sign} interval '5 minutes' where instance_id = $1 and resource = 'GPU'`,
+        [old],
+      );
+    await earlier('-');
+    const other = await fleet.renter();
+    const { id: newer } = await other.deploy(host.machineId);
+    await other.phase(newer, 'RUNNING');
+    await earlier('+');
+    expect(await renter.seen(old)).toMatchObject({
+      stopReason: 'PREEMPTED',
+      runtime: { phase: 'STOPPED', exitCode: 42 },
+    });
+    await other.destroy(newer);
+    await renter.destroy(old);
+    await other.phase(newer, 'ERASED');
+    await renter.phase(old, 'ERASED');
+  });
+
+  it('stops and reports a labelled container that no document names, and does not erase it', async () => {
+    const id = 'i-0badcafe';
+    const foreign = await fleet.engine.docker.createContainer({
+      name: `gpu-${id}`,
+      Image: `${fleet.registry.at}/busybox:1`,
+      Labels: { [LABELS.instance]: id, [LABELS.machine]: host.machineId, [LABELS.start]: '1' },
+      HostConfig: {
+        Ulimits: [
+          { Name: 'nofile', Soft: 1_024, Hard: 1_024 },
+          { Name: 'nproc', Soft: 1_024, Hard: 1_024 },
+        ],
+      },
+    });
+    await foreign.start();
+    await until('stopped', async () => !(await foreign.inspect()).State.Running, 15_000, ASK_EVERY_MS);
+    const show = () => adminJson(['machine', 'show', host.machineId], fleet.env);
+    await until('reported', async () => (await show())[0].unknown.includes(id), 15_000, ASK_EVERY_MS);
+    const [listed] = (await adminJson(['machine', 'list'], fleet.env)).filter(
+      (machine: { id: string }) => machine.id === host.machineId,
+    );
+    expect(listed.unknown).toEqual([id]);
+    expect((await foreign.inspect()).Id).toBe(foreign.id);
+    await foreign.remove({ force: true });
+  });
+
+  it('refuses a revoked token within a second', async () => {
+    const machine = await fleet.host();
+    const desired = () =>
+      fetch(`${fleet.address}/agent/v1/desired?after=99`, { headers: { authorization: `Bearer ${machine.token}` } });
+    expect((await desired()).status).toBe(200);
+    expect((await admin(['machine', 'revoke', machine.machineId], fleet.env)).code).toBe(0);
+    const revoked = performance.now();
+    await until('refused', async () => (await desired()).status === 401, 1_000);
+    expect(performance.now() - revoked).toBeLessThan(1_000);
+    await until('the agent says so', () => machine.log.includes('join again'), 30_000);
+    await machine.end();
+  });
+});
+
+function diskFiles({ dataDir }: RealHost): string[] {
+  const dir = join(dataDir, 'disks');
+  return existsSync(dir) ? readdirSync(dir) : [];
+}
+
+/** What the agent was last told to do, as "instance phase"; empty until it has told the gateway that it knows. */
+async function heardOf(fleet: RealFleet, { machineId }: RealHost): Promise<string[]> {
+  const rows = await query(fleet.env.DATABASE_URL!, 'select document from machine_host where machine_id = $1', [
+    machineId,
+  ]);
+  const document = rows[0]!.document as { id: string; phase: string }[];
+  return document.map(({ id, phase }) => `${id} ${phase}`);
+}
+
+async function sessionOf(fleet: RealFleet, { machineId }: RealHost): Promise<unknown> {
+  const [row] = await query(fleet.env.DATABASE_URL!, 'select session from machine_host where machine_id = $1', [
+    machineId,
+  ]);
+  return row!.session;
+}

@@ -1,0 +1,92 @@
+// Plants each fault of this folder in a copy of the project and expects its tests to fail.
+//   node test/long/planted/run.mjs [--quick | --check] [name ...]      a name is a part of a patch's file name
+// A patch begins with what the fault is, then `Tests: <files>` and, where one test is enough, `Only: <part of its name>`;
+// `Build: yes` where these tests run the built programs, `Build: console` where they open its pages.
+// The same tests have to pass without it, which --quick takes for granted. Prints caught or passed for each; fails when one
+// passes or no longer applies. --check runs nothing: it fails when one no longer applies or names no tests.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const FOLDER = dirname(fileURLToPath(import.meta.url));
+const ROOT = join(FOLDER, '../../..');
+const LIMIT_MS = 900_000;
+const BUILDS = {
+  yes: 'npx tsc -p . && node scripts/build-agent.mjs && node scripts/build-gateway.mjs',
+  console: 'npm run -s build:console',
+};
+/** Neither what is installed nor what is only kept beside the checkout. */
+const LEFT_OUT = new Set(['node_modules', '.git', '.data', '.stryker', 'bench']);
+
+const isQuick = process.argv.includes('--quick');
+const isCheck = process.argv.includes('--check');
+const names = process.argv.slice(2).filter((name) => !name.startsWith('--'));
+const files = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.patch') && (names.length === 0 || names.some((name) => file.includes(name))))
+  .sort();
+if (isCheck) {
+  const isWhole = (file) => /^Tests: ./m.test(readFileSync(join(FOLDER, file), 'utf8'));
+  const applies = (file) => spawnSync('git', ['apply', '--check', join(FOLDER, file)], { cwd: ROOT }).status === 0;
+  const stale = files.filter((file) => !isWhole(file) || !applies(file));
+  if (stale.length > 0) console.error(`these patches no longer apply, or name no tests: ${stale.join(', ')}`);
+  process.exit(stale.length === 0 ? 0 : 1);
+}
+const copy = mkdtempSync(join(tmpdir(), 'planted-'));
+const healthy = new Map();
+let faults = 0;
+try {
+  cpSync(ROOT, copy, { recursive: true, filter: (path) => dirname(path) !== ROOT || !LEFT_OUT.has(basename(path)) });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  for (const file of files) {
+    const result = plant(join(FOLDER, file));
+    if (result !== 'caught') faults += 1;
+    console.log(`${result.padEnd(8)} ${file.replace(/\.patch$/, '')}`);
+  }
+  console.log(`${files.length} faults planted, ${files.length - faults} caught`);
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+process.exitCode = faults === 0 && files.length > 0 ? 0 : 1;
+
+/** caught, or why not. */
+function plant(patch) {
+  const text = readFileSync(patch, 'utf8');
+  const [, tests = ''] = /^Tests: (.+)$/m.exec(text) ?? [];
+  const [, only] = /^Only: (.+)$/m.exec(text) ?? [];
+  if (tests === '') return 'names no tests';
+  const args = [...tests.split(/\s+/), ...(only === undefined ? [] : ['-t', only])];
+  const key = args.join(' ');
+  if (!isQuick && !healthy.has(key)) healthy.set(key, run(args));
+  const before = healthy.get(key) ?? 'passed';
+  if (before !== 'passed') return `not judged: without it its tests ${before}`;
+  if (apply(patch) !== 0) return 'no longer applies';
+  const command = BUILDS[/^Build: (.+)$/m.exec(text)?.[1]];
+  const outcome = build(command) !== 0 ? 'does not build' : run(args);
+  if (apply(patch, '-R') !== 0) throw new Error(`${patch} can't be taken out again`);
+  if (build(command) !== 0) throw new Error(`it does not build without ${patch}`);
+  return outcome === 'failed' ? 'caught' : outcome;
+}
+
+function apply(patch, ...more) {
+  return spawnSync('git', ['apply', '--whitespace=nowarn', ...more, patch], { cwd: copy }).status;
+}
+
+/** 0 where there is nothing to build. */
+function build(command) {
+  if (command === undefined) return 0;
+  return spawnSync(command, { cwd: copy, stdio: 'ignore', shell: true }).status;
+}
+
+/** passed: all that ran, and one at least. failed: a test, which is more than a file that can't be loaded. */
+function run(args) {
+  const report = join(copy, 'planted-report.json');
+  rmSync(report, { force: true });
+  const vitest = ['vitest', 'run', ...args, '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`];
+  const { status } = spawnSync('npx', vitest, { cwd: copy, stdio: 'ignore', timeout: LIMIT_MS, killSignal: 'SIGKILL' });
+  if (status === null) return 'ran out of time';
+  const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(report, 'utf8'));
+  if (failed > 0) return 'failed';
+  return passed > 0 && status === 0 ? 'passed' : 'did not run';
+}

@@ -1,0 +1,76 @@
+import { fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, statSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { needsEngine, startEngine } from '../../support/hosts/engines.js';
+import { cleanUp, folder } from '../../support/process.js';
+
+const BUILT = join(PACKAGE_ROOT, 'dist/gpu-agent.mjs');
+const SCRIPT = join(PACKAGE_ROOT, 'scripts/build-agent.mjs');
+const MAX_BYTES = 3_000_000;
+
+afterAll(cleanUp);
+
+/** Beside nothing: no package.json, no node_modules, in no folder above it. */
+function alone(): string {
+  const file = join(folder(), 'gpu-agent.mjs');
+  copyFileSync(BUILT, file);
+  return file;
+}
+
+function runAlone(...args: string[]) {
+  const file = alone();
+  const { PATH = '/usr/bin:/bin' } = process.env;
+  return spawnSync(process.execPath, [file, ...args], { cwd: join(file, '..'), env: { PATH }, encoding: 'utf8' });
+}
+
+describe('gpu-agent.mjs', () => {
+  it('is small, and has inside what the agent imports: nothing of the gateway, and no package beside it', () => {
+    const print = `import(${JSON.stringify(SCRIPT)}).then(async ({ bundleAgent }) => console.log(JSON.stringify(await bundleAgent())))`;
+    const { stdout } = spawnSync(process.execPath, ['-e', print], { encoding: 'utf8', maxBuffer: 4 * MAX_BYTES });
+    const { code, imports, modules }: { code: string; imports: string[]; modules: string[] } = JSON.parse(stdout);
+    expect(code, 'built before the last change').toBe(readFileSync(BUILT, 'utf8'));
+    expect(statSync(BUILT).size).toBeLessThan(MAX_BYTES);
+    expect(imports.filter((each) => !each.startsWith('node:'))).toEqual([]);
+    const own = modules.filter((path) => /^(dist|src|prisma|web)\//.test(path));
+    expect(own).toContain('dist/src/agent/reconciler.js');
+    const shared = ['deadline', 'log-output', 'quoted', 'visible'].map((name) => `dist/src/${name}.js`);
+    expect(own.filter((path) => !path.startsWith('dist/src/agent/')).sort()).toEqual(shared);
+    expect(modules.filter((path) => /prisma|\/(pg|graphql|express)\//.test(path))).toEqual([]);
+    expect(code).toContain('The MIT License (MIT)');
+  });
+
+  it('explains itself in an empty folder', () => {
+    expect(runAlone('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Usage: gpu-agent/) });
+    expect(runAlone('hardware', '--engine', '/nowhere.sock')).toMatchObject({ status: 2, stdout: '' });
+  });
+
+  it('connects to ports, in a process of its own', async () => {
+    const server = createServer((socket) => socket.end('from inside')).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const helper = fork(alone(), ['port-helper'], { env: {} });
+    onTestFinished(() => void helper.kill('SIGKILL'));
+    expect((await once(helper, 'message'))[0]).toEqual({ ready: true });
+    helper.send({ id: 7, port });
+    const [message, socket] = (await once(helper, 'message')) as [unknown, Socket];
+    expect(message).toEqual({ id: 7 });
+    const [said] = await once(socket, 'data');
+    expect(String(said)).toBe('from inside');
+  });
+
+  it('shows the hardware', needsEngine('podman'), async () => {
+    const engine = await startEngine('podman', []);
+    try {
+      const { status, stdout, stderr } = runAlone('hardware', '--engine', engine.socket, '--data-dir', folder());
+      expect([status, stderr]).toEqual([0, '']);
+      expect(JSON.parse(stdout)).toMatchObject({ engine: { name: 'podman' }, vcpus: expect.any(Number) });
+    } finally {
+      await engine.close();
+    }
+  });
+});

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gpu } from '../../support/cli/gpu.js';
+import type { Renter } from '../../support/gateway.js';
+import { cleanUp, type Env, folder } from '../../support/process.js';
+import { type Service, startService } from '../../support/service.js';
+import { startReceiver } from '../../support/webhooks/receiver.js';
+
+const PATIENCE = { timeout: 30_000, interval: 50 };
+
+let service: Service;
+let renter: Renter;
+let env: Env;
+
+beforeAll(async () => {
+  service = await startService({ webhookNetworks: ['127.0.0.0/8'], secretsKeys: ['ab'.repeat(32)] });
+  service.clock.set(new Date().toISOString());
+  renter = await service.renter('100');
+  env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${service.address}/v1`, GPU_API_KEY: renter.key };
+});
+afterAll(async () => {
+  await service.close();
+  await cleanUp();
+});
+
+async function done(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await gpu(args, env);
+  expect([args, code, code === 0 ? '' : stderr]).toEqual([args, 0, '']);
+  return stdout;
+}
+
+describe('gpu webhook', () => {
+  it('makes one, shows what was sent, sends it again, turns its secret over, pauses and deletes it', async () => {
+    const target = await startReceiver();
+    const made = await gpu(['webhook', 'create', target.url, '--event', 'instance.stopped,webhook.test'], env);
+    expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/);
+    const [{ id, events }] = JSON.parse(await done('webhook', 'list', '--json'));
+    expect(events).toEqual(['instance.stopped', 'webhook.test']);
+    expect(await done('webhook', 'test', id)).toContain(`${id} is sent a test`);
+    await expect.poll(() => target.types(), PATIENCE).toEqual(['webhook.test']);
+    expect(target.verify(made.stdout.trim(), target.received[0]!)).toMatchObject({ type: 'webhook.test' });
+    // An attempt is noted once it is answered.
+    const attempts = async () => JSON.parse(await done('webhook', 'attempts', id, '--json'));
+    await expect.poll(async () => (await attempts()).length, PATIENCE).toBe(1);
+    const [{ eventId, status }] = await attempts();
+    expect(status).toBe(200);
+    expect(await done('webhook', 'attempts', id)).toContain(eventId);
+    await done('webhook', 'redeliver', id, eventId);
+    await expect.poll(() => target.types().length, PATIENCE).toBe(2);
+
+    const turned = (await done('webhook', 'turn-secret', id)).trim();
+    expect([/^whsec_/.test(turned), turned === made.stdout.trim()]).toEqual([true, false]);
+    await done('webhook', 'pause', id);
+    expect(await done('webhook', 'list')).toMatch(/paused/);
+    await done('webhook', 'resume', id);
+    expect(await done('webhook', 'list')).toContain('sent to');
+    expect(await done('webhook', 'low-balance', '20')).toContain('20 USD');
+    const wrong = await gpu(['webhook', 'low-balance', 'much'], env);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('give an amount in USD, or off')]);
+    expect(await done('webhook', 'low-balance', 'off')).toContain('not told');
+    await done('webhook', 'delete', id);
+    expect(JSON.parse(await done('webhook', 'list', '--json'))).toEqual([]);
+    const refused = await gpu(['webhook', 'create', 'ftp://example.com/'], env);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('url')]);
+    await target.close();
+  });
+});
+
+describe('gpu mail', () => {
+  it('says that there is no address, and that this service sends no mail', async () => {
+    expect(JSON.parse(await done('mail', 'show', '--json'))).toBeNull();
+    // A remark is for terminals.
+    expect(await done('mail', 'show')).toBe('');
+    const refused = await gpu(['mail', 'set', 'ann@example.com'], env);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/mail/)]);
+  });
+});
+
+describe('gpu timeline', () => {
+  it('shows what happened to an instance, newest last, page by page', async () => {
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    await service.sql(
+      `insert into activity (account_id, at, key_id, is_session, address, operation, targets)
+       select account_id, created_at + n * interval '1 second', 'key-0', false, '::1', 'setSpendLimit', array[id]
+       from instance, generate_series(1, 101) n where id = $1`,
+      [id],
+    );
+    service.clock.advance(200);
+    await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    const rows = async (...args: string[]) => JSON.parse(await done('timeline', id, '--json', ...args));
+    const kinds = (entries: { kind: string }[]) => entries.map(({ kind }) => kind);
+    const all = await rows('--limit', '1000');
+    expect(kinds(all)).toEqual(['rented', ...Array(101).fill('changed'), 'stopped']);
+    expect(new Set(all.map(({ cursor }: { cursor: string }) => cursor)).size).toBe(103);
+    expect(await rows()).toEqual(all.slice(-50));
+    const lines = (await done('timeline', id, '--limit', '2')).trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^WHEN +WHAT +IN WORDS +BY +FROM$/),
+      expect.stringMatching(/^20\S+Z +changed +setSpendLimit +key-/),
+      expect.stringMatching(/^20\S+Z +stopped +its owner asked for it; ran for \d+ s, 0\.\d+ USD for its GPUs +key-/),
+    ]);
+    const unknown = await gpu(['timeline', 'i-00000000'], env);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('no such instance (not_found)')]);
+  });
+});
+
+describe('gpu activity', () => {
+  it('shows what was done and refused, newest first, and a part of it', async () => {
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    expect((await renter.rest('POST', '/instances', { machine_id: 'm-00000000' })).status).toBeGreaterThan(399);
+    // Refusals are written within a second.
+    const rows = async (...args: string[]) => JSON.parse(await done('activity', '--json', ...args));
+    await expect.poll(async () => (await rows('--refused', '--operation', 'deploy')).length, PATIENCE).toBe(1);
+    const about = await rows('--about', id);
+    expect(about.map(({ operation, code }: { operation: string; code: null }) => [operation, code])).toEqual([
+      ['stop', null],
+      ['deploy', null],
+    ]);
+    expect(await rows('--limit', '1')).toHaveLength(1);
+    expect(await rows('--key', 'key-0000000000000000')).toEqual([]);
+    const shown = await done('activity');
+    expect(shown).toMatch(/^WHEN +WHAT +ABOUT +ANSWER/);
+    expect(shown).toContain(id);
+    const wrong = await gpu(['activity', '--limit', '0'], env);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('a whole number from 1 to')]);
+  });
+});

@@ -1,0 +1,577 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { gpu } from '../../support/cli/command.js';
+import { GPU, gpu as gpuProcess, readable } from '../../support/cli/gpu.js';
+import { openWire, refusal, type Wire } from '../../support/client-wire.js';
+import type { Renter } from '../../support/gateway.js';
+import { cleanUp, type Env, folder, run } from '../../support/process.js';
+import { type Service, startService } from '../../support/service.js';
+import { needs } from '../../support/tools.js';
+
+const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
+const SNAPSHOTS = join(import.meta.dirname, '__snapshots__');
+
+let service: Service;
+let wire: Wire;
+let renter: Renter;
+let env: Env;
+
+beforeAll(async () => {
+  service = await startService({ secretsKeys: ['5'.repeat(64)] });
+  wire = await openWire(service.address);
+  renter = await service.renter('100000');
+  env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${service.address}/v1`, GPU_API_KEY: renter.key };
+});
+afterAll(async () => {
+  await wire.close();
+  await service.close();
+  await cleanUp();
+});
+
+function bodyOf(path: string, key = renter.key): Promise<string> {
+  const headers = { authorization: `Bearer ${key}` };
+  return fetch(`${service.address}/v1${path}`, { headers }).then((response) => response.text());
+}
+
+function bodyOfKeys(key: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ query: '{ apiKeys { id } }' });
+  return fetch(`${service.address}/graphql`, { method: 'POST', headers, body }).then((response) => response.text());
+}
+
+async function idOf(args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await gpu([...args, '--quiet'], env);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^\S+\n$/);
+  return stdout.trim();
+}
+
+describe('a deadline', () => {
+  it('is given at deploy, shown, changed and taken away', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const { stdout } = await gpu(['deploy', await service.machine(), '--stop-at', '8h', '--quiet'], own);
+    const id = stdout.trim();
+    const stopAt = new Date(service.clock.nowMs() + 28_800_000).toISOString().replace(/\.\d+/, '');
+    expect((await gpu(['deadline', id], own)).stdout).toBe(
+      `${id} stops at ${stopAt}\n${id} has no time at which it is destroyed\n`,
+    );
+    const changed = await gpu(['deadline', id, '--stop-at', 'none', '--destroy-at', stopAt, '--json'], own);
+    expect(JSON.parse(changed.stdout)).toEqual({ id, stopAt: null, destroyAt: stopAt });
+    const refused = await gpu(['deadline', id, '--destroy-at', 'soon'], own);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('destroyAt must be a time from now')]);
+    expect(await gpu(['deadline', 'i-00000000'], own)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no such instance'),
+    });
+  });
+});
+
+describe('a volume', () => {
+  it('is created, listed, grown, shown with its password, and deleted', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    expect((await gpu(['volume', 'list'], own)).stdout).toBe('');
+    const made = await gpu(['volume', 'create', 'work', '--size-gb', '100', '--quiet', '--idempotency-key', 'k'], own);
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^v-[0-9a-f]{8}\n$/)]);
+    const again = await gpu(['volume', 'create', 'work', '--size-gb', '100', '--quiet', '--idempotency-key', 'k'], own);
+    expect(again.stdout).toBe(made.stdout);
+    const id = made.stdout.trim();
+    expect((await gpu(['volume', 'list'], own)).stdout).toMatch(
+      new RegExp(`^${id} +work +100 +0.01 +- +- +0 MB +`, 'm'),
+    );
+    const grown = await gpu(['volume', 'grow', id, '--size-gb', '250', '--json'], own);
+    expect(JSON.parse(grown.stdout)).toMatchObject({ object: 'volume', id, size_gb: 250, price_hr: 0.025 });
+    const smaller = await gpu(['volume', 'grow', id, '--size-gb', '200'], own);
+    expect([smaller.code, smaller.stderr]).toEqual([1, expect.stringContaining('it never shrinks')]);
+    expect((await gpu(['volume', 'show', id], own)).stdout).toContain('250 GB');
+    expect((await gpu(['volume', 'snapshots', id, '--json'], own)).stdout).toContain('"snapshots":[]');
+    expect((await gpu(['volume', 'password', id], own)).stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    expect((await gpu(['volume', 'delete', id], own)).code).toBe(2);
+    expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} is deleted\n`);
+    expect((await gpu(['volume', 'show', id], own)).stdout).toMatch(/Deleted/);
+    expect((await gpu(['volume', 'password', id], own)).stderr).toContain('no such volume');
+  });
+});
+
+describe('stopping when idle', () => {
+  it('is shown, set by a time and taken away; where no agent sees the load it is refused', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const machine = await service.machine();
+    const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/top_?[wW]hen_?[iI]dle can.t be had/)]);
+    expect((await gpu(['deploy', machine, '--stop-when-idle', 'soon'], own)).code).toBe(2);
+    const { stdout } = await gpu(['deploy', machine, '--quiet'], own);
+    const id = stdout.trim();
+    expect((await gpu(['idle', id], own)).stdout).toBe(`${id} does not stop when it is idle\n`);
+    expect((await gpu(['idle', id, '30m'], own)).code).toBe(1);
+    expect((await gpu(['idle', id, 'often'], own)).code).toBe(2);
+    const cleared = await gpu(['idle', id, 'none', '--json'], own);
+    expect(JSON.parse(cleared.stdout)).toEqual({ id, stopWhenIdle: null });
+  });
+});
+
+describe('a saved template', () => {
+  it('is saved from options or an instance, listed first, deployed, shared and deleted', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const launch = [
+      '--template',
+      'vllm',
+      '--disk-gb',
+      '60',
+      '-e',
+      'MODEL=a/b',
+      '--secret',
+      'hf=HF_TOKEN',
+      '--port',
+      '8000:API',
+    ];
+    expect(await gpu(['template', 'save', 'mine', ...launch, '--', 'serve', 'x y'], own)).toMatchObject({ code: 0 });
+    const bad = await gpu(['template', 'save', 'Not_a_name'], own);
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('name must be a name')]);
+    const listed = (await gpu(['template', 'list'], own)).stdout.split('\n');
+    expect(listed[1]).toMatch(/^mine +Yours +- +vllm$/);
+    expect(listed.find((line) => line.startsWith('jupyter'))).toMatch(
+      /^jupyter +Notebooks and editors +8 GB +JupyterLab/,
+    );
+    const { GPU_API_KEY: _, ...nobody } = env;
+    expect((await gpu(['template', 'list'], nobody)).stdout).toMatch(/^TEMPLATE .*\npytorch /);
+    expect((await gpu(['template', 'link', 'mine'], own)).stdout).toBe(
+      `${service.deps.settings.publicUrl}/launch?template=vllm&vram=8&deploy-disk=60&secret=HF_TOKEN&command=serve&command=x+y&port=8000%3AAPI&env.MODEL=a%2Fb\n`,
+    );
+    const machine = await service.machine();
+    const lacking = await gpu(['deploy', machine, '--saved', 'mine'], own);
+    expect([lacking.code, lacking.stderr]).toEqual([1, expect.stringContaining('there is no secret hf')]);
+    await gpu(
+      [
+        'template',
+        'save',
+        'mine',
+        '--template',
+        'vllm',
+        '--disk-gb',
+        '60',
+        '-e',
+        'MODEL=a/b',
+        '--restart',
+        'never',
+        '--on-exit',
+        'stop',
+      ],
+      own,
+    );
+    const id = (await gpu(['deploy', machine, '--saved', 'mine', '--name', 'other', '--quiet'], own)).stdout.trim();
+    expect((await gpu(['template', 'save', 'again', '--from', id, '--description', 'As it ran'], own)).code).toBe(0);
+    const { myTemplates } = JSON.parse((await gpu(['template', 'list', '--json'], own)).stdout);
+    expect(myTemplates[0]).toMatchObject({
+      name: 'again',
+      description: 'As it ran',
+      template: 'vllm',
+      diskGb: 60,
+      launch: { name: 'other', env: { MODEL: 'a/b' }, restart: 'NEVER', onExit: 'STOP' },
+    });
+    expect((await gpu(['template', 'delete', 'mine'], own)).code).toBe(0);
+    for (const command of ['delete', 'link'])
+      expect(await gpu(['template', command, 'mine'], own)).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+describe('a spend limit', () => {
+  it('is given at deploy, shown, changed and taken away; of keys and the account too', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
+    const id = stdout.trim();
+    expect((await gpu(['limit', id], own)).stdout).toMatch(
+      new RegExp(`^${id} may spend 2\\.50 USD in all: reached at 20`),
+    );
+    expect((await gpu(['limit', id, 'none'], own)).stdout).toBe(`${id} has no spend limit\n`);
+    expect(JSON.parse((await gpu(['limit', 'account', '50', '--json'], own)).stdout)).toMatchObject({ limit: 50 });
+    const [key] = JSON.parse(await bodyOfKeys(own.GPU_API_KEY)).data.apiKeys;
+    expect((await gpu(['limit', key.id, '7'], own)).stdout).toMatch(/ may spend 7\.00 USD in a month/);
+    // From now on it may set none itself.
+    expect(await gpu(['limit', 'account', 'none'], own)).toMatchObject({ code: 1 });
+    expect((await gpu(['limit', 'i-00000000'], own)).stderr).toContain('no such instance');
+    expect((await gpu(['limit', id, 'much'], own)).code).toBe(2);
+  });
+});
+
+describe('what the service gave back', () => {
+  it('stands in balance, show and statement, and in no other month', async () => {
+    const own = await service.renter('100');
+    const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    service.clock.advance(3_600);
+    const month = new Date(service.clock.nowMs()).toISOString().slice(0, 7);
+    const as = { ...env, GPU_API_KEY: own.key };
+    expect((await gpu(['balance'], as)).stdout).not.toContain('Given back');
+    await service.sql(
+      `insert into ledger_entry (id, account_id, kind, units, at, instance_id, note)
+       values ($1, $2, 'SERVICE_CREDIT', 900000000, $3, $4, 'an outage')`,
+      [`${id}/service/1`, own.accountId, new Date(service.clock.nowMs()).toISOString(), id],
+    );
+    service.clock.advance(1);
+    expect((await gpu(['balance'], as)).stdout).toMatch(/^Given back this month +0\.25 USD$/m);
+    expect((await gpu(['show', id], as)).stdout).toMatch(/^Given back +0\.25 USD for what was not delivered$/m);
+    const { stdout } = await gpu(['statement', '--month', month], as);
+    expect(stdout).toMatch(/service credit +0\.25 +i-/);
+    expect(stdout).toMatch(new RegExp(`^${id} +gpu +`, 'm'));
+    const asJson = JSON.parse((await gpu(['statement', '--month', month, '--json'], as)).stdout);
+    expect(asJson.movements.map(({ kind }: { kind: string }) => kind)).toContain('SERVICE_CREDIT');
+    const before = JSON.parse((await gpu(['statement', '--month', '2020-02', '--json'], as)).stdout);
+    expect([before.from, before.to, before.lines]).toEqual(['2020-02-01T00:00:00Z', '2020-03-01T00:00:00Z', []]);
+    expect((await gpu(['statement', '--month', '2026-13'], as)).code).toBe(2);
+  });
+});
+
+describe('in a script', () => {
+  it('a whole rental: prices, offer, deploy, stop, start, destroy, balance', async () => {
+    const slugs = (await gpu(['pricing', '--quiet'], env)).stdout.trim().split('\n');
+    expect(slugs).toHaveLength(83);
+    const machine = await idOf(['offers', '--gpu', slugs.find((slug) => slug === 'rtx-4090')!, '--limit', '1']);
+    const id = await idOf(['deploy', machine, '--disk-gb', '60', '--type', 'interruptible', '--template', 'pytorch']);
+    expect(JSON.parse(await bodyOf(`/instances/${id}`))).toMatchObject({
+      disk_gb: 60,
+      type: 'spot',
+      status: 'running',
+    });
+    service.clock.advance(3_600);
+    expect(await idOf(['stop', id])).toBe(id);
+    expect((await gpu(['show', id], env)).stdout).toMatch(/^Status +stopped$/m);
+    expect(await idOf(['start', id])).toBe(id);
+    expect(await idOf(['instances'])).toBe(id);
+    expect(await idOf(['destroy', id, '--yes'])).toBe(id);
+    expect((await gpu(['instances'], env)).stdout).toBe('');
+    const { balance, month_spend } = JSON.parse(await bodyOf('/balance'));
+    const { stdout } = await gpu(['balance'], env);
+    expect(stdout).toBe(`Balance           ${balance} USD\nSpent this month  ${month_spend} USD\n`);
+    expect(balance).toBeLessThan(100_000);
+  });
+
+  it('tables are plain, whole and without colour, whatever the terminal’s width', async () => {
+    const { stdout } = await gpuProcess(['offers', '--gpu', 'h100-sxm', '--num-min', '8', '--limit', '3'], {
+      ...env,
+      COLUMNS: '20',
+      TERM: 'xterm-256color',
+    });
+    await expect(readable(stdout)).toMatchFileSnapshot(join(SNAPSHOTS, 'offers.piped.txt'));
+  });
+
+  it('--json is the body of the service, byte for byte', async () => {
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    for (const [args, path] of [
+      [['pricing'], '/gpus/pricing'],
+      [
+        ['offers', '--gpu', 'rtx-4090', '--region', 'us-tx', '--num-min', '2', '--price-max', '9.5', '--limit', '7'],
+        '/offers?gpu=rtx-4090&region=us-tx&num_min=2&price_max=9.5&limit=7',
+      ],
+      [['balance'], '/balance'],
+      [['instances'], '/instances'],
+      [['show', id], `/instances/${id}`],
+    ] as const) {
+      const { code, stdout } = await gpu([...args, '--json'], env);
+      expect([code, stdout]).toEqual([0, await bodyOf(path)]);
+    }
+    const stopped = await gpu(['stop', id, '--json'], env);
+    expect(stopped.stdout).toBe(await bodyOf(`/instances/${id}`));
+    const destroyed = await gpu(['destroy', id, '--yes', '--json'], env);
+    expect(destroyed.stdout).toBe(`{"object":"instance","id":"${id}","status":"destroyed"}`);
+    const refused = await gpu(['show', 'i-00000000', '--json'], env);
+    expect([refused.code, refused.stdout]).toEqual([1, await bodyOf('/instances/i-00000000')]);
+  });
+
+  it('--price-max keeps dearer machines out', async () => {
+    const { stdout } = await gpu(
+      ['offers', '--gpu', 'rtx-4090', '--num-min', '2', '--price-max', '1', '--limit', '100', '--json'],
+      env,
+    );
+    expect(stdout).toBe(await bodyOf('/offers?gpu=rtx-4090&num_min=2&price_max=1&limit=100'));
+    expect(stdout).not.toBe(await bodyOf('/offers?gpu=rtx-4090&num_min=2&limit=100'));
+  });
+
+  it('--watch prints answers one after the other, until it is ended', async () => {
+    const program = run([GPU, 'offers', '-w', '1', '--json', '--limit', '1'], env);
+    await program.says(/\n\{.*\n/);
+    program.signal('SIGTERM');
+    const [first, second] = (await program.ended).stdout.split('\n');
+    expect([first, second]).toEqual([await bodyOf('/offers?limit=1'), first]);
+  });
+
+  it('a deploy whose answer got lost is one rental', async () => {
+    const machine = await service.machine();
+    wire.next('lose answer');
+    const { code, stdout } = await gpu(['deploy', machine, '-q'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect(code).toBe(0);
+    expect(await service.sql('select id from instance where machine_id = $1', [machine])).toEqual([
+      { id: stdout.trim() },
+    ]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'a deploy ended by %s prints its key, with which its outcome is found',
+    async (signal) => {
+      const machine = await service.machine();
+      wire.next('lose answer', 'hang');
+      const program = run([GPU, 'deploy', machine], { ...env, GPU_BASE_URL: wire.baseUrl });
+      await expect.poll(() => wire.seen.length, { timeout: 20_000 }).toBe(2);
+      program.signal(signal);
+      const { code, stdout, stderr } = await program.ended;
+      expect([code, stdout]).toEqual([130, '']);
+      expect(stderr).toMatch(/^gpu: interrupted; the service may have done it: `gpu instances` lists [^\n]+\n$/);
+      const key = /--idempotency-key (\S+)/.exec(stderr)![1]!;
+      expect(wire.seen.map(({ headers }) => headers['idempotency-key'])).toEqual([key, key]);
+      const id = await idOf(['deploy', machine, '--idempotency-key', key]);
+      expect(await service.sql('select id from instance where machine_id = $1', [machine])).toEqual([{ id }]);
+    },
+  );
+
+  it.each([
+    ['stop', ['stop', 'i-00000000', '--idempotency-key', 'evening-1']],
+    ['destroy', ['destroy', 'i-00000000', '--yes', '--idempotency-key', 'evening-1']],
+  ])('a %s that is interrupted prints the key it was given', async (_, args) => {
+    wire.next('hang');
+    const program = run([GPU, ...args], { ...env, GPU_BASE_URL: wire.baseUrl });
+    await expect.poll(() => wire.seen.length, { timeout: 20_000 }).toBe(1);
+    program.signal('SIGINT');
+    const { code, stderr } = await program.ended;
+    expect([code, stderr]).toEqual([130, expect.stringContaining('--idempotency-key evening-1 ')]);
+  });
+
+  it('a wait that the service asks for is announced, and a short one is not', async () => {
+    wire.next('lose request', refusal(429, 'rate_limited', '1'));
+    const { code, stdout, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect([code, stderr]).toEqual([0, 'gpu: rate limited; trying again in 1 s (3 of 5)\n']);
+    expect(stdout).toMatch(/^Balance /);
+  });
+
+  it('a deploy under a key of one’s own is done once', async () => {
+    const args = ['deploy', await service.machine(), '--idempotency-key', 'nightly-7'];
+    expect(await idOf(args)).toBe(await idOf(args));
+  });
+
+  it('what others wrote can not set colours or move the cursor', async () => {
+    const machine = await service.machine({ gpu: 'a10', region: 'us-tx' });
+    await service.sql(`update machine set cpu = E'EPYC\\u001b[2J\\u0007' where id = $1`, [machine]);
+    const { stdout } = await gpu(['offers', '--gpu', 'a10', '--region', 'us-tx', '--limit', '100'], env);
+    expect(stdout).toContain('EPYC\\u001b[2J\\u0007');
+  });
+});
+
+describe('exit codes', () => {
+  it('are those of the process, and what it prints is whole', async () => {
+    const gone = await openWire(service.address);
+    await gone.close();
+    const ended = async (args: string[], more: Env = {}) => {
+      const { code, stdout } = await gpuProcess(args, { ...env, ...more });
+      return [code, stdout];
+    };
+    expect(await ended(['pricing', '--json'])).toEqual([0, await bodyOf('/gpus/pricing')]);
+    expect(await ended(['show', 'i-00000000'])).toEqual([1, '']);
+    expect(await ended(['rent'])).toEqual([2, '']);
+    expect(await ended(['deploy', 'm-1'], { GPU_BASE_URL: gone.baseUrl })).toEqual([3, '']);
+  });
+
+  it.each([
+    [['show', 'i-00000000'], 'gpu: no such instance (not_found)\n'],
+    [['deploy', 'm-unknown'], /^gpu: .*\(deploy_failed\)\n$/],
+    [['offers', '--limit', '101'], 'gpu: limit must be a whole number from 1 to 100 (invalid_request)\n'],
+    [['offers', '--num-min', '-1'], /^gpu: num_min .*\(invalid_request\)\n$/],
+  ])('1: refused by the service: %j', async (args, said) => {
+    const { code, stdout, stderr } = await gpu(args, env);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(said);
+  });
+
+  it('1: an unknown key', async () => {
+    const { code, stderr } = await gpu(['balance'], { ...env, GPU_API_KEY: 'wrong' });
+    expect([code, stderr]).toEqual([1, 'gpu: missing or unknown API key (unauthorized)\n']);
+  });
+
+  it('1: a fault of the service names the request', async () => {
+    wire.next({ ...refusal(500, 'internal'), headers: { 'x-request-id': 'r-1' } });
+    const { code, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect([code, stderr]).toEqual([1, 'gpu: this is internal (internal, request r-1)\n']);
+  });
+
+  it.each([
+    [[], /^Usage: gpu /],
+    [['rent'], "gpu: unknown command 'rent'"],
+    [['show'], "gpu: missing required argument 'id'"],
+    [['offers', '--cheap'], "gpu: unknown option '--cheap'"],
+    [['offers', '--limit', 'ten'], /^gpu: .*'ten' is invalid. must be a number/],
+    [['offers', '--watch', '0'], /^gpu: .*whole seconds from 1 to 3600/],
+    [['deploy', 'm-1', '--type', 'spot'], /^gpu: .*Allowed choices are od, interruptible, res/],
+    [['deploy', 'm-1', '--idempotency-key', 'a b'], /^gpu: .*visible ASCII/],
+    [['destroy', 'i-00000000'], /^gpu: .*confirm with --yes\n$/],
+    [
+      ['--base-url', 'nonsense', 'pricing'],
+      'gpu: --base-url: nonsense is not an address such as https://gpu.example.com/v1\n',
+    ],
+    [['completion', 'tcsh'], /^gpu: .*Allowed choices are bash, zsh, fish/],
+  ])('2: wrong usage: %j', async (args, said) => {
+    const { code, stdout, stderr } = await gpu(args, env);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(said);
+    expect(stderr.endsWith('\n')).toBe(true);
+  });
+
+  it('2: no key, before anything is sent', async () => {
+    wire.next();
+    const { code, stderr } = await gpu(['balance'], { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: wire.baseUrl });
+    expect([code, readable(stderr)]).toEqual([
+      2,
+      'gpu: no API key for http://gateway/v1. Run `gpu login`, or set GPU_API_KEY\n',
+    ]);
+    expect(wire.seen).toEqual([]);
+  });
+
+  it('3: no connection; after a write with the key to ask again with', async () => {
+    const gone = await openWire(service.address);
+    await gone.close();
+    const { code, stdout, stderr } = await gpu(['deploy', 'm-1'], { ...env, GPU_BASE_URL: gone.baseUrl });
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(/^gpu: no connection to \S+: ECONNREFUSED\n/);
+    expect(stderr).toMatch(/it is safe to repeat the command with --idempotency-key [0-9a-f-]{36}\n$/);
+  });
+
+  it('3: something else than the service answers', async () => {
+    wire.next({ status: 200, body: '<html>Welcome to the hotel</html>' });
+    const { code, stderr } = await gpu(['pricing'], { ...env, GPU_BASE_URL: wire.baseUrl });
+    expect(code).toBe(3);
+    expect(stderr).toContain('gives no answer of the service');
+  });
+
+  it('0: help and version, with the exit codes', async () => {
+    const { code, stdout } = await gpuProcess(['--help'], env);
+    expect(code).toBe(0);
+    await expect(stdout).toMatchFileSnapshot(join(SNAPSHOTS, 'help.txt'));
+    expect(await gpuProcess(['--version'], env)).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  it('0: a reader that left early is no fault', async () => {
+    const program = run([GPU, 'pricing'], env, { prefix: ['sh', '-c', '"$@" | true; echo done', 'sh'] });
+    const { stdout, stderr } = await program.ended;
+    expect([stdout, stderr]).toEqual(['done\n', '']);
+  });
+});
+
+describe('login', () => {
+  let home: Env;
+  let file: string;
+
+  beforeAll(() => {
+    home = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${service.address}/v1` };
+    file = join(home.XDG_CONFIG_HOME!, 'gpu/config.json');
+  });
+
+  it('checks a key from stdin and keeps it for its owner alone; config shows it masked; logout forgets it', async () => {
+    const told = [await gpu(['config'], home)];
+    told.push(await gpuProcess(['login'], home, `${renter.key}\n`));
+    expect(told[1]!.code).toBe(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ base_url: home.GPU_BASE_URL, api_key: renter.key });
+    const alone = { XDG_CONFIG_HOME: home.XDG_CONFIG_HOME! };
+    expect((await gpu(['balance', '--json'], alone)).stdout).toBe(await bodyOf('/balance'));
+    told.push(await gpu(['config'], alone));
+    told.push(await gpu(['config'], { ...alone, GPU_API_KEY: 'gpu_live_other', GPU_BASE_URL: 'http://127.0.0.1:1' }));
+    told.push(await gpu(['logout'], home), await gpu(['logout'], home), await gpu(['balance'], home));
+    const text = told.map(({ code, stdout, stderr }) => `${stdout}${stderr}exit code ${code}\n`).join('\n');
+    expect(text).not.toContain(renter.key);
+    await expect(readable(text).replace(/balance \S+ USD/, 'balance ······ USD')).toMatchFileSnapshot(
+      join(SNAPSHOTS, 'login.piped.txt'),
+    );
+  });
+
+  it('keeps no key that is refused, and not the one before it either way', async () => {
+    await gpu(['login'], home, renter.key);
+    const before = readFileSync(file, 'utf8');
+    expect(await gpu(['login'], home, 'wrong')).toMatchObject({ code: 1 });
+    expect(await gpu(['login'], home, '')).toMatchObject({ code: 2 });
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  it('makes a file that others could read its owner’s', async () => {
+    writeFileSync(file, '{"base_url":"http://127.0.0.1:1/v1","api_key":"old"}', { mode: 0o644 });
+    expect(await gpu(['login'], home, renter.key)).toMatchObject({ code: 0 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('shows the key to no other service than the one it was checked against', async () => {
+    await gpu(['login'], home, renter.key);
+    wire.next();
+    const { code, stderr } = await gpu(['--base-url', wire.baseUrl, 'balance'], {
+      XDG_CONFIG_HOME: home.XDG_CONFIG_HOME!,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`the login is for ${home.GPU_BASE_URL}`);
+    expect(wire.seen).toEqual([]);
+  });
+
+  it('a file that is not a login is reported, and logout removes it', async () => {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '{');
+    const { code, stderr } = await gpu(['balance'], home);
+    expect(code).toBe(2);
+    expect(stderr).toContain('is not what `gpu login` writes');
+    expect(await gpu(['logout'], home)).toMatchObject({ code: 0 });
+  });
+});
+
+describe('completion', () => {
+  it('of bash offers commands, options, choices and the ids of instances', needs('bash'), async () => {
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    const bin = folder();
+    writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });
+    const functions = join(folder(), 'completion.bash');
+    writeFileSync(functions, (await gpu(['completion', 'bash'], env)).stdout);
+    const complete = async (...words: string[]) => {
+      const script = `. '${functions}'; COMP_LINE="$*" COMP_POINT=\${#COMP_LINE}; _gpu; echo "\${COMPREPLY[@]}"`;
+      const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
+      // The prefix stands before node; bash takes that as a word it ignores.
+      const prefix = ['env', `PATH=${path}`, 'bash', '--norc', '-c', `shift; ${script}`, 'bash'];
+      const { stdout, stderr } = await run(words, env, { prefix }).ended;
+      expect(stderr).toBe('');
+      return stdout.trim();
+    };
+    expect(await complete('gpu', 'st')).toBe('start stop statement');
+    expect(await complete('gpu', 'offers', '--n')).toBe('--num-min');
+    expect(await complete('gpu', 'deploy', 'm-1', '--type', '')).toBe('od interruptible res');
+    expect(await complete('gpu', 'completion', '')).toBe('bash zsh fish');
+    expect((await complete('gpu', '--base-url', env.GPU_BASE_URL!, 'stop', 'i-')).split(' ')).toContain(id);
+    expect(await complete('gpu', `--base-url=${env.GPU_BASE_URL}`, 'help', 'des')).toBe('destroy');
+    expect(await complete('gpu', '--base-url', '')).toBe('');
+  });
+
+  // Bash splits the line itself here, at colons too.
+  it('of bash, at a prompt, behind an address and after help', needs('script', 'bash'), async () => {
+    const { key, rest } = await service.renter('1000');
+    const { id } = (await rest('POST', '/instances', { machine_id: await service.machine() })).body;
+    const bin = folder();
+    writeFileSync(join(bin, 'gpu'), `#!/bin/sh\nexec '${process.execPath}' '${GPU}' "$@"\n`, { mode: 0o755 });
+    const nowhere = { ...env, GPU_API_KEY: key, GPU_BASE_URL: 'http://127.0.0.1:1/v1', TERM: 'dumb', PS1: 'ready> ' };
+    const path = `${bin}:${process.env.PATH ?? '/usr/bin:/bin'}`;
+    const command = 'exec script -qefc "stty cols 200; exec bash --norc --noprofile -i" /dev/null';
+    const bash = run([], nowhere, { prefix: ['env', `PATH=${path}`, 'sh', '-c', command] });
+    onTestFinished(() => bash.signal('SIGKILL'));
+    await bash.says(/ready> /);
+    bash.stdin.write('eval "$(gpu completion bash)" && echo load"ed"\n');
+    await bash.says(/^loaded/m);
+    bash.stdin.write(`gpu --base-url ${env.GPU_BASE_URL} show i-\t\n`);
+    await bash.says(new RegExp(`^Instance +${id}`, 'm'));
+    bash.stdin.write(`gpu --base-url=${env.GPU_BASE_URL} pri\t --quiet\n`);
+    await bash.says(/^h100-sxm/m);
+    bash.stdin.write('gpu help dep\t\n');
+    await bash.says(/^Usage: gpu deploy/m);
+    bash.stdin.write('exit\n');
+    expect((await bash.ended).code).toBe(0);
+  });
+
+  it('of zsh and fish names every command', async () => {
+    const { stdout: help } = await gpu(['--help'], env);
+    const names = [...help.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name]) => name!).filter((name) => name !== 'help');
+    for (const shell of ['zsh', 'fish']) {
+      const { code, stdout } = await gpu(['completion', shell], env);
+      expect(code).toBe(0);
+      for (const name of names) expect(stdout).toContain(name);
+    }
+  });
+});

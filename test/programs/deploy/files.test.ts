@@ -1,0 +1,100 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../../src/config.js';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { createTestDatabase } from '../../support/database.js';
+import { freePort } from '../../support/free-port.js';
+import { cleanUp, folder, run } from '../../support/process.js';
+import { needs } from '../../support/tools.js';
+
+const DEPLOY = join(PACKAGE_ROOT, 'deploy');
+const read = (...path: string[]) => readFileSync(join(DEPLOY, ...path), 'utf8');
+
+afterAll(cleanUp);
+
+describe('shkeeper/compose.yaml', () => {
+  it('switches wallets on by the names of SHKeeper’s modules, which for XMR is no code of a coin', () => {
+    // "<MODULE>_WALLET", of shkeeper/modules/cryptos/<module>.py.
+    const wallets = [...read('shkeeper', 'compose.yaml').matchAll(/^ +([A-Z_]+_WALLET): enabled$/gm)].map(
+      ([, name]) => name!,
+    );
+    expect(wallets).toEqual(['MONERO_WALLET']);
+  });
+});
+
+describe('compose.yaml', () => {
+  const example = read('.env.example');
+  const offered = [...example.matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!);
+
+  it('takes each of its values from .env, and .env offers no other', () => {
+    const used = [...read('compose.yaml').matchAll(/\$\{([A-Z_0-9]+)/g)].map(([, name]) => name!);
+    // The socket is for those who have it elsewhere. Any setting of the gateway may stand in .env, too.
+    const missing = used.filter((name) => !offered.includes(name) && name !== 'ENGINE_SOCKET');
+    expect(missing).toEqual([]);
+    expect(offered.filter((name) => !used.includes(name) && !(name in SETTINGS))).toEqual([]);
+  });
+
+  it('gives the gateway settings that there are', () => {
+    const [, settings] = /^x-settings: &settings\n((?: {2}.*\n)+)/m.exec(read('compose.yaml'))!;
+    const names = [...settings!.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name!);
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.filter((name) => !(name in SETTINGS))).toEqual([]);
+  });
+
+  it('is what Compose understands', needs('docker-compose'), () => {
+    const copy = join(folder(), 'deploy');
+    cpSync(DEPLOY, copy, { recursive: true });
+    const compose = (...args: string[]) =>
+      spawnSync('docker-compose', ['-f', join(copy, 'compose.yaml'), ...args], { cwd: copy, encoding: 'utf8' });
+    writeFileSync(join(copy, '.env'), example);
+    // The one value that has no example.
+    expect(compose('config').stderr).toMatch(/POSTGRES_PASSWORD.*a password/);
+    writeFileSync(join(copy, '.env'), example.replace('POSTGRES_PASSWORD=', 'POSTGRES_PASSWORD=planted1'));
+    expect(compose('config')).toMatchObject({ status: 0, stderr: '' });
+  });
+});
+
+describe('the units', () => {
+  const units = readdirSync(join(DEPLOY, 'systemd'));
+
+  it.each(units)('%s names files that there are', (unit) => {
+    const commands = [...read('systemd', unit).matchAll(/^Exec\w+=\/usr\/bin\/node (\S+)/gm)].map(([, path]) => path!);
+    expect(commands.length).toBeGreaterThan(0);
+    const root = '/opt/gpu-rental-gateway/';
+    for (const path of commands)
+      readFileSync(join(PACKAGE_ROOT, path.startsWith(root) ? path.slice(root.length) : path));
+  });
+
+  const verify = 'systemd-analyze';
+  it('are what systemd understands', needs(verify), () => {
+    const copy = folder();
+    // An instance of the template, and programs that are there.
+    for (const unit of units) {
+      const text = read('systemd', unit).replaceAll('/usr/bin/node', process.execPath);
+      writeFileSync(join(copy, unit.replace('@.', '@1.')), text);
+      const verified = spawnSync(verify, ['verify', '--man=no', join(copy, unit.replace('@.', '@1.'))], {
+        encoding: 'utf8',
+      });
+      // Other units of this host are not ours.
+      const complaints = verified.stderr.split('\n').filter((line) => line.includes(unit.replace('@.', '@1.')));
+      expect([unit, complaints]).toEqual([unit, []]);
+    }
+  });
+});
+
+it('ready.mjs says whether a gateway of this host is ready, and waits for it', async () => {
+  const script = join(DEPLOY, 'ready.mjs');
+  const port = String(await freePort());
+  expect((await run([script], { PORT: port }).ended).code).toBe(1);
+  const waiting = run([script, '60'], { PORT: port });
+  const gateway = run([join(PACKAGE_ROOT, 'dist/gateway.mjs')], {
+    PORT: port,
+    DATABASE_URL: await createTestDatabase(),
+  });
+  expect((await waiting.ended).code).toBe(0);
+  expect((await run([script], { PORT: port }).ended).code).toBe(0);
+  gateway.signal('SIGTERM');
+  await gateway.ended;
+});

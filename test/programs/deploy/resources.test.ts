@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  limitMemory,
+  mountSmallDisk,
+  needsMemoryLimit,
+  needsSmallDisk,
+  type SmallDisk,
+} from '../../support/deploy/faults.js';
+import { client, type Renter } from '../../support/gateway.js';
+import {
+  admin,
+  cleanUp,
+  connect,
+  type Env,
+  embeddedUrl,
+  folder,
+  type GatewayProcess,
+  query,
+  serverOf,
+  startProcess,
+} from '../../support/process.js';
+import { until } from '../../support/until.js';
+
+/** Room for a new cluster with its log, and little more. */
+const DISK_MB = 256;
+/**
+ * How long the disk stays full. Beyond 20 s a gateway has given up once to start its PostgreSQL; too long for each run.
+ */
+const FULL_MS = Number(process.env.DISK_FULL_SECONDS ?? 0) * 1_000;
+const RECOVERS_WITHIN_MS = 60_000;
+const MAX_DEPLOYS = 5_000;
+/** Of PostgreSQL: its shared memory and the connections of a gateway fit it. */
+const MEMORY_MB = 400;
+/** Of a gateway, beside what it had at its start: used up within some hundred requests. */
+const LITTLE_MEMORY_MB = 16;
+
+afterAll(cleanUp);
+
+/** Rents and destroys; keeps what was acknowledged. */
+class Renting {
+  readonly acknowledged: string[] = [];
+  readonly refusals: { status: number; code: string }[] = [];
+  #machines: string[] = [];
+
+  constructor(readonly renter: Renter) {}
+
+  /** False when a step was not done. */
+  async once(): Promise<boolean> {
+    if (this.#machines.length === 0) {
+      const { status, body } = await this.renter.rest('GET', '/offers?limit=100');
+      if (status !== 200) return this.#refused(status, body);
+      this.#machines = body.data.map(({ machine_id: id }: { machine_id: string }) => id);
+    }
+    const deployed = await this.renter.rest('POST', '/instances', { machine_id: this.#machines[0], disk_gb: 1 });
+    if (deployed.status !== 201) {
+      // It may have been rented all the same, and its answer lost.
+      this.#machines.shift();
+      return this.#refused(deployed.status, deployed.body);
+    }
+    this.acknowledged.push(deployed.body.id);
+    const destroyed = await this.renter.rest('DELETE', `/instances/${deployed.body.id}`);
+    if (destroyed.status === 200) return true;
+    // Its machine stays taken.
+    this.#machines.shift();
+    return this.#refused(destroyed.status, destroyed.body);
+  }
+
+  #refused(status: number, { error }: { error: { code: string } }): false {
+    this.refusals.push({ status, code: error.code });
+    return false;
+  }
+}
+
+async function isReady(gateway: GatewayProcess): Promise<boolean> {
+  return (await fetch(`${gateway.address}/readyz`)).ok;
+}
+
+/** All that was acknowledged is there, and the books are right. */
+async function expectKept(env: Env, databaseUrl: string, acknowledged: readonly string[]): Promise<void> {
+  const known = (await query(databaseUrl, 'select id from instance')).map(({ id }) => id);
+  expect(known).toEqual(expect.arrayContaining([...acknowledged]));
+  const { code, stdout } = await admin(['audit'], env);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/: no difference\n$/)]);
+}
+
+describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
+  let disk: SmallDisk;
+  let gateway: GatewayProcess | undefined;
+
+  afterAll(async () => {
+    await gateway?.end();
+    disk?.unmount();
+  });
+
+  it('refuses clearly, loses nothing that was acknowledged, and goes on by itself when there is space', async () => {
+    disk = mountSmallDisk(DISK_MB);
+    const env: Env = { DATA_DIR: join(disk.path, 'data'), RATE_LIMIT_PER_MINUTE: '0' };
+    gateway = await startProcess(env);
+    const renting = new Renting(client(gateway.address, gateway.demoKey!));
+    expect(await renting.once()).toBe(true);
+    const server = await serverOf(env.DATA_DIR!);
+
+    const ballast = join(disk.path, 'ballast');
+    const { bavail, bsize } = statfsSync(disk.path);
+    execFileSync('fallocate', ['-l', String(bavail * bsize - 65_536), ballast]);
+    // First tables can't grow.
+    let deploys = 0;
+    while ((await renting.once()) && deploys < MAX_DEPLOYS) deploys += 1;
+    expect(renting.refusals).toEqual([{ status: 503, code: 'unavailable' }]);
+    // Then its log can't, which ends PostgreSQL, and it can't start again.
+    const url = await embeddedUrl(env.DATA_DIR!);
+    await query(url, 'select pg_switch_wal()');
+    await until(
+      'PostgreSQL is gone',
+      async () => {
+        await renting.once();
+        return (await serverOf(env.DATA_DIR!))?.pid !== server!.pid;
+      },
+      RECOVERS_WITHIN_MS,
+    );
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await renting.once()).toBe(false);
+    expect(new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`))).toEqual(
+      new Set(['503 unavailable']),
+    );
+    expect((await fetch(`${gateway.address}/healthz`)).status).toBe(200);
+    // The operator learns why.
+    expect(/could not extend file .*No space left on device/.test(gateway.stderr())).toBe(true);
+
+    await sleep(FULL_MS);
+    rmSync(ballast);
+    await until('the gateway is ready again', () => isReady(gateway!), RECOVERS_WITHIN_MS);
+    expect(await renting.once()).toBe(true);
+    await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
+  });
+});
+
+describe('a query that takes all memory', () => {
+  it('is killed with its server, which the gateways outlive', needsMemoryLimit(), async () => {
+    const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
+    const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
+    const gateway = await startProcess(env);
+    const { pid } = (await serverOf(env.DATA_DIR!))!;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    for (const each of [pid, ...children.map(Number)]) limit!.add(each);
+    const renting = new Renting(client(gateway.address, gateway.demoKey!));
+    for (let count = 0; count < 5; count += 1) expect(await renting.once()).toBe(true);
+
+    const greedy = await connect(await embeddedUrl(env.DATA_DIR!));
+    const query = greedy.query(`set work_mem = '2GB'; select array_agg(n) from generate_series(1, 100000000) n`);
+    let isOver = false;
+    const killed = expect(query)
+      .rejects.toThrow(/terminat/i)
+      .finally(() => {
+        isOver = true;
+      });
+    while (!isOver) await renting.once();
+    await killed;
+    await until('the gateway rents again', () => renting.once(), RECOVERS_WITHIN_MS);
+    const statuses = new Set(renting.refusals.map(({ status, code }) => `${status} ${code}`));
+    expect([...statuses]).toEqual(renting.refusals.length === 0 ? [] : ['503 unavailable']);
+    expect((await serverOf(env.DATA_DIR!))!.pid).toBe(pid);
+    await expectKept(env, await embeddedUrl(env.DATA_DIR!), renting.acknowledged);
+    await gateway.end();
+    limit!.remove();
+  });
+});
+
+describe('a gateway that needs more memory than it may have', () => {
+  it(
+    'is killed by the kernel at any point; the next one has all that was acknowledged and rents on',
+    needsMemoryLimit(),
+    async () => {
+      const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, LITTLE_MEMORY_MB);
+      const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
+      const first = await startProcess(env);
+      const renting = new Renting(client(first.address, first.demoKey!));
+      expect(await renting.once()).toBe(true);
+      // What it takes from now on is counted.
+      limit!.add(first.pid);
+      let isOver = false;
+      const killed = first.ended.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) await renting.once().catch(() => {});
+      // SIGKILL, which no program sends to itself.
+      expect(await killed).toMatchObject({ code: null });
+      expect(limit!.kills()).toBe(1);
+      const next = await startProcess(env);
+      const { acknowledged } = renting;
+      await expectKept(env, await embeddedUrl(env.DATA_DIR!), acknowledged);
+      expect(await new Renting(client(next.address, first.demoKey!)).once()).toBe(true);
+      await next.end();
+      limit!.remove();
+    },
+  );
+});

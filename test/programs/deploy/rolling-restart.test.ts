@@ -1,0 +1,225 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../../support/database.js';
+import { ask, startCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
+import { type Load, startLoad } from '../../support/deploy/load.js';
+import { freePort } from '../../support/free-port.js';
+import { client } from '../../support/gateway.js';
+import { admin, adminJson } from '../../support/operator.js';
+import {
+  cleanUp,
+  connect as connectDatabase,
+  type Env,
+  type GatewayProcess,
+  query,
+  startProcess,
+} from '../../support/process.js';
+import { needs } from '../../support/tools.js';
+import { until } from '../../support/until.js';
+
+const WORKERS = 8;
+/** Requests that are answered between two steps: enough for each kind of them by each protocol. */
+const STEP = 100;
+const STREAM = '/agent/v1/streams/0123456789abcdef0123456789abcdef';
+
+/** The port on the client's side of the connection that waits for a lock of this one. */
+async function portBehind(lock: pg.Client): Promise<number | undefined> {
+  const text = 'select client_port from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))';
+  return (await lock.query(text)).rows[0]?.client_port;
+}
+
+/** Whether a process has a connection from a port of this host. */
+function holdsPort(pid: number, port: number): boolean {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const inodes = ['tcp', 'tcp6']
+    .flatMap((table) => readFileSync(`/proc/net/${table}`, 'utf8').split('\n'))
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, from]) => from?.endsWith(local))
+    .map((columns) => `socket:[${columns[9]}]`);
+  return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return inodes.includes(readlinkSync(`/proc/${pid}/fd/${fd}`));
+    } catch {
+      return false;
+    }
+  });
+}
+
+afterAll(cleanUp);
+
+describe('two gateways behind Caddy', needs('caddy'), () => {
+  let databaseUrl: string;
+  let key: string;
+  let accountId: string;
+  let machines: string[];
+  let ports: number[];
+  let gateways: GatewayProcess[];
+  let caddy: TestCaddy;
+  let load: Load | null = null;
+
+  const start = (index: number): Promise<GatewayProcess> => {
+    const env: Env = {
+      DATABASE_URL: databaseUrl,
+      PORT: String(ports[index]),
+      RATE_LIMIT_PER_MINUTE: '0',
+      TRUST_PROXY: '1',
+      SERVICE_DOMAIN: caddy.serviceDomain,
+      PUBLIC_URL: `https://${caddy.apiHost}:${caddy.port}`,
+    };
+    return startProcess(env);
+  };
+  /** Caddy sends it requests: those that ask the gateways themselves whether they are ready do not count. */
+  const isUsed = (gateway: GatewayProcess) =>
+    expect.poll(() => /"route":"\/(v1|graphql)/.test(gateway.stderr()), { timeout: 60_000 }).toBe(true);
+  const createRenter = async () => {
+    const env = { DATABASE_URL: databaseUrl };
+    const { id: accountId } = await adminJson(['account', 'create', '--name', 'Renter', '--credit', '10000'], env);
+    const { api_key: key } = await adminJson(['key', 'create', '--account', accountId], env);
+    return { accountId, key };
+  };
+  /** As a host agent dials, without its token. */
+  const upgrade = (path: string) =>
+    ask(caddy, {
+      path,
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      },
+    });
+  const audit = async () => {
+    const { code, stdout } = await admin(['audit'], { DATABASE_URL: databaseUrl });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/: no difference\n$/)]);
+  };
+
+  beforeAll(async () => {
+    databaseUrl = await createTestDatabase();
+    ports = [await freePort(), await freePort()];
+    caddy = await startCaddy(ports);
+    gateways = await Promise.all([start(0), start(1)]);
+    ({ accountId, key } = await createRenter());
+    const { body } = await client(gateways[0]!.address).rest('GET', '/offers?limit=100');
+    machines = body.data.map(({ machine_id: id }: { machine_id: string }) => id);
+  });
+  afterEach(async () => {
+    await load?.stop();
+    load = null;
+  });
+  afterAll(() => caddy?.end());
+
+  it('are restarted one after the other under load without one failed request', async () => {
+    load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(0, 20) });
+    for (const index of [0, 1]) {
+      await load.more(STEP);
+      const { code } = await gateways[index]!.end();
+      expect(code).toBe(0);
+      await load.more(STEP);
+      gateways[index] = await start(index);
+      await isUsed(gateways[index]!);
+    }
+    await load.more(STEP);
+    await load.stop();
+    expect(load.failures()).toEqual([]);
+    const kinds = ['offers', 'balance', 'query', 'deploy', 'stop', 'destroy'];
+    const expected = kinds.flatMap((kind) => [`${kind} HTTP/1.1`, `${kind} HTTP/2`]);
+    expect(Object.keys(load.counts()).sort()).toEqual(expected.sort());
+    await audit();
+  });
+
+  it('serve in their last second, and close each connection with its answer', async () => {
+    const gateway = gateways[0]!;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const get = (path: string) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        request(`${gateway.address}${path}`, { agent }, (response) => resolve(response.resume()))
+          .once('error', reject)
+          .end();
+      });
+    expect((await get('/healthz')).headers.connection).toBe('keep-alive');
+    gateway.signal('SIGTERM');
+    const closes = async () => {
+      const { statusCode, headers } = await get('/v1/offers?limit=1');
+      expect(statusCode).toBe(200);
+      return headers.connection === 'close';
+    };
+    await until('it closes connections', closes, 10_000);
+    agent.destroy();
+    expect((await gateway.ended).code).toBe(0);
+    gateways[0] = await start(0);
+  });
+
+  it('lose no more than what a killed one was at, and a retry by idempotency key rents once', async () => {
+    const [held, ...others] = machines.slice(20);
+    const renter = await createRenter();
+    const deploy = (apiKey: string, idempotencyKey: string, machineId: string) =>
+      ask(caddy, {
+        method: 'POST',
+        path: '/v1/instances',
+        headers: { authorization: `Bearer ${apiKey}`, 'idempotency-key': idempotencyKey },
+        body: JSON.stringify({ machine_id: machineId, disk_gb: 1 }),
+      });
+    const instancesOf = async (account: string) =>
+      (await query(databaseUrl, `select id from instance where account_id = '${account}'`)).map(({ id }) => id);
+
+    load = startLoad(caddy, { key, workers: WORKERS, machines: others });
+    await load.more(STEP);
+    // A deploy waits within a gateway, which is then killed: the one whose connection waits for the lock.
+    const lock = await connectDatabase(databaseUrl);
+    await lock.query('begin');
+    await lock.query('select from account where id = $1 for update', [renter.accountId]);
+    const lost = deploy(renter.key, 'held', held!);
+    const port = await until('the deploy waits for the lock', () => portBehind(lock), 10_000);
+    const index = gateways.findIndex(({ pid }) => holdsPort(pid, port));
+    await gateways[index]!.kill();
+    const answer = await lost;
+    expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([502, 'unavailable']);
+    await lock.query('rollback');
+    await lock.end();
+    await load.more(STEP);
+    expect(await instancesOf(renter.accountId)).toEqual([]);
+    const answers = [await deploy(renter.key, 'held', held!), await deploy(renter.key, 'held', held!)];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    expect(await instancesOf(renter.accountId)).toEqual([JSON.parse(answers[0]!.text).id]);
+
+    // Streams for the gateway that is gone go to no other.
+    expect((await upgrade(`/gateway-${index + 1}${STREAM}`)).status).toBe(502);
+    expect((await upgrade(`/gateway-${2 - index}${STREAM}`)).status).toBe(401);
+    gateways[index] = await start(index);
+    await isUsed(gateways[index]!);
+    await load.stop();
+    // Caddy sends a GET once more by itself.
+    console.info(`killed: ${load.failures().length} of ${load.good()} requests failed`);
+    for (const { kind, status, text } of load.failures()) {
+      expect([kind, status]).toEqual([expect.stringMatching(/^(query|deploy|stop|destroy)$/), 502]);
+      expect(JSON.parse(text).error.code).toBe('unavailable');
+    }
+    for (const { idempotencyKey, machineId } of load.failures().filter(({ kind }) => kind === 'deploy')) {
+      expect((await deploy(key, idempotencyKey!, machineId!)).status).toBe(201);
+    }
+    expect(await instancesOf(accountId)).toEqual(expect.arrayContaining([...load.rented().values()]));
+    await audit();
+  });
+
+  it('are reached at the hosts of instances, and each alone at its own address for streams', async () => {
+    const page = await ask(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
+    expect([page.status, page.headers['content-type']]).toEqual([404, expect.stringMatching(/^text\/html/)]);
+    for (const number of [1, 2]) {
+      expect((await upgrade(`/gateway-${number}${STREAM}`)).status).toBe(401);
+      expect((await ask(caddy, { path: `/gateway-${number}/v1/offers` })).status).toBe(404);
+    }
+  });
+
+  it('are both away: the answer has the form of all errors', async () => {
+    await Promise.all(gateways.map((gateway) => gateway.kill()));
+    const { status, headers, text } = await ask(caddy, { path: '/v1/offers' });
+    expect([status, headers['retry-after'], headers['content-type']]).toEqual([
+      expect.toSatisfy((code: number) => code === 502 || code === 503),
+      '1',
+      'application/json; charset=utf-8',
+    ]);
+    expect(JSON.parse(text)).toEqual({ error: { code: 'unavailable', message: 'no gateway answers; try again' } });
+  });
+});

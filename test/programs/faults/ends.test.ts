@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { createEmptyDatabase } from '../../support/database.js';
+import { client, type Renter } from '../../support/gateway.js';
+import { isLong, killsOf } from '../../support/long.js';
+import { admin, adminJson } from '../../support/operator.js';
+import { cleanUp, type GatewayProcess, query, startProcess } from '../../support/process.js';
+
+afterAll(cleanUp);
+
+/** Two in the suite: a gateway takes seconds to be there again. */
+const KILLS = isLong ? killsOf(20) : 2;
+/** From the end of the second to the moment at which the stop is committed; a busy machine is given more. */
+const WITHIN_MS = isLong ? 1_000 : 4_000;
+const RTX_4090_UNITS = 447_000n;
+
+const MACHINES = `
+  insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports,
+    pcie, nvlink, cuda_max, reliability, state, created_at)
+  select id, 'rtx-4090', 1, 'us-tx', 'AMD EPYC 9354', 32, 256, 1000, 5000, 4000, 128, 5, false, '12.8', 0.99, 'LISTED', '2026-11-01'
+  from unnest($1::text[]) as id`;
+
+interface Expected {
+  id: string;
+  /** The second at which it ends, and why. */
+  at: string;
+  reason: 'DEADLINE' | 'SPEND_LIMIT';
+}
+
+/** Milliseconds from the end of each one's second to the first look that finds it stopped. */
+async function watch(url: string, expected: Expected[], done: () => boolean): Promise<number[]> {
+  const late = new Map<string, number>();
+  while (!done() || late.size < expected.length) {
+    const now = Date.now();
+    const rows = await query(url, `select id, stop_reason, stopped_at from instance where status = 'STOPPED'`);
+    for (const { id, stop_reason, stopped_at } of rows) {
+      const one = expected.find((each) => each.id === id);
+      if (one === undefined || late.has(one.id)) continue;
+      expect([stop_reason, new Date(stopped_at as string).getTime()]).toEqual([one.reason, Date.parse(one.at)]);
+      late.set(one.id, now - Date.parse(one.at) - 1_000);
+    }
+    await sleep(20);
+  }
+  return [...late.values()];
+}
+
+/** Two that end in about three seconds: one at a deadline, one at a spend limit. */
+async function rentTwo(renter: Renter, machines: string[]): Promise<Expected[]> {
+  const answers = await Promise.all(
+    [machines.pop(), machines.pop()].map((machine_id) => renter.rest('POST', '/instances', { machine_id })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+  const [first, second] = answers.map(({ body }) => body.id as string);
+  const micro = (RTX_4090_UNITS * 4n) / 3_600n;
+  const { body } = await renter.graphql(`mutation {
+    setDeadlines(id: "${first}", stopAt: "3s") { stopAt }
+    setSpendLimit(id: "${second}", spendLimit: ${Number(micro) / 1e6}) { limitReachedAt } }`);
+  return [
+    { id: first!, at: body.data.setDeadlines.stopAt, reason: 'DEADLINE' },
+    { id: second!, at: body.data.setSpendLimit.limitReachedAt, reason: 'SPEND_LIMIT' },
+  ];
+}
+
+test('deadlines and limits are noticed within a second while gateways are killed, and at their second when none was there', {
+  timeout: isLong ? 1_800_000 : 240_000,
+}, async () => {
+  const url = await createEmptyDatabase();
+  const env = { DATABASE_URL: url, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
+  const gateways: GatewayProcess[] = [await startProcess(env), await startProcess(env)];
+  const account = await adminJson(['account', 'create', '--name', 'Ends', '--credit', '100000'], env);
+  const { api_key } = await adminJson(['key', 'create', '--account', account.id], env);
+  const renterAt = (index: number) => client(gateways[index]!.address, api_key, account.id);
+  const machines = Array.from({ length: 2 * KILLS + 2 }, (_, index) => `m-${String(index).padStart(8, '0')}`);
+  await query(url, MACHINES, [machines]);
+
+  const expected: Expected[] = [];
+  let isOver = false;
+  const watching = watch(url, expected, () => isOver);
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const dying = kill % 2;
+    const left = renterAt(1 - dying);
+    expected.push(...(await rentTwo(left, machines)));
+    await sleep((kill * 2_500) / KILLS);
+    await gateways[dying]!.kill();
+    gateways[dying] = await startProcess(env);
+    if (machines.length < 4) break;
+  }
+  isOver = true;
+  const late = await watching;
+  console.info(`noticed after ${late.map((ms) => `${ms} ms`).join(', ')}`);
+  expect(Math.max(...late)).toBeLessThan(WITHIN_MS);
+
+  const last = await rentTwo(renterAt(0), machines);
+  await Promise.all(gateways.map((gateway) => gateway.kill()));
+  await sleep(Math.max(...last.map(({ at }) => Date.parse(at))) + 1_500 - Date.now());
+  gateways[0] = await startProcess(env);
+  await watch(url, last, () => true);
+  expect((await admin(['audit'], env)).stdout).toContain('no difference');
+  await gateways[0].end();
+});

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/database/database.js';
+import { createDeps } from '../../../src/domain/deps.js';
+import { deploy } from '../../../src/domain/instances/instances.js';
+import { systemClock } from '../../../src/system-clock.js';
+import { testSettings } from '../../support/clock.js';
+import { openWire } from '../../support/database-wire.js';
+import { type EventStream, subscribe } from '../../support/events.js';
+import { client } from '../../support/gateway.js';
+import { cleanUp, startProcess } from '../../support/process.js';
+import { type Service, startService } from '../../support/service.js';
+
+/** A gateway dies in its first second; another on the same database goes on, and hears of nothing else meanwhile. */
+
+const MACHINES = 4;
+const GPU = 'mi325x';
+const PATIENCE = { timeout: 15_000, interval: 50 };
+
+afterAll(cleanUp);
+
+/** The gateway that stays, with one account that rents, and what its subscriber is told. */
+class Witness {
+  readonly #service: Service;
+  readonly accountId: string;
+  readonly key: string;
+  readonly #told: EventStream;
+  #heard = 0;
+
+  private constructor(service: Service, accountId: string, key: string, told: EventStream) {
+    this.#service = service;
+    this.accountId = accountId;
+    this.key = key;
+    this.#told = told;
+  }
+
+  static async open(service: Service): Promise<Witness> {
+    service.clock.set(systemClock.now());
+    const { accountId, key } = await service.renter('9000');
+    const told = await subscribe(service.address, 'subscription { instanceChanged { id } }', { key });
+    return new Witness(service, accountId, key, told);
+  }
+
+  async machines(): Promise<string[]> {
+    const made = Array.from({ length: MACHINES }, () => this.#service.machine({ gpu: GPU, reliability: 1 }));
+    return Promise.all(made);
+  }
+
+  /** Whatever the dead one rented is neither offered any more nor kept from the subscriber; how much that was. */
+  async knowsAll(): Promise<number> {
+    const rented = await this.#service.deps.db.prisma.instance.findMany({ where: { accountId: this.accountId } });
+    const stillOffered = async () => {
+      const { body } = await this.#service.anyone.rest('GET', `/offers?gpu=${GPU}&limit=100`);
+      const offered = new Set(body.data.map(({ machine_id }: { machine_id: string }) => machine_id));
+      return rented.filter(({ machineId }) => offered.has(machineId)).length;
+    };
+    const untold = () => rented.filter(({ id }) => !this.#told.text().includes(id)).length;
+    await expect.poll(stillOffered, PATIENCE).toBe(0);
+    await expect.poll(untold, PATIENCE).toBe(0);
+    const news = rented.length - this.#heard;
+    this.#heard = rented.length;
+    return news;
+  }
+}
+
+describe('what a gateway rented in its first second is known to the others once it is gone', () => {
+  // Three at a time, each beside a witness of its own: what one death makes a witness read would hide the next.
+  const POINTS = Array.from({ length: 20 }, (_, index) => index * 50);
+  const WITNESSES = 3;
+
+  test('cut off at twenty points', { timeout: 240_000 }, async () => {
+    const left = [...POINTS];
+    const lane = async (): Promise<number> => {
+      const service = await startService();
+      try {
+        const witness = await Witness.open(service);
+        let rented = 0;
+        for (let afterMs = left.shift(); afterMs !== undefined; afterMs = left.shift()) {
+          const [last, ...machines] = await witness.machines();
+          const wire = await openWire(new URL(service.databaseUrl));
+          const db = openDatabase(wire.url, 'after');
+          const dying = createDeps(db, systemClock, testSettings());
+          await db.notices.ready();
+          await sleep(afterMs);
+          // The first is told at once; the others wait, so as to be told together. The last may not be committed yet.
+          for (const machineId of machines) await deploy(dying, witness.accountId, { machineId, diskGb: 1 });
+          const inFlight = deploy(dying, witness.accountId, { machineId: last!, diskGb: 1 }).catch(() => {});
+          await new Promise(setImmediate);
+          wire.cut();
+          await inFlight;
+          rented += await witness.knowsAll();
+          await Promise.all([db.close(), wire.close()]);
+        }
+        return rented;
+      } finally {
+        await service.close();
+      }
+    };
+    const rented = await Promise.all(Array.from({ length: WITNESSES }, lane));
+    expect(rented.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(POINTS.length);
+  });
+
+  test.each([0, 200])('killed %i ms after it says that it listens', { timeout: 120_000 }, async (afterMs) => {
+    const service = await startService();
+    try {
+      const witness = await Witness.open(service);
+      const machines = await witness.machines();
+      const env = { DATABASE_URL: service.databaseUrl, LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
+      const { address, kill } = await startProcess(env);
+      const renter = client(address, witness.key, witness.accountId);
+      const first = await renter.rest('POST', '/instances', { machine_id: machines.pop(), disk_gb: 1 });
+      expect(first.status).toBe(201);
+      const renting = machines.map((id) => renter.rest('POST', '/instances', { machine_id: id }).catch(() => null));
+      await sleep(afterMs);
+      await kill();
+      await Promise.all(renting);
+      expect(await witness.knowsAll()).toBeGreaterThan(0);
+    } finally {
+      await service.close();
+    }
+  });
+});

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { parseUsd } from '../../../src/domain/rules/money.js';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { client, startGateway, type TestGateway } from '../../support/gateway.js';
+import { cleanUp, connect, MAIN, query, run, startProcess } from '../../support/process.js';
+import { databaseOf, expectedOf, releases } from './fixture.js';
+
+afterAll(cleanUp);
+
+it('there is data of every release in the changelog', () => {
+  const changelog = readFileSync(join(PACKAGE_ROOT, 'CHANGELOG.md'), 'utf8');
+  const released = [...changelog.matchAll(/^## (\d\S*)/gm)].map(([, version]) => version);
+  expect(released.length).toBeGreaterThan(0);
+  expect(releases).toEqual(expect.arrayContaining(released));
+});
+
+const HOUR = 3_600n;
+const UNITS = `select id, (credit_units - spend_units - burn_rate * ($1 - extract(epoch from settled_at)::bigint))::text as units
+  from account order by id`;
+
+describe.each(releases)('the data of %s', (release) => {
+  const expected = expectedOf(release);
+  let url: string;
+  let gateway: TestGateway;
+  const renterOf = (id: string) =>
+    client(gateway.address, expected.accounts.find((account) => account.id === id)!.key, id);
+  const unitsAt = async (instant: bigint) =>
+    Object.fromEntries((await query(url, UNITS, [String(instant)])).map(({ id, units }) => [id, units]));
+
+  beforeAll(async () => {
+    ({ url } = await databaseOf(release));
+    gateway = await startGateway({ databaseUrl: url });
+    expect(gateway.clock.now()).toBe(BigInt(Date.parse(expected.at) / 1_000));
+  });
+  afterAll(() => gateway.close());
+
+  it('keeps every balance to the unit, and the audit finds no difference', async () => {
+    const before = await audit(gateway.deps);
+    expect(before.findings).toEqual([]);
+    expect(before.accounts).toBe(Object.keys(expected.units).length);
+    expect(await unitsAt(gateway.clock.now())).toEqual(expected.units);
+  });
+
+  it('is told to its renters as before', async () => {
+    for (const { id, status, balance, instances } of expected.accounts) {
+      const renter = renterOf(id);
+      const told = await renter.rest('GET', '/balance');
+      expect(told.status).toBe(status);
+      if (status !== 200) continue;
+      expect(told.body).toMatchObject(balance!);
+      expect((await renter.rest('GET', '/instances')).body.data).toMatchObject(instances!);
+    }
+  });
+
+  it('answers its idempotency keys the same, and does nothing again', async () => {
+    const instances = 'select id, status, gpu_intervals from instance order by id';
+    const before = await query(url, instances);
+    expect(expected.keptAnswers.map(({ method }) => method)).toEqual(['POST', 'POST', 'POST', 'DELETE']);
+    for (const { account, method, path, body, idempotencyKey, answer } of expected.keptAnswers) {
+      const headers = { 'Idempotency-Key': idempotencyKey };
+      const again = await renterOf(account).rest(method, path, body ?? undefined, headers);
+      expect(again.body).toMatchObject(answer);
+      expect(again.headers.get('Idempotent-Replayed')).toBe('true');
+    }
+    expect(await query(url, instances)).toEqual(before);
+  });
+
+  it('goes on being billed at its locked rates', async () => {
+    const { account, instance } = expected.running;
+    const told = expected.accounts.find(({ id }) => id === account)!.instances!.find(({ id }) => id === instance)!;
+    gateway.clock.advance(HOUR);
+    const stopped = await renterOf(account).rest('POST', `/instances/${instance}/actions`, { action: 'stop' });
+    const seconds = BigInt(Date.parse(stopped.body.stopped_at) - Date.parse(told.created_at)) / 1_000n;
+    expect(seconds).toBeGreaterThan(22n * 24n * HOUR);
+    const charged = await query(url, `select units from ledger_entry where instance_id = $1 and kind = 'GPU_USAGE'`, [
+      instance,
+    ]);
+    expect(charged).toEqual([{ units: String(-parseUsd(String(told.price_hr))! * seconds) }]);
+    // Past every grace, with the months in between.
+    gateway.clock.advance(40n * 24n * HOUR);
+    for (const { id } of expected.accounts) await renterOf(id).rest('GET', '/balance');
+    expect((await audit(gateway.deps)).findings).toEqual([]);
+  });
+});
+
+describe('an upgrade', () => {
+  const WAITS = `select from pg_stat_activity where datname = current_database() and application_name = 'migrations' and wait_event_type = 'Lock'`;
+
+  it('that is killed in the middle is gone on with, by two gateways that start at once', async () => {
+    const { url, migrations } = await databaseOf('1.0.0');
+    const done = async () =>
+      (await query(url, 'select migration_name as name from _prisma_migrations where finished_at is not null')).map(
+        ({ name }) => name,
+      );
+    const reader = await connect(url);
+    // A long read of what a migration has to change.
+    await reader.query('begin; select from instance limit 1');
+    const killed = run([MAIN], { DATABASE_URL: url });
+    await expect.poll(async () => (await query(url, WAITS)).length, { timeout: 60_000 }).toBe(1);
+    killed.signal('SIGKILL');
+    await killed.ended;
+    const half = await done();
+    expect(half.length).toBeGreaterThanOrEqual(migrations.length);
+    await reader.end();
+
+    const gateways = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL: url, LOG_LEVEL: 'warn' })));
+    const all = await done();
+    expect(all.length).toBeGreaterThan(half.length);
+    expect(new Set(all).size).toBe(all.length);
+    for (const { address } of gateways) expect((await fetch(`${address}/readyz`)).status).toBe(200);
+    for (const gateway of gateways) expect((await gateway.end()).code).toBe(0);
+  });
+});

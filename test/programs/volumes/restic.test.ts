@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { S3_CREDENTIALS, startS3, type TestS3 } from '../../support/s3.js';
+import { needs } from '../../support/tools.js';
+import {
+  ask,
+  endLease,
+  newVolume,
+  type Repository,
+  repositoryUrl,
+  resticDone,
+  startVolumeGateway,
+  takeLease,
+  type VolumeGateway,
+} from '../../support/volumes.js';
+
+let files: string;
+let s3: TestS3;
+beforeAll(async () => {
+  files = await mkdtemp(join(tmpdir(), 'files-'));
+  await mkdir(join(files, 'small'));
+  for (let index = 0; index < 200; index += 1) await writeFile(join(files, 'small', `${index}`), randomBytes(500));
+  // More than a pack of restic holds, which is 16 MB.
+  await writeFile(join(files, 'large'), randomBytes(20_000_000));
+  s3 = await startS3();
+  for (const [name, value] of Object.entries(S3_CREDENTIALS)) vi.stubEnv(name, value);
+  vi.stubEnv('AWS_ENDPOINT_URL', s3.endpoint);
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await s3.close();
+  await rm(files, { recursive: true, force: true });
+});
+
+const STORES = [
+  ['a folder', () => null],
+  ['S3', () => ({ bucket: s3.bucket, prefix: 'gateway/' })],
+] as const;
+
+describe.each(STORES)("restic's own client, with the store in %s", needs('restic'), (_name, volumeStore) => {
+  let gateway: VolumeGateway;
+  beforeAll(async () => {
+    gateway = await startVolumeGateway({ volumeStore: volumeStore() });
+  });
+  afterAll(() => gateway.close());
+
+  test('an instance saves and restores, its owner reads and forgets', { timeout: 120_000 }, async () => {
+    const renter = await gateway.renter();
+    const volume = await newVolume(gateway, renter.accountId);
+    const token = await takeLease(gateway, volume.id);
+    const held: Repository = { url: repositoryUrl(gateway, token, volume.id), password: volume.password };
+    const owner: Repository = { url: repositoryUrl(gateway, renter.key, volume.id), password: volume.password };
+    await resticDone(held, 'init');
+    for (const tag of ['one', 'two', 'three']) await resticDone(held, 'backup', '--tag', tag, files);
+    const listed = JSON.parse(await resticDone(owner, '--no-lock', 'snapshots', '--json')) as { id: string }[];
+    expect(listed).toHaveLength(3);
+    const { rows } = await gateway.deps.db.pool.query(
+      'select id from volume_snapshot where volume_id = $1 and lease = 1 and dropped_at is null order by at',
+      [volume.id],
+    );
+    expect(rows.map(({ id }) => id)).toEqual(listed.map(({ id }) => id));
+    expect(await resticDone(owner, '--no-lock', 'ls', 'latest')).toContain(join(files, 'small/199'));
+    const target = await mkdtemp(join(tmpdir(), 'restored-'));
+    await resticDone(owner, '--no-lock', 'restore', 'latest', '--target', target);
+    expect((await readFile(join(target, files, 'large'))).equals(await readFile(join(files, 'large')))).toBe(true);
+    expect(await readdir(join(target, files, 'small'))).toHaveLength(200);
+    await rm(target, { recursive: true });
+
+    // While the instance holds it, its owner writes nothing: restic would try again for a quarter of an hour.
+    const first = `${volume.id}/snapshots/${listed[0]!.id}`;
+    expect((await ask(gateway, renter.key, 'DELETE', first)).status).toBe(409);
+    await endLease(gateway, volume.id);
+    await resticDone(owner, 'forget', '--keep-last', '1', '--group-by', '', '--prune');
+    expect(JSON.parse(await resticDone(owner, 'snapshots', '--json'))).toMatchObject([{ id: listed[2]!.id }]);
+    expect(await resticDone(owner, 'check', '--read-data')).toContain('no errors were found');
+    const { rows: left } = await gateway.deps.db.pool.query(
+      'select id from volume_snapshot where volume_id = $1 and dropped_at is null',
+      [volume.id],
+    );
+    expect(left).toEqual([{ id: listed[2]!.id }]);
+  });
+
+  test('the owner brings data in before anything is rented, and copies it to a disk', {
+    timeout: 120_000,
+  }, async () => {
+    const renter = await gateway.renter();
+    const volume = await newVolume(gateway, renter.accountId);
+    const owner: Repository = { url: repositoryUrl(gateway, renter.key, volume.id), password: volume.password };
+    await resticDone(owner, 'init');
+    await resticDone(owner, 'backup', files);
+    const folder = await mkdtemp(join(tmpdir(), 'copy-'));
+    await writeFile(join(folder, 'password'), volume.password);
+    const local: Repository = { url: join(folder, 'copy'), password: volume.password };
+    await resticDone(local, 'init');
+    await resticDone(local, 'copy', '--from-repo', owner.url, '--from-password-file', join(folder, 'password'));
+    expect(JSON.parse(await resticDone(local, 'snapshots', '--json'))).toHaveLength(1);
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { createEmptyDatabase } from '../../support/database.js';
+import { client } from '../../support/gateway.js';
+import { isLong, killsOf, randomFrom, seedOf } from '../../support/long.js';
+import { adminJson, cleanUp, type GatewayProcess, query, startProcess } from '../../support/process.js';
+import { type Received, startReceiver } from '../../support/webhooks/receiver.js';
+
+afterAll(cleanUp);
+
+const KILLS = killsOf(20);
+const MACHINES = 3;
+/** From the first of the requests to the kill. */
+const KILLED_WITHIN_MS = 1_200;
+const PATIENCE = { timeout: 120_000, interval: 200 };
+
+const INSERT_MACHINES = `
+  insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports,
+    pcie, nvlink, cuda_max, reliability, state, created_at)
+  select id, 'rtx-4090', 1, 'us-tx', 'AMD EPYC 9354', 32, 256, 1000, 5000, 4000, 128, 5, false, '12.8', 0.99, 'LISTED', '2026-11-01'
+  from unnest($1::text[]) as id`;
+
+/** The types of an instance's events that came, each at its first coming. */
+function firstComings(received: readonly Received[]): Map<string, string[]> {
+  const seen = new Set<string>();
+  const bySubject = new Map<string, string[]>();
+  for (const { id, data } of received) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    bySubject.set(data.instance, [...(bySubject.get(data.instance) ?? []), id]);
+  }
+  return bySubject;
+}
+
+test('what was committed is told at least once, in order and signed, however gateways are killed before they send it', {
+  timeout: isLong ? 1_800_000 : 300_000,
+}, async () => {
+  const chance = randomFrom(seedOf(28));
+  const url = await createEmptyDatabase();
+  const env = {
+    DATABASE_URL: url,
+    RATE_LIMIT_PER_MINUTE: '0',
+    LOG_LEVEL: 'error',
+    SECRETS_KEY: 'cd'.repeat(32),
+    WEBHOOK_NETWORKS: '127.0.0.1',
+  };
+  // Slow, so that each kill meets events that wait and others that are under way: those it does not take.
+  const taken: Received[] = [];
+  const receiver = await startReceiver(async (event, response) => {
+    await sleep(50 + chance(200));
+    if (response.destroyed || response.socket?.destroyed !== false) return;
+    taken.push(event);
+    response.statusCode = 204;
+  });
+  let gateway: GatewayProcess = await startProcess(env);
+  const account = await adminJson(['account', 'create', '--name', 'Told', '--credit', '100000'], env);
+  const { api_key } = await adminJson(['key', 'create', '--account', account.id], env);
+  const machines = Array.from({ length: MACHINES }, (_, index) => `m-${String(index).padStart(8, '0')}`);
+  await query(url, INSERT_MACHINES, [machines]);
+  const created = await client(gateway.address, api_key).graphql(
+    'mutation ($url: String!) { createWebhook(url: $url) { secret } }',
+    { url: receiver.url },
+  );
+  const { secret } = created.body.data.createWebhook;
+
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const renter = client(gateway.address, api_key, account.id);
+    let isKilled = false;
+    // Rents, stops, starts and destroys until the gateway is gone: what the answer of was lost may be committed too.
+    const renting = Promise.allSettled(
+      machines.map(async (machine_id) => {
+        while (!isKilled) {
+          const rented = await renter.rest('POST', '/instances', { machine_id });
+          if (rented.status !== 201) return;
+          for (const action of ['stop', 'start'])
+            await renter.rest('POST', `/instances/${rented.body.id}/actions`, { action });
+          await renter.rest('DELETE', `/instances/${rented.body.id}`);
+        }
+      }),
+    );
+    await sleep(100 + chance(KILLED_WITHIN_MS));
+    isKilled = true;
+    await gateway.kill();
+    await renting;
+    gateway = await startProcess(env);
+    const left = client(gateway.address, api_key);
+    for (const { id } of await query(url, `select id from instance where status <> 'DESTROYED'`))
+      await left.rest('DELETE', `/instances/${id}`);
+  }
+
+  const waiting = async () =>
+    (await query(url, 'select count(*)::int as waiting from webhook_delivery where is_pending'))[0]!.waiting;
+  await expect.poll(waiting, PATIENCE).toBe(0);
+  const told = await query(
+    url,
+    `select subject, array_agg(id order by sequence) as ids from event where type like 'instance.%' group by subject`,
+  );
+  const came = firstComings(taken);
+  expect(told.length).toBeGreaterThanOrEqual(KILLS);
+  for (const { subject, ids } of told) expect(came.get(subject as string), subject as string).toEqual(ids);
+  for (const event of receiver.received) expect(receiver.verify(secret, event)).toMatchObject({ type: event.type });
+  // Each instance ends by its destruction: no event of a commit is missing.
+  const [{ missing } = { missing: null }] = await query(
+    url,
+    `select count(*)::int as missing from instance where not exists (
+       select from event where subject = instance.id and type = 'instance.destroyed')`,
+  );
+  expect(missing).toBe(0);
+  const twice = receiver.received.length - new Set(receiver.received.map(({ id }) => id)).size;
+  console.info(`${KILLS} kills: ${receiver.received.length} deliveries, ${twice} of them again`);
+  await gateway.end();
+  await receiver.close();
+});

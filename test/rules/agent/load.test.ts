@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import { readStat } from '../../../src/agent/cpu-time.js';
+import { parseGpuLoads, parseGpuProcesses } from '../../../src/agent/gpus/load.js';
+import { busyOf, LoadWatch } from '../../../src/agent/load-watch.js';
+import type { UpInstance } from '../../../src/agent/samples/sampler.js';
+import { seen } from '../../support/agent.js';
+
+const UUID = 'GPU-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10';
+const ID = 'i-00000001';
+
+describe('what nvidia-smi says of load', () => {
+  it('is read as numbers with units of their own', () => {
+    expect(parseGpuLoads(`${UUID}, 97, 1523, 81559, 699.87, 61, 1980, 2\n`)).toEqual([
+      {
+        uuid: UUID,
+        busyPercent: 97,
+        memoryUsedMb: 1_523,
+        memoryTotalMb: 81_559,
+        powerWatts: 699.87,
+        celsius: 61,
+        smMhz: 1_980,
+        faults: 2,
+      },
+    ]);
+  });
+
+  it.each(['[N/A]', '[Not Supported]', 'ERR!', '101', '-1', '', '5 %', '1e1', 'nan', '[Unknown Error]'])(
+    'is not known where it says %o',
+    (text) => {
+      expect(parseGpuLoads(`${UUID}, ${text}, 1, 2, 3, 4, 5, 6`)).toMatchObject([
+        { busyPercent: null, memoryUsedMb: 1 },
+      ]);
+    },
+  );
+
+  it('is read of what drivers really say', () => {
+    const other = UUID.replace('5', '6');
+    // Parts of a GPU (MIG) in a container and outside; a consumer card without ECC; a card that fell ill; an old driver.
+    const lines = [
+      `${UUID}, [N/A], [Insufficient Permissions], [Insufficient Permissions], 87.04, 33, 1410, 0`,
+      `${UUID}, [N/A], 36537, 81920, 87.12, 33, 1410, 0`,
+      `${other}, 5, 1, 24564, 27.48, 35, 0, [N/A]`,
+      `${other}, [Unknown Error], 12, 24576, [Unknown Error], [GPU requires reset], [Not Found], ERR!`,
+      `${other}, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]`,
+      `${other}, 12 %, 512 MiB, 11019 MiB, [Not Supported], 41, 1350 MHz, [Not Supported]\r`,
+    ];
+    const read = parseGpuLoads(`${lines.join('\n')}\n`);
+    const values = read.map(({ uuid: _, ...each }) => Object.values(each));
+    expect(values).toEqual([
+      [null, null, null, 87.04, 33, 1_410, 0],
+      [null, 36_537, 81_920, 87.12, 33, 1_410, 0],
+      [5, 1, 24_564, 27.48, 35, 0, null],
+      [null, 12, 24_576, null, null, null, null],
+      [null, null, null, null, null, null, null],
+      [null, null, null, null, 41, null, null],
+    ]);
+    expect(busyOf(read.slice(0, 1))).toBe(null);
+  });
+
+  it.each([
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n\n",
+    'Unable to determine the device handle for GPU0000:A1:00.0: Unknown Error\n',
+    'Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.  Reboot the system to recover this GPU\n',
+    'Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.161\n',
+    'Field "ecc.errors.uncorrected.volatile.total" is not a valid field to query.\n\n',
+    'WARNING: infoROM is corrupted at gpu 0000:0B:00.0\n',
+    // Of a decimal comma nobody knows which cell it belongs to.
+    `${UUID}, 97, 1523, 81559, 699,87, 61, 1980, 2\n`,
+    `${UUID}; 97; 1523; 81559; 699,87; 61; 1980; 2\n`,
+    'MIG-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10, 1, 2, 3, 4, 5, 6, 7\n',
+    '[Unknown Error], 1, 2, 3, 4, 5, 6, 7\n',
+    'GPU-, 1, 2, 3, 4, 5, 6, 7\n',
+    `${UUID}${'0'.repeat(100_000)}, 1, 2, 3, 4, 5, 6, 7`,
+  ])('is nothing where it says %j', (text) => {
+    expect(parseGpuLoads(text)).toEqual([]);
+    expect(parseGpuProcesses(text)).toEqual(new Map());
+  });
+
+  it('counts processes of what drivers really say of them', () => {
+    const lines = [
+      `${UUID}, 4711`,
+      // Of another part of the same GPU.
+      `${UUID}, 4711`,
+      `${UUID}, [Insufficient Permissions]`,
+      `${UUID}, [Not Found]\r`,
+      'No running processes found',
+      'No devices were found',
+      `[N/A], 4712`,
+    ];
+    expect(parseGpuProcesses(lines.join('\n'))).toEqual(new Map([[UUID, 1]]));
+  });
+
+  it('is nothing where a line has another form', () => {
+    expect(parseGpuLoads('No devices were found\n')).toEqual([]);
+    expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);
+  });
+
+  it('names each process once for each GPU on which it computes', () => {
+    const other = UUID.replace('5', '6');
+    const lines = [`${UUID}, 41`, `${UUID}, 42`, `${UUID}, 42`, `${other}, 41`, `${other}, [N/A]`, 'No processes'];
+    expect(parseGpuProcesses(lines.join('\n'))).toEqual(
+      new Map([
+        [UUID, 2],
+        [other, 1],
+      ]),
+    );
+    expect(parseGpuProcesses('')).toEqual(new Map());
+  });
+});
+
+describe('whether GPUs are busy', () => {
+  const gpus = (...percents: (number | null)[]) => percents.map((busyPercent) => ({ busyPercent }));
+
+  it('is so above 5 %, of one of them', () => {
+    expect(busyOf(gpus(5))).toBe(false);
+    expect(busyOf(gpus(0, 6))).toBe(true);
+  });
+
+  it('is not known where one is missing or does not say, unless another is busy', () => {
+    expect(busyOf([...gpus(0), null])).toBe(null);
+    expect(busyOf(gpus(null, 0))).toBe(null);
+    expect(busyOf(gpus(null, 50))).toBe(true);
+    expect(busyOf([null])).toBe(null);
+    expect(busyOf([])).toBe(null);
+  });
+});
+
+describe('a line of /proc/PID/stat', () => {
+  it('is read after its name, whatever that holds', () => {
+    const rest = 'S 41 1 1 0 -1 4194560 1 2 3 4 150 25 10 15 20 0 1 0 100';
+    expect(readStat(`42 (a) b (c) ${rest}`)).toEqual({ parent: 41, ticks: 200, begunAt: 100 });
+    expect(readStat('')).toBe(null);
+  });
+});
+
+describe('the watch of load', () => {
+  const instance: UpInstance = {
+    id: ID,
+    start: 1,
+    vcpus: 1,
+    gpuUuids: [UUID],
+    workspaceVolume: null,
+    hasExited: false,
+    isWatched: true,
+  };
+  const observed = [seen(ID, 'RUNNING')];
+  const watchOf = (up: UpInstance, pretended = true) => new LoadWatch({ pretended, up: () => [up] });
+  const busy = (watch: LoadWatch) => watch.withLoad(observed).instances[0]!.busy;
+  const processors = (used: number | null, up = instance) => [{ instance: up, processors: used, gpus: [] }];
+
+  it('keeps what was busy until a report of it has arrived', () => {
+    const watch = watchOf(instance);
+    watch.note(processors(null));
+    expect(busy(watch)).toBeUndefined();
+    watch.withLoad(observed).told();
+    watch.note(processors(0.06));
+    expect(busy(watch)).toBe(true);
+    watch.note(processors(0.05));
+    expect(busy(watch)).toBe(true);
+    watch.withLoad(observed).told();
+    watch.note(processors(0));
+    expect(busy(watch)).toBe(false);
+  });
+
+  it('asks real GPUs and not the processors, where there are real ones', () => {
+    const watch = watchOf(instance, false);
+    const gpu = parseGpuLoads(`${UUID}, 6, 1, 2, 3, 4, 5, 6`);
+    watch.note([{ instance, processors: 0, gpus: gpu }]);
+    expect(busy(watch)).toBe(true);
+    watch.withLoad(observed).told();
+    watch.note([{ instance, processors: 1, gpus: [{ ...gpu[0]!, busyPercent: 0 }] }]);
+    expect(busy(watch)).toBe(false);
+  });
+
+  it('says false of a command that has ended, and nothing of one that nobody asks about or of another start', () => {
+    const exited = { ...instance, hasExited: true };
+    const ended = watchOf(exited);
+    ended.note(processors(null, exited));
+    expect(busy(ended)).toBe(false);
+    const unasked = { ...instance, isWatched: false };
+    const unwatched = watchOf(unasked);
+    unwatched.note(processors(1, unasked));
+    expect(unwatched.withLoad(observed).instances).toEqual(observed);
+    const watch = watchOf(instance);
+    watch.note(processors(1, { ...instance, start: 2 }));
+    expect(busy(watch)).toBeUndefined();
+  });
+});

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import { Agent } from '../../../src/agent/agent.js';
+import { hostClock } from '../../../src/agent/clock.js';
+import { openDisks } from '../../../src/agent/disks.js';
+import type { Engine } from '../../../src/agent/engine/engine.js';
+import { Gateway } from '../../../src/agent/gateway.js';
+import type { GpuAccess } from '../../../src/agent/gpus/gpu-access.js';
+import { Registries } from '../../../src/agent/registries.js';
+import { SecretFiles } from '../../../src/agent/secret-files.js';
+import { StartRecords } from '../../../src/agent/start-records.js';
+import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
+import { ScriptedGateway, TOKEN } from '../../support/hosts/scripted-gateway.js';
+import { until } from '../../support/until.js';
+
+const HALF_A_MINUTE_MS = 30_000;
+const LOOKED_MS = 100;
+
+it('an agent looks for its GPUs every five minutes, sooner where the driver is silent, and reports what it finds', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'lost-gpu-'));
+  const gateway = await ScriptedGateway.open();
+  onTestFinished(async () => {
+    await gateway.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const waits: number[] = [];
+  let found: readonly string[] | null = null;
+  let there: readonly string[] | null = null;
+  const nothing = { list: async () => [], inspect: async () => null, remove: async () => {} };
+  const engine = {
+    ...nothing,
+    watch: (_machine: string, opened: () => void, _onEvent: () => void, signal: AbortSignal) => {
+      opened();
+      return hostClock.sleep(HALF_A_MINUTE_MS, signal);
+    },
+  } as Partial<Engine> as Engine;
+  const gpus: GpuAccess = {
+    get found() {
+      return found;
+    },
+    look: async () => {
+      found = there;
+      return found !== null;
+    },
+    uuids: () => [],
+    grant: async () => null,
+    given: () => [],
+  };
+  const agent = new Agent({
+    gateway: new Gateway(gateway.url, TOKEN),
+    engine,
+    disks: openDisks(dataDir, 'none'),
+    volumes: await HostVolumes.open(dataDir, ''),
+    gpus,
+    pretended: true,
+    registries: new Registries([]),
+    ownImages: new Set(),
+    // The longest of its pauses, which are those between two looks, are over soon.
+    clock: {
+      now: hostClock.now,
+      sleep: (ms, signal) => {
+        if (ms < HALF_A_MINUTE_MS) return hostClock.sleep(ms, signal);
+        waits.push(ms);
+        return hostClock.sleep(LOOKED_MS, signal);
+      },
+    },
+    log: pino({ level: 'silent' }),
+    machineId: 'm-test',
+    pullLimits: { seconds: 1, kbPerSecond: 0 },
+    stopSeconds: 1,
+    secretFiles: new SecretFiles(dataDir),
+    records: new StartRecords(dataDir),
+    cutOffSeconds: 900,
+    lastContact: { read: () => null, write: () => {} },
+  });
+  const runs = agent.run();
+  const reported = (words: string, uuids: readonly string[] | undefined) =>
+    until(words, () => gateway.reports.length > 0 && gateway.reports.at(-1)?.gpus?.join() === uuids?.join(), 20_000);
+  await reported('a report without GPUs, since none is known', undefined);
+  expect(new Set(waits)).toEqual(new Set([HALF_A_MINUTE_MS]));
+  there = ['GPU-a', 'GPU-b'];
+  await reported('both', ['GPU-a', 'GPU-b']);
+  there = ['GPU-b'];
+  await reported('the one that is left', ['GPU-b']);
+  expect(waits.at(-1)).toBe(300_000);
+  agent.end();
+  await runs;
+  expect(gateway.refused).toEqual([]);
+});

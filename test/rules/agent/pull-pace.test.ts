@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { PullPace } from '../../../src/agent/pull-pace.js';
+
+const MB = 1_000_000;
+/** A pull that begins at 0 and is looked at each second; the second in which it is given up, and why. */
+function givenUp(bytesAt: (second: number) => [pulled: number, total: number], kbPerSecond = 100, seconds = 1_200) {
+  const pace = new PullPace({ seconds, kbPerSecond }, 0);
+  for (let second = 1; second <= 2_000; second += 1) {
+    const [pulledBytes, totalBytes] = bytesAt(second);
+    pace.note({ pulledBytes, totalBytes });
+    const fault = pace.fault(second * 1_000);
+    if (fault !== null) return [second, fault] as const;
+  }
+  return null;
+}
+
+describe('the pace of a pull', () => {
+  it('ends one that trickles within a minute, however it begins', () => {
+    const slow = 'the image comes slower than 100 kB a second';
+    expect(givenUp(() => [0, 0])).toEqual([60, slow]);
+    expect(givenUp((second) => [second * 1_000, 50 * MB])).toEqual([60, slow]);
+    // Fast at first.
+    expect(givenUp((second) => [Math.min(second, 90) * MB, 500 * MB])).toEqual([180, slow]);
+  });
+
+  it('leaves one alone that is just fast enough, or is being unpacked, until its time is over', () => {
+    const late = 'the image was not pulled within 1200 s';
+    expect(givenUp((second) => [second * 100_000, 10_000 * MB])).toEqual([1_200, late]);
+    expect(givenUp((second) => [Math.min(second, 30) * MB, 30 * MB])).toEqual([1_200, late]);
+    expect(givenUp(() => [0, 0], 0)).toEqual([1_200, late]);
+  });
+
+  it('gives all tries of a start one deadline', () => {
+    const pace = new PullPace({ seconds: 100, kbPerSecond: 100 }, 0);
+    pace.note({ pulledBytes: 40 * MB, totalBytes: 80 * MB });
+    expect(pace.fault(50_000)).toBeNull();
+    pace.again(50_000);
+    pace.note({ pulledBytes: 30 * MB, totalBytes: 80 * MB });
+    expect(pace.fault(99_999)).toBeNull();
+    expect(pace.fault(100_000)).toBe('the image was not pulled within 100 s');
+  });
+});

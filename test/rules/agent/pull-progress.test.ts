@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { PullCounter, type PullLine } from '../../../src/agent/engine/pull-progress.js';
+
+const downloading = (id: string, current: number, total?: number): PullLine => ({
+  id,
+  status: 'Downloading',
+  progressDetail: { current, ...(total !== undefined && { total }) },
+});
+
+/** What is pulled after these lines. */
+function pulledBy(...lines: PullLine[]) {
+  const counter = new PullCounter();
+  for (const line of lines) counter.add(line);
+  return counter.progress;
+}
+
+describe('the progress of a pull', () => {
+  it('is the sum of the layers that are downloaded', () => {
+    expect(pulledBy(downloading('a', 10, 100), downloading('b', 5, 50), downloading('a', 40, 100))).toEqual({
+      pulledBytes: 45,
+      totalBytes: 150,
+    });
+  });
+
+  it('never goes back, and a layer is at least as large as what came of it', () => {
+    expect(pulledBy(downloading('a', 40, 100), downloading('a', 10, 100))).toEqual({
+      pulledBytes: 40,
+      totalBytes: 100,
+    });
+    expect(pulledBy(downloading('a', 40))).toEqual({ pulledBytes: 40, totalBytes: 40 });
+  });
+
+  it('counts a layer in full once it is complete', () => {
+    expect(pulledBy(downloading('a', 40, 100), { id: 'a', status: 'Download complete' })).toEqual({
+      pulledBytes: 100,
+      totalBytes: 100,
+    });
+    expect(pulledBy(downloading('a', 40, 100), { id: 'a', status: 'Extracting' }).pulledBytes).toBe(40);
+    // One that was there already.
+    expect(pulledBy({ id: 'b', status: 'Download complete' })).toEqual({ pulledBytes: 0, totalBytes: 0 });
+  });
+
+  it.each<[string, PullLine]>([
+    ['a line of no layer', { status: 'Downloading', progressDetail: { current: 7, total: 7 } }],
+    ['another status', { id: 'a', status: 'Extracting', progressDetail: { current: 7, total: 7 } }],
+    ['no detail', { id: 'a', status: 'Downloading' }],
+    ['a detail without a number', { id: 'a', status: 'Downloading', progressDetail: {} }],
+  ])('does not count %s', (_, line) => {
+    expect(pulledBy(line)).toEqual({ pulledBytes: 0, totalBytes: 0 });
+  });
+
+  it('counts a thousand layers at most, and goes on with those', () => {
+    const many = Array.from({ length: 1_005 }, (_, index) => downloading(`layer-${index}`, 1, 2));
+    expect(pulledBy(...many)).toEqual({ pulledBytes: 1_000, totalBytes: 2_000 });
+    expect(pulledBy(...many, downloading('layer-0', 2, 2)).pulledBytes).toBe(1_001);
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { csv } from '../../../web/figures/csv.js';
+import { accrued, micro, plainUsd, rate, rates, usd } from '../../../web/figures/money.js';
+import { ticks, tickText } from '../../../web/figures/ticks.js';
+import { duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
+import { visible } from '../../../web/figures/visible.js';
+import { joinWords, splitWords } from '../../../web/figures/words.js';
+import { isMeant } from '../../../web/state/model-search.js';
+
+describe('money in the page', () => {
+  it('is exact: each of the API’s numbers to six decimals is the micro-USD it stands for', () => {
+    expect([0.000001, 0.1, 99.992308, 1e6 + 0.000001, -2.5].map(micro)).toEqual([
+      1n,
+      100_000n,
+      99_992_308n,
+      1_000_000_000_001n,
+      -2_500_000n,
+    ]);
+  });
+
+  it.each([
+    [99_999_999n, 2, '99.99'],
+    [100_000_000n, 2, '100.00'],
+    [-1n, 2, '−0.01'],
+    [-10_000n, 2, '−0.01'],
+    [0n, 4, '0.0000'],
+    [1_234_567_890_123n, 2, '1,234,567.89'],
+    [5_000_000n, 0, '5'],
+  ])('%s is shown with %s decimals as %s, never as more than it is', (amount, decimals, text) => {
+    expect(usd(amount, decimals)).toBe(text);
+  });
+
+  it.each([
+    [-1_234_567_890_123n, '-1234567.890123'],
+    [-1n, '-0.000001'],
+    [0n, '0.000000'],
+  ])('%s is %s for other programs', (amount, text) => {
+    expect(plainUsd(amount)).toBe(text);
+  });
+
+  it.each([
+    [440_000n, '0.44'],
+    [286_000n, '0.286'],
+    [3_867_500n, '3.8675'],
+    [5_000_000n, '5.00'],
+    [0n, '0.00'],
+  ])('the rate %s is shown as %s', (amount, text) => {
+    expect(rate(amount)).toBe(text);
+  });
+
+  it('stands in a column with the decimals of the longest, and is never shown with fewer than it has', () => {
+    expect(rates([2_197_000n, 4_620n, 293_000n])).toEqual(['2.19700', '0.00462', '0.29300']);
+    expect(rates([440_000n, 5_000_000n])).toEqual(['0.44', '5.00']);
+    expect([rate(440_000n, 4), rate(3_867_501n, 4)]).toEqual(['0.4400', '3.867501']);
+    expect(rates([])).toEqual([]);
+  });
+
+  it('accrues by the second, rounded down', () => {
+    expect(accrued(440_000n, 82)).toBe(10_022n);
+    expect(accrued(1n, 3_599)).toBe(0n);
+    expect(accrued(1n, 3_600)).toBe(1n);
+  });
+});
+
+describe('spans of time', () => {
+  it.each([
+    [0, '0 s'],
+    [59, '59 s'],
+    [125, '2 min 5 s'],
+    [3_600, '1 h'],
+    [90_000, '1 d 1 h'],
+    [86_400 * 9 + 59, '9 d'],
+  ])('%s s are shown as %s', (seconds, text) => {
+    expect(duration(seconds)).toBe(text);
+  });
+
+  it('are counted down by the second', () => {
+    expect([86_399, 3_600, 61, 0].map(hoursMinutesSeconds)).toEqual(['23:59:59', '01:00:00', '00:01:01', '00:00:00']);
+  });
+});
+
+describe('text of others', () => {
+  it('shows what would be obeyed rather than seen as escapes', () => {
+    expect(visible('a\u202eb\u009b31m\u2066\u0007\tü 漢')).toBe('a\\u202eb\\u009b31m\\u2066\\u0007\tü 漢');
+  });
+});
+
+describe('a statement as CSV', () => {
+  it('is quoted where it has to be, and no text of it is a formula', () => {
+    expect(csv([['a,b', 'say "hi"', '=1+1', '@x', '-2.5', 'plain']])).toBe(
+      '"a,b","say ""hi""",\'=1+1,\'@x,-2.5,plain\r\n',
+    );
+  });
+});
+
+describe('the axis of a chart', () => {
+  it.each([
+    [0.038662, ['0.00', '0.01', '0.02', '0.03', '0.04']],
+    [5.95, ['0', '2', '4', '6']],
+    [0.3, ['0.0', '0.1', '0.2', '0.3']],
+    [1, ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']],
+    [1_234, ['0', '500', '1000', '1500']],
+    [0.000001, ['0.0000000', '0.0000002', '0.0000004', '0.0000006', '0.0000008', '0.0000010']],
+  ])('up to %s has the round values %j', (most, texts) => {
+    const values = ticks(most);
+    expect(values.map((value) => tickText(value, values[1]!))).toEqual(texts);
+  });
+});
+
+describe('what is typed to find models', () => {
+  const all = [
+    { slug: 'h100-sxm', name: 'NVIDIA H100 SXM5' },
+    { slug: 'h100-nvl', name: 'NVIDIA H100 NVL' },
+    { slug: 'h100-pcie', name: 'NVIDIA H100 PCIe' },
+    { slug: 'rtx-4090', name: 'NVIDIA GeForce RTX 4090' },
+    { slug: 'l40s', name: 'NVIDIA L40S' },
+  ];
+
+  it.each([
+    ['h100', ['h100-sxm', 'h100-nvl', 'h100-pcie']],
+    ['  H100   pcie ', ['h100-pcie']],
+    ['pcie h-100', ['h100-pcie']],
+    ['rtx4090', ['rtx-4090']],
+    ['RTX 4090, l40s', ['rtx-4090', 'l40s']],
+    ['4090,', ['rtx-4090']],
+    ['h100 4090', []],
+    ['b300', []],
+    [' , ', all.map(({ slug }) => slug)],
+  ])('%j means %j', (typed, slugs) => {
+    expect(all.filter((model) => isMeant(typed, model)).map(({ slug }) => slug)).toEqual(slugs);
+  });
+});
+
+describe('words of a command', () => {
+  it.each([
+    ['python train.py  --x 1', ['python', 'train.py', '--x', '1']],
+    [`sh -c "echo \\"a b\\"" '' c\\ d`, ['sh', '-c', 'echo "a b"', '', 'c d']],
+    [`'it'\\''s' "$X"'y'`, [`it's`, '$Xy']],
+    ['', []],
+    ['a "b', null],
+    [`a 'b`, null],
+  ])('%s', (line, words) => {
+    expect(splitWords(line)).toEqual(words);
+  });
+
+  it('are read back from the line that they make', () => {
+    const words = ['a', '', ' b', `it's`, '"', '\\', '\n', '$HOME;`x`', '*'];
+    expect(splitWords(joinWords(words))).toEqual(words);
+  });
+});

@@ -1,0 +1,177 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import express from 'express';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createConsolePage } from '../../../src/http/console/page.js';
+import { createRequestState } from '../../../src/http/request-state.js';
+
+const HTML = '<!doctype html><title>Console</title><script type="module" src="/assets/main-abc123.js"></script>';
+const GERMAN = '<!doctype html><title>Konsole</title>';
+const SCRIPT = `console.log(${JSON.stringify('a'.repeat(2_000))})`;
+const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'accept-encoding': 'gzip, deflate, br' };
+
+const folder = mkdtempSync(join(tmpdir(), 'console-page-'));
+let server: Server;
+let port: number;
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'assets'));
+  writeFileSync(join(folder, 'index.en.html'), HTML);
+  writeFileSync(join(folder, 'index.de.html'), GERMAN);
+  writeFileSync(join(folder, 'icon.svg'), '<svg/>');
+  writeFileSync(join(folder, 'assets/world-abc123.svg'), '<svg/>');
+  const script = join(folder, 'assets/main-abc123.js');
+  writeFileSync(script, SCRIPT);
+  writeFileSync(`${script}.br`, brotliCompressSync(SCRIPT));
+  writeFileSync(`${script}.gz`, gzipSync(SCRIPT));
+  const app = express();
+  app.use((req, _res, next) => {
+    req.state = createRequestState('r');
+    next();
+  });
+  const page = createConsolePage(folder)!;
+  app.use(page.router);
+  app.use(page.unknown);
+  app.use((_req, res) => void res.status(404).json({ error: 'elsewhere' }));
+  server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The path as it is written: fetch would tidy it. */
+function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
+  return new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) }),
+      );
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+it('names the largest picture of the first sight beforehand, to those who see that', async () => {
+  const link = async (path: string, cookie = 'language=en') =>
+    (await ask(path, { ...BROWSER, cookie })).headers.link ?? null;
+  expect(await link('/')).toBe('</assets/world-abc123.svg>; rel=preload; as=image');
+  expect([await link('/machines'), await link('/', 'console=abc'), await link('/', '__Host-console=abc')]).toEqual([
+    null,
+    null,
+    null,
+  ]);
+});
+
+it('gives browsers the page at every screen, and API clients what they had there', async () => {
+  for (const path of [
+    '/',
+    '/?gpu=h100-sxm&query=x',
+    '/sign-in',
+    '/instances',
+    '/instances/i-00000000',
+    '/money',
+    '/keys',
+    '/launch',
+  ]) {
+    const { status, headers, body } = await ask(path, BROWSER);
+    expect([path, status, body.toString()]).toEqual([path, 200, HTML]);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-cache',
+      vary: 'Accept, Accept-Language, Cookie, Accept-Encoding',
+    });
+    for (const accept of ['*/*', 'application/json', undefined]) {
+      expect((await ask(path, accept === undefined ? {} : { accept })).status).toBe(404);
+    }
+  }
+  // An address that is nothing is a page for browsers all the same; the API refuses in its own form.
+  for (const path of ['/nothing', '/instances/i-1/x', '/index.html/', '/v1x']) {
+    const { status, headers, body } = await ask(path, BROWSER);
+    expect([path, status, body.toString()]).toEqual([path, 404, HTML]);
+    expect(headers['content-security-policy']).toContain("default-src 'self'");
+    for (const accept of ['*/*', 'application/json'])
+      expect((await ask(path, { accept })).body.toString()).toContain('elsewhere');
+    expect((await ask(path, BROWSER, 'POST')).body.toString()).toContain('elsewhere');
+  }
+  for (const path of ['/v1', '/v1/balance']) expect((await ask(path, BROWSER)).body.toString()).toContain('elsewhere');
+  const head = await ask('/', BROWSER, 'HEAD');
+  expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(HTML.length), 0]);
+});
+
+it('lets nothing but its own files run, and no page frame it', async () => {
+  const { headers } = await ask('/money', BROWSER);
+  const policy = headers['content-security-policy'] as string;
+  expect(policy.split('; ')).toEqual(
+    expect.arrayContaining(["default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]),
+  );
+  expect(policy).not.toMatch(/unsafe|\*|data:|https?:/);
+  expect(headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'same-origin',
+  });
+});
+
+it('sends files as the build compressed them; what is named by its content lasts', async () => {
+  const path = '/assets/main-abc123.js';
+  const decoded = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
+  for (const coding of ['br', 'gzip', 'identity'] as const) {
+    const { headers, body } = await ask(path, { 'accept-encoding': coding });
+    expect(headers['content-encoding'] ?? 'identity').toBe(coding);
+    expect(decoded[coding](body).toString()).toBe(SCRIPT);
+    expect(headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+      vary: 'Accept-Encoding',
+    });
+    const again = await ask(path, { 'accept-encoding': coding, 'if-none-match': headers.etag! });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+  }
+  expect((await ask(path, { 'accept-encoding': 'gzip, br' })).headers['content-encoding']).toBe('br');
+  const icon = await ask('/icon.svg', BROWSER);
+  expect(icon.headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'no-cache' });
+  expect((await ask(path, {}, 'POST')).headers.allow).toBe('GET, HEAD, OPTIONS');
+});
+
+it('reaches no file but those of the build', async () => {
+  for (const path of [
+    '/assets/../../package.json',
+    '/assets/%2e%2e/index.html',
+    '/assets/main-abc123.js.br',
+    '/assets',
+    '//etc/passwd',
+    '/assets/..%2findex.html',
+  ]) {
+    expect([path, (await ask(path, BROWSER)).status]).toEqual([path, 404]);
+  }
+});
+
+it('is left out where it is not built', () => {
+  expect(createConsolePage(join(folder, 'none'))).toBeNull();
+});
+
+it.each([
+  [{}, 'en'],
+  [{ 'accept-language': '*' }, 'en'],
+  [{ 'accept-language': 'fr, es;q=0.9' }, 'en'],
+  [{ 'accept-language': 'de-AT, de;q=0.9, en;q=0.8' }, 'de'],
+  [{ 'accept-language': 'en, de;q=0.9' }, 'en'],
+  [{ 'accept-language': 'en', cookie: 'a=b; language=de' }, 'de'],
+  [{ 'accept-language': 'de', cookie: 'language=en;x=1' }, 'en'],
+  [{ 'accept-language': 'de', cookie: 'language=constructor; other-language=en' }, 'de'],
+])('answers %j in %s', async (headers, language) => {
+  const answer = await ask('/', { ...BROWSER, 'accept-encoding': 'identity', ...headers } as Record<string, string>);
+  expect(answer.headers['content-language']).toBe(language);
+  expect(answer.body.toString()).toBe(language === 'de' ? GERMAN : HTML);
+  for (const name of ['Accept-Language', 'Cookie']) expect(answer.headers.vary).toContain(name);
+});

@@ -1,0 +1,76 @@
+import { performance } from 'node:perf_hooks';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createMemoryBuckets } from '../../../src/http/rate-limit/memory-buckets.js';
+import { createTokenBuckets } from '../../../src/http/token-buckets.js';
+
+let nowMs = 5_000;
+beforeEach(() => {
+  nowMs = 5_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+it('a caller has a number of requests at once, and then one each so many seconds', () => {
+  const buckets = createTokenBuckets({ size: 3, everySeconds: 10, refusal: (seconds) => `again in ${seconds} s` });
+  const refusal = () => {
+    try {
+      buckets.take('a');
+      return null;
+    } catch (error) {
+      return error;
+    }
+  };
+  expect([refusal(), refusal(), refusal()]).toEqual([null, null, null]);
+  expect(refusal()).toMatchObject({ code: 'rate_limited', message: 'again in 10 s', retryAfterSeconds: 10 });
+  // Another has its own.
+  buckets.take('b');
+  nowMs += 9_999;
+  expect(refusal()).toMatchObject({ retryAfterSeconds: 1 });
+  nowMs += 1;
+  expect([refusal(), refusal() === null]).toEqual([null, false]);
+  // Full again, and not fuller.
+  nowMs += 1_000_000;
+  expect([refusal(), refusal(), refusal(), refusal() === null]).toEqual([null, null, null, false]);
+});
+
+it('an account has its limit in any 60 seconds, whole requests or nothing', () => {
+  const buckets = createMemoryBuckets();
+  const reserve = (cost: number) => buckets.reserve('a', cost, 10);
+  expect(reserve(4)).toEqual({ admitted: true, taken: 0, resetMs: 60_000, retryMs: 0 });
+  nowMs += 10_000;
+  expect(reserve(6)).toEqual({ admitted: true, taken: 4, resetMs: 60_000, retryMs: 0 });
+  nowMs += 5_000;
+  // One of the first four has to be over, or all of them and one of the second.
+  expect(reserve(1)).toEqual({ admitted: false, taken: 10, resetMs: 55_000, retryMs: 45_000 });
+  expect(reserve(5)).toEqual({ admitted: false, taken: 10, resetMs: 55_000, retryMs: 55_000 });
+  expect(buckets.reserve('b', 10, 10).admitted).toBe(true);
+  nowMs += 44_999;
+  expect(reserve(1).admitted).toBe(false);
+  nowMs += 1;
+  expect(reserve(4)).toEqual({ admitted: true, taken: 6, resetMs: 60_000, retryMs: 0 });
+  nowMs += 10_000;
+  // The six are over and removed; four are left.
+  expect(reserve(6)).toEqual({ admitted: true, taken: 4, resetMs: 60_000, retryMs: 0 });
+  expect(reserve(1)).toMatchObject({ admitted: false, taken: 10 });
+});
+
+it('what was admitted elsewhere counts, and idle accounts are forgotten', () => {
+  const buckets = createMemoryBuckets();
+  buckets.note('a', 3);
+  expect(buckets.reserve('a', 8, 10)).toMatchObject({ admitted: false, taken: 3 });
+  nowMs += 30_000;
+  buckets.note('b', 1);
+  expect(buckets.size).toBe(2);
+  nowMs += 29_999;
+  buckets.note('c', 1);
+  expect(buckets.size).toBe(3);
+  nowMs += 1;
+  buckets.note('c', 1);
+  expect(buckets.size).toBe(2);
+  // Used again, it goes to the end of those that are looked at.
+  buckets.note('b', 1);
+  nowMs += 59_999;
+  expect([buckets.reserve('b', 1, 10).taken, buckets.size]).toEqual([1, 2]);
+});

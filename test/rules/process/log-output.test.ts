@@ -1,0 +1,81 @@
+import { Writable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { LogOutput, MAX_WAITING_BYTES } from '../../../src/log-output.js';
+
+/** Takes what is written when the test lets it. */
+class SlowReader extends Writable {
+  taken = '';
+  #next: (() => void) | null = null;
+
+  constructor() {
+    super({ decodeStrings: true });
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#next = () => {
+      this.taken += chunk;
+      done();
+    };
+  }
+
+  /** Everything that waits, and what is written meanwhile. */
+  async read(): Promise<void> {
+    while (this.#next !== null) {
+      const next = this.#next;
+      this.#next = null;
+      next();
+      await new Promise(setImmediate);
+    }
+  }
+}
+
+const line = (bytes: number) => `${'x'.repeat(bytes - 1)}\n`;
+
+it('keeps up to 8 MB for a reader that is behind, drops the rest, and says how many lines when there is room', async () => {
+  expect(MAX_WAITING_BYTES).toBe(8 * 1_024 * 1_024);
+  const reader = new SlowReader();
+  const output = new LogOutput(reader);
+  const told: number[] = [];
+  output.onDropped = (lines) => {
+    told.push(lines);
+    output.write(`dropped ${lines}\n`);
+  };
+  for (let index = 0; index < 8; index += 1) output.write(line(1_048_576));
+  expect([output.dropped, reader.writableLength]).toEqual([0, MAX_WAITING_BYTES]);
+  output.write('lost\n');
+  output.write('lost\nlost\n', 2);
+  expect([output.dropped, reader.writableLength, told]).toEqual([3, MAX_WAITING_BYTES, []]);
+  await reader.read();
+  expect(told).toEqual([3]);
+  expect(reader.taken).toHaveLength(MAX_WAITING_BYTES + 'dropped 3\n'.length);
+  expect(reader.taken).not.toContain('lost');
+  output.write('after\n');
+  await reader.read();
+  expect(reader.taken).toMatch(/dropped 3\nafter\n$/);
+  expect([output.dropped, told]).toEqual([3, [3]]);
+});
+
+it('counts lines that could not be written, and lives', async () => {
+  const broken = new Writable({
+    write: (_chunk, _encoding, done) => done(new Error('no space left')),
+    autoDestroy: false,
+  });
+  const output = new LogOutput(broken);
+  output.write('one\n');
+  await new Promise(setImmediate);
+  expect(output.dropped).toBe(1);
+});
+
+it('waits for its reader for so long and no longer', async () => {
+  const reader = new SlowReader();
+  const output = new LogOutput(reader);
+  await output.written(60_000);
+  output.write('last\n');
+  const began = performance.now();
+  await output.written(50);
+  expect(performance.now() - began).toBeGreaterThan(40);
+  const written = output.written(60_000);
+  await reader.read();
+  await written;
+  expect(reader.taken).toBe('last\n');
+});

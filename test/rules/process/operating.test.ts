@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from '../../../src/admin/program.js';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+
+/** Each command by the words that call it, such as `account create`. */
+function commandsOf(parent: Command, path: string[] = []): [words: string, command: Command][] {
+  return parent.commands.flatMap((command) => {
+    const words = [...path, command.name()];
+    return command.commands.length > 0
+      ? commandsOf(command, words)
+      : [[words.join(' '), command] satisfies [string, Command]];
+  });
+}
+
+describe('docs/operating.md', () => {
+  const commands = new Map(commandsOf(createProgram(async () => {})));
+  const text = readFileSync(join(PACKAGE_ROOT, 'docs/operating.md'), 'utf8');
+  const section = text.split('## Operator commands')[1]!.split('\n## ')[0]!;
+  const cells = section.split('\n').flatMap((line) => /^\| (`.*?`) \| /.exec(line)?.[1] ?? []);
+  const spans = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, span]) => span!));
+
+  it('lists every operator command that --help lists, and no other', () => {
+    const listed = spans.map((span) => /^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0]);
+    expect(listed.toSorted()).toEqual([...commands.keys()].toSorted());
+  });
+
+  it('names no option that the command does not have', () => {
+    for (const span of spans) {
+      const help = commands.get(/^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0])!.helpInformation();
+      for (const [option] of span.matchAll(/--[a-z-]+/g)) expect(help, span).toContain(option);
+    }
+  });
+});

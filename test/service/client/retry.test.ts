@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type ClientOptions,
+  createClient,
+  type GpuClient,
+  GpuConnectionError,
+  GpuError,
+  type Retry,
+} from '../../../src/client/index.js';
+import { type Fate, openWire, refusal, type Wire } from '../../support/client-wire.js';
+import { type Service, startService } from '../../support/service.js';
+
+const FAST = { baseDelayMs: 10, maxDelayMs: 40 };
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let service: Service;
+let wire: Wire;
+let apiKey: string;
+
+beforeAll(async () => {
+  service = await startService();
+  wire = await openWire(service.address);
+  apiKey = (await service.renter('100000')).key;
+});
+afterAll(async () => {
+  await wire.close();
+  await service.close();
+});
+
+function clientOn(options: ClientOptions = {}): GpuClient {
+  return createClient({ apiKey, baseUrl: wire.baseUrl, ...options, retry: { ...FAST, ...options.retry } });
+}
+
+async function errorOf(call: Promise<unknown>): Promise<GpuError> {
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(GpuError);
+  return error as GpuError;
+}
+
+function keysSeen(): unknown[] {
+  return wire.seen.map(({ headers }) => headers['idempotency-key']);
+}
+
+function rentals(machineId: string): Promise<number> {
+  return service.sql('select id from instance where machine_id = $1', [machineId]).then(({ length }) => length);
+}
+
+describe('a lost answer', () => {
+  const LOST: Fate[] = ['lose request', 'lose answer', 'cut answer'];
+
+  it.each(LOST)('of a deploy is asked for again: one rental (%s)', async (fate) => {
+    const machine_id = await service.machine();
+    wire.next(fate);
+    const instance = await clientOn().instances.deploy({ machine_id });
+    expect(instance).toMatchObject({ object: 'instance', status: 'running' });
+    expect(await rentals(machine_id)).toBe(1);
+    expect(wire.seen).toHaveLength(2);
+    expect(keysSeen()[0]).toMatch(UUID);
+    expect(keysSeen()[1]).toBe(keysSeen()[0]);
+  });
+
+  it('of an action and of a destroy is asked for again: done once, and no refusal', async () => {
+    const client = clientOn();
+    const { id } = await client.instances.deploy({ machine_id: await service.machine() });
+    wire.next('lose answer');
+    expect(await client.instances.action(id, 'stop')).toMatchObject({ id, status: 'stopped' });
+    wire.next('cut answer', 'lose answer');
+    expect(await client.instances.destroy(id)).toEqual({ object: 'instance', id, status: 'destroyed' });
+    expect(wire.seen).toHaveLength(3);
+  });
+
+  it('of a read is asked for again', async () => {
+    for (const fate of LOST) {
+      wire.next(fate);
+      expect((await clientOn().offers.list({ limit: 1 })).count).toBe(1);
+      expect(keysSeen()).toEqual([undefined, undefined]);
+    }
+  });
+
+  it('that stays lost leaves the key, with which the caller learns what became of it', async () => {
+    const machine_id = await service.machine();
+    wire.next('lose answer', 'lose answer');
+    const error = await errorOf(clientOn({ retry: { maxAttempts: 2 } }).instances.deploy({ machine_id }));
+    expect(error).toBeInstanceOf(GpuConnectionError);
+    expect(error).toMatchObject({
+      code: 'no_connection',
+      status: null,
+      attempts: 2,
+      idempotencyKey: expect.any(String),
+    });
+    const again = await clientOn().instances.deploy({ machine_id }, { idempotencyKey: error.idempotencyKey! });
+    expect(again.status).toBe('running');
+    expect(await rentals(machine_id)).toBe(1);
+  });
+
+  it('every call has a key of its own', async () => {
+    const client = clientOn();
+    const machine_id = await service.machine();
+    wire.next();
+    const { id } = await client.instances.deploy({ machine_id });
+    await client.instances.action(id, 'stop');
+    await client.instances.action(id, 'start');
+    await client.instances.destroy(id);
+    expect(new Set(keysSeen()).size).toBe(4);
+  });
+});
+
+describe('which answers are worth another try', () => {
+  it.each([
+    refusal(429, 'rate_limited', '0'),
+    refusal(503, 'unavailable', '0'),
+    refusal(503, 'unavailable'),
+    refusal(409, 'idempotency_in_progress', '0'),
+    { status: 502, body: '<html>Bad Gateway</html>' },
+    { status: 503, body: '' },
+    { status: 504, body: 'upstream timed out' },
+  ])('$status $body', async (reply) => {
+    wire.next(reply);
+    expect((await clientOn().balance.get()).object).toBe('balance');
+    expect(wire.seen).toHaveLength(2);
+  });
+
+  it.each([
+    refusal(401, 'unauthorized'),
+    refusal(409, 'deploy_failed'),
+    refusal(409, 'action_failed'),
+    refusal(422, 'invalid_request'),
+    refusal(500, 'internal'),
+  ])('not $status $body', async (reply) => {
+    wire.next(reply);
+    const error = await errorOf(clientOn().balance.get());
+    expect({ error: { code: error.code, message: error.message } }).toEqual(JSON.parse(reply.body!));
+    expect(wire.seen).toHaveLength(1);
+  });
+
+  it.each([
+    ['a page', { status: 200, body: '<html>' }],
+    ['an empty body', { status: 200 }],
+    ['a list', { status: 200, body: '[]' }],
+    ['an error of another form', { status: 404, body: '{"error":"nothing here"}' }],
+    ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example/v1' } }],
+  ])('not what the service never says: %s', async (_, reply) => {
+    wire.next(reply);
+    const error = await errorOf(clientOn().instances.list());
+    expect(error).toBeInstanceOf(GpuConnectionError);
+    expect(error).toMatchObject({ code: 'bad_answer', status: reply.status });
+    expect(wire.seen).toHaveLength(1);
+  });
+
+  it('a redirect is named, and not followed with the key', async () => {
+    wire.next({ status: 301, headers: { location: '/v1/offers' } });
+    const error = await errorOf(clientOn().instances.deploy({ machine_id: 'm' }));
+    expect(error.message).toContain('redirects to /v1/offers');
+    expect(wire.seen).toHaveLength(1);
+  });
+});
+
+describe('waiting', () => {
+  it('honours Retry-After in seconds', async () => {
+    wire.next(refusal(429, 'rate_limited', '1'));
+    const retries: Retry[] = [];
+    await clientOn({ onRetry: (retry) => retries.push(retry) }).balance.get();
+    expect(wire.seen[1]!.atMs - wire.seen[0]!.atMs).toBeGreaterThanOrEqual(995);
+    expect(retries).toMatchObject([{ attempt: 1, maxAttempts: 5, error: { code: 'rate_limited', retryAfter: 1 } }]);
+  });
+
+  it('honours Retry-After as a date', async () => {
+    const date = new Date(Date.now() + 120_000).toUTCString();
+    wire.next(refusal(503, 'unavailable', date));
+    const error = await errorOf(clientOn({ retry: { totalMs: 1_000 } }).balance.get());
+    expect(error.retryAfter).toBeGreaterThan(110);
+    expect(error.retryAfter).toBeLessThanOrEqual(120);
+  });
+
+  it('gives up at once when Retry-After goes beyond the total time', async () => {
+    wire.next(refusal(429, 'rate_limited', '60'));
+    const startedAt = performance.now();
+    const error = await errorOf(clientOn({ retry: { totalMs: 5_000 } }).balance.get());
+    expect(error).toMatchObject({ code: 'rate_limited', retryAfter: 60, attempts: 1 });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  it('grows between attempts, differs from client to client, and ends', async () => {
+    const waits: number[][] = [];
+    for (let run = 0; run < 2; run += 1) {
+      const delays: number[] = [];
+      wire.next(...Array<Fate>(9).fill('lose request'));
+      const onRetry = ({ delayMs }: Retry) => delays.push(delayMs);
+      const retry = { baseDelayMs: 8, maxDelayMs: 32, maxAttempts: 5 };
+      expect(await errorOf(clientOn({ onRetry, retry }).balance.get())).toMatchObject({ attempts: 5 });
+      expect(wire.seen).toHaveLength(5);
+      const bounds = [8, 16, 32, 32];
+      expect(delays).toHaveLength(4);
+      for (const [index, delay] of delays.entries()) {
+        expect(delay).toBeGreaterThanOrEqual(bounds[index]! / 2);
+        expect(delay).toBeLessThanOrEqual(bounds[index]!);
+      }
+      waits.push(delays);
+    }
+    expect(waits[0]).not.toEqual(waits[1]);
+  });
+
+  it('all attempts together keep to the total time, however long one may take', async () => {
+    wire.next(...Array<Fate>(9).fill('hang'));
+    const startedAt = performance.now();
+    const error = await errorOf(clientOn({ timeoutMs: 200, retry: { totalMs: 500, maxAttempts: 9 } }).balance.get());
+    expect(error.code).toBe('timed_out');
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(wire.seen.length).toBeGreaterThanOrEqual(2);
+    expect(wire.seen.length).toBeLessThanOrEqual(4);
+  });
+
+  it('an attempt is cut short where the total time ends', async () => {
+    wire.next('hang');
+    const startedAt = performance.now();
+    const error = await errorOf(clientOn({ timeoutMs: 20_000, retry: { totalMs: 300 } }).balance.get());
+    expect(error).toMatchObject({ code: 'timed_out', attempts: 1 });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  it('a bound left undefined is the default', async () => {
+    wire.next(...Array<Fate>(9).fill('lose request'));
+    const retry = { maxAttempts: undefined } as unknown as { maxAttempts: number };
+    expect(await errorOf(clientOn({ retry }).balance.get())).toMatchObject({ attempts: 5 });
+  });
+});
+
+describe('timeouts and aborts', () => {
+  it('an attempt without an answer is given up, and tried again', async () => {
+    wire.next('hang');
+    expect((await clientOn({ timeoutMs: 250 }).balance.get()).object).toBe('balance');
+    expect(wire.seen).toHaveLength(2);
+  });
+
+  it('a call may have a timeout of its own', async () => {
+    wire.next('hang');
+    const error = await errorOf(clientOn({ retry: { maxAttempts: 1 } }).balance.get({ timeoutMs: 100 }));
+    expect(error).toMatchObject({ name: 'GpuConnectionError', code: 'timed_out', status: null });
+    expect(error.message).toContain('100 ms');
+  });
+
+  it('an abort ends a call that waits for its answer, with the reason of the signal', async () => {
+    wire.next('hang');
+    const controller = new AbortController();
+    const call = clientOn().balance.get({ signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('changed my mind')), 50);
+    await expect(call).rejects.toThrow('changed my mind');
+    expect(wire.seen).toHaveLength(1);
+  });
+
+  it('an abort ends the wait before another attempt', async () => {
+    wire.next(refusal(429, 'rate_limited', '30'));
+    const startedAt = performance.now();
+    const call = clientOn().balance.get({ signal: AbortSignal.timeout(100) });
+    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(wire.seen).toHaveLength(1);
+  });
+
+  it('with a signal that is aborted already nothing is sent', async () => {
+    wire.next();
+    await expect(clientOn().balance.get({ signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
+    expect(wire.seen).toHaveLength(0);
+  });
+
+  it('a service that is not there is no_connection, and says why', async () => {
+    const gone = await openWire(service.address);
+    await gone.close();
+    const client = createClient({ baseUrl: gone.baseUrl, retry: { ...FAST, maxAttempts: 2 } });
+    const error = await errorOf(client.gpus.pricing());
+    expect(error).toMatchObject({ code: 'no_connection', attempts: 2, idempotencyKey: null });
+    expect(error.message).toContain('ECONNREFUSED');
+  });
+});
+
+describe('a fault of the caller’s own code', () => {
+  it('in onAnswer is not taken for a lost connection', async () => {
+    wire.next();
+    const onAnswer = () => {
+      throw new Error('their bug');
+    };
+    await expect(clientOn({ onAnswer }).balance.get()).rejects.toThrow('their bug');
+    expect(wire.seen).toHaveLength(1);
+  });
+});

@@ -1,0 +1,587 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STATUS_OF } from '../../../src/domain/rules/errors.js';
+import * as tables from '../../support/contract-tables.js';
+import { dereferenced, type OpenApiDocument, type Operation, operationsOf, pointerOf } from '../../support/openapi.js';
+import { type Service, startService } from '../../support/service.js';
+
+let service: Service;
+/** The document, with what its references name in their place. */
+let whole: OpenApiDocument;
+let operations: Map<string, Operation>;
+
+beforeAll(async () => {
+  const secretsKeys = ['5'.repeat(64)];
+  service = await startService({ rateLimitPerMinute: 30, publicUrl: 'https://gpu.example.com', secretsKeys });
+  whole = dereferenced(service.api.document);
+  operations = new Map(operationsOf(whole).map((entry) => [entry.operation.operationId, entry.operation]));
+});
+afterAll(() => service.close());
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON schemas are looked into
+type Schema = any;
+type Json = Schema;
+
+/** Every schema object within a value, with where it is. */
+function schemasIn(value: unknown, path = ''): [path: string, schema: Schema][] {
+  if (typeof value !== 'object' || value === null) return [];
+  const here: [string, Schema][] = 'type' in value && typeof value.type !== 'object' ? [[path, value]] : [];
+  const members = Object.entries(value).filter(([name]) => name !== 'example' && name !== 'examples');
+  return [...here, ...members.flatMap(([name, member]) => schemasIn(member, `${path}/${name}`))];
+}
+
+function parametersOf(operationId: string): Record<string, Schema> {
+  const { parameters = [] } = operations.get(operationId)!;
+  return Object.fromEntries(
+    parameters.map(({ name, in: place, required, schema }) => [name, { in: place, required, ...schema }]),
+  );
+}
+
+function bodyOf(operationId: string): Schema {
+  return operations.get(operationId)!.requestBody!.content['application/json']!.schema;
+}
+
+/** Optional, beside the contract's own members. */
+const LAUNCH = [
+  'name',
+  'env',
+  'secrets',
+  'entrypoint',
+  'command',
+  'ports',
+  'tcp_ports',
+  'registry_login',
+  'restart',
+  'on_exit',
+];
+
+describe('the document', () => {
+  it('is OpenAPI 3.1 of version 1.0.0, served as JSON without a key', async () => {
+    const answer = await fetch(`${service.address}/v1/openapi.json`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    const { openapi, info, servers, components } = service.api.document as Schema;
+    expect(openapi).toMatch(/^3\.1\.\d+$/);
+    expect(info).toMatchObject({ version: '1.0.0', title: expect.any(String), description: expect.any(String) });
+    expect(servers).toEqual([{ url: 'https://gpu.example.com/v1' }]);
+    expect(components.securitySchemes.apiKey).toMatchObject({ type: 'http', scheme: 'bearer' });
+  });
+
+  it('has the operations of the contract, those of volumes, and no others', () => {
+    const listed = operationsOf(service.api.document).map(({ path, method, operation }) => [
+      `${method.toUpperCase()} ${path}`,
+      operation.security.length > 0 ? 'key' : 'public',
+      Object.keys(operation.responses)[0],
+    ]);
+    expect(listed).toEqual([
+      ['GET /gpus/pricing', 'public', '200'],
+      ['GET /offers', 'public', '200'],
+      ['GET /balance', 'key', '200'],
+      ['GET /instances', 'key', '200'],
+      ['POST /instances', 'key', '201'],
+      ['GET /instances/{id}', 'key', '200'],
+      ['DELETE /instances/{id}', 'key', '200'],
+      ['POST /instances/{id}/actions', 'key', '200'],
+      // Beyond the contract.
+      ['POST /instances/{id}/move', 'key', '201'],
+      ['GET /instances/{id}/metrics', 'key', '200'],
+      ['GET /instances/{id}/metrics/history', 'key', '200'],
+      ['GET /instances/{id}/timeline', 'key', '200'],
+      ['GET /volumes', 'key', '200'],
+      ['POST /volumes', 'key', '201'],
+      ['GET /volumes/{id}', 'key', '200'],
+      ['DELETE /volumes/{id}', 'key', '200'],
+      ['POST /volumes/{id}/grow', 'key', '200'],
+      ['POST /volumes/{id}/release', 'key', '200'],
+    ]);
+    expect(operations.size).toBe(18);
+  });
+
+  it('has nothing in it that its structure does not allow', () => {
+    const allowed = ['openapi', 'info', 'servers', 'tags', 'paths', 'components'];
+    expect(Object.keys(whole).filter((name) => !allowed.includes(name))).toEqual([]);
+    for (const { path, operation } of operationsOf(whole)) {
+      const { operationId, tags, summary, description, security, ...sent } = operation;
+      const { parameters = [], requestBody, responses, ...rest } = sent;
+      expect(rest).toEqual({});
+      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers|Volumes)$/)]);
+      expect(description.length).toBeGreaterThan(summary.length);
+      expect(operationId).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
+      expect(summary.length).toBeGreaterThan(10);
+      expect(security).toEqual(security.length === 0 ? [] : [{ apiKey: [] }]);
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)).toEqual(named);
+      expect(new Set(parameters.map(({ name, in: place }) => `${place} ${name}`)).size).toBe(parameters.length);
+      for (const parameter of parameters) {
+        expect(['query', 'path', 'header']).toContain(parameter.in);
+        expect(parameter.required).toBe(parameter.in === 'path');
+      }
+      if (requestBody !== undefined) expect(Object.keys(requestBody)).toEqual(['required', 'content']);
+      for (const [status, response] of Object.entries(responses)) {
+        expect(status).toMatch(/^[2-5]\d\d$/);
+        expect(response.description).toMatch(/^\w/);
+        expect(Object.keys(response.content ?? {})).toEqual(
+          status === '304'
+            ? []
+            : [operationId === 'scrapeInstance' && status === '200' ? 'text/plain' : 'application/json'],
+        );
+        expect(response.headers).toHaveProperty('X-Request-Id');
+      }
+    }
+  });
+
+  it('resolves every reference and compiles every schema', () => {
+    const { document } = service.api;
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference!);
+    const { schemas, headers } = document.components as Schema;
+    expect([...new Set(references)].sort()).toEqual(
+      [
+        ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
+        ...Object.keys(headers).map((name) => `#/components/headers/${name}`),
+      ].sort(),
+    );
+    for (const { path, method, operation } of operationsOf(document)) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        if (content === undefined) continue;
+        const [type = ''] = Object.keys(content);
+        const at = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
+        expect(service.api.validator(pointerOf(at))).toBeTypeOf('function');
+      }
+    }
+  });
+
+  it('describes every parameter and body field', () => {
+    for (const { operation } of operationsOf(whole)) {
+      for (const { name, description } of operation.parameters ?? []) {
+        expect([operation.operationId, name, typeof description]).toEqual([operation.operationId, name, 'string']);
+        expect(description.length).toBeGreaterThan(5);
+      }
+      const properties = operation.requestBody?.content['application/json']?.schema.properties ?? {};
+      for (const [name, property] of Object.entries(properties as Record<string, Schema>)) {
+        expect([name, property.description?.length > 5]).toEqual([name, true]);
+      }
+    }
+  });
+
+  it('gives the bounds and defaults of GET /offers', () => {
+    const query = { in: 'query', required: false };
+    expect(parametersOf('listOffers')).toMatchObject({
+      gpu: { ...query, type: 'string', minLength: 1, maxLength: 64 },
+      region: { ...query, type: 'string', minLength: 1, maxLength: 64 },
+      num_min: { ...query, type: 'integer', minimum: 1, maximum: 8, default: 1 },
+      price_max: { ...query, type: 'number', minimum: 0, maximum: 1_000_000 },
+      limit: { ...query, type: 'integer', minimum: 1, maximum: 100, default: 25 },
+    });
+    expect(Object.keys(parametersOf('listOffers'))).toHaveLength(5);
+  });
+
+  it('gives the bounds and defaults of a deploy', () => {
+    const { type, required, properties } = bodyOf('deployInstance');
+    expect([type, required, Object.keys(properties)]).toEqual([
+      'object',
+      ['machine_id'],
+      [
+        'machine_id',
+        'template',
+        'disk_gb',
+        'type',
+        ...LAUNCH,
+        'stop_at',
+        'destroy_at',
+        'spend_limit',
+        'stop_when_idle',
+        'volumes',
+      ],
+    ]);
+    expect(properties.machine_id).toMatchObject({ type: 'string', minLength: 1, maxLength: 64 });
+    const optional = (name: string) => {
+      const [schema, none] = properties[name].anyOf;
+      expect(none).toEqual({ type: 'null' });
+      return schema;
+    };
+    expect(optional('template')).toMatchObject({ type: 'string', minLength: 1, maxLength: 255, default: 'pytorch' });
+    expect(optional('disk_gb')).toMatchObject({ type: 'integer', minimum: 1, maximum: 1_000_000, default: 50 });
+    expect(optional('type')).toEqual({ type: 'string', enum: ['od', 'interruptible', 'res'], default: 'od' });
+  });
+
+  it('gives the actions, and the idempotency key where it is taken', () => {
+    const { required, properties } = bodyOf('actOnInstance');
+    expect([required, properties.action.enum]).toEqual([['action'], ['start', 'stop', 'destroy']]);
+    const taking = [...operations].filter(([id]) => 'Idempotency-Key' in parametersOf(id)).map(([id]) => id);
+    expect(taking).toEqual([
+      'deployInstance',
+      'destroyInstance',
+      'actOnInstance',
+      'moveInstance',
+      'createVolume',
+      'deleteVolume',
+      'growVolume',
+    ]);
+    for (const id of taking) {
+      expect(parametersOf(id)['Idempotency-Key']).toMatchObject({ in: 'header', minLength: 1, maxLength: 255 });
+      const success = Object.entries(operations.get(id)!.responses).find(([status]) => status.startsWith('2'))!;
+      expect(success[1].headers).toHaveProperty('Idempotent-Replayed');
+    }
+  });
+
+  it('documents each status with the codes it can have, and their headers', () => {
+    const codesOf = (id: string) =>
+      Object.fromEntries(
+        Object.entries(operations.get(id)!.responses)
+          .filter(([status]) => Number(status) >= 400)
+          .map(([status, { description }]) => [status, description.split(', ')]),
+      );
+    for (const id of operations.keys()) {
+      for (const [status, codes] of Object.entries(codesOf(id))) {
+        for (const code of codes) expect(STATUS_OF[code as keyof typeof STATUS_OF]).toBe(Number(status));
+      }
+    }
+    expect(codesOf('deployInstance')).toEqual({
+      400: ['invalid_json'],
+      401: ['unauthorized'],
+      403: ['forbidden'],
+      405: ['method_not_allowed'],
+      409: ['deploy_failed', 'idempotency_in_progress'],
+      413: ['payload_too_large'],
+      422: ['missing_machine', 'invalid_request', 'idempotency_mismatch'],
+      429: ['rate_limited'],
+      500: ['internal'],
+      503: ['unavailable'],
+    });
+    expect(codesOf('getInstance')[404]).toEqual(['not_found']);
+    expect(codesOf('actOnInstance')[422]).toContain('bad_action');
+    const headersOf = (id: string, status: number) => Object.keys(operations.get(id)!.responses[status]!.headers!);
+    expect(headersOf('getBalance', 429)).toEqual(expect.arrayContaining(['Retry-After', 'RateLimit-Limit']));
+    expect(headersOf('getBalance', 401)).toContain('WWW-Authenticate');
+    expect(headersOf('listOffers', 200)).toEqual(['X-Request-Id', 'ETag', 'Cache-Control']);
+    expect(headersOf('listOffers', 422)).toEqual(['X-Request-Id']);
+    const notModified = [...operations].filter(([, { responses }]) => '304' in responses).map(([id]) => id);
+    expect(notModified).toEqual(['getPricing', 'listOffers']);
+  });
+
+  it('knows every error code, with the body that the contract gives them', () => {
+    const validate = service.api.validator('/components/schemas/Error');
+    for (const code of Object.keys(STATUS_OF)) expect(validate({ error: { code, message: 'why' } })).toBe(true);
+    for (const wrong of [
+      { error: { code: 'nothing', message: 'why' } },
+      { error: { code: 'internal' } },
+      { error: { code: 'internal', message: 'why', stack: 'x' } },
+      { message: 'why' },
+    ]) {
+      expect(validate(wrong)).toBe(false);
+    }
+  });
+
+  it('has the fields of the contract in their order, each required and no others', () => {
+    const named = (id: string, status: number) => operations.get(id)!.responses[status]!.content!['application/json']!;
+    const expected: [id: string, status: number, table: tables.FieldTable][] = [
+      ['getPricing', 200, tables.PRICE_SHEET],
+      ['listOffers', 200, tables.OFFERS],
+      ['getBalance', 200, tables.BALANCE],
+      ['listInstances', 200, tables.INSTANCES],
+      ['deployInstance', 201, tables.INSTANCE],
+      ['getInstance', 200, tables.INSTANCE],
+      ['destroyInstance', 200, tables.DESTROYED],
+      ['actOnInstance', 200, tables.INSTANCE],
+    ];
+    for (const [id, status, table] of expected) compare(named(id, status).schema, table, id);
+  });
+
+  function compare(schema: Schema, table: tables.FieldTable, path: string): void {
+    const names = table.map(([name]) => name);
+    expect([path, schema.type, Object.keys(schema.properties)]).toEqual([path, 'object', names]);
+    expect([path, schema.required, schema.additionalProperties]).toEqual([path, names, false]);
+    for (const [name, type] of table) {
+      const member = schema.properties[name];
+      if (typeof type === 'string') {
+        const expected = type.endsWith('?') ? [type.slice(0, -1), 'null'] : type;
+        expect([path, name, member.type]).toEqual([path, name, expected]);
+      } else if (member.type === 'array') compare(member.items, type[0] as tables.FieldTable, `${path}.${name}`);
+      else compare(member, type as tables.FieldTable, `${path}.${name}`);
+    }
+  }
+
+  it('gives enums and formats to what has them', () => {
+    const instance = (operations.get('getInstance')!.responses[200]!.content!['application/json']!.schema as Schema)
+      .properties;
+    expect(instance.status.enum).toEqual(['running', 'stopped', 'destroyed']);
+    expect(instance.type.enum).toEqual(['od', 'spot', 'res']);
+    expect([instance.created_at.format, instance.stopped_at.format]).toEqual(['date-time', 'date-time']);
+    const sheet = (operations.get('getPricing')!.responses[200]!.content!['application/json']!.schema as Schema)
+      .properties;
+    expect(sheet.market_snapshot.format).toBe('date');
+    expect(sheet.data.items.properties.tier.enum).toEqual(['flagship', 'datacenter', 'consumer-flagship', 'consumer']);
+  });
+
+  it('names the objects, each once', () => {
+    const { schemas } = service.api.document.components;
+    expect(Object.keys(schemas)).toEqual([
+      'ActionRequest',
+      'Activity',
+      'Balance',
+      'CreateVolumeRequest',
+      'DeployRequest',
+      'DestroyedInstance',
+      'Error',
+      'GpuMetrics',
+      'GpuPrice',
+      'GrowVolumeRequest',
+      'Instance',
+      'InstanceList',
+      'InstanceMetrics',
+      'MetricPoint',
+      'ModePrices',
+      'MoveRequest',
+      'NetMbps',
+      'Offer',
+      'OfferList',
+      'OfferPrices',
+      'PageInfo',
+      'PriceSheet',
+      'PrometheusText',
+      'Timeline',
+      'TimelineEntry',
+      'Volume',
+      'VolumeList',
+      'VolumeRelease',
+      'VolumeSnapshot',
+      'VolumeWithSnapshots',
+    ]);
+    // No operation has a copy of its own.
+    expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
+  });
+
+  it('has schemas of known types alone', () => {
+    const types = new Set(schemasIn(whole.paths).flatMap(([, { type }]) => type));
+    const known = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'];
+    expect([...types].filter((type) => !known.includes(type))).toEqual([]);
+  });
+});
+
+describe('answers', () => {
+  it('fit the document, each operation with its success and its refusals', async () => {
+    const renter = await service.renter();
+    const poor = await service.renter('1');
+    const machine_id = await service.machine();
+    const { anyone } = service;
+    await anyone.rest('GET', '/gpus/pricing');
+    await anyone.rest('GET', '/offers?limit=100');
+    await anyone.rest('GET', '/offers?limit=0');
+    for (const path of ['/gpus/pricing', '/offers']) {
+      const etag = (await anyone.rest('GET', path)).headers.get('etag')!;
+      // Without a Cache-Control of its own, fetch adds one that asks for the whole answer.
+      await anyone.rest('GET', path, undefined, { 'if-none-match': etag, 'cache-control': 'max-age=0' });
+    }
+    await renter.rest('GET', '/balance');
+    const key = { 'idempotency-key': 'one' };
+    const { body } = await renter.rest('POST', '/instances', { machine_id }, key);
+    await renter.rest('POST', '/instances', { machine_id }, key);
+    await renter.rest('POST', '/instances', {}, key);
+    await renter.rest('POST', '/instances', '{');
+    await renter.rest('POST', '/instances', `"${'x'.repeat(102_400)}"`);
+    await poor.rest('POST', '/instances', { machine_id });
+    await renter.rest('GET', '/instances');
+    await renter.rest('GET', `/instances/${body.id}`);
+    await renter.rest('GET', '/instances/i-00000000');
+    const actions = `/instances/${body.id}/actions`;
+    await renter.rest('POST', actions, { action: 'stop' });
+    await renter.rest('POST', actions, { action: 'stop' });
+    await renter.rest('POST', actions, { action: 'reboot' });
+    await renter.rest('POST', actions, '{');
+    await renter.rest('POST', '/instances/i-00000000/actions', { action: 'stop' });
+    await renter.rest('DELETE', `/instances/${body.id}`);
+    await renter.rest('DELETE', `/instances/${body.id}`);
+    await renter.rest('DELETE', '/instances/i-00000000');
+    const keeper = await service.renter();
+    const wanted = { name: 'work', size_gb: 10 };
+    const { body: volume } = await keeper.rest('POST', '/volumes', wanted, key);
+    expect(volume).toMatchObject({ object: 'volume', ...wanted, price_hr: 0.001, deleted_at: null, in_use_by: null });
+    await keeper.rest('POST', '/volumes', wanted, key);
+    await keeper.rest('POST', '/volumes', '{');
+    await keeper.rest('POST', '/volumes', { ...wanted, size_gb: 0 });
+    await poor.rest('POST', '/volumes', { ...wanted, size_gb: 10_000 });
+    await poor.rest('POST', '/volumes', { ...wanted, name: 'more', size_gb: 9_999 });
+    const grow = `/volumes/${volume.id}/grow`;
+    await keeper.rest('POST', grow, { size_gb: 20 });
+    await keeper.rest('POST', grow, { size_gb: 10 });
+    await keeper.rest('POST', grow, {});
+    await keeper.rest('POST', grow, '{');
+    await renter.rest('POST', grow, { size_gb: 30 });
+    expect((await keeper.rest('GET', `/volumes/${volume.id}`)).body).toMatchObject({ size_gb: 20, snapshots: [] });
+    expect(await renter.rest('GET', `/volumes/${volume.id}`)).toMatchObject({
+      status: 404,
+      body: { error: { message: 'no such volume' } },
+    });
+    expect((await keeper.rest('GET', '/volumes')).body).toMatchObject({ object: 'volumes', data: [{ id: volume.id }] });
+    await renter.rest('DELETE', `/volumes/${volume.id}`);
+    await keeper.rest('DELETE', `/volumes/${volume.id}`);
+    await keeper.rest('DELETE', `/volumes/${volume.id}`);
+    for (const [method, path] of [
+      ['GET', '/volumes'],
+      ['POST', '/volumes'],
+      ['GET', `/volumes/${volume.id}`],
+      ['DELETE', `/volumes/${volume.id}`],
+      ['POST', grow],
+      ['GET', '/balance'],
+      ['GET', '/instances'],
+      ['POST', '/instances'],
+      ['GET', `/instances/${body.id}`],
+      ['DELETE', `/instances/${body.id}`],
+      ['POST', actions],
+    ] as const) {
+      await anyone.rest(method, path);
+      await poor.rest(method, path);
+      await anyone.rest('PUT', path);
+    }
+    for (let turn = 0; turn < 30; turn += 1) await poor.rest('GET', '/balance');
+    await poor.rest('POST', '/instances', { machine_id });
+    const expected = [
+      'getPricing 200',
+      'getPricing 304',
+      'listOffers 200',
+      'listOffers 304',
+      'listOffers 422',
+      'getBalance 200',
+      'getBalance 401',
+      'getBalance 429',
+      'listInstances 200',
+      'listInstances 401',
+      'deployInstance 201',
+      'deployInstance 400',
+      'deployInstance 401',
+      'deployInstance 409',
+      'deployInstance 413',
+      'deployInstance 422',
+      'deployInstance 429',
+      'getInstance 200',
+      'getInstance 401',
+      'getInstance 404',
+      'destroyInstance 200',
+      'destroyInstance 401',
+      'destroyInstance 404',
+      'destroyInstance 409',
+      'actOnInstance 200',
+      'actOnInstance 400',
+      'actOnInstance 401',
+      'actOnInstance 404',
+      'actOnInstance 409',
+      'actOnInstance 422',
+      'listVolumes 200',
+      'listVolumes 401',
+      'createVolume 201',
+      'createVolume 400',
+      'createVolume 401',
+      'createVolume 409',
+      'createVolume 422',
+      'getVolume 200',
+      'getVolume 401',
+      'getVolume 404',
+      'growVolume 200',
+      'growVolume 400',
+      'growVolume 401',
+      'growVolume 404',
+      'growVolume 409',
+      'growVolume 422',
+      'deleteVolume 200',
+      'deleteVolume 401',
+      'deleteVolume 404',
+      'deleteVolume 409',
+    ];
+    expect([...service.api.seen].sort()).toEqual(expected.sort());
+  });
+
+  it.each([
+    ['another type', { limit: 'ten' }],
+    ['out of bounds', { limit: 101 }],
+    ['out of bounds', { num_min: 0 }],
+    ['out of bounds', { price_max: -1 }],
+  ])('a request that the document forbids is refused: %s', async (_, query) => {
+    const [[name, value]] = Object.entries(query) as [[string, string | number]];
+    const index = operations.get('listOffers')!.parameters!.findIndex((parameter) => parameter.name === name);
+    const validate = service.api.validator(pointerOf(['paths', '/offers', 'get', 'parameters', index, 'schema']));
+    expect(validate(value)).toBe(false);
+    expect((await service.anyone.rest('GET', `/offers?${name}=${value}`)).status).toBe(422);
+  });
+
+  it('a deploy is taken exactly when the document allows its body', async () => {
+    const validate = service.api.validator(
+      pointerOf(['paths', '/instances', 'post', 'requestBody', 'content', 'application/json', 'schema']),
+    );
+    const renter = await service.renter('10000');
+    const bodies = [
+      {},
+      { template: null },
+      { template: 'a/b:c' },
+      { template: '' },
+      { template: 'A B' },
+      { template: 'x'.repeat(256) },
+      { disk_gb: 1 },
+      { disk_gb: 0 },
+      { disk_gb: 1.5 },
+      { disk_gb: '1' },
+      { type: 'res' },
+      { type: 'spot' },
+      { type: null },
+      { machine_id: null },
+      { machine_id: 7 },
+      { other: true },
+    ];
+    for (const extra of bodies) {
+      const body = { machine_id: await service.machine(), ...extra };
+      const { status } = await renter.rest('POST', '/instances', body);
+      expect([extra, status]).toEqual([extra, validate(body) ? 201 : 422]);
+    }
+  });
+});
+
+describe('examples', () => {
+  /** As somebody pastes it: the path with the examples of the query, and the body. */
+  async function requestOf(operationId: string): Promise<[path: string, body: Json]> {
+    const document: OpenApiDocument = await (await fetch(`${service.address}/v1/openapi.json`)).json();
+    const { path, operation } = operationsOf(document).find((entry) => entry.operation.operationId === operationId)!;
+    const given = (operation.parameters ?? []).filter((parameter) => parameter.example !== undefined);
+    const query = new URLSearchParams(given.map(({ name, example }) => [name, String(example)]));
+    return [`${path}?${query}`, operation.requestBody?.content['application/json']?.example as Json];
+  }
+
+  it('of a search finds something, and of a deploy rents it, again and again', async () => {
+    const renter = await service.renter('1000');
+    const machines: string[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const [search] = await requestOf('listOffers');
+      expect(search).toMatch(/gpu=.+&region=.+/);
+      const [first] = (await service.anyone.rest('GET', search)).body.data;
+      const [path, body] = await requestOf('deployInstance');
+      const { status, body: instance } = await renter.rest('POST', path, body);
+      expect([status, instance.gpu, instance.region]).toEqual([201, first.gpu, first.region]);
+      machines.push(body.machine_id);
+      const [, action] = await requestOf('actOnInstance');
+      expect((await renter.rest('POST', `/instances/${instance.id}/actions`, action)).body.status).toBe('stopped');
+      await service.sql(`update machine set state = 'DRAINED' where id = $1`, [body.machine_id]);
+    }
+    expect(new Set(machines).size).toBe(3);
+  });
+
+  it('name no machine when none is free, and no id or idempotency key ever', async () => {
+    const empty = await startService();
+    await empty.sql(`update machine set state = 'DRAINED'`);
+    // That many machines at once are read again in the background.
+    const count = async () => (await empty.anyone.rest('GET', '/offers')).body.count;
+    await expect.poll(count, { timeout: 10_000 }).toBe(0);
+    const document: OpenApiDocument = await (await fetch(`${empty.address}/v1/openapi.json`)).json();
+    await empty.close();
+    const bodies = operationsOf(document).map(({ operation }) => operation.requestBody?.content['application/json']);
+    expect(bodies.filter((body) => body?.example !== undefined)).toHaveLength(3);
+    const parameters = operationsOf(service.api.document).flatMap(({ operation }) => operation.parameters ?? []);
+    const examples = parameters.filter(({ example }) => example !== undefined).map(({ name }) => name);
+    expect(examples).toEqual(['gpu', 'region']);
+  });
+
+  it('of answers fit their schemas', () => {
+    const { schemas } = service.api.document.components;
+    for (const [name, { examples }] of Object.entries(schemas)) {
+      if (name.endsWith('Request')) continue;
+      const validate = service.api.validator(`/components/schemas/${name}`);
+      for (const example of examples as unknown[]) expect([name, validate(example)]).toEqual([name, true]);
+    }
+  });
+});

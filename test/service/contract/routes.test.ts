@@ -1,0 +1,362 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as tables from '../../support/contract-tables.js';
+import type { Answer, Renter } from '../../support/gateway.js';
+import { type Service, startService } from '../../support/service.js';
+
+let service: Service;
+let renter: Renter;
+
+beforeAll(async () => {
+  service = await startService();
+  renter = await service.renter();
+});
+afterAll(() => service.close());
+
+const SECOND_IN_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+const REQUEST_ID = /^[0-9a-f]{32}$/;
+
+async function running(): Promise<string> {
+  const answer = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
+  return answer.body.id;
+}
+
+/** What fetch hides: the answer as it was sent. */
+function raw(method: string, path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(service.address + path, { method, headers: { authorization: `Bearer ${renter.key}`, ...headers } });
+}
+
+describe('success', () => {
+  it('GET /gpus/pricing: 200 gpu_pricing, without a key', async () => {
+    const { status, body } = await service.anyone.rest('GET', '/gpus/pricing');
+    expect(status).toBe(200);
+    expect(tables.misfits(body, tables.PRICE_SHEET)).toEqual([]);
+    expect(body).toMatchObject({ object: 'gpu_pricing', currency: 'USD', billing: 'per_second', count: 83 });
+    expect(body.market_snapshot).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  });
+
+  it('GET /offers: 200 offers, without a key', async () => {
+    const { status, body } = await service.anyone.rest('GET', '/offers');
+    expect(status).toBe(200);
+    expect(tables.misfits(body, tables.OFFERS)).toEqual([]);
+    expect(body).toMatchObject({ object: 'offers', count: 25 });
+  });
+
+  it('GET /balance: 200 balance', async () => {
+    const { status, body } = await renter.rest('GET', '/balance');
+    expect(status).toBe(200);
+    expect(tables.misfits(body, tables.BALANCE)).toEqual([]);
+    expect(body).toMatchObject({ object: 'balance', currency: 'USD' });
+  });
+
+  it('POST /instances: 201 instance, running, with the defaults of the body', async () => {
+    const machine_id = await service.machine({ numGpus: 4, region: 'eu-pl-waw' });
+    const { status, body } = await renter.rest('POST', '/instances', { machine_id });
+    expect(status).toBe(201);
+    expect(tables.misfits(body, tables.INSTANCE)).toEqual([]);
+    expect(body).toEqual({
+      object: 'instance',
+      id: expect.stringMatching(/^i-[a-f0-9]{8}$/),
+      status: 'running',
+      gpu: 'h100-sxm',
+      num_gpus: 4,
+      region: 'eu-pl-waw',
+      template: 'pytorch',
+      disk_gb: 50,
+      type: 'od',
+      price_hr: 8.76,
+      hostname: `${body.id}.gpu.localhost`,
+      created_at: '2026-11-20T12:00:00Z',
+      stopped_at: null,
+    });
+  });
+
+  it('GET /instances: 200 instances, the active ones, newest first, each an instance', async () => {
+    const other = await service.renter();
+    const ids: string[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      const { body } = await other.rest('POST', '/instances', { machine_id: await service.machine() });
+      ids.unshift(body.id);
+    }
+    await other.rest('POST', `/instances/${ids[1]}/actions`, { action: 'stop' });
+    await other.rest('DELETE', `/instances/${ids[2]}`);
+    const { status, body } = await other.rest('GET', '/instances');
+    expect(status).toBe(200);
+    expect(tables.misfits(body, tables.INSTANCES)).toEqual([]);
+    expect(body.object).toBe('instances');
+    const listed = body.data.map((instance: { id: string; status: string }) => [instance.id, instance.status]);
+    expect(listed).toEqual([
+      [ids[0], 'running'],
+      [ids[1], 'stopped'],
+      [ids[3], 'running'],
+    ]);
+  });
+
+  it('GET /instances/{id}: 200 instance, also a destroyed one', async () => {
+    const id = await running();
+    const { status, body } = await renter.rest('GET', `/instances/${id}`);
+    expect(status).toBe(200);
+    expect(tables.misfits(body, tables.INSTANCE)).toEqual([]);
+    await renter.rest('DELETE', `/instances/${id}`);
+    const destroyed = await renter.rest('GET', `/instances/${id}`);
+    expect(destroyed.status).toBe(200);
+    expect(destroyed.body).toEqual({ ...body, status: 'destroyed', stopped_at: '2026-11-20T12:00:00Z' });
+  });
+
+  it('DELETE /instances/{id}: 200 with object, id and status', async () => {
+    const id = await running();
+    const { status, body } = await renter.rest('DELETE', `/instances/${id}`);
+    expect(status).toBe(200);
+    expect(tables.misfits(body, tables.DESTROYED)).toEqual([]);
+    expect(body).toEqual({ object: 'instance', id, status: 'destroyed' });
+  });
+
+  it('POST /instances/{id}/actions: 200 instance in its new state', async () => {
+    const id = await running();
+    service.clock.advance(60);
+    const { status, body } = await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    expect(status).toBe(200);
+    expect(tables.misfits(body, tables.INSTANCE)).toEqual([]);
+    expect(body).toMatchObject({ object: 'instance', id, status: 'stopped' });
+    expect(body.stopped_at).toMatch(SECOND_IN_UTC);
+    expect(Date.parse(body.stopped_at) - Date.parse(body.created_at)).toBe(60_000);
+    const started = await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' });
+    expect(started.body).toEqual({ ...body, status: 'running', stopped_at: null });
+  });
+
+  it.each([
+    ['od', 'od', 2.19],
+    ['interruptible', 'spot', 1.095],
+    ['res', 'res', 1.4235],
+  ])('deploy type %s is answered as %s', async (asked, answered, price) => {
+    const { status, body } = await renter.rest('POST', '/instances', {
+      machine_id: await service.machine(),
+      type: asked,
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ type: answered, price_hr: price });
+  });
+
+  it('nulls are as if absent, unknown body fields and query parameters are ignored', async () => {
+    const machine_id = await service.machine();
+    const body = { machine_id, template: null, disk_gb: null, type: null, image: 'x', DISK_GB: 1 };
+    const deployed = await renter.rest('POST', '/instances?disk_gb=7&limit=0', body);
+    expect(deployed.status).toBe(201);
+    expect(deployed.body).toMatchObject({ template: 'pytorch', disk_gb: 50, type: 'od' });
+    const offers = await service.anyone.rest('GET', '/offers?limit=1&page=2&page=3&LIMIT=900');
+    expect(offers.body.count).toBe(1);
+  });
+
+  it.each([
+    'jupyter',
+    'ghcr.io/org/image:tag',
+    'localhost:5000/a/b',
+    `pytorch/pytorch@sha256:${'a'.repeat(64)}`,
+    'a'.repeat(255),
+  ])('takes the template %s', async (template) => {
+    const answer = await renter.rest('POST', '/instances', { machine_id: await service.machine(), template });
+    expect(answer.status).toBe(201);
+    expect(answer.body.template).toBe(template);
+  });
+});
+
+describe('routes', () => {
+  it.each([
+    ['GET', '/v1'],
+    ['GET', '/v1/'],
+    ['GET', '/v1/nothing'],
+    ['GET', '/v1/offers/'],
+    ['GET', '/v1/Offers'],
+    ['GET', '/V1/offers'],
+    ['GET', '/v2/offers'],
+    ['GET', '/offers'],
+    ['GET', '/v1/instances/i-00000000/logs'],
+    ['POST', '/v1/instances/i-00000000/actions/stop'],
+    ['PUT', '/v1/nothing'],
+    ['GET', '/v1/%zz'],
+    ['POST', '/graphql/deploy'],
+    ['GET', '//v1/offers'],
+  ])('%s %s: 404 no_route, with a key or without', async (method, path) => {
+    for (const headers of [{}, { authorization: '' }] as Record<string, string>[]) {
+      const answer = await raw(method, path, headers);
+      expect(answer.status).toBe(404);
+      const body = await answer.json();
+      expect(tables.misfits(body, tables.ERROR)).toEqual([]);
+      expect(body.error.code).toBe('no_route');
+    }
+  });
+
+  it.each([
+    ['POST', '/gpus/pricing', 'GET, HEAD, OPTIONS'],
+    ['DELETE', '/offers', 'GET, HEAD, OPTIONS'],
+    ['PUT', '/balance', 'GET, HEAD, OPTIONS'],
+    ['PATCH', '/instances', 'GET, HEAD, OPTIONS, POST'],
+    ['DELETE', '/instances', 'GET, HEAD, OPTIONS, POST'],
+    ['POST', '/instances/i-00000000', 'DELETE, GET, HEAD, OPTIONS'],
+    ['GET', '/instances/i-00000000/actions', 'OPTIONS, POST'],
+    ['HEAD', '/instances/i-00000000/actions', 'OPTIONS, POST'],
+  ])('%s %s: 405 with Allow, before the key is asked for', async (method, path, allow) => {
+    const answer = await service.anyone.rest(method, path);
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe(allow);
+    if (method !== 'HEAD') expect(answer.body.error.code).toBe('method_not_allowed');
+  });
+
+  it.each(['/v1/openapi.json', '/healthz', '/readyz'])('POST %s: 405 with Allow', async (path) => {
+    const answer = await raw('POST', path);
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    expect((await answer.json()).error.code).toBe('method_not_allowed');
+  });
+
+  it.each(['/gpus/pricing', '/offers?limit=3', '/balance', '/instances', '/openapi.json'])(
+    'HEAD %s answers as GET does, without a body',
+    async (path) => {
+      // `fetch` unpacks what comes compressed, so that its length would not be the header's.
+      const plain = { 'accept-encoding': 'identity' };
+      const [get, head] = [await raw('GET', `/v1${path}`, plain), await raw('HEAD', `/v1${path}`, plain)];
+      expect(head.status).toBe(200);
+      for (const name of ['content-type', 'etag']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+      expect(head.headers.get('content-length')).toBe(String((await get.arrayBuffer()).byteLength));
+      expect((await head.arrayBuffer()).byteLength).toBe(0);
+    },
+  );
+
+  it('HEAD of an instance distinguishes a key from none, and a found one from none', async () => {
+    const id = await running();
+    expect((await raw('HEAD', `/v1/instances/${id}`)).status).toBe(200);
+    expect((await raw('HEAD', '/v1/instances/i-00000000')).status).toBe(404);
+    expect((await raw('HEAD', `/v1/instances/${id}`, { authorization: '' })).status).toBe(401);
+  });
+
+  it('sends JSON in UTF-8, a request id of its own each time, and no name of its software', async () => {
+    const answers = [await renter.rest('GET', '/balance'), await renter.rest('GET', '/nothing')];
+    for (const { headers } of answers) {
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(headers.get('x-request-id')).toMatch(REQUEST_ID);
+      expect(headers.get('x-powered-by')).toBeNull();
+    }
+    expect(answers[0]!.headers.get('x-request-id')).not.toBe(answers[1]!.headers.get('x-request-id'));
+  });
+
+  it('names requests of the other endpoints too', async () => {
+    for (const path of ['/healthz', '/readyz', '/graphql?query={regions{code}}', '/v1/openapi.json']) {
+      const answer = await raw('GET', path, { accept: 'application/json' });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('x-request-id')).toMatch(REQUEST_ID);
+    }
+  });
+});
+
+describe('CORS', () => {
+  const ORIGIN = { origin: 'https://console.example.com' };
+
+  it.each(['/v1/offers', '/v1/instances/i-00000000/actions', '/v1/nothing', '/graphql'])(
+    'OPTIONS %s answers a preflight without a key',
+    async (path) => {
+      const answer = await raw('OPTIONS', path, {
+        ...ORIGIN,
+        authorization: '',
+        'access-control-request-method': 'DELETE',
+        'access-control-request-headers': 'authorization,idempotency-key,content-type',
+      });
+      expect(answer.status).toBe(204);
+      expect(await answer.text()).toBe('');
+      expect(answer.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, DELETE, OPTIONS');
+      expect(answer.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type, Idempotency-Key');
+      expectOpen(answer);
+    },
+  );
+
+  it('lets any page read answers and refusals, never with credentials', async () => {
+    const paths = ['/v1/offers', '/v1/nothing', '/v1/balance', '/graphql?query={regions{code}}'];
+    for (const path of paths) expectOpen(await raw('GET', path, { ...ORIGIN, accept: 'application/json' }));
+  });
+
+  function expectOpen({ headers }: Response): void {
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    const exposed = headers.get('access-control-expose-headers')?.split(', ');
+    for (const name of ['X-Request-Id', 'Retry-After', 'RateLimit-Remaining', 'Idempotent-Replayed']) {
+      expect(exposed).toContain(name);
+    }
+  }
+});
+
+describe('keys', () => {
+  const GUARDED = [
+    ['GET', '/balance'],
+    ['GET', '/instances'],
+    ['POST', '/instances'],
+    ['GET', '/instances/i-00000000'],
+    ['DELETE', '/instances/i-00000000'],
+    ['POST', '/instances/i-00000000/actions'],
+  ] as const;
+
+  function expectUnauthorized({ status, headers, body }: Answer): void {
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toBe('Bearer');
+    expect(body).toEqual({ error: { code: 'unauthorized', message: 'missing or unknown API key' } });
+  }
+
+  it.each(GUARDED)('%s %s without a key: 401 unauthorized', async (method, path) => {
+    expectUnauthorized(await service.anyone.rest(method, path));
+  });
+
+  it('takes the scheme in any case and no other credentials', async () => {
+    const { key } = renter;
+    const wrong = [
+      key,
+      `Basic ${key}`,
+      `Bearer${key}`,
+      'Bearer',
+      `Bearer ${key.toUpperCase()}`,
+      `Bearer ${key}0`,
+      `Bearer gpu_live_${'0'.repeat(40)}`,
+      `Bearer ${key} ${key}`,
+    ];
+    for (const authorization of wrong) {
+      expectUnauthorized(await service.anyone.rest('GET', '/balance', undefined, { authorization }));
+    }
+    const right = await service.anyone.rest('GET', '/balance', undefined, { authorization: `bearer ${key}` });
+    expect(right.status).toBe(200);
+  });
+
+  it('refuses the keys of a suspended account', async () => {
+    const suspended = await service.renter();
+    await service.sql('update account set suspended_at = settled_at where id = $1', [suspended.accountId]);
+    expectUnauthorized(await suspended.rest('GET', '/balance'));
+  });
+
+  it('has keys of the fixed prefix and 40 hex characters, stored hashed', async () => {
+    expect(renter.key).toMatch(/^gpu_live_[0-9a-f]{40}$/);
+    const rows = await service.sql(`select row_to_json(api_key)::text as row from api_key`);
+    expect(rows.filter(({ row }) => String(row).includes(renter.accountId))).toHaveLength(1);
+    const secret = renter.key.slice('gpu_live_'.length);
+    expect(rows.filter(({ row }) => String(row).includes(secret.slice(0, 20)))).toEqual([]);
+  });
+
+  it("another account's instance is byte for byte like one that never was", async () => {
+    const id = await running();
+    const stranger = await service.renter();
+    const requests = [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/actions', { action: 'stop' }],
+      ['POST', '/actions', { action: 'start' }],
+      ['POST', '/actions', { action: 'destroy' }],
+    ] as const;
+    for (const [method, suffix, body] of requests) {
+      const bodies = new Set<string>();
+      for (const target of [id, 'i-00000000', 'i-xyz', 'I-0000000A', '%00', '..%2f', 'i-000000000']) {
+        const answer = await fetch(`${service.address}/v1/instances/${target}${suffix}`, {
+          method,
+          headers: { authorization: `Bearer ${stranger.key}`, 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        });
+        expect(answer.status).toBe(404);
+        bodies.add(await answer.text());
+      }
+      expect([...bodies]).toEqual(['{"error":{"code":"not_found","message":"no such instance"}}']);
+    }
+    expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
+  });
+});

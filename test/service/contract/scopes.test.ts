@@ -1,0 +1,278 @@
+import {
+  type GraphQLField,
+  type GraphQLInputType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
+import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
+import { OPERATION_SCOPES, PUBLIC, SCOPES, type Scope } from '../../../src/domain/rules/scopes.js';
+import { routes } from '../../../src/rest/routes.js';
+import { buildSchema } from '../../../src/schema/index.js';
+import { gpu } from '../../support/cli/gpu.js';
+import { client, type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
+
+const schema = buildSchema();
+const ROOTS = [schema.getQueryType()!, schema.getMutationType()!, schema.getSubscriptionType()!];
+const OPERATIONS = ROOTS.flatMap((type) =>
+  Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}`, kind: type.name, field })),
+);
+const INSTANCE = 'i-00000000';
+
+let gateway: TestGateway;
+let owner: Renter;
+const keys = {} as Record<Scope, { renter: Renter; cookie: string }>;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  owner = await gateway.renter();
+  for (const scope of SCOPES) {
+    const creator = { accountId: owner.accountId, ...FULL_POWER };
+    const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: [scope] });
+    keys[scope] = { renter: client(gateway.address, secret!, owner.accountId), cookie: await signIn(secret!) };
+  }
+});
+afterAll(() => gateway.close());
+
+async function signIn(key: string): Promise<string> {
+  const response = await fetch(`${gateway.address}/console/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: gateway.address },
+    body: JSON.stringify({ key }),
+  });
+  expect(response.status).toBe(201);
+  return response.headers.getSetCookie()[0]!.split(';')[0]!;
+}
+
+/** A value that the type takes; what it means is refused, if anything is, by the domain. */
+function literal(type: GraphQLInputType): string {
+  if (isNonNullType(type)) return literal(type.ofType);
+  if (isListType(type)) return '[]';
+  if (isEnumType(type)) return type.getValues()[0]!.name;
+  if (isInputObjectType(type)) return `{ ${required(Object.values(type.getFields()))} }`;
+  const known: Record<string, string> = { Int: '1', Float: '1', Boolean: 'true', USD: '1', Date: '"2026-11-01"' };
+  return known[type.name] ?? (type.name === 'DateTime' ? '"2026-11-01T00:00:00Z"' : '"x"');
+}
+
+function required(inputs: readonly { name: string; type: GraphQLInputType; defaultValue?: unknown }[]): string {
+  return inputs
+    .filter(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined)
+    .map(({ name, type }) => `${name}: ${literal(type)}`)
+    .join(' ');
+}
+
+function documentOf(kind: string, field: GraphQLField<unknown, unknown>): string {
+  const given = required(field.args);
+  const page = field.args.some(({ name }) => name === 'first') ? 'first: 1' : '';
+  const args = `${given} ${page}`.trim();
+  const isLeaf = !('getFields' in namedType(field));
+  return `${kind.toLowerCase()} { ${field.name}${args && `(${args})`} ${isLeaf ? '' : '{ __typename }'} }`;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: wrappers of types
+function namedType(field: { type: any }): any {
+  let type = field.type;
+  while (type.ofType) type = type.ofType;
+  return type;
+}
+
+/** The code of the first refusal; of a stream, whatever its first words hold. */
+async function codeOf(response: Response): Promise<{ code: string | undefined; scope: string | undefined }> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const reader = response.body!.getReader();
+    const first = new TextDecoder().decode((await reader.read()).value);
+    const more = first.includes('data:') ? '' : await nextWords(reader);
+    await reader.cancel();
+    const [, json] = /data: ?(\{.*\})/.exec(first + more) ?? [];
+    const error = json === undefined ? undefined : JSON.parse(json).errors?.[0];
+    return { code: error?.extensions.code, scope: error?.extensions.scope };
+  }
+  const { errors } = (await response.json()) as { errors?: { extensions: { code: string; scope?: string } }[] };
+  return { code: errors?.[0]?.extensions.code, scope: errors?.[0]?.extensions.scope };
+}
+
+/** A stream that is refused says so at once; one that is not may have nothing to say. */
+async function nextWords(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
+  const silence = new Promise<string>((resolve) => setTimeout(resolve, 300, ''));
+  return Promise.race([silence, reader.read().then(({ value }) => new TextDecoder().decode(value))]);
+}
+
+const ask = (query: string, headers: Record<string, string>) =>
+  fetch(`${gateway.address}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: query.startsWith('subscription') ? 'text/event-stream' : 'application/json',
+      ...headers,
+    },
+    body: JSON.stringify({ query }),
+  });
+
+describe('each operation has a scope', () => {
+  it('in the schema, and none is named that is not there', () => {
+    const names = new Set(OPERATIONS.map(({ name }) => name));
+    for (const { name, field } of OPERATIONS) {
+      expect(OPERATION_SCOPES, name).toHaveProperty([name]);
+      expect(OPERATION_SCOPES[name] !== PUBLIC, name).toBe(field.extensions.needsKey === true);
+    }
+    for (const name of Object.keys(OPERATION_SCOPES).filter((each) => each.includes('.')))
+      expect(names).toContain(name);
+  });
+
+  it.each(OPERATIONS)('$name, by key and by console session', async ({ name, kind, field }) => {
+    const query = documentOf(kind, field);
+    for (const scope of SCOPES) {
+      const isAllowed = OPERATION_SCOPES[name] === PUBLIC || OPERATION_SCOPES[name] === scope;
+      const { renter, cookie } = keys[scope];
+      const ways: Record<string, string>[] = [
+        { authorization: `Bearer ${renter.key}` },
+        { cookie, origin: gateway.address },
+      ];
+      for (const headers of ways) {
+        const { code, scope: missing } = await codeOf(await ask(query, headers));
+        if (isAllowed) expect([scope, code]).not.toContain('forbidden');
+        else
+          expect({ code, missing }, `${query} by ${scope}`).toEqual({
+            code: 'forbidden',
+            missing: OPERATION_SCOPES[name],
+          });
+        expect(code).not.toBe('internal');
+      }
+    }
+  });
+
+  it.each(routes)('$method $path of REST', async ({ method, path, document }) => {
+    const [, fieldName] = /result: (\w+)/.exec(document)!;
+    const operation = OPERATION_SCOPES[`${method === 'GET' ? 'Query' : 'Mutation'}.${fieldName}`]!;
+    for (const scope of SCOPES) {
+      const { status, body } = await keys[scope].renter.rest(
+        method,
+        path.replace('{id}', INSTANCE),
+        method === 'POST' ? {} : undefined,
+      );
+      const isAllowed = operation === PUBLIC || operation === scope;
+      expect(status === 403, `${method} ${path} by ${scope}`).toBe(!isAllowed);
+      if (!isAllowed)
+        expect(body.error).toMatchObject({ code: 'forbidden', message: expect.stringContaining(`scope ${operation}`) });
+    }
+  });
+
+  it.each<[Scope, string[]]>([
+    ['read', ['instances']],
+    ['rent', ['stop', INSTANCE]],
+    ['access', ['ssh-key', 'remove', 'ssh-0000000000000000']],
+    ['money', ['topup', 'BTC', '5', '--no-wait']],
+    ['keys', ['key', 'revoke', 'key-0000000000000000']],
+  ])('%s: gpu %j', async (needed, args) => {
+    const ends = await Promise.all(
+      SCOPES.map(async (scope) => {
+        const env = { GPU_API_KEY: keys[scope].renter.key, GPU_BASE_URL: `${gateway.address}/v1` };
+        const { stderr } = await gpu(args, env);
+        return { scope, forbidden: stderr.includes(`lacks the scope ${needed}`), stderr };
+      }),
+    );
+    for (const { scope, forbidden, stderr } of ends) expect(forbidden, `${scope}: ${stderr}`).toBe(scope !== needed);
+  });
+
+  it('hides what is of the account from node and quote', async () => {
+    const { rent, read } = keys;
+    const node = `{ node(id: "${owner.accountId}") { id } }`;
+    expect((await rent.renter.graphql(node)).body.errors[0].extensions).toMatchObject({
+      code: 'forbidden',
+      scope: 'read',
+    });
+    expect((await read.renter.graphql(node)).body.data.node.id).toBe(owner.accountId);
+    const [offer] = (await owner.graphql('{ offers(limit: 1) { machineId } }')).body.data.offers;
+    const quote = `{ quote(input: { machineId: "${offer.machineId}" }) { account { balance } } }`;
+    expect((await rent.renter.graphql(quote)).body.data.quote.account).toBeNull();
+    expect((await read.renter.graphql(quote)).body.data.quote.account).not.toBeNull();
+  });
+
+  it('lets no key without access give a container secrets', async () => {
+    const [offer] = (await owner.graphql('{ offers(limit: 1) { machineId } }')).body.data.offers;
+    const launch = { machine_id: offer.machineId, secrets: [{ secret: 'hf', variable: 'HF' }] };
+    const refused = await keys.rent.renter.rest('POST', '/instances', launch);
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'forbidden']);
+    const login = await keys.rent.renter.rest('POST', '/instances', {
+      machine_id: offer.machineId,
+      registry_login: 'hub',
+    });
+    expect(login.status).toBe(403);
+  });
+});
+
+const CREATE = `mutation ($scopes: [KeyScope!], $expiresAt: String, $networks: [String!]) {
+  createApiKey(scopes: $scopes, expiresAt: $expiresAt, networks: $networks) {
+    secret apiKey { id scopes expiresAt networks } } }`;
+
+describe('a key with less power', () => {
+  it('is refused from the second it ends on, with its streams and sessions', async () => {
+    const { clock } = gateway;
+    const made = (await owner.graphql(CREATE, { expiresAt: '90s' })).body.data.createApiKey;
+    expect(made.apiKey.expiresAt).toBe('2026-11-20T12:01:30Z');
+    const short = client(gateway.address, made.secret);
+    const cookie = await signIn(made.secret);
+    const stream = await ask('subscription { balanceChanged { balance } }', { authorization: `Bearer ${made.secret}` });
+    clock.advance(89);
+    expect((await short.rest('GET', '/balance')).status).toBe(200);
+    expect((await ask('{ balance { balance } }', { cookie, origin: gateway.address })).status).toBe(200);
+    clock.advance(1);
+    const { status, body } = await short.rest('GET', '/balance');
+    expect([status, body.error]).toEqual([401, { code: 'unauthorized', message: 'the API key has expired' }]);
+    expect((await short.graphql('{ balance { balance } }')).status).toBe(401);
+    expect((await ask('{ balance { balance } }', { cookie, origin: gateway.address })).status).toBe(401);
+    expect(await stream.text()).toContain('no longer accepted');
+    // Public operations need no key.
+    expect((await short.rest('GET', '/offers')).status).toBe(200);
+  });
+
+  it('gives away no more than it has', async () => {
+    const limited = { scopes: ['READ', 'KEYS'], expiresAt: '1d', networks: ['127.0.0.0/8'] };
+    const made = (await owner.graphql(CREATE, limited)).body.data.createApiKey;
+    const small = client(gateway.address, made.secret);
+    const heir = (await small.graphql(CREATE, {})).body.data.createApiKey;
+    expect(heir.apiKey).toMatchObject({
+      scopes: ['READ', 'KEYS'],
+      expiresAt: made.apiKey.expiresAt,
+      networks: ['127.0.0.0/8'],
+    });
+    for (const more of [{ scopes: ['RENT'] }, { expiresAt: '2d' }, { networks: ['0.0.0.0/0'] }]) {
+      const { body } = await small.graphql(CREATE, more);
+      expect(body.data).toEqual({ createApiKey: null });
+      expect(body.errors[0].extensions).toMatchObject({ code: 'forbidden', status: 403, field: Object.keys(more)[0] });
+    }
+  });
+
+  it('is accepted from its networks alone, as trusted proxies name them', async () => {
+    const other = await startGateway({ databaseUrl: gateway.databaseUrl, trustProxy: 1 });
+    try {
+      other.clock.set(gateway.clock.now());
+      const { secret } = (await owner.graphql(CREATE, { networks: ['203.0.113.0/24', '2001:db8::/32'] })).body.data
+        .createApiKey;
+      const from = async (address: string, at: TestGateway) =>
+        client(at.address, secret).rest('GET', '/balance', undefined, { 'x-forwarded-for': address });
+      for (const address of ['203.0.113.9', '2001:db8::7', '198.51.100.1, 203.0.113.9'])
+        expect((await from(address, other)).status, address).toBe(200);
+      for (const address of ['198.51.100.1', '203.0.113.9, 198.51.100.1'])
+        expect((await from(address, other)).body.error?.message).toBe('the API key is not accepted from this network');
+      // Nobody is trusted there: the header is the sender's own word.
+      expect((await from('203.0.113.9', gateway)).status).toBe(401);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it.each([
+    [{ scopes: [] }, 'scopes'],
+    [{ expiresAt: '0s' }, 'expiresAt'],
+    [{ expiresAt: '367d' }, 'expiresAt'],
+    [{ networks: ['10.0.0.0/33'] }, 'networks'],
+    [{ networks: [] }, 'networks'],
+  ])('%j is refused by name', async (input, field) => {
+    const { errors } = (await owner.graphql(CREATE, input)).body;
+    expect(errors[0]).toMatchObject({ message: expect.stringContaining(`${field} must be`), extensions: { field } });
+  });
+});

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { enrol } from '../../../src/domain/fleet/enrolment.js';
+import { freePorts } from '../../support/free-port.js';
+import type { Renter } from '../../support/gateway.js';
+import { type Service, startService } from '../../support/service.js';
+import { WireAgent } from '../../support/wire-agent.js';
+
+const DEPLOY =
+  'mutation($input: DeployInput!) { deploy(input: $input) { id tcpPorts { port host publicPort } launch { tcpPorts } } }';
+const QUOTE = 'query($input: QuoteInput!) { quote(input: $input) { canDeploy refusal { message } } }';
+const USED_UP = 'the TCP ports of this service are used up; try again later, or without them';
+
+describe('TCP ports of launches', () => {
+  let service: Service;
+  let renter: Renter;
+  let range: { from: number; to: number };
+  /** Nothing was ever rented on them. */
+  const machines: string[] = [];
+
+  beforeAll(async () => {
+    range = await freePorts(3);
+    service = await startService({ tcpPorts: range });
+    renter = await service.renter('1000');
+  });
+  afterAll(() => service.close());
+  beforeEach(async () => {
+    for (const { id } of (await renter.rest('GET', '/instances')).body.data)
+      await renter.rest('DELETE', `/instances/${id}`);
+    await service.sql('delete from tcp_port');
+  });
+
+  /** A free machine with an agent; few may join at once. */
+  async function machine(): Promise<string> {
+    return machines.pop() ?? newMachine();
+  }
+  async function newMachine(): Promise<string> {
+    const { code } = await enrol(service.deps, {
+      machineId: null,
+      gpu: null,
+      region: 'us-tx',
+      online: true,
+      demo: false,
+    });
+    const agent = await WireAgent.join(service.address, code);
+    await agent.report();
+    await service.deps.fleet.heartbeats.flush();
+    await service.deps.db.notices.caughtUp();
+    return agent.machineId;
+  }
+  async function deploy(tcpPorts: number[], caller = renter) {
+    const machineId = await machine();
+    const { body } = await caller.graphql(DEPLOY, { input: { machineId, launch: { tcpPorts } } });
+    if (body.errors !== undefined) machines.push(machineId);
+    return body.errors === undefined ? body.data.deploy : body.errors[0];
+  }
+
+  it('are shown with the instance until it is destroyed, and belong to its launch', async () => {
+    const { id, tcpPorts, launch } = await deploy([5432, 22]);
+    expect(launch.tcpPorts).toEqual([5432, 22]);
+    expect(tcpPorts.map(({ port, host }: { port: number; host: string }) => [port, host])).toEqual([
+      [22, 'gpu.localhost'],
+      [5432, 'gpu.localhost'],
+    ]);
+    const shown = `{ instance(id: "${id}") { tcpPorts { port host publicPort } } }`;
+    await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    expect((await renter.graphql(shown)).body.data.instance.tcpPorts).toEqual(tcpPorts);
+    await renter.rest('DELETE', `/instances/${id}`);
+    expect((await renter.graphql(shown)).body.data.instance.tcpPorts).toEqual([]);
+  });
+
+  it('that are used up are refused before anything is rented, and a quote says so', async () => {
+    await deploy([1, 2]);
+    expect(await deploy([3, 4])).toMatchObject({ message: USED_UP, extensions: { code: 'deploy_failed' } });
+    const { body } = await renter.graphql(QUOTE, {
+      input: { machineId: await machine(), launch: { tcpPorts: [3, 4] } },
+    });
+    expect(body.data.quote).toEqual({ canDeploy: false, refusal: { message: USED_UP } });
+    expect((await renter.rest('GET', '/instances')).body.data).toHaveLength(1);
+    expect(await deploy([3])).toMatchObject({ launch: { tcpPorts: [3] } });
+  });
+
+  it('are given once, however many ask at the same time', async () => {
+    const renters = await Promise.all(Array.from({ length: 6 }, () => service.renter('1000')));
+    while (machines.length < renters.length) machines.unshift(await newMachine());
+    const answers = await Promise.all(renters.map((caller) => deploy([1], caller)));
+    const given = answers.flatMap(({ tcpPorts = [] }) =>
+      tcpPorts.map(({ publicPort }: { publicPort: number }) => publicPort),
+    );
+    expect(given.sort()).toEqual([range.from, range.from + 1, range.to]);
+    expect(answers.filter(({ message }) => message === USED_UP)).toHaveLength(3);
+    expect(
+      await service.sql(`select id from instance where account_id = any($1) and status = 'RUNNING'`, [
+        renters.map(({ accountId }) => accountId),
+      ]),
+    ).toHaveLength(3);
+  });
+
+  it('that were given back rest for an hour, and then the one that rests longest is given first', async () => {
+    const first = await deploy([1, 2, 3]);
+    await renter.rest('DELETE', `/instances/${first.id}`);
+    expect(await deploy([1])).toMatchObject({ message: USED_UP });
+    const rest = (seconds: number) =>
+      service.sql(`update instance set destroyed_at = destroyed_at - $2 * interval '1 second' where id = $1`, [
+        first.id,
+        seconds,
+      ]);
+    await rest(3_590);
+    expect(await deploy([1])).toMatchObject({ message: USED_UP });
+    await rest(20);
+    expect((await deploy([1])).tcpPorts).toHaveLength(1);
+  });
+
+  it.each([
+    [[1, 1], 'tcpPorts must not name port 1 twice'],
+    [[0], 'tcpPorts must be a list of at most 5 ports from 1 to 65535'],
+    [[1, 2, 3, 4, 5, 6], 'tcpPorts must be a list of at most 5 ports'],
+  ])('%j are refused', async (ports, message) => {
+    expect(await deploy(ports)).toMatchObject({
+      message: expect.stringContaining(message),
+      extensions: { code: 'invalid_request' },
+    });
+  });
+
+  it('of one account are 50 at most, those that rest included', async () => {
+    const { id } = await deploy([1]);
+    await service.sql(
+      'insert into tcp_port (public_port, instance_id, port) select 40000 + n, $1, 100 + n from generate_series(1, 48) n',
+      [id],
+    );
+    const message = 'an account holds at most 50 TCP ports; one that is given back counts for an hour';
+    expect(await deploy([1, 2])).toMatchObject({ message });
+    await renter.rest('DELETE', `/instances/${id}`);
+    expect(await deploy([1, 2])).toMatchObject({ message });
+  });
+
+  it('need a service that has some', async () => {
+    const without = await startService();
+    try {
+      const caller = await without.renter('1000');
+      const input = { machineId: await without.machine(), launch: { tcpPorts: [1] } };
+      const { body } = await caller.graphql(QUOTE, { input });
+      expect(body.data.quote.refusal).toEqual({ message: 'this service has no TCP ports' });
+    } finally {
+      await without.close();
+    }
+  });
+});

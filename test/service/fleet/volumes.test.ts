@@ -1,0 +1,674 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ObservedVolume } from '../../../src/agent/protocol.js';
+import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
+import { enrol, forgetContainers, revokeHost } from '../../../src/domain/fleet/enrolment.js';
+import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
+import { settleOpenStarts } from '../../../src/domain/fleet/start-credits.js';
+import { seen } from '../../support/agent.js';
+import type { Renter } from '../../support/gateway.js';
+import { type Service, startService } from '../../support/service.js';
+import { WireAgent } from '../../support/wire-agent.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+type Any = any;
+
+let service: Service;
+let renter: Renter;
+
+beforeAll(async () => {
+  service = await startService({ secretsKeys: ['ab'.repeat(32)] });
+  renter = await service.renter('1000');
+});
+afterAll(() => service?.close());
+
+const iso = (seconds = 0) => new Date(Number(service.clock.now()) * 1_000 + seconds * 1_000).toISOString();
+
+/** A volume of the account; its id. */
+async function volume(gb = 10, of = renter): Promise<string> {
+  const { body } = await of.graphql(`mutation { createVolume(input: { name: "work", sizeGb: ${gb} }) { id } }`);
+  return body.data.createVolume.id;
+}
+
+/** A snapshot as the store notes it; its id. */
+async function snapshot(of: string, lease: number | null, at = iso()): Promise<string> {
+  const id = randomBytes(32).toString('hex');
+  await service.sql('insert into volume_snapshot (volume_id, id, at, lease) values ($1, $2, $3, $4)', [
+    of,
+    id,
+    at,
+    lease,
+  ]);
+  return id;
+}
+
+async function row(id: string): Promise<Any> {
+  const [found] = await service.sql(
+    `select lease::int, lease_instance_id as holder, lease_host_id as host, lease_nonce as nonce, lease_opened as opened
+     from volume where id = $1`,
+    [id],
+  );
+  return found;
+}
+
+async function attachment(id: string, instance: string): Promise<Any> {
+  const [found] = await service.sql(
+    'select path, size_gb as gb, message, lost_since from volume_attachment where volume_id = $1 and instance_id = $2',
+    [id, instance],
+  );
+  return found;
+}
+
+/** A machine whose agent reports what the test says. */
+class Host {
+  static readonly #joined: string[] = [];
+
+  private constructor(readonly agent: WireAgent) {}
+
+  static async join({ volumes = true, region = 'us-tx' } = {}): Promise<Host> {
+    // Few may join from one place in a minute.
+    service.clock.advance(61);
+    const { code } = await enrol(service.deps, { machineId: null, gpu: null, region, online: true, demo: false });
+    const agent = await WireAgent.join(service.address, code);
+    agent.volumes = volumes;
+    const host = new Host(agent);
+    Host.#joined.push(host.id);
+    // The others are heard, too.
+    for (const id of Host.#joined) service.deps.fleet.heartbeats.note(id, service.clock.now());
+    await host.report();
+    return host;
+  }
+
+  get id(): string {
+    return this.agent.machineId;
+  }
+
+  async report(...instances: Parameters<WireAgent['report']>[0] & object): Promise<void> {
+    await this.agent.report(instances);
+    await service.deps.fleet.heartbeats.flush();
+    await service.deps.db.notices.caughtUp();
+  }
+
+  async access(instance: string, start = 1): Promise<Any> {
+    const path = `/agent/v1/volumes?instance=${instance}&start=${start}`;
+    const answer = await fetch(service.address + path, { headers: this.agent.headers() });
+    return { status: answer.status, body: (await answer.json()) as Any };
+  }
+
+  /** Deploys here, and runs. */
+  async run(...volumes: { id: string; path: string }[]): Promise<string> {
+    const { status, body } = await this.deploy(volumes);
+    expect([status, body.error]).toEqual([201, undefined]);
+    await this.agent.desired();
+    expect((await this.access(body.id)).status).toBe(200);
+    await this.report(seen(body.id, 'RUNNING', { start: 1 }));
+    return body.id;
+  }
+
+  deploy(volumes: unknown, of = renter, more = {}) {
+    return of.rest('POST', '/instances', { machine_id: this.id, volumes, ...more });
+  }
+
+  /** Stands still, and says this of its volumes. */
+  async stopped(id: string, volumes: ObservedVolume[], start = 1): Promise<void> {
+    await this.report(seen(id, 'SAVING', { start, volumes }));
+  }
+}
+
+const at = (id: string, path = '/data') => ({ id, path });
+const said = (id: string, lease: number, of: Partial<ObservedVolume> = {}): ObservedVolume => {
+  return { id, lease, snapshot: null, sizeBytes: null, saved: true, message: null, ...of };
+};
+const act = (id: string, action: string, of = renter) => of.rest('POST', `/instances/${id}/actions`, { action });
+
+async function silence(seconds: number): Promise<void> {
+  service.clock.advance(seconds);
+  await markUnreachable(service.deps.db, service.clock.now());
+  await service.deps.db.notices.caughtUp();
+}
+
+describe('an instance with volumes', () => {
+  it('holds their leases; its agent is told of them, and handed what reaches them', async () => {
+    const host = await Host.join();
+    const [one, two] = [await volume(10), await volume(20)];
+    const newest = await snapshot(one, null);
+    const { body } = await host.deploy([at(two, '/workspace'), at(one)]);
+    expect(await row(one)).toMatchObject({ lease: 1, holder: body.id, host: host.id, opened: false });
+    const document = await host.agent.desired();
+    expect(document.instances.find(({ id }) => id === body.id)!.volumes).toEqual([
+      { id: one, path: '/data', sizeGb: 10, lease: 1 },
+      { id: two, path: '/workspace', sizeGb: 20, lease: 1 },
+    ]);
+    const access = await host.access(body.id);
+    const [first, second] = [one, two].sort();
+    expect(access.body.volumes.map(({ id }: Any) => id)).toEqual([first, second]);
+    const of = (id: string) => access.body.volumes.find((each: Any) => each.id === id);
+    expect(of(one)).toMatchObject({
+      lease: 1,
+      path: `/volumes/${one}/`,
+      password: (await renter.graphql(`{ volumePassword(id: "${one}") }`)).body.data.volumePassword,
+      token: expect.stringMatching(/^[0-9a-f]{64}$/),
+      restore: { snapshot: newest, sizeBytes: null },
+      snapshotSeconds: 600,
+    });
+    expect(of(two).restore).toBeNull();
+    expect(await row(one)).toMatchObject({ opened: true });
+    const other = await Host.join();
+    for (const refused of [
+      await other.access(body.id),
+      await host.access(body.id, 2),
+      await host.access('i-00000000'),
+      await host.access("' or true --"),
+    ])
+      expect(refused).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+  });
+
+  it('begins a copy of a volume with the moment that was chosen, once all of it is there', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const [older, head, other] = [
+      await snapshot(id, null),
+      await snapshot(id, null, iso(1)),
+      await snapshot(id, null, iso(2)),
+    ];
+    await service.sql(`update volume set copy_of = 'v-00000000', head_snapshot_id = $2 where id = $1`, [id, head]);
+    expect((await host.deploy([at(id)])).body.error.message).toBe(`volume ${id} is being copied; try again in a while`);
+    await service.sql('update volume set copied_at = $2 where id = $1', [id, iso(10)]);
+    const { body } = await host.deploy([at(id)]);
+    const begins = async () => (await host.access(body.id)).body.volumes[0].restore.snapshot;
+    expect([older, other]).not.toContain(await begins());
+    expect(await begins()).toBe(head);
+    const newer = await snapshot(id, 1, iso(20));
+    expect(await begins()).toBe(newer);
+  });
+
+  it('takes their GB of the host with its own disk, until it is destroyed', async () => {
+    const host = await Host.join();
+    const [small, large] = [await volume(400), await volume(600)];
+    const refused = await host.deploy([at(small), at(large, '/large')]);
+    expect(refused.body.error.message).toBe(
+      `machine ${host.id} has 1000 GB of disk left, less than the 1050 of disk and volumes`,
+    );
+    const id = await host.run(at(small));
+    const { rows } = await service.deps.db.pool.query('select volume_gb as gb from instance where id = $1', [id]);
+    expect(rows[0].gb).toBe(400);
+    const view = `{ offerSearch(filter: { diskGbMin: 551, regions: ["us-tx"] }) { edges { node { machineId } } } }`;
+    await act(id, 'stop');
+    expect(JSON.stringify((await renter.graphql(view)).body)).not.toContain(host.id);
+    await renter.rest('DELETE', `/instances/${id}`);
+    await expect
+      .poll(async () => JSON.stringify((await renter.graphql(view)).body), { timeout: 20_000 })
+      .toContain(host.id);
+  });
+
+  it('is refused by the bounds of the list', async () => {
+    const host = await Host.join();
+    const ids = await Promise.all(Array.from({ length: 9 }, () => volume(1)));
+    const [one = '', two = ''] = ids;
+    for (const volumes of [
+      ids.map((id, index) => at(id, `/data-${index}`)),
+      [at(one), at(two)],
+      [at(one), at(one, '/other')],
+      [{ id: one }],
+      [at('v-1')],
+      ...[
+        'data',
+        '/',
+        '/etc',
+        '/proc',
+        '/sys/x',
+        '/dev/shm',
+        '/run/secrets/a',
+        '/a/',
+        '/a//b',
+        '/a/../b',
+        '/a/.',
+        `/${'a'.repeat(200)}`,
+        '/a\u0000',
+      ].map((path) => [at(one, path)]),
+    ]) {
+      const { status, body } = await host.deploy(volumes);
+      expect([JSON.stringify(volumes), status, body.error?.code]).toEqual([
+        JSON.stringify(volumes),
+        422,
+        'invalid_request',
+      ]);
+    }
+    const { status } = await host.deploy(ids.slice(0, 8).map((id, index) => at(id, `/etc/data-${index}`)));
+    expect(status).toBe(201);
+  });
+
+  it("is refused another account's volume like one that does not exist, and hosts without volumes", async () => {
+    const host = await Host.join();
+    const stranger = await service.renter('100');
+    const theirs = await volume(10, stranger);
+    const messages = [];
+    for (const id of [theirs, 'v-00000000']) {
+      const { status, body } = await host.deploy([at(id)]);
+      messages.push(body.error.message.replace(id, 'ID'));
+      expect([status, body.error.code]).toEqual([409, 'deploy_failed']);
+    }
+    expect(messages).toEqual(['there is no volume ID', 'there is no volume ID']);
+    const bare = await Host.join({ volumes: false });
+    const own = await volume();
+    const refused = await bare.deploy([at(own)]);
+    expect(refused.body.error).toMatchObject({
+      code: 'deploy_failed',
+      message: expect.stringContaining(`the host of machine ${bare.id} offers no volumes: `),
+    });
+    expect(await row(own)).toMatchObject({ lease: 0, holder: null });
+  });
+});
+
+describe('one instance at a time', () => {
+  it('has a volume, of two that are deployed at once', async () => {
+    const hosts = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const answers = await Promise.all(hosts.map((host) => host.deploy([at(id)])));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+    const won = answers.find(({ status }) => status === 201)!.body.id;
+    expect(answers.find(({ status }) => status === 409)!.body.error.message).toBe(
+      `volume ${id} is in use by instance ${won}`,
+    );
+    expect(await row(id)).toMatchObject({ lease: 1, holder: won });
+  });
+
+  it('has it until the gateway has the last snapshot, whatever the host says', async () => {
+    const [host, other] = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const before = await snapshot(id, null);
+    const instance = await host.run(at(id));
+    service.clock.advance(100);
+    const during = await snapshot(id, 1);
+    service.clock.advance(100);
+    // While it runs nothing is over.
+    await host.report(seen(instance, 'RUNNING', { volumes: [said(id, 1, { snapshot: during })] }));
+    expect(await row(id)).toMatchObject({ holder: instance });
+    expect((await act(instance, 'stop')).status).toBe(200);
+    const saving = `volume ${id} is still being saved by instance ${instance} on ${host.id}; try again in a while, or release it`;
+    expect((await other.deploy([at(id)])).body.error).toMatchObject({ code: 'deploy_failed', message: saving });
+    expect((await act(instance, 'start')).body.error).toMatchObject({ code: 'action_failed', message: saving });
+    const check = `{ instance(id: "${instance}") { canStart { allowed refusal { message } } } }`;
+    expect((await renter.graphql(check)).body.data.instance.canStart).toMatchObject({
+      allowed: false,
+      refusal: { message: saving },
+    });
+    const newer = await snapshot(id, 1, iso(1));
+    const ofNoLease = await snapshot(id, null, iso(1));
+    for (const forged of [
+      said(id, 1, { snapshot: ofNoLease }),
+      said(id, 1),
+      said(id, 1, { snapshot: before }),
+      said(id, 1, { snapshot: during }),
+      said(id, 1, { snapshot: 'ab'.repeat(32) }),
+      said(id, 2, { snapshot: newer }),
+      said(id, 1, { snapshot: newer, saved: false }),
+    ])
+      await host.stopped(instance, [forged]);
+    await other.report();
+    expect(await row(id)).toMatchObject({ lease: 1, holder: instance });
+    await host.stopped(instance, [said(id, 1, { snapshot: newer, sizeBytes: 1_234 })]);
+    expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null, opened: false });
+    expect(await service.sql('select size_bytes::int as size from volume_snapshot where id = $1', [newer])).toEqual([
+      { size: 1_234 },
+    ]);
+    expect((await host.access(instance)).status).toBe(404);
+    const told = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
+    expect(told).toMatchObject({ phase: 'stopped', volumes: [{ id, lease: null }] });
+
+    // Elsewhere it goes on; what the host before says late changes nothing.
+    const next = await other.run(at(id));
+    expect((await other.access(next)).body.volumes[0]).toMatchObject({ lease: 2, restore: { snapshot: newer } });
+    await act(next, 'stop');
+    const late = await snapshot(id, 2, iso(2));
+    for (const lease of [1, 2]) await host.stopped(instance, [said(id, lease, { snapshot: late })]);
+    expect(await row(id)).toMatchObject({ lease: 2, holder: next });
+  });
+
+  it('is not shown more bytes of a snapshot than agents can report, whatever its host says', async () => {
+    const [host, other] = [await Host.join(), await Host.join()];
+    const ids = [await volume(), await volume()];
+    const instance = await host.run(...ids.map((id, index) => at(id, `/data-${index}`)));
+    const saved = await Promise.all(ids.map((id) => snapshot(id, 1, iso(1))));
+    await act(instance, 'stop');
+    const size = Number.MAX_SAFE_INTEGER;
+    const huge = ids.map((id, index) => said(id, 1, { snapshot: saved[index]!, sizeBytes: size }));
+    await host.stopped(instance, huge);
+    const next = await other.run(...ids.map((id, index) => at(id, `/data-${index}`)));
+    const { volumes } = (await other.access(next)).body;
+    // An agent adds them up, and a report with a larger number is refused.
+    const totalBytes = volumes.reduce((sum: number, { restore }: Any) => sum + restore.sizeBytes, 0);
+    await other.report(seen(next, 'RESTORING', { pulledBytes: totalBytes, totalBytes }));
+    expect(volumes).toHaveLength(2);
+  });
+
+  it('is paid for while it is restored, however much its renter has put there', async () => {
+    const host = await Host.join();
+    const [full, empty] = [await volume(), await volume()];
+    await snapshot(full, null);
+    const given = [];
+    for (const id of [full, empty]) {
+      const { body } = await host.deploy([at(id)]);
+      await host.agent.desired();
+      await host.access(body.id);
+      service.clock.advance(300);
+      await host.report(seen(body.id, 'RUNNING'));
+      service.clock.advance(400);
+      await host.report(seen(body.id, 'RUNNING'));
+      await settleOpenStarts(service.deps);
+      given.push((await service.sql('select from service_gap where instance_id = $1', [body.id])).length);
+      await renter.rest('DELETE', `/instances/${body.id}`);
+      await host.report(seen(body.id, 'ERASED'));
+    }
+    expect(given).toEqual([0, 1]);
+  });
+
+  it('is told why the last snapshot failed', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const instance = await host.run(at(id));
+    await host.report(
+      seen(instance, 'RUNNING', { volumes: [said(id, 1, { saved: false, message: 'store is full' })] }),
+    );
+    expect(await attachment(id, instance)).toMatchObject({ message: 'store is full', lost_since: null });
+    await host.report(seen(instance, 'RUNNING', { volumes: [said(id, 1, { saved: false })] }));
+    expect(await attachment(id, instance)).toMatchObject({ message: null });
+  });
+
+  it('frees it at once where nothing was mounted: never sent, without access, or never seen running', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const never = (await host.deploy([at(id)])).body.id;
+    await act(never, 'stop');
+    const { body } = await act(never, 'start');
+    expect(body.status).toBe('running');
+    expect(await row(id)).toMatchObject({ lease: 2, holder: never });
+    await act(never, 'stop');
+    expect((await host.access(never, 2)).status).toBe(404);
+    const failed = (await host.deploy([at(id)])).body.id;
+    await host.agent.desired();
+    expect((await host.access(failed)).status).toBe(200);
+    await act(failed, 'stop');
+    // With access it may save something; the agent says that there is nothing.
+    expect((await act(never, 'start')).status).toBe(409);
+    await host.stopped(failed, [said(id, 3)]);
+    expect(await row(id)).toMatchObject({ holder: null });
+    expect(await attachment(id, failed)).toMatchObject({ lost_since: null });
+    expect((await act(never, 'start')).status).toBe(200);
+  });
+
+  it('keeps it while it is destroyed, until it is saved or erased', async () => {
+    const host = await Host.join();
+    const [id, lost] = [await volume(), await volume()];
+    const instance = await host.run(at(id), at(lost, '/lost'));
+    await renter.rest('DELETE', `/instances/${instance}`);
+    const told = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
+    expect(told).toMatchObject({ phase: 'absent', volumes: [{ lease: 1 }, { lease: 1 }] });
+    expect((await host.deploy([at(id)])).body.error.message).toContain('is still being saved');
+    // An agent that was started again has to ask again.
+    expect((await host.access(instance)).status).toBe(200);
+    const last = await snapshot(id, 1, iso(1));
+    await host.stopped(instance, [said(id, 1, { snapshot: last }), said(lost, 1, { saved: false })]);
+    expect(await row(id)).toMatchObject({ holder: null });
+    await host.report(seen(instance, 'ERASED'));
+    // The other went with the disk, unsaved.
+    expect((await host.deploy([at(lost)])).status).toBe(201);
+    expect(await attachment(lost, instance)).toMatchObject({ lost_since: expect.anything() });
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
+  });
+
+  it('keeps nothing of a host for ever: not for a deleted volume, nor a week after it was destroyed', async () => {
+    const host = await Host.join();
+    const [deleted, unsaved] = [await volume(), await volume()];
+    const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));
+    await act(instance, 'stop');
+    // As at the end of the grace period, whoever holds it.
+    await service.sql(`update volume set deleted_at = $2, delete_reason = 'BALANCE_EXHAUSTED' where id = $1`, [
+      deleted,
+      iso(),
+    ]);
+    const { body } = await host.access(instance);
+    expect(body.volumes.map(({ id }: Any) => id)).toEqual([unsaved]);
+    await renter.rest('DELETE', `/instances/${instance}`);
+    await silence(7 * 86_400 - 10);
+    await host.report(seen(instance, 'SAVING', { volumes: [said(unsaved, 1, { saved: false })] }));
+    expect((await host.access(instance)).status).toBe(200);
+    await silence(1_300);
+    await host.report(seen(instance, 'SAVING', { volumes: [said(unsaved, 1, { saved: false })] }));
+    expect((await host.access(instance)).status).toBe(404);
+    expect((await host.deploy([at(unsaved)])).status).toBe(201);
+    expect(await attachment(unsaved, instance)).toMatchObject({ lost_since: expect.anything() });
+  });
+
+  it('loses it with its host: silent for 20 minutes while it does not run, or revoked', async () => {
+    const [silent, other] = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const first = await silent.run(at(id));
+    service.clock.advance(100);
+    const kept = iso();
+    await snapshot(id, 1, kept);
+    await silence(1_100);
+    await other.report();
+    // It runs, as far as anybody knows.
+    expect((await other.deploy([at(id)])).body.error.message).toBe(`volume ${id} is in use by instance ${first}`);
+    await act(first, 'stop');
+    expect((await other.deploy([at(id)])).body.error.message).toContain('is still being saved');
+    await silence(110);
+    await other.report();
+    const second = await other.run(at(id));
+    expect(await row(id)).toMatchObject({ lease: 2, holder: second });
+    const [{ since } = {}] = await service.sql(
+      'select lost_since = $3::timestamptz as since from volume_attachment where volume_id = $1 and instance_id = $2',
+      [id, first, kept.slice(0, 19)],
+    );
+    expect(since).toBe(true);
+    await act(second, 'stop');
+    await revokeHost(service.deps, other.id);
+    await silent.report();
+    const third = await silent.deploy([at(id)]);
+    expect(third.status).toBe(201);
+    expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
+    // A forgotten host of a running instance begins anew under the same lease.
+    await silence(31);
+    await forgetContainers(service.deps, silent.id);
+    expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
+  });
+
+  it('loses it by the word of its owner, when it does not run', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const release = async (of = renter) => {
+      const asked = `mutation { releaseVolume(id: "${id}") { volumeId instanceId lostSince } }`;
+      const { data, errors } = (await of.graphql(asked)).body;
+      return errors === undefined ? data.releaseVolume : errors[0];
+    };
+    expect(await release()).toMatchObject({
+      message: `volume ${id} is held by no instance`,
+      extensions: { code: 'action_failed' },
+    });
+    const instance = await host.run(at(id));
+    expect(await release()).toMatchObject({ message: `volume ${id} is in use by instance ${instance}: stop it first` });
+    await act(instance, 'stop');
+    expect(await release(await service.renter('1'))).toMatchObject({ extensions: { code: 'not_found' } });
+    expect(await release()).toEqual({ volumeId: id, instanceId: instance, lostSince: expect.stringMatching(/^2026-/) });
+    expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null });
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
+    // Too late.
+    await host.stopped(instance, [said(id, 1, { snapshot: await snapshot(id, 1, iso(1)) })]);
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
+    expect((await act(instance, 'start')).status).toBe(200);
+    expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
+  });
+
+  it('yields it to nobody when it is preempted, before it is saved', async () => {
+    const host = await Host.join();
+    const id = await volume();
+    const { body } = await host.deploy([at(id)], renter, { type: 'interruptible' });
+    await host.agent.desired();
+    await host.access(body.id);
+    await host.report(seen(body.id, 'RUNNING'));
+    const stranger = await service.renter('100');
+    expect((await host.deploy([], stranger)).status).toBe(201);
+    const other = await Host.join();
+    expect((await other.deploy([at(id)])).body.error.message).toContain('is still being saved');
+    await host.stopped(body.id, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    expect((await other.deploy([at(id)])).status).toBe(201);
+  });
+
+  it('is a record on a machine without an agent: its lease ends with the stop', async () => {
+    const machine = await service.machine();
+    const id = await volume();
+    const { body } = await renter.rest('POST', '/instances', { machine_id: machine, volumes: [at(id)] });
+    expect(await row(id)).toMatchObject({ lease: 1, holder: body.id, host: null });
+    const other = await service.machine();
+    const again = () => renter.rest('POST', '/instances', { machine_id: other, volumes: [at(id)] });
+    expect((await again()).body.error.message).toBe(`volume ${id} is in use by instance ${body.id}`);
+    await act(body.id, 'stop');
+    expect((await again()).status).toBe(201);
+    expect(await row(id)).toMatchObject({ lease: 2 });
+    expect(await attachment(id, body.id)).toMatchObject({ lost_since: null });
+    expect((await act(body.id, 'start')).body.error).toMatchObject({ code: 'action_failed' });
+  });
+});
+
+describe('an instance that goes on elsewhere', () => {
+  const MOVE = `mutation($id: ID!, $max: Float, $key: String) {
+    moveInstance(id: $id, maxPricePerHour: $max, idempotencyKey: $key) { id status gpu numGpus mode diskGb spendLimit machine { id } launch { name env }
+      volumes { id path holds saved } } }`;
+  const SHOWN = `volumes { id path sizeGb holds saved lastSnapshotAt lostSince message volume { id sizeGb } }`;
+  const move = async (id: string, more: Record<string, unknown> = {}, of = renter) => {
+    const { data, errors } = (await of.graphql(MOVE, { id, ...more })).body;
+    return errors === undefined ? data.moveInstance : { ...errors[0], code: errors[0].extensions.code };
+  };
+  const shown = async (id: string) =>
+    (await renter.graphql(`{ instance(id: "${id}") { ${SHOWN} } }`)).body.data.instance;
+
+  /** One that has run on the host, stopped, and saved unless it is told otherwise. */
+  async function stoppedOn(host: Host, id: string, more: object = {}, saves = true): Promise<string> {
+    const { body } = await host.deploy([at(id)], renter, { name: 'work', env: { A: 'b' }, ...more });
+    await host.agent.desired();
+    await host.access(body.id);
+    await host.report(seen(body.id, 'RUNNING'));
+    await act(body.id, 'stop');
+    if (saves) await host.stopped(body.id, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    return body.id;
+  }
+
+  it('has the same launch and volumes on another host, once for a key, and is refused before all is saved', async () => {
+    const region = 'us-ca';
+    const [host, other] = [await Host.join({ region }), await Host.join({ region })];
+    const id = await volume();
+    const old = await stoppedOn(host, id, { disk_gb: 70, spend_limit: 50, type: 'res' }, false);
+    expect(await move(old)).toMatchObject({
+      code: 'action_failed',
+      message: `volume ${id} is still being saved by instance ${old} on ${host.id}; try again in a while, or release it`,
+    });
+    expect(await shown(old)).toEqual({
+      volumes: [
+        {
+          id,
+          path: '/data',
+          sizeGb: 10,
+          holds: true,
+          saved: false,
+          lastSnapshotAt: null,
+          lostSince: null,
+          message: null,
+          volume: { id, sizeGb: 10 },
+        },
+      ],
+    });
+    await host.stopped(old, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    expect((await shown(old)).volumes[0]).toMatchObject({ holds: false, saved: true });
+    expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
+    const key = randomBytes(8).toString('hex');
+    const [first, second] = await Promise.all([move(old, { key }), move(old, { key })]);
+    expect(first).toMatchObject({
+      status: 'RUNNING',
+      gpu: 'rtx-4090',
+      numGpus: 1,
+      mode: 'ON_DEMAND',
+      diskGb: 70,
+      spendLimit: 50,
+      launch: { name: 'work', env: { A: 'b' } },
+      volumes: [{ id, path: '/data', holds: true, saved: false }],
+    });
+    expect(first.machine.id).not.toBe(host.id);
+    expect(second.id).toBe(first.id);
+    expect((await move(old, { key })).id).toBe(first.id);
+    expect(await move(old, { key, max: 100 })).toMatchObject({ code: 'idempotency_mismatch' });
+    expect(await move(old)).toMatchObject({ message: `volume ${id} is in use by instance ${first.id}` });
+    const { body } = await renter.rest('GET', `/instances/${old}`);
+    expect(body.status).toBe('stopped');
+    expect(await row(id)).toMatchObject({ lease: 2, holder: first.id });
+    expect(other.id).toBeTruthy();
+  });
+
+  it('leaves a host that is silent for 20 minutes, which then runs nothing that is paid', async () => {
+    const region = 'us-va';
+    const [host, other] = [await Host.join({ region }), await Host.join({ region })];
+    const id = await volume();
+    const old = await host.run(at(id));
+    await silence(1_190);
+    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `instance ${old} runs: stop it first` });
+    await silence(11);
+    await other.report();
+    const poor = await service.renter('3');
+    expect(await move(old, {}, poor)).toMatchObject({ code: 'not_found' });
+    // Refused for its price: nothing has changed.
+    expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
+    expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('running');
+    expect(await row(id)).toMatchObject({ lease: 1, holder: old });
+    const moved = await move(old);
+    expect(moved).toMatchObject({ status: 'RUNNING', volumes: [{ holds: true }] });
+    expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('stopped');
+    expect((await shown(old)).volumes[0]).toMatchObject({ holds: false, saved: false, lostSince: expect.any(String) });
+    // It comes back: it is to stop, and what it says of the volume is late.
+    await host.report();
+    const told = (await host.agent.desired()).instances.find((each) => each.id === old)!;
+    expect(told).toMatchObject({ phase: 'stopped', volumes: [{ lease: null }] });
+    await host.stopped(old, [said(id, 1, { snapshot: await snapshot(id, 1, iso(60)) })]);
+    expect(await row(id)).toMatchObject({ lease: 2, holder: moved.id });
+  });
+
+  it('refuses a suspended account, and a volume that is deleted', async () => {
+    const [host] = [await Host.join(), await Host.join()];
+    const id = await volume();
+    const old = await stoppedOn(host, id);
+    expect((await renter.graphql(`mutation { deleteVolume(id: "${id}") { id } }`)).body.errors).toBeUndefined();
+    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `there is no volume ${id}` });
+    expect((await act(old, 'start')).body.error.message).toBe(`there is no volume ${id}`);
+    const gone = await service.renter('100');
+    const theirs = await volume(10, gone);
+    await suspendAccount(service.deps, gone.accountId);
+    expect(await move(old, {}, gone)).toMatchObject({ code: 'unauthorized' });
+    expect((await host.deploy([at(theirs)], gone)).body.error.code).toBe('unauthorized');
+    expect(await row(theirs)).toMatchObject({ lease: 0 });
+  });
+
+  it('is refused without a volume, while it runs, after a week, and where no other host fits', async () => {
+    const region = 'us-il';
+    const host = await Host.join({ region });
+    const bare = (await host.deploy(undefined)).body.id;
+    expect(await move(bare)).toMatchObject({
+      message: `instance ${bare} has no volume: nothing of its work could go along`,
+    });
+    await renter.rest('DELETE', `/instances/${bare}`);
+    await host.agent.desired();
+    await host.report();
+    const id = await volume();
+    const old = await stoppedOn(host, id);
+    await renter.rest('DELETE', `/instances/${old}`);
+    expect(await move('i-00000000')).toMatchObject({ code: 'not_found' });
+    await service.sql(`update machine set state = 'DRAINED' where id <> $1`, [host.id]);
+    expect(await move(old)).toMatchObject({
+      code: 'deploy_failed',
+      message:
+        'no other host that takes volumes has 1 x rtx-4090, 50 GB of disk and 10 GB of volumes free now, on_demand',
+    });
+    await service.sql(`update machine set state = 'LISTED'`);
+    service.clock.advance(7 * 86_400 + 5);
+    await Host.join({ region });
+    expect(await move(old)).toMatchObject({ message: `instance ${old} was destroyed more than 7 days ago` });
+  });
+});

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
+
+let gateway: TestGateway;
+let renter: Renter;
+beforeAll(async () => {
+  gateway = await startGateway();
+  renter = await gateway.renter();
+});
+afterAll(() => gateway.close());
+
+test.each(['0000-01-01', '1969-12-31', '2027-02-30', '2027-13-01', '10000-01-01', '2027-1-1', ''])(
+  'the day %j is refused, as a date and as the day of an instant',
+  async (day) => {
+    const history = await renter.graphql(
+      'query($day: Date) { gpuModel(slug: "p4") { priceHistory(from: $day) { snapshot } } }',
+      { day },
+    );
+    const statement = await renter.graphql('query($at: DateTime!) { statement(from: $at) { from } }', {
+      at: `${day}T00:00:00Z`,
+    });
+    for (const { status, body } of [history, statement]) {
+      expect(status).toBe(400);
+      expect(body.errors[0].message).toContain('from 1970 on');
+    }
+  },
+);
+
+test('the first and the last day there is are taken', async () => {
+  const { body } = await renter.graphql(
+    '{ gpuModel(slug: "p4") { priceHistory(from: "1970-01-01", to: "9999-12-31") { snapshot } } statement(from: "1970-01-01T00:00:00Z", to: "9999-12-31T23:59:59Z") { closingBalance } }',
+  );
+  expect(body.errors).toBeUndefined();
+  expect(body.data.statement.closingBalance).toBe(100);
+});

@@ -1,0 +1,433 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { buildClientSchema, buildSchema, type GraphQLError, getIntrospectionQuery, printSchema } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GRAPHIQL_EXAMPLES } from '../../../src/http/graphiql/examples.js';
+import type { Answer, Renter } from '../../support/gateway.js';
+import { type Service, startService } from '../../support/service.js';
+
+const FULL_INTROSPECTION = getIntrospectionQuery({
+  schemaDescription: true,
+  specifiedByUrl: true,
+  directiveIsRepeatable: true,
+  inputValueDeprecation: true,
+  oneOf: true,
+});
+
+let service: Service;
+let renter: Renter;
+
+beforeAll(async () => {
+  service = await startService();
+  renter = await service.renter();
+});
+afterAll(() => service.close());
+
+function many(count: number, make: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => make(index)).join(' ');
+}
+
+function expectRefused(answer: Answer, message: string | RegExp): void {
+  expect(answer.body.data).toBeUndefined();
+  expect(answer.body.errors).toHaveLength(1);
+  expect(answer.body.errors[0].message).toMatch(message);
+}
+
+function expectAdmitted(answer: Answer): void {
+  expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
+}
+
+describe('within the limits', () => {
+  const asked = GRAPHIQL_EXAMPLES.filter(({ query }) => !query.includes('\nsubscription '));
+  it.each(asked.map(({ query, variables }) => [query.split('\n')[0], query, variables] as const))(
+    'an example of GraphiQL: %s',
+    async (_name, query, variables) => {
+      const { body } = await renter.graphql(query, variables);
+      for (const error of body.errors ?? []) {
+        // The examples name a machine and an instance that nobody has.
+        expect(error.extensions.code).toMatch(/^(deploy_failed|not_found)$/);
+      }
+    },
+  );
+
+  it('the introspection that tools send', async () => {
+    expectAdmitted(await service.anyone.graphql(FULL_INTROSPECTION));
+  });
+
+  it.each<[string, string]>([
+    [
+      'what all instances were launched with, whose lists say how long they may be',
+      `{ instances { id name launch { name env entrypoint command registryLogin restart onExit tcpPorts
+         secrets { secret variable file } ports { port name } } } }`,
+    ],
+    ['200 aliases', `{ ${many(200, (index) => `a${index}: balance { balance }`)} }`],
+    [
+      'all of the price sheet',
+      '{ pricing { data { slug name tier vramGb url pricePerGpuHour { onDemand } gpuModel { name } } } }',
+    ],
+    [
+      'the longest page of offers',
+      '{ offers(limit: 100) { machineId gpu cpu netMbps { up } pricePerHour { onDemand } gpuModel { name } } }',
+    ],
+    [
+      'long pages within long pages',
+      '{ instanceHistory(first: 100) { edges { node { id usageIntervals(first: 50) { edges { node { resource startedAt endedAt } } } } } } }',
+    ],
+  ])('%s', async (_name, query) => {
+    const { body } = await renter.graphql(query);
+    expect(body.errors?.filter((error: GraphQLError) => error.extensions.code === 'invalid_request') ?? []).toEqual([]);
+  });
+});
+
+describe('out of the limits, a request is refused and nothing of it runs', () => {
+  const DEPTH = 'fields may be nested 16 deep at most';
+  const BRACKETS = 'brackets may be nested 64 deep at most';
+  const ROOTS = 'an operation may have 250 root fields at most';
+  const DIRECTIVES = 'a document may have 100 directives at most';
+  const VALUES = /^the answer may hold 50000 values at most/;
+  const TOKENS = /more tha[nt] 2000 tokens/;
+  const chain = (length: number) =>
+    `{ __schema { types { ${'ofType { '.repeat(length)} name ${'} '.repeat(length)} } } }`;
+  const offers = (limit: string) => `offers(limit: ${limit}) { gpu region cpu vcpus ramGb diskGb ports pcie nvlink }`;
+
+  it.each<[string, string, string | RegExp, object?]>([
+    ['tokens', `{ ${'__typename '.repeat(2_000)} }`, TOKENS],
+    ['tokens, in lists', `{ offers(gpu: [${'1 '.repeat(3_000)}]) { gpu } }`, TOKENS],
+    ['brackets, in lists', `{ offers(gpu: ${'['.repeat(900)}${']'.repeat(900)}) { gpu } }`, BRACKETS],
+    ['brackets, in types', `query ($v: ${'['.repeat(900)}Int${']'.repeat(900)}) { __typename }`, BRACKETS],
+    ['brackets, in objects', `{ offers(gpu: ${'{a: '.repeat(300)}1${'}'.repeat(300)}) { gpu } }`, BRACKETS],
+    ['brackets that never close', `{ offers(gpu: ${'['.repeat(50_000)}`, BRACKETS],
+    [
+      'tokens, in the variables of an operation',
+      `query (${many(700, (index) => `$v${index}: Int`)}) { __typename }`,
+      TOKENS,
+    ],
+    ['depth', chain(14), DEPTH],
+    [
+      'depth, in inline fragments',
+      `{ __schema { types { ${'ofType { ... { '.repeat(20)} name ${'} } '.repeat(20)} } } }`,
+      DEPTH,
+    ],
+    [
+      'depth, through fragments',
+      `{ __schema { types { ...T0 } } } ${many(20, (index) => `fragment T${index} on __Type { ofType { ...T${index + 1} } }`)}
+       fragment T20 on __Type { name }`,
+      DEPTH,
+    ],
+    ['root fields', `{ ${many(251, (index) => `a${index}: __typename`)} }`, ROOTS],
+    [
+      'root fields, in fragments',
+      `{ ...A ...A ...A } fragment A on Query { ${many(84, (index) => `a${index}: __typename`)} }`,
+      ROOTS,
+    ],
+    [
+      'root fields, in fragments of fragments of fragments',
+      `{ ...F0 } ${many(100, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)}
+       fragment F100 on Query { __typename }`,
+      ROOTS,
+    ],
+    [
+      'root fields, of an operation that is not asked for',
+      `query asked { __typename } query other { ${many(251, (index) => `a${index}: __typename`)} }`,
+      ROOTS,
+    ],
+    ['directives', `{ ${many(101, (index) => `a${index}: __typename @skip(if: false)`)} }`, DIRECTIVES],
+    ['values, of public lists', `{ ${many(60, (index) => `a${index}: ${offers('100')}`)} }`, VALUES],
+    [
+      'values, of lists without a page',
+      `{ ${many(60, (index) => `a${index}: pricing { data { slug name vramGb tier gpuModel { slug name tier } } }`)} }`,
+      VALUES,
+    ],
+    [
+      'values, of pages in a variable',
+      `query ($n: Int) { ${many(60, (index) => `a${index}: ${offers('$n')}`)} }`,
+      VALUES,
+      { n: 100 },
+    ],
+    [
+      'values, of pages in the default of a variable',
+      `query ($n: Int = 100) { ${many(60, (index) => `a${index}: ${offers('$n')}`)} }`,
+      VALUES,
+    ],
+    [
+      'values, of pages within pages',
+      `{ instanceHistory(last: 100) { edges { node { ...I } } } }
+       fragment I on Instance { usageIntervals(first: 100) { edges { cursor node { resource ratePerHour startedAt endedAt } } } }`,
+      VALUES,
+    ],
+    [
+      'values, in fragments of fragments of fragments',
+      `{ pricing { data { ...F0 } } } fragment F100 on GpuPrice { slug }
+       ${many(100, (index) => `fragment F${index} on GpuPrice { ...F${index + 1} ...F${index + 1} }`)}`,
+      VALUES,
+    ],
+    [
+      'values, of introspection',
+      `{ ${many(60, (index) => `a${index}: __schema { types { fields { args { name } name } name } }`)} }`,
+      VALUES,
+    ],
+  ])('%s', async (_name, query, message, variables) => {
+    const before = process.cpuUsage();
+    expectRefused(await service.anyone.graphql(query, variables as Record<string, unknown>), message);
+    expect(cpuMsSince(before)).toBeLessThan(500);
+  });
+
+  it('counts a page that the schema would refuse no higher than its longest', async () => {
+    const { body } = await service.anyone.graphql('{ offers(limit: 2000000000) { gpu cpu } }');
+    expect(body.errors[0]).toMatchObject({ message: 'limit must be a whole number from 1 to 100' });
+  });
+
+  it('refuses null for an argument that may not be null, also when a variable seemed to have a default', async () => {
+    const query = 'query ($slug: ID = "h100-sxm") { gpuModel(slug: $slug) { name } }';
+    expect((await service.anyone.graphql(query)).body.data.gpuModel).toEqual({ name: 'NVIDIA H100 SXM5' });
+    const { status, body } = await service.anyone.graphql(query, { slug: null });
+    expect([status, body.errors[0].extensions]).toEqual([200, { code: 'invalid_request', status: 422 }]);
+  });
+
+  it('names every refusal by a code, that of variables too', async () => {
+    const { status, body } = await service.anyone.graphql('query ($n: Int!) { offers(limit: $n) { gpu } }', { n: 'x' });
+    expect([status, body.errors[0].extensions]).toEqual([400, { code: 'invalid_request' }]);
+  });
+
+  it('leaves fragments that spread themselves to validation', async () => {
+    const { body } = await service.anyone.graphql(
+      '{ ...A } fragment A on Query { ...B pricing { ...C } } fragment B on Query { ...A } fragment C on PriceSheet { ...C }',
+    );
+    expect(body.errors.map(({ message }: GraphQLError) => message)).toContain(
+      'Cannot spread fragment "C" within itself.',
+    );
+  });
+
+  it('says 422 where the type of the answer leaves room for it', async () => {
+    const request = (accept: string) =>
+      fetch(`${service.address}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept },
+        body: JSON.stringify({ query: chain(14) }),
+      });
+    expect((await request('application/graphql-response+json')).status).toBe(422);
+    const answer = await request('application/json');
+    const { errors } = (await answer.json()) as { errors: GraphQLError[] };
+    expect([answer.status, errors[0]!.extensions]).toEqual([200, { code: 'invalid_request', status: 422 }]);
+  });
+
+  it('takes nothing from the rate limit and has no effect', async () => {
+    const limited = await startService({ rateLimitPerMinute: 120 });
+    const caller = await limited.renter();
+    const machines = await Promise.all(Array.from({ length: 2 }, () => limited.machine()));
+    const deploys = machines.map((id, index) => `d${index}: deploy(input: { machineId: "${id}" }) { id }`).join(' ');
+    const answer = await caller.graphql(`mutation { ${deploys} ${many(260, (index) => `a${index}: __typename`)} }`);
+    expectRefused(answer, ROOTS);
+    expect(answer.headers.get('ratelimit-remaining')).toBeNull();
+    expect(await limited.sql('select 1 from instance where account_id = $1', [caller.accountId])).toEqual([]);
+    expect((await caller.rest('GET', '/balance')).headers.get('ratelimit-remaining')).toBe('119');
+    // 100 aliases are 100 requests, not one.
+    const aliases = await caller.graphql(`{ ${many(100, (index) => `a${index}: balance { balance }`)} }`);
+    expectAdmitted(aliases);
+    expect(aliases.headers.get('ratelimit-remaining')).toBe('19');
+    await limited.close();
+  });
+
+  it('keeps its memory, whatever documents are sent', async () => {
+    const send = (index: number) => service.anyone.graphql(`{ pricing { ${'count '.repeat(1_950)} } } #${index}`);
+    for (let index = 0; index < 30; index += 1) await send(index);
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 0; index < 300; index += 1) await send(1_000 + index);
+    collectGarbage();
+    // 300 such documents would be 300 MB.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(150_000_000);
+  });
+});
+
+/** What this process, the gateway in it, has reckoned since: a busy machine takes longer for the same. */
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
+
+describe('errors of a request are short', () => {
+  const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
+  const post = async (body: object, key?: string) => {
+    const before = process.cpuUsage();
+    const answer = await fetch(`${service.address}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream;q=0.5',
+        ...(JSON.stringify(body).includes('subscription') && { accept: 'text/event-stream' }),
+        ...(key && { authorization: `Bearer ${key}` }),
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const data = /^event: next\ndata: (.*)$/m.exec(text)?.[1] ?? text;
+    return { text, errors: JSON.parse(data).errors as GraphQLError[], cpuMs: cpuMsSince(before) };
+  };
+  const unknownNames = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`n${index}`, 1]));
+
+  it.each<[string, () => object]>([
+    ['unknown names in a variable', () => ({ query: DEPLOY, variables: { input: unknownNames } })],
+    [
+      'the same in a variable of a public query',
+      () => ({
+        query: 'query ($filter: OfferFilterInput) { offerSearch(filter: $filter) { totalCount } }',
+        variables: { filter: unknownNames },
+      }),
+    ],
+    [
+      'a long text in a variable',
+      () => ({ query: 'query ($n: Int) { offers(limit: $n) { gpu } }', variables: { n: 'x'.repeat(90_000) } }),
+    ],
+    ['a long text in the document', () => ({ query: `{ offers(limit: "${'x'.repeat(90_000)}") { gpu } }` })],
+    ['a long name', () => ({ query: `{ ${'x'.repeat(90_000)} }` })],
+    ['many unknown fields', () => ({ query: `{ ${many(240, (index) => `x${index}`)} }` })],
+    [
+      'a subscription',
+      () => ({
+        query: 'subscription ($n: Int) { offersChanged(limit: $n) { gpu } }',
+        variables: { n: 'x'.repeat(90_000) },
+      }),
+    ],
+  ])('%s', async (_name, body) => {
+    for (const key of [undefined, renter.key]) {
+      const { text, errors, cpuMs } = await post(body(), key);
+      expect(errors.length).toBeGreaterThan(0);
+      expect(errors.length).toBeLessThanOrEqual(10);
+      for (const { message } of errors) expect(message.length).toBeLessThanOrEqual(300);
+      expect(text.length).toBeLessThan(10_000);
+      expect(cpuMs).toBeLessThan(1_000);
+    }
+  });
+
+  it('and how much is left out is told', async () => {
+    const { errors } = await post({ query: `{ ${many(50, (index) => `x${index}`)} }` });
+    expect(errors).toHaveLength(10);
+    expect(errors.at(-1)!.message).toBe('and 41 more errors');
+  });
+
+  it('each of many fields that ran is told of its own refusal', async () => {
+    const { body } = await renter.graphql(`{ ${many(40, (index) => `a${index}: offers(limit: 0) { gpu }`)} }`);
+    expect(body.errors.length).toBeGreaterThan(0);
+    const asked = await renter.graphql(
+      `mutation { ${many(40, (index) => `a${index}: action(id: "i-00000000", action: STOP) { id }`)} }`,
+    );
+    expect(asked.body.errors).toHaveLength(40);
+  });
+});
+
+describe('values are counted as they come out', () => {
+  /** Makes stopped instances of the caller. */
+  async function instances({ accountId }: Renter, count: number): Promise<void> {
+    const machine = await service.machine({ diskGb: 10_000 });
+    await service.sql(
+      `insert into instance (id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode,
+         gpu_rate, disk_rate, on_demand_rate, created_at, stopped_at)
+       select 'i-' || lpad(to_hex(n + $3), 8, '0'), $1, n, id, 'STOPPED', gpu, num_gpus, region, 'pytorch', 1, 'ON_DEMAND', 0, 0, 0,
+         '2026-11-20', '2026-11-20' from machine, generate_series(1, $2::int) n where id = $4`,
+      [accountId, count, Math.floor(Math.random() * 2 ** 30), machine],
+    );
+  }
+  const VALUES = 'the answer may hold 50000 values at most; ask for smaller pages, or for less at once';
+  const below = (aliases: number) => `{ instances { ${many(aliases, (index) => `a${index}: gpu`)} } }`;
+
+  it('aliases below the instances of an account that has many, and of one that has few', async () => {
+    const [rich, poor] = [await service.renter(), await service.renter()];
+    await Promise.all([instances(rich, 300), instances(poor, 20)]);
+    for (const _use of [1, 2, 3, 4]) {
+      const { body } = await rich.graphql(below(400));
+      expect(body.data).toEqual({ instances: null });
+      expect(body.errors[0]).toMatchObject({
+        message: VALUES,
+        path: ['instances'],
+        extensions: { code: 'invalid_request', status: 422 },
+      });
+      expect((await poor.graphql(below(400))).body.data.instances).toHaveLength(20);
+    }
+    // What is selected twice comes out once.
+    const { body } =
+      await rich.graphql(`{ instances { ...A ...B } } fragment A on Instance { ${many(150, (index) => `a${index}: gpu`)} }
+      fragment B on Instance { ${many(150, (index) => `a${index}: gpu`)} }`);
+    expect(body.data.instances).toHaveLength(300);
+  });
+
+  it('lists below lists, and aliases of lists', async () => {
+    const rich = await service.renter();
+    await instances(rich, 300);
+    const { body } = await rich.graphql(
+      `{ ${many(8, (index) => `i${index}: instances { ${many(30, (field) => `a${field}: gpu`)} }`)} }`,
+    );
+    const counts = Object.values(body.data as Record<string, unknown[] | null>).map((list) => list?.length ?? null);
+    expect(counts.filter((count) => count === 300)).toHaveLength(5);
+    expect(counts.filter((count) => count === null)).toHaveLength(3);
+    const nested = `{ instances { machine { ${many(20, (index) => `a${index}: gpu`)} } usageIntervals(first: 1) { edges { node { resource } } } } }`;
+    expect((await rich.graphql(nested)).body.data.instances).toHaveLength(300);
+  });
+});
+
+describe('INTROSPECTION=off', () => {
+  let closed: Service;
+
+  beforeAll(async () => {
+    closed = await startService({ introspection: false });
+  });
+  afterAll(() => closed.close());
+
+  it('describes nothing', async () => {
+    for (const query of [FULL_INTROSPECTION, '{ __schema { types { name } } }', '{ __type(name: "Query") { name } }']) {
+      const { body } = await closed.anyone.graphql(query);
+      expect(body.data).toBeUndefined();
+      expect(body.errors[0].message).toMatch(/^GraphQL introspection has been disabled/);
+    }
+    expect((await closed.anyone.graphql('{ __typename pricing { __typename } }')).body.errors).toBeUndefined();
+    expect((await fetch(`${closed.address}/schema.graphql`)).status).toBe(404);
+    expect(await (await fetch(`${closed.address}/llms.txt`)).text()).not.toContain('schema.graphql');
+  });
+
+  const MISTAKES: [string, string, object?][] = [
+    ['a field', '{ pricin { count } }'],
+    ['a field of a type', '{ pricing { coun } }'],
+    ['an enum value', 'mutation { action(id: "i", action: STOPP) { id } }'],
+    ['an enum value as text', 'mutation { action(id: "i", action: "STOP") { id } }'],
+    ['an argument', '{ offers(limi: 1) { gpu } }'],
+    ['an argument of a directive', '{ pricing @skip(iff: true) { count } }'],
+    ['an input field', 'mutation { deploy(input: { machineId: "m", templat: "x" }) { id } }'],
+    ['a type', '{ ... on Quer { __typename } }'],
+    ['the type of a variable', 'query ($a: DeployInpu) { __typename }'],
+    [
+      'an enum value in a variable',
+      'mutation ($a: InstanceActionKind!) { action(id: "i", action: $a) { id } }',
+      { a: 'STOPP' },
+    ],
+    [
+      'an input field in a variable',
+      'mutation ($i: DeployInput!) { deploy(input: $i) { id } }',
+      { i: { machineId: 'm', diskG: 1 } },
+    ],
+  ];
+
+  it.each(MISTAKES)('guesses nothing: %s', async (_name, query, variables) => {
+    const guess = /Did you mean/;
+    const open = await renter.graphql(query, variables as Record<string, unknown>);
+    expect(JSON.stringify(open.body)).toMatch(guess);
+    // Twice: the second answer comes from a cache.
+    for (const _turn of [1, 2]) {
+      const { body } = await closed.anyone.graphql(query, variables as Record<string, unknown>);
+      expect(body.errors).toHaveLength(open.body.errors.length);
+      expect(JSON.stringify(body)).not.toMatch(guess);
+      for (const { message } of body.errors) expect(message).toMatch(/[.;"]$/);
+    }
+  });
+});
+
+it('introspection that is on tells the schema as it is printed', async () => {
+  const { body } = await service.anyone.graphql(FULL_INTROSPECTION);
+  const told = printSchema(buildClientSchema(body.data));
+  expect(told).toBe(printSchema(buildSchema(told)));
+  expect(told).toContain('deploy(');
+});

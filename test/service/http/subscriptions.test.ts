@@ -1,0 +1,858 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
+import { parse } from 'graphql';
+import { createClient } from 'graphql-sse';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { openDatabase } from '../../../src/database/database.js';
+import { Notices } from '../../../src/database/notices.js';
+import { creditAccount, resumeAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
+import { createApiKey, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { createDeps } from '../../../src/domain/deps.js';
+import { act, deploy, operatorAct } from '../../../src/domain/instances/instances.js';
+import { OfferIndex } from '../../../src/domain/inventory/offer-index.js';
+import { balanceChanges, instanceChanges, offerChanges } from '../../../src/domain/updates/change-streams.js';
+import {
+  MAX_STREAMS_PER_ACCOUNT,
+  MAX_STREAMS_PER_ADDRESS,
+  MAX_STREAMS_WITHOUT_KEY,
+  STREAMS_FOR_NEWCOMERS,
+} from '../../../src/domain/updates/subscriptions.js';
+import { GRAPHIQL_EXAMPLES } from '../../../src/http/graphiql/examples.js';
+import { testSettings } from '../../support/clock.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { type EventStream, type Subscribing, subscribe } from '../../support/events.js';
+import type { Renter } from '../../support/gateway.js';
+import { cleanUp, query, startProcess } from '../../support/process.js';
+import { type Service, startService } from '../../support/service.js';
+
+const INSTANCES = 'subscription($id: ID) { instanceChanged(id: $id) { id status stopReason } }';
+const BALANCE = 'subscription { balanceChanged { currency balance burnPerHour } }';
+const OFFERS = `subscription($gpu: String, $region: String, $limit: Int) {
+  offersChanged(gpu: $gpu, region: $region, limit: $limit) { machineId gpu region pricePerHour { onDemand } }
+}`;
+const PATIENCE = { timeout: 10_000, interval: 10 };
+/** One with few machines, so that a page shows all. */
+const REGION = 'eu-fi-hel';
+const NOTICES = 'gpu-rental-gateway notices';
+
+/** Two gateways on one database. */
+let here: Service;
+let there: Service;
+const open: EventStream[] = [];
+
+beforeAll(async () => {
+  here = await startService();
+  there = await startService({ databaseUrl: here.databaseUrl });
+});
+afterEach(async () => {
+  for (const stream of open.splice(0)) stream.abort();
+  await expect.poll(() => here.deps.subscriptions.size + there.deps.subscriptions.size, PATIENCE).toBe(0);
+});
+afterAll(async () => {
+  await Promise.all([here.close(), there.close()]);
+  await cleanUp();
+});
+
+/** Opens a subscription that must be accepted, and is ended after the test. */
+async function watch(service: Service, query: string, options: Subscribing = {}): Promise<EventStream> {
+  const stream = await subscribe(service.address, query, options);
+  open.push(stream);
+  expect(stream.status).toBe(200);
+  return stream;
+}
+
+function advance(seconds: number): void {
+  for (const service of [here, there]) service.clock.advance(seconds);
+}
+
+async function rent(renter: Renter, machine_id: string, type = 'od'): Promise<string> {
+  const { status, body } = await renter.rest('POST', '/instances', { machine_id, type });
+  expect([status, body.error]).toEqual([201, undefined]);
+  return body.id;
+}
+
+const ask = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
+
+/** The caller of a domain function with a key of its own. */
+async function ownerOf(deps: TestDomain, accountId: string) {
+  return { accountId, keyId: (await createApiKey(deps, accountId)).apiKey.id };
+}
+
+const never = () => new AbortController().signal;
+
+describe('instanceChanged', () => {
+  it('tells of each change, on the gateway that made it and on the other', async () => {
+    const renter = await here.renter();
+    const streams = [
+      await watch(here, INSTANCES, { key: renter.key }),
+      await watch(there, INSTANCES, { key: renter.key, method: 'GET' }),
+    ];
+    const told = async (id: string, status: string, stopReason: string | null) => {
+      for (const stream of streams) expect(await stream.next()).toEqual({ id, status, stopReason });
+    };
+    const id = await rent(renter, await here.machine());
+    await told(id, 'RUNNING', null);
+    await ask(renter, id, 'stop');
+    await told(id, 'STOPPED', 'USER');
+    await ask(renter, id, 'start');
+    await told(id, 'RUNNING', null);
+    await renter.rest('DELETE', `/instances/${id}`);
+    await told(id, 'DESTROYED', 'USER');
+  });
+
+  it('tells whose instance had to yield, and each account of its own alone', async () => {
+    const [ann, bob] = [await here.renter(), await here.renter()];
+    const machine = await here.machine();
+    const [toAnn, toBob] = [
+      await watch(there, INSTANCES, { key: ann.key }),
+      await watch(here, INSTANCES, { key: bob.key }),
+    ];
+    const yielding = await rent(ann, machine, 'interruptible');
+    expect(await toAnn.next()).toMatchObject({ id: yielding, status: 'RUNNING' });
+    const taking = await rent(bob, machine);
+    expect(await toAnn.next()).toEqual({ id: yielding, status: 'STOPPED', stopReason: 'PREEMPTED' });
+    expect(await toBob.next()).toEqual({ id: taking, status: 'RUNNING', stopReason: null });
+    await ask(bob, taking, 'stop');
+    await ask(ann, yielding, 'start');
+    expect(await toAnn.next()).toMatchObject({ id: yielding, status: 'RUNNING' });
+    expect(await toBob.next()).toMatchObject({ id: taking, status: 'STOPPED' });
+  });
+
+  it('tells what the sweep makes happen: credit runs out, the grace ends', async () => {
+    const renter = await here.renter('5');
+    const id = await rent(renter, await here.machine());
+    const streams = [
+      await watch(here, INSTANCES, { key: renter.key }),
+      await watch(there, INSTANCES, { key: renter.key }),
+    ];
+    advance(5 * 3_600);
+    for (const stream of streams) {
+      expect(await stream.next()).toEqual({ id, status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
+    }
+    advance(8 * 86_400);
+    for (const stream of streams) expect(await stream.next()).toMatchObject({ id, status: 'DESTROYED' });
+  });
+
+  it('watches one instance alone when asked to', async () => {
+    const renter = await here.renter();
+    const first = await rent(renter, await here.machine());
+    const second = await rent(renter, await here.machine());
+    const stream = await watch(there, INSTANCES, { key: renter.key, variables: { id: first } });
+    await ask(renter, second, 'stop');
+    await rent(renter, await here.machine());
+    await ask(renter, first, 'stop');
+    expect(await stream.next()).toEqual({ id: first, status: 'STOPPED', stopReason: 'USER' });
+  });
+
+  it("refuses an unknown id and another account's alike", async () => {
+    const [ann, bob] = [await here.renter(), await here.renter()];
+    const id = await rent(bob, await here.machine());
+    for (const unknown of [id, 'i-00000000', 'nonsense']) {
+      const stream = await watch(here, INSTANCES, { key: ann.key, variables: { id: unknown } });
+      expect(await stream.next()).toMatchObject({ code: 'not_found', errors: [{ message: 'no such instance' }] });
+      expect(await stream.next()).toBe('complete');
+    }
+  });
+
+  it('makes one event of changes that a reader was too slow for, and forgets none', async () => {
+    const deps = await openTestDomain();
+    const accountId = await deps.account();
+    const changes = await instanceChanges(deps, await ownerOf(deps, accountId), null, never());
+    const next = async () => {
+      const { id, status } = (await changes.next()).value;
+      return [id, status];
+    };
+    const rentOne = async () => (await deploy(deps, accountId, { machineId: await deps.machine() })).instance.id;
+    const [one, two] = [await rentOne(), await rentOne()];
+    await act(deps, accountId, { id: one, action: 'STOP' });
+    await act(deps, accountId, { id: two, action: 'STOP' });
+    await act(deps, accountId, { id: two, action: 'START' });
+    expect(await next()).toEqual([one, 'STOPPED']);
+    expect(await next()).toEqual([two, 'RUNNING']);
+    await act(deps, accountId, { id: one, action: 'START' });
+    await act(deps, accountId, { id: one, action: 'STOP' });
+    expect(await next()).toEqual([one, 'STOPPED']);
+    const brief = await rentOne();
+    await act(deps, accountId, { id: brief, action: 'DESTROY' });
+    expect(await next()).toEqual([brief, 'DESTROYED']);
+    await deps.close();
+  });
+});
+
+describe('balanceChanged', () => {
+  it('begins with the balance, and tells it again when credit or burn changes', async () => {
+    const renter = await here.renter('100');
+    const machine = await here.machine();
+    const streams = [await watch(here, BALANCE, { key: renter.key }), await watch(there, BALANCE, { key: renter.key })];
+    const told = async (balance: number, burnPerHour: number) => {
+      for (const stream of streams) expect(await stream.next()).toEqual({ currency: 'USD', balance, burnPerHour });
+    };
+    await told(100, 0);
+    const id = await rent(renter, machine);
+    const { gpuRate, diskRate } = await here.deps.db.prisma.instance.findUniqueOrThrow({ where: { id } });
+    const burn = Number(gpuRate + diskRate) / 1e6;
+    await told(100, burn);
+    advance(3_600);
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 7_000_000n });
+    await told(107 - burn, burn);
+    await ask(renter, id, 'stop');
+    await told(107 - burn, Number(diskRate) / 1e6);
+  });
+
+  it('is silent while time passes, for other writes of the account, and for changes of others', async () => {
+    const [ann, bob] = [await here.renter('100'), await here.renter()];
+    const id = await rent(ann, await here.machine());
+    const stream = await watch(there, BALANCE, { key: ann.key });
+    await stream.next();
+    advance(600);
+    await there.withKey(ann.key).rest('GET', '/balance');
+    await creditAccount(here.deps, bob.accountId, { amountMicro: 1_000_000n });
+    await rent(bob, await here.machine());
+    // A write that settles the account to this second and changes neither.
+    await resumeAccount(here.deps, ann.accountId);
+    await there.sql('update account set settled_at = settled_at where id = $1', [ann.accountId]);
+    await there.deps.db.notices.caughtUp();
+    await ask(ann, id, 'stop');
+    const { diskRate } = await here.deps.db.prisma.instance.findUniqueOrThrow({ where: { id } });
+    expect(await stream.next()).toMatchObject({ burnPerHour: Number(diskRate) / 1e6 });
+  });
+
+  it('tells of a charge that is neither credit nor burn, made by another program', async () => {
+    const deps = await openTestDomain({ diskRatePerGb: 0n });
+    const accountId = await deps.account('1000');
+    const { instance } = await deploy(deps, accountId, { machineId: await deps.machine(), mode: 'RESERVED' });
+    deps.clock.advance(36_000);
+    await act(deps, accountId, { id: instance.id, action: 'STOP' });
+    const changes = await balanceChanges(deps, await ownerOf(deps, accountId), never());
+    const before = (await changes.next()).value;
+    const operator = createDeps(openDatabase(deps.db.pool.options.connectionString!), deps.clock, testSettings());
+    await operatorAct(operator, instance.id, 'DESTROY');
+    await operator.db.close();
+    const after = (await changes.next()).value;
+    expect([before.burnPerHour, after.burnPerHour]).toEqual([0n, 0n]);
+    expect(after.balance).toBeLessThan(before.balance);
+    await deps.close();
+  });
+});
+
+describe('offersChanged', () => {
+  const idsOf = (offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId);
+
+  it('begins with the offers, and gives them again when a machine is taken elsewhere and comes back', async () => {
+    const renter = await here.renter();
+    const machine = await here.machine({ region: REGION });
+    const variables = { gpu: 'h100-sxm', region: REGION };
+    const stream = await watch(there, OFFERS, { variables, method: 'GET' });
+    const first = await stream.next();
+    expect(first).toContainEqual({
+      machineId: machine,
+      gpu: 'h100-sxm',
+      region: REGION,
+      pricePerHour: { onDemand: expect.any(Number) },
+    });
+    const id = await rent(renter, machine);
+    expect(await stream.next()).toEqual(first.filter((offer: { machineId: string }) => offer.machineId !== machine));
+    await ask(renter, id, 'stop');
+    expect(await stream.next()).toEqual(first);
+  });
+
+  it('is silent about what the filter leaves out', async () => {
+    // Opened first, so that it looks first.
+    const narrow = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', region: REGION } });
+    const wide = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', limit: 100 } });
+    const first = await narrow.next();
+    await wide.next();
+    const outside = await there.machine({ region: 'us-tx' });
+    expect(idsOf(await wide.next())).toContain(outside);
+    const inside = await there.machine({ region: REGION });
+    expect(idsOf(await narrow.next()).sort()).toEqual([...idsOf(first), inside].sort());
+  });
+
+  it('makes few events of many changes', async () => {
+    const startedAt = performance.now();
+    const stream = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', region: REGION, limit: 100 } });
+    let last = idsOf(await stream.next());
+    const added: string[] = [];
+    for (let index = 0; index < 20; index += 1) added.push(await there.machine({ region: REGION }));
+    let events = 0;
+    while (!added.every((id) => last.includes(id))) {
+      last = idsOf(await stream.next());
+      events += 1;
+    }
+    // One a second, and however slow the machine, not one for each change.
+    expect(events).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1_000);
+  });
+
+  it('reads its arguments as offers does', async () => {
+    const stream = await watch(here, OFFERS, { variables: { limit: 101 } });
+    expect(await stream.next()).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ message: 'limit must be a whole number from 1 to 100' }],
+    });
+    const defaults = await watch(here, 'subscription { offersChanged { machineId } }');
+    const { body } = await here.anyone.graphql('{ offers { machineId } }');
+    expect(await defaults.next()).toEqual(body.data.offers);
+  });
+});
+
+describe('over HTTP', () => {
+  it('is an event stream that nobody keeps, changes or holds back, with comments while nothing happens', async () => {
+    const stream = await watch(here, OFFERS, { variables: { limit: 100 }, headers: { 'accept-encoding': 'gzip, br' } });
+    expect(Object.fromEntries(stream.headers)).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+      'access-control-allow-origin': '*',
+    });
+    expect(stream.headers.get('content-encoding')).toBeNull();
+    await stream.next();
+    const comments = () => stream.text().match(/^:\n\n/gm)?.length ?? 0;
+    const before = comments();
+    await expect.poll(comments, PATIENCE).toBeGreaterThan(before);
+  });
+
+  it.each(['POST', 'GET'] as const)('refuses by %s what is not asked for as an event stream', async (method) => {
+    const renter = await here.renter();
+    for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
+      const stream = await subscribe(here.address, BALANCE, { key: renter.key, method, headers: { accept } });
+      await expect.poll(stream.text, PATIENCE).toContain('a subscription is answered as text/event-stream');
+      expect([stream.status, JSON.parse(stream.text()).errors[0].extensions]).toEqual([
+        406,
+        { code: 'invalid_request', status: 406 },
+      ]);
+    }
+    expect(here.deps.subscriptions.size).toBe(0);
+  });
+
+  it.each([
+    ['POST', 200],
+    ['GET', 401],
+  ] as const)('refuses by %s, with status %i, without a valid key', async (method, status) => {
+    for (const key of [undefined, `gpu_live_${'0'.repeat(40)}`]) {
+      for (const query of [INSTANCES, BALANCE]) {
+        const stream = await subscribe(here.address, query, { method, ...(key && { key }) });
+        expect([stream.status, stream.headers.get('www-authenticate')]).toEqual([status, 'Bearer']);
+        expect(await stream.next()).toMatchObject({ code: 'unauthorized', data: undefined });
+        expect(await stream.next()).toBe('complete');
+      }
+    }
+  });
+
+  it.each([
+    ['a wrong key', BALANCE, 'unauthorized'],
+    ['no such field', 'subscription { nothingChanged }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['no such syntax', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
+  ])('graphql-sse tells a refusal at once: %s', async (_name, query, code) => {
+    const client = createClient({ url: `${here.address}/graphql`, headers: { authorization: 'Bearer gpu_live_no' } });
+    const told: unknown[] = [];
+    for await (const { errors } of client.iterate({ query })) told.push(errors?.[0]?.extensions?.code);
+    expect(told).toEqual([code]);
+    client.dispose();
+  });
+
+  it('names a fault of the request by its code', async () => {
+    const offers = (rest: string) => `subscription($n: Int!) { ${rest} }`;
+    for (const [query, variables, message] of [
+      [offers('offersChanged(limit: $n) { gpu }'), {}, /Variable "\$n" of required type/],
+      [offers('offersChanged(limit: $n) @skip(if: true) { gpu }'), { n: 1 }, /may not leave out its field/],
+      [offers('... @include(if: false) { offersChanged(limit: $n) { gpu } }'), { n: 1 }, /may not leave out its field/],
+    ] as const) {
+      const stream = await subscribe(here.address, query, { variables });
+      open.push(stream);
+      const { code, errors } = await stream.next();
+      expect([code, errors[0].message]).toEqual(['invalid_request', expect.stringMatching(message)]);
+    }
+  });
+
+  it('bounds what an event may hold', async () => {
+    const aliases = Array.from({ length: 60 }, (_, index) => `a${index}: machineId`).join(' ');
+    const stream = await subscribe(here.address, `subscription { offersChanged(limit: 100) { ${aliases} } }`);
+    open.push(stream);
+    expect((await stream.next()).errors[0].message).toMatch(/^an event may hold 5000 values at most/);
+  });
+
+  it('counts as one request, when it is opened', async () => {
+    const limited = await startService({ rateLimitPerMinute: 3 });
+    const renter = await limited.renter();
+    const stream = await subscribe(limited.address, BALANCE, { key: renter.key });
+    expect(stream.headers.get('ratelimit-remaining')).toBe('2');
+    await stream.next();
+    await creditAccount(limited.deps, renter.accountId, { amountMicro: 1_000_000n });
+    await stream.next();
+    const offers = await subscribe(limited.address, OFFERS, { key: renter.key });
+    expect([offers.status, offers.headers.get('ratelimit-remaining')]).toEqual([200, null]);
+    for (const remaining of ['1', '0']) {
+      const { headers } = await subscribe(limited.address, INSTANCES, { key: renter.key });
+      expect(headers.get('ratelimit-remaining')).toBe(remaining);
+    }
+    const refused = await subscribe(limited.address, INSTANCES, { key: renter.key });
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    expect(limited.deps.subscriptions.size).toBe(4);
+    await limited.close();
+  });
+});
+
+interface Sheet {
+  data: { slug: string; pricePerGpuHour: { onDemand: number } }[];
+}
+
+const priceOf = ({ data }: Sheet, gpu: string) => data.find(({ slug }) => slug === gpu)!.pricePerGpuHour.onDemand;
+
+describe('how many are open', () => {
+  async function openAtOnce(count: number, query: string, options: Subscribing): Promise<EventStream[]> {
+    const streams = await Promise.all(Array.from({ length: count }, () => subscribe(here.address, query, options)));
+    open.push(...streams);
+    return streams;
+  }
+  const statuses = (streams: EventStream[]) => streams.map(({ status }) => status).sort();
+
+  it('is bounded for an account, whatever it watches; one that is closed makes room', async () => {
+    const [ann, bob] = [await here.renter(), await here.renter()];
+    const streams = [
+      ...(await openAtOnce(7, BALANCE, { key: ann.key })),
+      ...(
+        await Promise.all([openAtOnce(7, INSTANCES, { key: ann.key }), openAtOnce(6, OFFERS, { key: ann.key })])
+      ).flat(),
+    ];
+    const refused = streams.filter(({ status }) => status === 429);
+    expect(statuses(streams)).toEqual([...Array(MAX_STREAMS_PER_ACCOUNT).fill(200), ...Array(10).fill(429)]);
+    expect(here.deps.subscriptions.size).toBe(MAX_STREAMS_PER_ACCOUNT);
+    expect(refused[0]!.headers.get('retry-after')).toBe('5');
+    expect(await refused[0]!.next()).toMatchObject({ code: 'rate_limited' });
+    // Neither another account nor the other gateway is full.
+    expect(statuses(await openAtOnce(1, BALANCE, { key: bob.key }))).toEqual([200]);
+    await watch(there, BALANCE, { key: ann.key });
+    const accepted = streams.filter(({ status }) => status === 200);
+    for (const stream of accepted.slice(0, 3)) stream.abort();
+    await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(MAX_STREAMS_PER_ACCOUNT + 1 - 3);
+    expect(statuses(await openAtOnce(5, BALANCE, { key: ann.key }))).toEqual([200, 200, 200, 429, 429]);
+  });
+
+  describe('without a key', () => {
+    /** Behind a proxy, which names the addresses of its callers. */
+    let behind: Service;
+    const from = (address: string) => ({ headers: { 'x-forwarded-for': address }, variables: { limit: 1 } });
+    const openFrom = async (address: string, count: number) => {
+      const streams = await Promise.all(
+        Array.from({ length: count }, () => subscribe(behind.address, OFFERS, from(address))),
+      );
+      open.push(...streams);
+      return streams;
+    };
+    const accepted = (streams: EventStream[]) => streams.filter(({ status }) => status === 200).length;
+
+    beforeAll(async () => {
+      behind = await startService({ databaseUrl: here.databaseUrl, trustProxy: 1 });
+    });
+    afterEach(async () => {
+      for (const stream of open.splice(0)) stream.abort();
+      await expect.poll(() => behind.deps.subscriptions.size, PATIENCE).toBe(0);
+    });
+    afterAll(() => behind.close());
+
+    it('is bounded for an address, and leaves room for others', async () => {
+      const streams = await openFrom('198.51.100.7', MAX_STREAMS_PER_ADDRESS + 5);
+      expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
+      const refused = streams.find(({ status }) => status === 429)!;
+      expect(refused.headers.get('retry-after')).toBe('5');
+      expect(await refused.next()).toMatchObject({ code: 'rate_limited' });
+      expect(accepted(await openFrom('198.51.100.8', 3))).toBe(3);
+      streams.find(({ status }) => status === 200)!.abort();
+      await expect.poll(() => behind.deps.subscriptions.size, PATIENCE).toBe(MAX_STREAMS_PER_ADDRESS + 2);
+      expect(accepted(await openFrom('198.51.100.7', 3))).toBe(1);
+    });
+
+    it('is bounded for a network that one customer is given', async () => {
+      const network = ['2001:db8:1:2::1', '2001:db8:1:2:3::', '2001:0db8:0001:0002:ffff:ffff:ffff:ffff'];
+      const streams = (await Promise.all(network.map((address) => openFrom(address, 10)))).flat();
+      expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
+      expect(accepted(await openFrom('2001:db8:1:3::1', 1))).toBe(1);
+      expect(accepted(await openFrom('::ffff:203.0.113.9', 15))).toBe(15);
+      expect(accepted(await openFrom('203.0.113.9', 15))).toBe(5);
+    });
+
+    it('is bounded for all together, and the last are for those who hold none', async () => {
+      const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
+      for (let visitor = 0; visitor < 10; visitor += 1)
+        await openFrom(`198.51.100.${visitor}`, MAX_STREAMS_PER_ADDRESS);
+      expect(behind.deps.subscriptions.size).toBe(shared + 2);
+      const newcomers = await Promise.all(
+        Array.from({ length: STREAMS_FOR_NEWCOMERS + 5 }, (_, visitor) => openFrom(`203.0.113.${visitor}`, 1)),
+      );
+      expect(accepted(newcomers.flat())).toBe(STREAMS_FOR_NEWCOMERS - 2);
+      expect(behind.deps.subscriptions.size).toBe(MAX_STREAMS_WITHOUT_KEY);
+      const renter = await behind.renter();
+      const stream = await subscribe(behind.address, OFFERS, { key: renter.key });
+      open.push(stream);
+      expect(stream.status).toBe(200);
+    });
+
+    it('is not escaped by an address that a caller makes up', async () => {
+      const streams = await Promise.all(
+        Array.from({ length: MAX_STREAMS_PER_ADDRESS + 5 }, (_, index) =>
+          subscribe(here.address, OFFERS, from(`198.51.100.${index}`)),
+        ),
+      );
+      open.push(...streams);
+      expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
+    });
+
+    it('tells different subscriptions of one list each what it asks for', async () => {
+      const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
+      for (let visitor = 0; visitor < 8; visitor += 1) {
+        const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;
+        const stream = await subscribe(behind.address, query, {
+          headers: { 'x-forwarded-for': `198.51.100.${visitor}` },
+        });
+        open.push(stream);
+        const offers = await stream.next();
+        expect(offers).toHaveLength(100);
+        expect(Object.keys(offers[0])).toEqual([`own${visitor}`, ...fields.split(' ')]);
+      }
+    });
+
+    it('tells equal subscriptions of one answer that is made once', async () => {
+      const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
+      const streams: EventStream[] = [];
+      for (let visitor = 0; visitor < 30; visitor += 1) {
+        const stream = await subscribe(behind.address, query, from(`198.51.100.${visitor}`));
+        open.push(stream);
+        streams.push(stream);
+        await stream.next();
+      }
+      const { inventory } = behind.deps;
+      const current = vi.spyOn(inventory, 'current');
+      const machine = await behind.machine({ region: REGION });
+      const told = await Promise.all(streams.map((stream) => stream.next()));
+      const ids = told.map((offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId));
+      for (const list of ids) expect(list).toEqual(ids[0]);
+      expect(ids[0]).toContain(machine);
+      // Each stream looks whether the list differs; what `regionInfo` reads is read for one of them.
+      expect(current.mock.calls.length).toBeLessThan(3 * (streams.length + ids[0]!.length));
+      current.mockRestore();
+    });
+
+    it('tells a new price sheet to a hundred streams, with a key and without, made once', async () => {
+      const query =
+        'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
+      const ann = await behind.renter();
+      const streams: EventStream[] = [];
+      const opened = async (options: Subscribing) => {
+        const stream = await subscribe(behind.address, query, options);
+        open.push(stream);
+        streams.push(stream);
+        expect((await stream.next()).marketSnapshot).not.toBe('2026-11-22');
+      };
+      for (let visitor = 0; visitor < 90; visitor += 1) {
+        await opened({ headers: { 'x-forwarded-for': `198.51.100.${visitor}` } });
+      }
+      for (let tab = 0; tab < MAX_STREAMS_PER_ACCOUNT; tab += 1) await opened({ key: ann.key });
+
+      const { inventory } = behind.deps;
+      const models = (await inventory.current()).catalogue.gpuModels.length;
+      const counted = vi.spyOn(OfferIndex.prototype, 'availableGpus');
+      const current = vi.spyOn(inventory, 'current');
+      await behind.publish('2026-11-22', { 'h100-sxm': 4.56 });
+      // The two rows that a sheet is made of may be told one after the other.
+      const texts = await Promise.all(
+        streams.map(async (stream) => {
+          let sheet = await stream.next();
+          while (priceOf(sheet, 'h100-sxm') !== 4.56) sheet = await stream.next();
+          return JSON.stringify(sheet);
+        }),
+      );
+      expect(new Set(texts).size).toBe(1);
+      // What a sheet counts and what its models read, for a few events and not for each of a hundred streams.
+      expect(counted.mock.calls.length).toBeLessThanOrEqual(5 * models);
+      expect(current.mock.calls.length).toBeLessThanOrEqual(5 * (models + 3 * streams.length));
+      counted.mockRestore();
+      current.mockRestore();
+    });
+  });
+
+  it('counts none that was refused', async () => {
+    const renter = await here.renter();
+    const refused = await openAtOnce(15, OFFERS, { key: renter.key, variables: { limit: 1_000 } });
+    expect(statuses(refused)).toEqual(Array(15).fill(200));
+    for (const stream of refused) expect(await stream.next()).toMatchObject({ code: 'invalid_request' });
+    const wrongIds = await openAtOnce(10, INSTANCES, { key: renter.key, variables: { id: 'i-00000000' } });
+    for (const stream of wrongIds) expect(await stream.next()).toMatchObject({ code: 'not_found' });
+    expect(statuses(await openAtOnce(10, BALANCE, { key: renter.key }))).toEqual(Array(10).fill(200));
+  });
+
+  it('leaves nothing behind when clients go away, early or late', async () => {
+    const renter = await here.renter();
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    await (await watch(here, BALANCE, { key: renter.key })).next();
+    for (const stream of open.splice(0)) stream.abort();
+    await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
+    const before = timers();
+    for (let round = 0; round < 10; round += 1) {
+      const gone = new AbortController();
+      const late = await openAtOnce(5, BALANCE, { key: renter.key });
+      const early = Array.from({ length: 5 }, () =>
+        subscribe(here.address, INSTANCES, { key: renter.key, signal: gone.signal }).catch(() => null),
+      );
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBeGreaterThan(5);
+      gone.abort();
+      for (const stream of late) stream.abort();
+      await Promise.all(early);
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
+    }
+    // Each open stream has a timer for its comments; the pool's few come and go.
+    await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
+  });
+
+  it('counts no client that went away while its subscription was being opened', async () => {
+    const renter = await here.renter();
+    // Known from here on, so that the first to read the table of keys is the stream.
+    await renter.rest('GET', '/balance');
+    const blocker = await here.deps.db.pool.connect();
+    try {
+      await blocker.query('begin; lock table api_key in access exclusive mode');
+      const gone = new AbortController();
+      const opening = Array.from({ length: 10 }, () =>
+        subscribe(here.address, BALANCE, { key: renter.key, signal: gone.signal }).catch(() => null),
+      );
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(10);
+      gone.abort();
+      await Promise.all(opening);
+      await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
+    } finally {
+      await blocker.query('rollback');
+      blocker.release();
+    }
+    await (await watch(here, BALANCE, { key: renter.key })).next();
+  });
+});
+
+describe('a key that is no longer accepted', () => {
+  const ended = async (stream: EventStream) => {
+    expect(await stream.next()).toMatchObject({ code: 'unauthorized', errors: [{ extensions: { status: 401 } }] });
+    expect(await stream.next()).toBe('complete');
+  };
+
+  it('ends its streams on all gateways when it is revoked, and those of no other key', async () => {
+    const renter = await here.renter();
+    const { body } = await renter.graphql('mutation { createApiKey { secret apiKey { id } } }');
+    const { secret, apiKey } = body.data.createApiKey;
+    const streams = [
+      await watch(here, INSTANCES, { key: secret }),
+      await watch(there, INSTANCES, { key: secret }),
+      await watch(here, BALANCE, { key: secret }),
+      await watch(there, OFFERS, { key: secret, variables: { limit: 1 } }),
+    ];
+    const other = await watch(there, BALANCE, { key: renter.key });
+    for (const stream of [...streams.slice(2), other]) await stream.next();
+    await renter.graphql('mutation($id: ID!) { revokeApiKey(id: $id) { id } }', { id: apiKey.id });
+    for (const stream of streams) await ended(stream);
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
+    expect(await other.next()).toMatchObject({ balance: 101 });
+  });
+
+  it('ends its streams on all gateways when its account is suspended', async () => {
+    const [renter, other] = [await here.renter(), await here.renter()];
+    const streams = [
+      await watch(here, INSTANCES, { key: renter.key }),
+      await watch(there, INSTANCES, { key: renter.key }),
+      await watch(there, OFFERS, { key: renter.key, variables: { limit: 1 } }),
+    ];
+    await streams[2]!.next();
+    const untouched = await watch(there, INSTANCES, { key: other.key });
+    await suspendAccount(here.deps, renter.accountId);
+    for (const stream of streams) await ended(stream);
+    const id = await rent(other, await here.machine());
+    expect(await untouched.next()).toMatchObject({ id });
+  });
+
+  it('ends a stream also in the process that revokes it and hears of nothing', async () => {
+    const deps = await openTestDomain();
+    // The real one, never connected: what this process tells itself is all there is.
+    const deaf = new Notices('postgres://nowhere.invalid/', 'within');
+    deaf.ready = async () => {};
+    const alone = createDeps({ ...deps.db, notices: deaf }, deps.clock, testSettings());
+    const owner = await ownerOf(deps, await deps.account());
+    const changes = await instanceChanges(alone, owner, null, never());
+    const ended = expect(changes.next()).rejects.toMatchObject({ code: 'unauthorized' });
+    await revokeApiKey(alone, owner.accountId, owner.keyId);
+    await ended;
+    expect(await changes.next()).toEqual({ done: true, value: undefined });
+    expect(alone.subscriptions.size).toBe(0);
+    await deps.close();
+  });
+
+  it('does not open a stream when it was revoked while the request was on its way', async () => {
+    const deps = await openTestDomain();
+    const owner = await ownerOf(deps, await deps.account());
+    await revokeApiKey(deps, null, owner.keyId);
+    await expect(balanceChanges(deps, owner, never())).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(deps.subscriptions.size).toBe(0);
+    await deps.close();
+  });
+});
+
+describe('while notices are lost', () => {
+  it('tells afterwards what changed, and ends what a key may no longer see', async () => {
+    const [ann, bob] = [await here.renter(), await here.renter()];
+    const operator = createDeps(openDatabase(here.databaseUrl), here.clock, testSettings());
+    const [kept, changed] = [await rent(ann, await here.machine()), await rent(ann, await here.machine())];
+    const machine = await here.machine({ region: REGION });
+    const instances = await watch(there, INSTANCES, { key: ann.key });
+    const balance = await watch(there, BALANCE, { key: ann.key });
+    const offers = await watch(there, OFFERS, { variables: { gpu: 'h100-sxm', region: REGION, limit: 100 } });
+    const revoked = await watch(there, INSTANCES, { key: bob.key });
+    await balance.next();
+    const before = await offers.next();
+    const { id: keyId } = await here.deps.db.prisma.apiKey.findFirstOrThrow({ where: { accountId: bob.accountId } });
+    // The operator's connection is there before none can be made.
+    await operator.db.pool.query('select 1');
+    const name = new URL(here.databaseUrl).pathname.slice(1);
+    const allow = (allowed: boolean) =>
+      query(inject('serverUrl'), `alter database ${name} with allow_connections ${allowed}`);
+    let brief: string;
+    await allow(false);
+    try {
+      await query(
+        inject('serverUrl'),
+        'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = $2',
+        [NOTICES, name],
+      );
+      await expect.poll(() => there.deps.db.notices.isListening, PATIENCE).toBe(false);
+      await operatorAct(operator, changed, 'STOP');
+      await creditAccount(operator, ann.accountId, { amountMicro: 1_000_000n });
+      brief = (await deploy(operator, ann.accountId, { machineId: machine })).instance.id;
+      await act(operator, ann.accountId, { id: brief, action: 'DESTROY' });
+      await operator.db.prisma.machine.update({ where: { id: machine }, data: { state: 'OFFLINE' } });
+      await operator.db.prisma.apiKey.update({ where: { id: keyId }, data: { revokedAt: new Date() } });
+    } finally {
+      await allow(true);
+    }
+    expect(await instances.next()).toEqual({ id: changed, status: 'STOPPED', stopReason: 'OPERATOR' });
+    expect(await instances.next()).toMatchObject({ id: brief, status: 'DESTROYED' });
+    expect(await balance.next()).toMatchObject({ balance: 101 });
+    expect(await offers.next()).toEqual(before.filter((offer: { machineId: string }) => offer.machineId !== machine));
+    expect(await revoked.next()).toMatchObject({ code: 'unauthorized' });
+    // And goes on.
+    await ask(ann, kept, 'stop');
+    expect(await instances.next()).toMatchObject({ id: kept, status: 'STOPPED' });
+    await operator.db.close();
+  });
+
+  it('waits for a database that is away, and then catches up', async () => {
+    const deps = await openTestDomain();
+    const accountId = await deps.account();
+    const changes = await balanceChanges(deps, await ownerOf(deps, accountId), never());
+    await changes.next();
+    const { pool } = deps.db;
+    const read = pool.query;
+    let faults = 0;
+    pool.query = (() => {
+      faults += 1;
+      return Promise.reject(new Error('Connection terminated unexpectedly'));
+    }) as never;
+    const next = changes.next();
+    deps.db.notices.publish([{ table: 'account', id: accountId }]);
+    await expect.poll(() => faults, PATIENCE).toBeGreaterThan(1);
+    pool.query = read;
+    await creditAccount(deps, accountId, { amountMicro: 1_000_000n });
+    expect((await next).value).toMatchObject({ balance: 101_000_000n });
+    await deps.close();
+  });
+
+  it('ends a stream with an error that hides what broke', async () => {
+    const stream = await watch(here, OFFERS, { variables: { limit: 1 } });
+    await stream.next();
+    const { inventory } = here.deps;
+    inventory.current = () => Promise.reject(new Error('a fault of ours'));
+    try {
+      here.deps.db.notices.publish([{ table: 'catalogue' }]);
+      expect(await stream.next()).toMatchObject({ code: 'internal', errors: [{ message: 'internal error' }] });
+      expect([await stream.next(), here.deps.subscriptions.size]).toEqual(['complete', 0]);
+    } finally {
+      // The class' own again.
+      delete (inventory as Partial<typeof inventory>).current;
+    }
+  });
+});
+
+describe('a gateway that ends', () => {
+  it('ends its streams in order and waits for none, and opens no more', async () => {
+    const ending = await startService();
+    const renter = await ending.renter();
+    const streams = await Promise.all(
+      [INSTANCES, BALANCE, OFFERS].map((query) => subscribe(ending.address, query, { key: renter.key })),
+    );
+    for (const stream of streams.slice(1)) await stream.next();
+    await ending.close();
+    for (const stream of streams) expect(await stream.next()).toBe('complete');
+    await expect(offerChanges(ending.deps, { address: '192.0.2.1' }, {}, never())).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+  });
+
+  it('ends them at SIGTERM', async () => {
+    const gateway = await startProcess({ DATABASE_URL: here.databaseUrl, LOG_LEVEL: 'warn' });
+    const renter = await here.renter();
+    const streams = await Promise.all(
+      [INSTANCES, BALANCE, OFFERS].map((query) => subscribe(gateway.address, query, { key: renter.key })),
+    );
+    for (const stream of streams.slice(1)) await stream.next();
+    const { code, stderr } = await gateway.end();
+    for (const stream of streams) expect(await stream.next()).toBe('complete');
+    expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
+describe("GraphiQL's page", () => {
+  /** What the page hands GraphiQL, of the script as it is served, without the browser around it. */
+  async function pageFetcher(address: string) {
+    const page = await (await fetch(`${address}/graphql`, { headers: { accept: 'text/html' } })).text();
+    const script = /<script>\s*(const .*?)<\/script>/s.exec(page)![1]!;
+    const options = /<script type="application\/json" id="options">(.*?)<\/script>/s.exec(page)![1]!;
+    let fetcher: (operation: object, options: object) => Promise<AsyncIterable<unknown> & AsyncIterator<unknown>>;
+    runInNewContext(script, {
+      document: { getElementById: () => ({ textContent: options }) },
+      localStorage: { getItem: () => null },
+      location: { pathname: '/graphql' },
+      window: {},
+      YogaGraphiQL: {
+        renderYogaGraphiQL: (_root: unknown, given: { fetcher: typeof fetcher }) => (fetcher = given.fetcher),
+      },
+      fetch: (path: string, init: RequestInit) => fetch(address + path, init),
+      ...{ AbortController, Headers, TextDecoderStream },
+    });
+    return (query: string, variables = {}) =>
+      fetcher(
+        { query, variables },
+        { documentAST: parse(query), headers: { Authorization: 'Bearer gpu_live_PASTE_YOUR_KEY_HERE' } },
+      );
+  }
+
+  it('shows the events of a subscription until it is stopped, and an answer to anything else', async () => {
+    const run = await pageFetcher(here.address);
+    const { query, variables } = GRAPHIQL_EXAMPLES.at(-1)!;
+    const events = await run(query, variables);
+    const { value } = (await events.next()) as { value: { data: { offersChanged: object[] } } };
+    expect(value.data.offersChanged).toHaveLength(5);
+    const next = events.next();
+    expect(here.deps.subscriptions.size).toBe(1);
+    void events.return!();
+    expect(await next).toEqual({ done: true, value: undefined });
+    await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
+    expect(await run('{ __typename }')).toEqual({ data: { __typename: 'Query' } });
+    const refused = await run(BALANCE);
+    expect(await refused.next()).toMatchObject({ value: { errors: [{ message: 'missing or unknown API key' }] } });
+    expect(await refused.next()).toMatchObject({ done: true });
+  });
+});
+
+it('a reader that returns is gone at once, whatever it waits for', async () => {
+  const deps = await openTestDomain();
+  const changes = await instanceChanges(deps, await ownerOf(deps, await deps.account()), null, never());
+  const next = changes.next();
+  await sleep(0);
+  expect(deps.subscriptions.size).toBe(1);
+  await changes.return!();
+  expect([await next, deps.subscriptions.size]).toEqual([{ done: true, value: undefined }, 0]);
+  await deps.close();
+});

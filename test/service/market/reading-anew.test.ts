@@ -1,0 +1,240 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { deploy } from '../../../src/domain/instances/instances.js';
+import { type Service, startService } from '../../support/service.js';
+
+const GPU = 'mi325x';
+/** More than are told by name, and several readings. */
+const MANY = 4_000;
+const PATIENCE = { timeout: 20_000, interval: 10 };
+
+let service: Service;
+let releaseHeld = () => {};
+
+beforeAll(async () => {
+  service = await startService();
+  await addMachines('m-many', MANY);
+  await service.deps.inventory.readInFull();
+});
+afterAll(() => service?.close());
+afterEach(async () => {
+  releaseHeld();
+  vi.restoreAllMocks();
+  await service.deps.inventory.readInFull();
+});
+
+/** By one statement, as an import does. */
+async function addMachines(prefix: string, count: number): Promise<void> {
+  const like = await service.machine({ gpu: GPU });
+  await service.sql(
+    `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', $2::text || '-' || n))).*
+     from machine, generate_series(1, $3::int) as n where id = $1`,
+    [like, prefix, count],
+  );
+}
+
+interface Rows {
+  rows: { hostId: string }[];
+}
+
+/** The names of the queries that read the inventory, in order; `before` and `after` are awaited around each. */
+function watchReadings(
+  before: (name: string) => Promise<void> = async () => {},
+  after: (name: string, rows: Rows['rows']) => Promise<void> = async () => {},
+): string[] {
+  const names: string[] = [];
+  const { pool } = service.deps.db;
+  const real = pool.query.bind(pool) as (...given: unknown[]) => Promise<Rows>;
+  vi.spyOn(pool, 'query').mockImplementation((async (...given: unknown[]) => {
+    const { name = '' } = given[0] as { name?: string };
+    if (!name.startsWith('offered-')) return real(...given);
+    names.push(name);
+    await before(name);
+    const result = await real(...given);
+    await after(name, result.rows);
+    return result;
+  }) as never);
+  return names;
+}
+
+/** All machines are read for as long as the test holds a page, the first or the second. */
+function holdPages(first = 2): { names: string[]; reached: Promise<void>; release: () => void } {
+  const { free, release } = hold();
+  let names: string[] = [];
+  const reached = new Promise<void>((resolve) => {
+    names = watchReadings(async (name) => {
+      if (name !== 'offered-page' || names.filter((known) => known === name).length < first) return;
+      resolve();
+      await free;
+    });
+  });
+  return { names, reached, release };
+}
+
+/** Holds what the database answered for the page that a machine is on. */
+function holdAnswer(machine: string): { reached: Promise<void>; release: () => void } {
+  const { free, release } = hold();
+  const reached = new Promise<void>((resolve) => {
+    watchReadings(undefined, async (name, rows) => {
+      if (name !== 'offered-page' || !rows.some(({ hostId }) => hostId === machine)) return;
+      resolve();
+      await free;
+    });
+  });
+  return { reached, release };
+}
+
+function hold(): { free: Promise<void>; release: () => void } {
+  let release = () => {};
+  const free = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  releaseHeld = release;
+  return { free, release };
+}
+
+async function offers(query = `gpu=${GPU}&limit=100`): Promise<{ machine_id: string; [field: string]: unknown }[]> {
+  const { status, body } = await service.anyone.rest('GET', `/offers?${query}`);
+  expect(status).toBe(200);
+  return body.data;
+}
+
+const isOffered = async (id: string) => (await offers()).some(({ machine_id }) => machine_id === id);
+const available = async () => {
+  const { body } = await service.anyone.graphql('{ pricing { data { slug availableGpus } } }');
+  return body.data.pricing.data.find(({ slug }: { slug: string }) => slug === GPU).availableGpus as number;
+};
+
+it('a new sheet is in the next answer, and no machine is read for it', async () => {
+  const names = watchReadings();
+  await service.publish('2027-03-01', { [GPU]: 0.01 });
+  const [cheapest] = await offers('limit=1');
+  expect(cheapest).toMatchObject({ gpu: GPU, price_per_hour: { on_demand: 0.01 } });
+  expect(names.filter((name) => name !== 'offered-some')).toEqual([]);
+});
+
+it('machines that one statement adds are in the next answer, and no other is read for them', async () => {
+  const before = await available();
+  const names = watchReadings();
+  await addMachines('m-some', 400);
+  // And the one that they are like.
+  expect(await available()).toBe(before + 401);
+  expect(names).not.toContain('offered-page');
+});
+
+describe('while all machines are read anew', () => {
+  it('others are answered from what was true before, and in the end from what is', async () => {
+    const id = await service.machine({ gpu: GPU, reliability: 1 });
+    expect(await isOffered(id)).toBe(true);
+    const { names, reached, release } = holdPages();
+    await service.sql(`update machine set reliability = 0.5, state = 'DRAINED' where gpu = $1`, [GPU]);
+    await reached;
+    for (let time = 0; time < 3; time += 1) await offers();
+    expect((await offers()).length).toBe(100);
+    release();
+    await service.deps.inventory.readInFull();
+    expect(await offers()).toEqual([]);
+    expect(names.filter((name) => name === 'offered-page').length).toBeGreaterThan(3);
+    await service.sql(`update machine set reliability = 0.9, state = 'LISTED' where gpu = $1`, [GPU]);
+    await service.deps.inventory.readInFull();
+    expect(await isOffered(id)).toBe(true);
+  });
+
+  it('a machine that is rented leaves the offers at once, and is back when it is given back', async () => {
+    const id = await service.machine({ gpu: GPU, reliability: 1 });
+    const renter = await service.renter('1000');
+    const { reached, release } = holdPages();
+    await service.sql('update machine set reliability = 0.95 where gpu = $1 and id <> $2', [GPU, id]);
+    await reached;
+    const { body } = await renter.rest('POST', '/instances', { machine_id: id });
+    expect(await isOffered(id)).toBe(false);
+    release();
+    await service.deps.inventory.readInFull();
+    expect(await isOffered(id)).toBe(false);
+    await renter.rest('DELETE', `/instances/${body.id}`);
+    expect(await isOffered(id)).toBe(true);
+  });
+
+  it('a machine that is taken away after its page was read, and before that is looked at, stays away', async () => {
+    const id = await service.machine({ gpu: GPU, reliability: 1 });
+    const { reached, release } = holdAnswer(id);
+    await service.sql('update machine set reliability = 0.93 where gpu = $1 and id <> $2', [GPU, id]);
+    await reached;
+    await service.sql(`update machine set state = 'OFFLINE' where id = $1`, [id]);
+    expect(await isOffered(id)).toBe(false);
+    release();
+    await service.deps.inventory.readInFull();
+    expect(await isOffered(id)).toBe(false);
+  });
+
+  it('a machine that is deleted, and one that is added, end as they are', async () => {
+    const gone = await service.machine({ id: 'z-last', gpu: GPU, reliability: 1 });
+    const { reached, release } = holdPages();
+    await service.sql('update machine set reliability = 0.94 where gpu = $1 and id <> $2', [GPU, gone]);
+    await reached;
+    // One on a page that has been read; and nobody is told of the one that goes.
+    const come = await service.machine({ id: 'a-first', gpu: GPU, reliability: 1 });
+    await service.sql(
+      `do $$ begin set local session_replication_role = replica; delete from machine where id = 'z-last'; end $$`,
+    );
+    release();
+    await service.deps.inventory.readInFull();
+    expect([await isOffered(come), await isOffered(gone)]).toEqual([true, false]);
+  });
+});
+
+/** As by a gateway that dies after its commit: nobody is told. */
+async function rentUntold(accountId: string, machineId: string): Promise<void> {
+  const elsewhere = await service.machine({ gpu: 'l4' });
+  const { instance } = await deploy(service.deps, accountId, { machineId: elsewhere });
+  await service.sql(
+    `do $$ begin
+       set local session_replication_role = replica;
+       update instance set status = 'STOPPED', stopped_at = created_at, stop_reason = 'PREEMPTED', running_since = null where machine_id = '${machineId}';
+       update instance set machine_id = '${machineId}', host_id = '${machineId}' where id = '${instance.id}';
+     end $$`,
+  );
+}
+
+it('what a gateway rented that died before it told leaves the offers before all machines are read', async () => {
+  const id = await service.machine({ gpu: GPU, reliability: 1 });
+  const held = await service.machine({ gpu: GPU, reliability: 1 });
+  const { accountId } = await service.renter('1000');
+  await deploy(service.deps, accountId, { machineId: held, mode: 'INTERRUPTIBLE' });
+  expect(await isOffered(id)).toBe(true);
+  const preemptible = async () => {
+    const query = `{ offers(gpu: "${GPU}", includePreemptible: true, limit: 100) { machineId } }`;
+    const { body } = await service.anyone.graphql(query);
+    return body.data.offers.some(({ machineId }: { machineId: string }) => machineId === held);
+  };
+  expect(await preemptible()).toBe(true);
+  const { names, reached, release } = holdPages(1);
+  const peer = new pg.Client({
+    connectionString: service.databaseUrl,
+    application_name: 'gpu-rental-gateway notices',
+  });
+  await peer.connect();
+  // Its name is there from now on, not from the start of its process.
+  const since = (await peer.query('select clock_timestamp()::text as now')).rows[0].now;
+  const seen = async () => {
+    const [row] = await service.sql(
+      `select count(*)::int as seen from pg_stat_activity gateway, pg_stat_activity peer
+       where gateway.application_name = peer.application_name and gateway.datname = peer.datname
+         and peer.pid = $1 and gateway.pid <> peer.pid
+         and gateway.query like '%from pg_stat_activity%' and gateway.query_start > $2::timestamptz`,
+      [(peer as unknown as { processID: number }).processID, since],
+    );
+    return row!.seen;
+  };
+  await expect.poll(seen, PATIENCE).toBe(1);
+  for (const machineId of [id, held]) await rentUntold(accountId, machineId);
+  await peer.end();
+  await reached;
+  // The pages are held: nothing but the look at what runs can tell.
+  await expect.poll(() => isOffered(id), PATIENCE).toBe(false);
+  await expect.poll(preemptible, PATIENCE).toBe(false);
+  expect(names.filter((name) => name === 'offered-page')).toHaveLength(1);
+  release();
+  await service.deps.inventory.readInFull();
+  expect([await isOffered(id), await preemptible()]).toEqual([false, false]);
+});

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfirmations } from '../../../src/domain/rules/top-up-assets.js';
+import type { PaymentEvent } from '../../../src/domain/top-ups/book-payments.js';
+import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
+import { createBtcpay } from '../../../src/payments/btcpay.js';
+import { type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
+import { STORE, TestBtcpay } from '../../support/payments/btcpay.js';
+import { read, topUp } from '../../support/payments/shop.js';
+
+let gateway: TestGateway;
+let btcpay: TestBtcpay;
+let paymentsUrl: string;
+let renter: Renter;
+
+beforeAll(async () => {
+  btcpay = new TestBtcpay('key', 'secret', () => Number(gateway.clock.now()));
+  paymentsUrl = await btcpay.listen();
+  const settings = { payments: 'btcpay' as const, paymentsUrl, paymentsKey: 'key' };
+  gateway = await startGateway({ ...settings, paymentsSecret: 'secret', paymentsStore: STORE });
+  btcpay.webhookUrl = `${gateway.address}/payments/callback`;
+  renter = await gateway.renter('0');
+});
+afterAll(async () => {
+  await gateway.close();
+  await btcpay.close();
+});
+
+async function invoiceOf(usd = 50) {
+  const made = await topUp(renter, usd);
+  return { made, invoice: btcpay.invoices.find(({ orderId }) => orderId === made.id)! };
+}
+
+describe('BTCPay Server', () => {
+  test('opens an invoice for one coin that is settled after as many confirmations as are asked for', async () => {
+    const { made, invoice } = await invoiceOf();
+    expect(invoice).toMatchObject({ amount: '50.00', speedPolicy: 'LowSpeed', paymentMethods: ['LTC-CHAIN'] });
+    expect(made).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
+  });
+
+  // Final after 1, 2 and 6 confirmations.
+  test.each([
+    [1, 'MediumSpeed'],
+    [2, 'LowMediumSpeed'],
+    [3, 'LowSpeed'],
+    [6, 'LowSpeed'],
+  ])('asks, where %i confirmations are set, for the policy %s', async (confirmations, speedPolicy) => {
+    const processor = createBtcpay({
+      url: paymentsUrl,
+      key: 'key',
+      secret: 'secret',
+      store: STORE,
+      confirmations: readConfirmations(`LTC=${confirmations}`)!,
+      moreHeaders: () => ({}),
+    });
+    await processor.open({ id: `t-${confirmations}`, asset: 'LTC', usd: 5_000_000n });
+    expect(btcpay.invoices.at(-1)).toMatchObject({ orderId: `t-${confirmations}`, speedPolicy });
+  });
+
+  test('settled told twice, redelivered and late is one credit, less the network fee', async () => {
+    const { made, invoice } = await invoiceOf();
+    invoice.payments.push({ id: 'tx-1-0', value: '0.635', fee: '0.01', status: 'Processing' });
+    expect(await btcpay.tell('InvoiceReceivedPayment', invoice)).toBe(202);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'SEEN', balance: 0 });
+    // Expired first, then settled: its payment counts, not its status.
+    gateway.clock.advance(1_000);
+    expect(await btcpay.tell('InvoiceExpired', invoice)).toBe(202);
+    invoice.payments[0]!.status = 'Settled';
+    for (const type of ['InvoicePaymentSettled', 'InvoiceSettled', 'InvoiceSettled']) {
+      expect(await btcpay.tell(type, invoice)).toBe(202);
+    }
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50, balance: 50 });
+  });
+
+  test('a lost webhook is made good by the sweep within 5 minutes', async () => {
+    const { made, invoice } = await invoiceOf();
+    invoice.payments.push({ id: 'tx-2-0', value: '0.625', fee: '0', status: 'Settled' });
+    gateway.clock.advance(60);
+    await reconcile(gateway.deps, () => {});
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
+  });
+
+  test('a payment that is taken back is never credited; one that was credited is told to the operator', async () => {
+    const { made, invoice } = await invoiceOf();
+    invoice.payments.push({ id: 'tx-3-0', value: '0.625', fee: '0', status: 'Processing' });
+    await btcpay.tell('InvoiceReceivedPayment', invoice);
+    invoice.payments[0]!.status = 'Invalid';
+    await btcpay.tell('InvoiceInvalid', invoice);
+    const gone = await read(renter, made.id);
+    expect(gone).toMatchObject({ credited: 0, payments: [{ state: 'GONE' }] });
+    invoice.payments[0]!.status = 'Settled';
+    await btcpay.tell('InvoiceSettled', invoice);
+    invoice.payments[0]!.status = 'Invalid';
+    gateway.clock.advance(60);
+    const events: PaymentEvent[] = [];
+    await reconcile(gateway.deps, (event) => events.push(event));
+    expect(events.filter(({ topUpId }) => topUpId === made.id)).toMatchObject([
+      { state: 'LOST', usdMicro: 50_000_000n },
+    ]);
+    expect((await read(renter, made.id)).credited).toBe(50);
+  });
+
+  test('a webhook with another secret is refused, and one of another store or order is left alone', async () => {
+    const { made, invoice } = await invoiceOf();
+    invoice.payments.push({ id: 'tx-4-0', value: '0.625', fee: '0', status: 'Settled' });
+    expect(await btcpay.tell('InvoiceSettled', invoice, 'another')).toBe(401);
+    expect((await read(renter, made.id)).payments).toEqual([]);
+    expect(await btcpay.tell('InvoiceSettled', { ...invoice, orderId: 'of-the-shop' })).toBe(202);
+    expect((await read(renter, made.id)).payments).toEqual([]);
+    expect(await btcpay.tell('InvoiceSettled', invoice)).toBe(202);
+    expect((await read(renter, made.id)).credited).toBe(50);
+  });
+});

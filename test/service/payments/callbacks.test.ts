@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { listAside } from '../../../src/domain/top-ups/callbacks.js';
+import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
+import type { Renter } from '../../support/gateway.js';
+import { signature } from '../../support/payments/shkeeper.js';
+import { KEY, openShop, read, type Shop, topUp } from '../../support/payments/shop.js';
+import { startReceiver } from '../../support/webhooks/receiver.js';
+
+let shop: Shop;
+let renter: Renter;
+
+beforeAll(async () => {
+  const config = { webhookNetworks: ['127.0.0.0/8'], secretsKeys: ['ab'.repeat(32)] };
+  shop = await openShop({ gateways: 2, config });
+  renter = await shop.gateway.renter('0');
+});
+afterAll(() => shop.close());
+
+const path = (index = 0) => `${shop.gateways[index]!.address}/payments/callback`;
+const now = () => Number(shop.gateway.clock.now());
+
+function post(body: string | Buffer, headers?: Record<string, string>, index = 0): Promise<Response> {
+  const bytes = Buffer.from(body);
+  return fetch(path(index), { method: 'POST', body: bytes, headers: headers ?? signature(KEY, bytes, now()) });
+}
+
+/** A top-up of 50 USD that was paid, and the callback about it, before it is sent. */
+async function paid(usd = 50, coins?: string) {
+  const made = await topUp(renter, usd);
+  const txid = await shop.chain.pay(made.address, coins ?? made.amount);
+  await shop.chain.mine(6);
+  shop.shkeeper.loses = true;
+  await shop.shkeeper.poll();
+  shop.shkeeper.loses = false;
+  const transaction = shop.shkeeper.transactions.find((each) => each.txid === txid)!;
+  // Sent by the test alone.
+  transaction.callbackConfirmed = true;
+  return { made, txid, told: shop.shkeeper.notification(transaction) };
+}
+
+async function lines(): Promise<number> {
+  const { rows } = await shop.gateway.deps.db.pool.query('select count(*)::int as n from ledger_entry');
+  return Number(rows[0].n);
+}
+
+describe('a callback', () => {
+  test('200 times at once over two gateways is one credit, and every answer is 202', async () => {
+    const target = await startReceiver();
+    const hook = await renter.graphql('mutation ($url: String!) { createWebhook(url: $url) { webhook { id } } }', {
+      url: target.url,
+    });
+    const { made, told } = await paid();
+    const before = await lines();
+    const body = JSON.stringify(told);
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => post(body, undefined, index % 2)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+    expect(await lines()).toBe(before + 1);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
+    const { rows } = await shop.gateway.deps.db.pool.query(
+      `select note, reference from ledger_entry where id like 'topup/${made.id}/%'`,
+    );
+    expect(rows).toEqual([
+      { note: `${made.amount} LTC (Litecoin) at 80 USD`, reference: expect.stringContaining(`top-up ${made.id}/LTC/`) },
+    ]);
+    expect((await audit(shop.gateway.deps)).findings).toEqual([]);
+    // Told once, too, and of the credit.
+    const types = () => target.types().sort();
+    await expect.poll(types, { timeout: 30_000 }).toEqual(['balance.credited', 'topup.credited']);
+    const [event] = target.received.filter(({ type }) => type === 'topup.credited');
+    expect(event!.data).toMatchObject({ top_up: made.id, asset: 'LTC', usd: '50.000000' });
+    await renter.graphql('mutation ($id: ID!) { deleteWebhook(id: $id) { id } }', hook.body.data.createWebhook.webhook);
+    await target.close();
+  });
+
+  test('credits the transaction it is about alone: others that it lists may need more confirmations', async () => {
+    const { made, told } = await paid();
+    told.transactions.push({ ...told.transactions[0]!, txid: 'not-final', trigger: false });
+    expect((await post(JSON.stringify(told))).status).toBe(202);
+    const topUpNow = await read(renter, made.id);
+    expect(topUpNow.payments.map(({ state }: { state: string }) => state).sort()).toEqual(['CONFIRMING', 'CREDITED']);
+    expect(topUpNow).toMatchObject({ state: 'CONFIRMING', credited: 50, confirmations: 1, confirmationsNeeded: 6 });
+  });
+
+  test('one of whose transactions can not be read credits the others, and is kept aside', async () => {
+    const { made, told } = await paid();
+    const before = (await listAside(shop.gateway.deps)).length;
+    told.transactions.unshift({ ...told.transactions[0]!, txid: 'odd', amount_crypto: 'NaN' });
+    for (let time = 0; time < 2; time += 1) expect((await post(JSON.stringify(told))).status).toBe(202);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', credited: 50, payments: [{}] });
+    const aside = await listAside(shop.gateway.deps);
+    expect(aside).toHaveLength(before + 1);
+    expect(aside.at(-1)).toMatchObject({ reason: 'amount_crypto is no decimal text', times: 2 });
+  });
+
+  test('with any byte altered, any header missing, a wrong secret or time is refused', async () => {
+    const { made, told } = await paid();
+    const body = Buffer.from(JSON.stringify(told));
+    const good = signature(KEY, body, now());
+    const before = await lines();
+    for (let index = 0; index < body.length; index += 1) {
+      const altered = Buffer.from(body);
+      altered[index]! ^= 1;
+      const { status } = await post(altered, good);
+      if (status !== 401) throw new Error(`byte ${index} altered: ${status}`);
+    }
+    const headers: [string, Record<string, string>][] = [
+      ['another secret', signature('another', body, now())],
+      ['an old timestamp', signature(KEY, body, now() - 301)],
+      ['a future timestamp', signature(KEY, body, now() + 301)],
+      ['a timestamp that was not signed', { ...good, 'x-shkeeper-timestamp': String(now() + 1) }],
+      ['a timestamp that is no number', { ...good, 'x-shkeeper-timestamp': `${now()}.0` }],
+      ['no timestamp', { 'x-shkeeper-signature': good['x-shkeeper-signature']! }],
+      ['no signature', { 'x-shkeeper-timestamp': good['x-shkeeper-timestamp']!, 'x-shkeeper-api-key': KEY }],
+      ['half a signature', { ...good, 'x-shkeeper-signature': good['x-shkeeper-signature']!.slice(0, 32) }],
+      ['an empty signature', { ...good, 'x-shkeeper-signature': '' }],
+    ];
+    for (const [name, given] of headers) expect([name, (await post(body, given)).status]).toEqual([name, 401]);
+    expect((await post(Buffer.alloc(1_100_000, ' '))).status).toBe(413);
+    expect((await fetch(path())).status).toBe(405);
+    expect(await lines()).toBe(before);
+    expect((await read(renter, made.id)).payments).toEqual([]);
+    // At the edges of the window it is taken.
+    expect((await post(body, signature(KEY, body, now() - 300))).status).toBe(202);
+    expect((await read(renter, made.id)).credited).toBe(50);
+  });
+
+  test('that is signed and says what no processor says is kept aside, and nothing is booked', async () => {
+    const { made, told } = await paid();
+    const other = await topUp(renter, 50);
+    const [transaction] = told.transactions;
+    const changed = (change: object) => JSON.stringify({ ...told, transactions: [{ ...transaction, ...change }] });
+    const table: Record<string, string> = {
+      'no JSON': 'paid',
+      'a list': '[]',
+      null: 'null',
+      'no UTF-8': '',
+      'an unknown top-up': JSON.stringify({ ...told, external_id: 't-00000000000000000000' }),
+      'an id with a NUL': JSON.stringify({ ...told, external_id: 't-\u0000' }),
+      'more transactions than are read': JSON.stringify({ ...told, transactions: Array(1_000).fill(transaction) }),
+      'no id': JSON.stringify({ ...told, external_id: undefined }),
+      'another currency': JSON.stringify({ ...told, fiat: 'EUR' }),
+      'a number for a text': changed({ amount_fiat_without_fee: 50.5 }),
+      'a float with 18 places': changed({ amount_fiat_without_fee: '50.123456789012345678' }),
+      'an exponent': changed({ amount_fiat_without_fee: '5e1' }),
+      'a sign': changed({ amount_fiat_without_fee: '+50' }),
+      'a negative amount': changed({ amount_crypto: '-0.625' }),
+      NaN: changed({ amount_fiat_without_fee: 'NaN' }),
+      'Arabic digits': changed({ amount_fiat_without_fee: '٥٠' }),
+      blanks: changed({ amount_fiat_without_fee: ' 50' }),
+      'a trigger that is a text': changed({ trigger: 'true' }),
+      'no transaction id': changed({ txid: '' }),
+      'a transaction id with a line end': changed({ txid: 'a\nb' }),
+      'transactions that are none': JSON.stringify({ ...told, transactions: [1] }),
+      '101 transactions': JSON.stringify({ ...told, transactions: Array(101).fill(transaction) }),
+    };
+    const before = await lines();
+    const asideBefore = (await listAside(shop.gateway.deps)).length;
+    for (const [name, text] of Object.entries(table)) {
+      const body = name === 'no UTF-8' ? Buffer.from([0x7b, 0xff, 0x7d]) : Buffer.from(text);
+      const answer = await post(body, signature(KEY, body, now()));
+      expect([name, answer.status]).toEqual([name, 202]);
+    }
+    expect((await listAside(shop.gateway.deps)).length - asideBefore).toBe(Object.keys(table).length);
+    expect(await lines()).toBe(before);
+    expect((await read(renter, made.id)).payments).toEqual([]);
+
+    // Of a top-up that is ours, what can't be right is kept with it.
+    const quarantined: Record<string, string> = {
+      'a sum below zero': changed({ amount_fiat_without_fee: '-1', txid: 'negative' }),
+      'a sum of zero': changed({ amount_fiat_without_fee: '0', txid: 'zero' }),
+      'less than a micro-USD': changed({ amount_fiat_without_fee: '0.0000009', txid: 'dust' }),
+      'more than one payment may be': changed({ amount_fiat_without_fee: '999999999999', txid: 'much' }),
+      'another coin': changed({ crypto: 'BTC', txid: 'coin' }),
+      "another top-up's address": JSON.stringify({ ...told, addr: other.address }),
+    };
+    for (const [name, text] of Object.entries(quarantined)) {
+      expect([name, (await post(text)).status]).toEqual([name, 202]);
+    }
+    expect(await lines()).toBe(before);
+    const kept = await read(renter, made.id);
+    expect(kept.state).toBe('QUARANTINED');
+    expect(kept.payments).toHaveLength(Object.keys(quarantined).length);
+    expect((await audit(shop.gateway.deps)).findings).toEqual([]);
+  });
+
+  test('is kept aside once however often it comes', async () => {
+    const before = (await listAside(shop.gateway.deps)).length;
+    for (let round = 0; round < 3; round += 1) expect((await post('{"again":1}')).status).toBe(202);
+    const aside = await listAside(shop.gateway.deps);
+    expect(aside).toHaveLength(before + 1);
+    expect(aside.find(({ body }) => body === '{"again":1}')!.times).toBe(3);
+  });
+});
+
+describe('a payment', () => {
+  test('counts in the sum that is credited unasked by when it was credited, not by when it was seen', async () => {
+    const fair = await shop.gateway.renter('0');
+    // Shown for more than a day before it is final.
+    const slow = await topUp(fair, 400);
+    await shop.chain.pay(slow.address, slow.amount);
+    await shop.chain.mine(1);
+    await shop.shkeeper.poll();
+    for (const { clock } of shop.gateways) clock.advance(60);
+    await reconcile(shop.gateway.deps, () => {});
+    expect((await read(fair, slow.id)).state).toBe('CONFIRMING');
+    for (const { clock } of shop.gateways) clock.advance(86_400);
+    await shop.chain.mine(5);
+    await shop.shkeeper.poll();
+    expect((await read(fair, slow.id)).credited).toBe(400);
+    // With the next one that is above the setting: SHKeeper is asked, and is away.
+    const made = await topUp(fair, 400);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    shop.shkeeper.mode = 'down';
+    await shop.shkeeper.poll();
+    shop.shkeeper.mode = 'ok';
+    expect(await read(fair, made.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 400 });
+  });
+
+  test.each([
+    ['60 % and 60 % are two lines and 120 %', ['0.375', '0.375'], 60, 'OVERPAID'],
+    ['94 % credits 94 %', ['0.5875'], 47, 'UNDERPAID'],
+    ['100 % and once more after it', ['0.625', '0.625'], 100, 'OVERPAID'],
+    ['what rounding leaves is paid', ['0.62499999'], 49.999999, 'CREDITED'],
+  ] as const)('%s', async (_, coins, credited, state) => {
+    const made = await topUp(renter, 50);
+    for (const each of coins) {
+      await shop.chain.pay(made.address, each);
+      await shop.chain.mine(6);
+      await shop.shkeeper.poll();
+    }
+    const paidNow = await read(renter, made.id);
+    expect(paidNow).toMatchObject({ credited, state });
+    expect(paidNow.payments).toHaveLength(coins.length);
+  });
+
+  test('that comes after the rate held is credited, late', async () => {
+    const made = await topUp(renter, 50);
+    for (const { clock } of shop.gateways) clock.advance(86_400);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'EXPIRED' });
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    await shop.shkeeper.poll();
+    expect(await read(renter, made.id)).toMatchObject({ state: 'LATE', credited: 50 });
+  });
+
+  test('above the setting is credited only when the processor, asked back, says the same', async () => {
+    const big = await shop.gateway.renter('0');
+    const made = await topUp(big, 600);
+    // Forged by whoever has the secret: the processor knows of no such transaction.
+    const invoice = shop.shkeeper.invoices.find(({ externalId }) => externalId === made.id)!;
+    const forged = shop.shkeeper.notification({ invoice, txid: 'forged' });
+    const transaction = {
+      txid: 'forged',
+      date: '',
+      amount_crypto: '7.5',
+      amount_fiat: '600',
+      amount_fiat_without_fee: '600',
+      fee_fiat: '0',
+      trigger: true,
+      crypto: 'LTC',
+    };
+    expect((await post(JSON.stringify({ ...forged, transactions: [transaction] }))).status).toBe(202);
+    expect(await read(big, made.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 0 });
+    // Split into sums below the setting: they are added up over a day.
+    for (const part of ['a', 'b', 'c', 'd']) {
+      const parts = [{ ...transaction, txid: `split-${part}`, amount_fiat_without_fee: '200' }];
+      expect((await post(JSON.stringify({ ...forged, transactions: parts }))).status).toBe(202);
+    }
+    expect((await read(big, made.id)).credited).toBe(400);
+    // Those of one callback are added up too.
+    const atOnce = await shop.gateway.renter('0');
+    const whole = await topUp(atOnce, 600);
+    const parts = ['a', 'b', 'c'].map((part) => {
+      return { ...transaction, txid: `at-once-${part}`, amount_fiat_without_fee: '200' };
+    });
+    const about = shop.shkeeper.invoices.find(({ externalId }) => externalId === whole.id)!;
+    const callback = { ...shop.shkeeper.notification({ invoice: about, txid: 'at-once-a' }), transactions: parts };
+    expect((await post(JSON.stringify(callback))).status).toBe(202);
+    expect(await read(atOnce, whole.id)).toMatchObject({ state: 'QUARANTINED', credited: 400 });
+
+    // A true one is credited at once; while the processor is away, once it is back.
+    const fair = await shop.gateway.renter('0');
+    const first = await topUp(fair, 600);
+    await shop.chain.pay(first.address, first.amount);
+    const second = await topUp(fair, 700);
+    await shop.chain.pay(second.address, second.amount);
+    await shop.chain.mine(6);
+    shop.shkeeper.mode = 'down';
+    await shop.shkeeper.poll();
+    expect(await read(fair, first.id)).toMatchObject({ state: 'QUARANTINED', balance: 0 });
+    shop.shkeeper.mode = 'ok';
+    for (const { clock } of shop.gateways) clock.advance(61);
+    await reconcile(shop.gateway.deps, () => {});
+    expect(await read(fair, first.id)).toMatchObject({ state: 'CREDITED', credited: 600, balance: 1300 });
+    // The forged one was asked about again, and stays where it is.
+    expect((await read(big, made.id)).credited).toBe(400);
+    expect((await audit(shop.gateway.deps)).findings).toEqual([]);
+  });
+});

@@ -1,0 +1,184 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { createTopUp } from '../../../src/domain/top-ups/create-top-up.js';
+import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
+import { startGateway } from '../../support/gateway.js';
+import { openShop, read, type Shop, topUp } from '../../support/payments/shop.js';
+
+let shop: Shop | undefined;
+afterEach(async () => {
+  await shop?.close();
+  shop = undefined;
+});
+
+describe('createTopUp', () => {
+  test.each(['down', 'slow', 'nonsense', 'error'] as const)(
+    'with a processor that is %s: 503, and nothing else suffers',
+    async (mode) => {
+      shop = await openShop();
+      const renter = await shop.gateway.renter('20');
+      shop.shkeeper.mode = mode;
+      const input = { asset: 'LTC', usd: 50, idempotencyKey: 'one' };
+      const ask = () =>
+        renter.graphql('mutation ($input: CreateTopUpInput!) { createTopUp(input: $input) { id } }', { input });
+      // More than there are database connections: none is held meanwhile.
+      const waiting = Array.from({ length: 40 }, ask);
+      const readings = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
+      expect(new Set(readings.map(({ status }) => status))).toEqual(new Set([200]));
+      for (const { body } of await Promise.all(waiting)) {
+        expect(body.data.createTopUp).toBeNull();
+        expect(body.errors[0].extensions).toMatchObject({ code: 'unavailable', status: 503, retryAfterSeconds: 10 });
+        expect(JSON.stringify(body)).not.toContain('Traceback');
+      }
+      shop.shkeeper.mode = 'ok';
+      expect((await ask()).body.data.createTopUp.id).toMatch(/^t-[0-9a-f]{20}$/);
+    },
+  );
+
+  test('the same key gives the same top-up, another input is refused', async () => {
+    const opened = await openShop({ gateways: 2 });
+    shop = opened;
+    const renter = await shop.gateway.renter('0');
+    const { deps } = shop.gateway;
+    const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => createTopUp(opened.gateways[index % 2]!.deps, renter.accountId, input)),
+    );
+    expect(new Set(made.map((each) => each.topUp.id)).size).toBe(1);
+    expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    // Invoices that nobody was told of may remain; no id was used for two sums.
+    expect(new Set(shop.shkeeper.invoices.map(({ externalId }) => externalId)).size).toBe(
+      shop.shkeeper.invoices.length,
+    );
+    await expect(createTopUp(deps, renter.accountId, { ...input, usd: 60_000_000n })).rejects.toMatchObject({
+      code: 'idempotency_mismatch',
+    });
+  });
+
+  test('refuses sums and assets out of bounds, and more than 20 that wait', async () => {
+    shop = await openShop();
+    const renter = await shop.gateway.renter('0');
+    const { deps } = shop.gateway;
+    const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50.0000001 }) { id } }');
+    expect(body.errors[0].message).toContain('at most 6 decimals');
+    const make = (asset: string, usd: bigint) => createTopUp(deps, renter.accountId, { asset, usd });
+    await expect(make('LTC', 4_999_999n)).rejects.toMatchObject({ code: 'invalid_request', field: 'usd' });
+    await expect(make('LTC', 100_000_000_001n)).rejects.toMatchObject({ field: 'usd' });
+    await expect(make('DOGE', 5_000_000n)).rejects.toMatchObject({ code: 'invalid_request', field: 'asset' });
+    await expect(make('USDT', 5_000_000n)).rejects.toMatchObject({ code: 'invalid_request', field: 'asset' });
+    await expect(make('BTC', 5_000_000n)).rejects.toMatchObject({ code: 'invalid_request', field: 'asset' });
+    for (let index = 0; index < 20; index += 1) await make('LTC', 5_000_000n);
+    await expect(make('LTC', 5_000_000n)).rejects.toMatchObject({ code: 'action_failed' });
+  });
+
+  test("another account's top-up is not there", async () => {
+    shop = await openShop();
+    const made = await topUp(await shop.gateway.renter('0'), 50);
+    const other = await shop.gateway.renter('0');
+    const odd = await other.graphql(`{ topUp(id: "\\u0000") { id } }`);
+    expect([odd.status, odd.body]).toEqual([200, { data: { topUp: null } }]);
+    const { body } = await other.graphql(`{ topUp(id: "${made.id}") { id } topUps { id } }`);
+    expect(body.data).toEqual({ topUp: null, topUps: [] });
+  });
+
+  test('without a processor there are no top-ups, and the service says so', async () => {
+    const gateway = await startGateway();
+    const renter = await gateway.renter('0');
+    const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50 }) { id } }');
+    expect(body.errors[0]).toMatchObject({
+      message: 'this service takes no top-ups: its operator has set up no payment processor',
+      extensions: { code: 'action_failed' },
+    });
+    expect((await renter.graphql('{ topUpAssets { code } topUps { id } }')).body.data).toEqual({
+      topUpAssets: [],
+      topUps: [],
+    });
+    expect((await fetch(`${gateway.address}/payments/callback`, { method: 'POST' })).status).toBe(404);
+    await gateway.close();
+  });
+});
+
+describe('a callback that is lost', () => {
+  test('comes again until it is answered with 202', async () => {
+    shop = await openShop();
+    const renter = await shop.gateway.renter('0');
+    const made = await topUp(renter, 50);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    shop.shkeeper.loses = true;
+    for (let minute = 0; minute < 3; minute += 1) {
+      await shop.shkeeper.poll();
+      shop.gateway.clock.advance(60);
+    }
+    // What the sweep reads of SHKeeper says that a block holds it, not that it is final: it is shown, not credited.
+    await reconcile(shop.gateway.deps, () => {});
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING', confirmations: 1, balance: 0 });
+    shop.shkeeper.loses = false;
+    await shop.shkeeper.poll();
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CREDITED', balance: 50 });
+  });
+
+  test('is made good by the next sweep when the database refuses what this one would book', async () => {
+    shop = await openShop();
+    const { deps, clock } = shop.gateway;
+    const renter = await shop.gateway.renter('0');
+    const made = await topUp(renter, 50);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    shop.shkeeper.loses = true;
+    await shop.shkeeper.poll();
+    await deps.db.pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+       create trigger refuse before insert on payment for each row execute function refuse()`,
+    );
+    clock.advance(60);
+    await expect(reconcile(deps, () => {})).rejects.toThrow('refused');
+    await deps.db.pool.query('drop trigger refuse on payment');
+    // At once: a top-up whose payments were not booked was not asked about.
+    expect(await reconcile(deps, () => {})).toBe(1);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
+  });
+
+  test('of a top-up of last week is made good while one of its payments waits for the processor', async () => {
+    shop = await openShop();
+    const { deps, clock } = shop.gateway;
+    const renter = await shop.gateway.renter('0');
+    const made = await topUp(renter, 600);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    clock.advance(8 * 86_400);
+    const { shkeeper } = shop;
+    shkeeper.mode = 'down';
+    await shkeeper.poll();
+    expect(await read(renter, made.id)).toMatchObject({ state: 'QUARANTINED', balance: 0 });
+    shkeeper.mode = 'ok';
+    clock.advance(60);
+    expect(await reconcile(deps, () => {})).toBe(1);
+    expect(await read(renter, made.id)).toMatchObject({ state: 'LATE', credited: 600 });
+  });
+
+  test('is made good though the processor can tell nothing of ten older top-ups', async () => {
+    shop = await openShop();
+    const { deps, clock } = shop.gateway;
+    const renter = await shop.gateway.renter('0');
+    for (let index = 0; index < 10; index += 1) shop.shkeeper.broken.add((await topUp(renter, 50)).id);
+    clock.advance(1);
+    const made = await topUp(renter, 50);
+    await shop.chain.pay(made.address, made.amount);
+    await shop.chain.mine(6);
+    shop.shkeeper.loses = true;
+    await shop.shkeeper.poll();
+    clock.advance(60);
+    for (let round = 0; round < 3; round += 1) await reconcile(deps, () => {});
+    expect(await read(renter, made.id)).toMatchObject({ state: 'CONFIRMING' });
+  });
+
+  test('the sweep asks each top-up once a minute, one gateway at a time', async () => {
+    shop = await openShop({ gateways: 2 });
+    const renter = await shop.gateway.renter('0');
+    for (let index = 0; index < 3; index += 1) await topUp(renter, 50);
+    for (const { clock } of shop.gateways) clock.advance(60);
+    const rounds = await Promise.all(shop.gateways.map(({ deps }) => reconcile(deps, () => {})));
+    expect(rounds.reduce((sum: number, asked) => sum + (asked ?? 0), 0)).toBe(3);
+    expect(await reconcile(shop.gateway.deps, () => {})).toBe(0);
+  });
+});

@@ -1,0 +1,255 @@
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { type ClientRequest, request } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
+import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
+import { FULL_POWER } from '../../../src/domain/rules/key-power.js';
+import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
+import type { Renter } from '../../support/gateway.js';
+import {
+  ask,
+  endLease,
+  nameOf,
+  newVolume,
+  startVolumeGateway,
+  takeLease,
+  type VolumeGateway,
+} from '../../support/volumes.js';
+
+let gateway: VolumeGateway;
+let renter: Renter;
+let stranger: Renter;
+beforeAll(async () => {
+  gateway = await startVolumeGateway();
+  [renter, stranger] = await Promise.all([gateway.renter(), gateway.renter()]);
+});
+afterAll(() => gateway.close());
+
+let id: string;
+let token: string;
+const bytes = randomBytes(3_000);
+const name = nameOf(bytes);
+beforeEach(async () => {
+  id = (await newVolume(gateway, renter.accountId)).id;
+  token = await takeLease(gateway, id);
+});
+
+describe('whoever may not', () => {
+  test('a lease writes, reads and lists what it has written', async () => {
+    expect((await ask(gateway, token, 'POST', `${id}/?create=true`)).status).toBe(200);
+    expect((await ask(gateway, token, 'HEAD', `${id}/config`)).status).toBe(404);
+    expect((await put(token, 'data', bytes)).status).toBe(200);
+    const head = await ask(gateway, token, 'HEAD', `${id}/data/${name}`);
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, '3000']);
+    const part = await ask(gateway, token, 'GET', `${id}/data/${name}`, { headers: { range: 'bytes=100-199' } });
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 100-199/3000']);
+    expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(100, 200))).toBe(true);
+    const beyond = await ask(gateway, token, 'GET', `${id}/data/${name}`, { headers: { range: 'bytes=3000-' } });
+    expect(beyond.status).toBe(416);
+    expect(await (await ask(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([name]);
+    const accept = 'application/vnd.x.restic.rest.v2';
+    const sized = await ask(gateway, renter.key, 'GET', `${id}/data/`, { headers: { accept } });
+    expect([sized.headers.get('content-type'), await sized.json()]).toEqual([accept, [{ name, size: 3_000 }]]);
+    expect(await (await ask(gateway, token, 'GET', `${id}/keys/`)).json()).toEqual([]);
+  });
+
+  test("no key, a wrong one, and another account's", async () => {
+    expect((await ask(gateway, null, 'GET', `${id}/data/`)).status).toBe(401);
+    expect((await ask(gateway, `gpu_live_${'0'.repeat(40)}`, 'GET', `${id}/data/`)).status).toBe(401);
+    for (const method of ['GET', 'HEAD', 'POST', 'DELETE'])
+      expect((await ask(gateway, stranger.key, method, `${id}/data/${name}`)).status).toBe(404);
+    expect((await ask(gateway, renter.key, 'GET', 'v-ffffffff/data/')).status).toBe(404);
+  });
+
+  test('a token of an older lease, of another volume, and of none', async () => {
+    const other = (await newVolume(gateway, renter.accountId)).id;
+    const ofOther = await takeLease(gateway, other);
+    const newer = await takeLease(gateway, id, 'i-0000000b');
+    for (const wrong of [token, ofOther, 'x', '0'.repeat(64)]) {
+      expect((await put(wrong, 'data', bytes)).status).toBe(403);
+      expect((await ask(gateway, wrong, 'GET', `${id}/data/`)).status).toBe(403);
+      expect((await ask(gateway, wrong, 'GET', 'v-ffffffff/data/')).status).toBe(403);
+    }
+    expect((await put(newer, 'data', bytes)).status).toBe(200);
+    await endLease(gateway, id);
+    expect((await ask(gateway, newer, 'GET', `${id}/data/`)).status).toBe(403);
+  });
+
+  test('the key of a suspended account; what its instance saves still arrives', async () => {
+    const suspended = await gateway.renter();
+    const volume = await newVolume(gateway, suspended.accountId);
+    const held = await takeLease(gateway, volume.id);
+    await suspendAccount(gateway.deps, suspended.accountId);
+    expect((await ask(gateway, suspended.key, 'GET', `${volume.id}/data/`)).status).toBe(401);
+    expect((await ask(gateway, held, 'GET', `${volume.id}/data/`)).status).toBe(200);
+  });
+
+  test('anybody, of a volume that is deleted', async () => {
+    await endLease(gateway, id);
+    await deleteVolume(gateway.deps, { accountId: renter.accountId, keyId: null }, { id });
+    expect((await ask(gateway, renter.key, 'GET', `${id}/data/`)).status).toBe(404);
+    expect((await ask(gateway, token, 'GET', `${id}/data/`)).status).toBe(403);
+  });
+
+  test('a key that may only read, and any while an instance holds the volume, to write', async () => {
+    const creator = { accountId: renter.accountId, ...FULL_POWER };
+    const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
+    const money = await createApiKeyOnce(gateway.deps, creator, { scopes: ['money'] });
+    expect((await ask(gateway, money.secret, 'GET', `${id}/data/`)).status).toBe(403);
+    expect((await ask(gateway, secret, 'GET', `${id}/data/`)).status).toBe(200);
+    expect((await put(renter.key, 'data', bytes)).status).toBe(409);
+    await endLease(gateway, id);
+    expect((await put(secret!, 'data', bytes)).status).toBe(403);
+    expect((await ask(gateway, secret, 'DELETE', `${id}/data/${name}`)).status).toBe(403);
+    expect((await put(renter.key, 'data', bytes)).status).toBe(200);
+    expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(200);
+    expect((await ask(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
+  });
+
+  test('a lease, to take away or write over what is there', async () => {
+    const config = `${id}/config`;
+    expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(200);
+    expect((await ask(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(403);
+    expect((await ask(gateway, token, 'DELETE', config)).status).toBe(403);
+    expect((await put(token, 'keys', bytes)).status).toBe(200);
+    // Sent again, since the answer was lost.
+    expect((await put(token, 'keys', bytes)).status).toBe(200);
+    expect((await put(token, 'keys', randomBytes(450))).status).toBe(403);
+    for (const kind of ['data', 'snapshots', 'index', 'locks'] as const)
+      expect((await put(token, kind, bytes)).status).toBe(200);
+    for (const kind of ['data', 'keys', 'snapshots', 'index'] as const)
+      expect((await ask(gateway, token, 'DELETE', `${id}/${kind}/${name}`)).status).toBe(403);
+    expect((await ask(gateway, token, 'DELETE', `${id}/locks/${name}`)).status).toBe(200);
+  });
+
+  test.each([
+    '..',
+    '../v-00000000/data/',
+    '%2e%2e/config',
+    'ID%2fconfig',
+    'ID/data/../config',
+    'ID/data/%2e%2e/config',
+    `ID/data/${'a'.repeat(63)}`,
+    `ID/data/${'A'.repeat(64)}`,
+    `ID/data/${'a'.repeat(64)}/x`,
+    'ID/arriving/',
+    'ID//config',
+    'ID/config/',
+    'ID/config%00',
+  ])('a path that leads elsewhere: %s', async (path) => {
+    const status = await rawStatus(token, `/volumes/${path.replace('ID', id)}`);
+    expect(status).toBe(404);
+  });
+
+  test('a wrong name, too many bytes, and what ends too early leave nothing', async () => {
+    const wrong = await ask(gateway, token, 'POST', `${id}/data/${nameOf(Buffer.from('x'))}`, { body: bytes });
+    expect([wrong.status, (await wrong.json()).error.code]).toEqual([422, 'invalid_request']);
+    expect(await declared(536_870_913)).toBe(413);
+    const [socket] = begin(token, `/volumes/${id}/data/${name}`, 3_000);
+    socket.write(bytes.subarray(0, 1_000));
+    await vi.waitFor(async () => expect(await arriving()).toHaveLength(1), 20_000);
+    socket.destroy();
+    await vi.waitFor(async () => expect(await arriving()).toHaveLength(0), 20_000);
+    expect(await (await ask(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([]);
+  });
+
+  test('more than the volume may keep, until it is grown', async () => {
+    await gateway.deps.db.pool.query('update volume set stored_bytes = $2 where id = $1', [
+      id,
+      4n * 1_073_741_824n - 4_000n,
+    ]);
+    const full = await put(token, 'data', bytes);
+    expect([full.status, (await full.json()).error.message]).toEqual([507, expect.stringContaining('4 GB')]);
+    await gateway.deps.db.pool.query('update volume set size_gb = 2 where id = $1', [id]);
+    expect((await put(token, 'data', bytes)).status).toBe(200);
+  });
+});
+
+describe('a lease that ends in the middle of an upload', () => {
+  test('leaves nothing', async () => {
+    const [socket, answer] = begin(token, `/volumes/${id}/data/${name}`, 3_000);
+    socket.write(bytes.subarray(0, 1_000));
+    await vi.waitFor(async () => expect(await arriving()).toHaveLength(1), 20_000);
+    const next = await takeLease(gateway, id, 'i-0000000b');
+    socket.end(bytes.subarray(1_000));
+    expect(await answer).toBe(403);
+    expect(await arriving()).toEqual([]);
+    expect(await (await ask(gateway, next, 'GET', `${id}/data/`)).json()).toEqual([]);
+    const { rows } = await gateway.deps.db.pool.query('select stored_bytes as bytes from volume where id = $1', [id]);
+    expect(rows[0].bytes).toBe(0n);
+  });
+
+  test('waits while a snapshot is committed, and then that is there', async () => {
+    const { pool } = gateway.deps.db;
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query('select 1 from volume where id = $1 for update', [id]);
+    const answer = put(token, 'snapshots', bytes);
+    await vi.waitFor(async () => expect(await blocked()).toBe(1), 20_000);
+    // The lease ends first: the upload, which began before, is refused.
+    await client.query(`update volume set lease = lease + 1, lease_nonce = 'another' where id = $1`, [id]);
+    await client.query('commit');
+    client.release();
+    expect((await answer).status).toBe(403);
+    const { rows } = await pool.query('select from volume_snapshot where volume_id = $1', [id]);
+    expect(rows).toHaveLength(0);
+  });
+});
+
+function put(secret: string, kind: string, body: Buffer): Promise<Response> {
+  return ask(gateway, secret, 'POST', `${id}/${kind}/${nameOf(body)}`, { body });
+}
+
+/** An upload whose body the test sends. */
+function begin(secret: string, path: string, length: number): [ClientRequest, Promise<number>] {
+  const authorization = `Basic ${btoa(`user:${secret}`)}`;
+  const sent = request(`${gateway.address}${path}`, {
+    method: 'POST',
+    headers: { authorization, 'content-length': String(length) },
+  });
+  sent.flushHeaders();
+  const status = new Promise<number>((resolve, reject) => {
+    sent.once('response', (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    });
+    sent.once('error', reject);
+  });
+  status.catch(() => {});
+  return [sent, status];
+}
+
+async function declared(length: number): Promise<number> {
+  const [sent, status] = begin(token, `/volumes/${id}/data/${name}`, length);
+  const found = await status;
+  sent.destroy();
+  return found;
+}
+
+/** Without what `fetch` makes of a path. */
+function rawStatus(secret: string, path: string): Promise<number> {
+  const { hostname, port } = new URL(gateway.address);
+  const authorization = `Basic ${btoa(`user:${secret}`)}`;
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, path, headers: { authorization } }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    })
+      .once('error', reject)
+      .end();
+  });
+}
+
+function arriving(): Promise<string[]> {
+  return readdir(join(gateway.dataDir, 'volumes', id, 'arriving')).catch(() => []);
+}
+
+async function blocked(): Promise<number> {
+  const { rows } = await gateway.deps.db.pool.query(
+    `select count(*)::int as count from pg_stat_activity
+     where wait_event_type = 'Lock' and datname = current_database() and query like '%volume%'`,
+  );
+  return rows[0].count;
+}

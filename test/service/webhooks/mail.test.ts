@@ -1,0 +1,408 @@
+import { createServer, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { creditAccount } from '../../../src/domain/accounts/accounts.js';
+import { mailOfEvent } from '../../../src/domain/rules/mail.js';
+import { createMailSender } from '../../../src/mail/send.js';
+import type { Renter } from '../../support/gateway.js';
+import { type Service, startService } from '../../support/service.js';
+import { linkIn, type ReceivedMail, refusal, startMailServer } from '../../support/webhooks/mail-server.js';
+import { startReceiver } from '../../support/webhooks/receiver.js';
+
+const PATIENCE = { timeout: 30_000, interval: 50 };
+const SET =
+  'mutation ($address: String!, $events: [String!]) { setMailAddress(address: $address, events: $events) { address confirmedAt pausedAt } }';
+const SHOW =
+  '{ mailAddress { address events confirmedAt pausedAt pauseReason waiting attempts(first: 50) { status error eventType } } }';
+const MAIL = { to: 'renter@example.com', subject: 'Subject', text: 'Text', id: 'evt-1', endUrl: null };
+
+let here: Service;
+let there: Service;
+let server: Awaited<ReturnType<typeof startMailServer>>;
+/** What the server of both gateways does with each mail. */
+let answer: (mail: ReceivedMail) => unknown = () => {};
+let answerAddress: (address: string) => Error | null = () => null;
+const closing: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  server = await startMailServer({ onRcptTo: ({ address }, _session, done) => done(answerAddress(address)) }, (mail) =>
+    answer(mail),
+  );
+  const settings = {
+    smtpUrl: server.url,
+    smtpTls: 'offered' as const,
+    mailFrom: 'GPU rental <notices@example.com>',
+    secretsKeys: ['ab'.repeat(32)],
+    webhookNetworks: ['127.0.0.0/8'],
+  };
+  here = await startService(settings);
+  there = await startService({ ...settings, databaseUrl: here.databaseUrl });
+  setClocks(new Date().toISOString());
+});
+afterEach(async () => {
+  answer = () => {};
+  answerAddress = () => null;
+  setClocks(new Date().toISOString());
+  for (const close of closing.splice(0)) await close();
+  // What a test counted binds no other.
+  await here.sql('delete from mail_question');
+});
+afterAll(async () => {
+  await Promise.all([here.close(), there.close()]);
+  await server.close();
+});
+
+function setClocks(at: string) {
+  for (const { clock } of [here, there]) clock.set(at);
+}
+function advance(seconds: number) {
+  for (const { clock } of [here, there]) clock.advance(seconds);
+}
+function mailsTo(address: string) {
+  return server.received.filter(({ to }) => to.includes(address));
+}
+async function shown(renter: Renter) {
+  const { body } = await renter.graphql(SHOW);
+  expect(body.errors).toBeUndefined();
+  return body.data.mailAddress;
+}
+async function question(address: string, number = 1): Promise<ReceivedMail> {
+  await expect.poll(() => mailsTo(address).length, PATIENCE).toBe(number);
+  return mailsTo(address)[number - 1]!;
+}
+let count = 0;
+/** A renter whose address is confirmed. */
+async function confirmed(events?: string[]): Promise<{ renter: Renter; address: string }> {
+  count += 1;
+  const [renter, address] = [await here.renter('50'), `renter${count}@example.com`];
+  expect((await renter.graphql(SET, { address, events })).body.errors).toBeUndefined();
+  const asked = await question(address);
+  expect((await fetch(linkIn(asked), { method: 'POST' })).status).toBe(200);
+  return { renter, address };
+}
+
+describe('a mail address', () => {
+  it('is told nothing before it is confirmed, and then as webhooks are: in order, from the moment on', async () => {
+    const renter = await here.renter('50');
+    const address = 'first@example.com';
+    const set = await renter.graphql(SET, { address });
+    expect(set.body.data.setMailAddress).toEqual({ address, confirmedAt: null, pausedAt: null });
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
+    const asked = await question(address);
+    expect(asked.headers.subject).toBe('Please confirm this address for notices');
+    expect(asked.headers.from).toBe('GPU rental <notices@example.com>');
+    expect(asked.headers['auto-submitted']).toBe('auto-generated');
+    expect(asked.headers['list-unsubscribe']).toBeUndefined();
+    // A program that looks into mails opens links: that confirms nothing.
+    const page = await fetch(linkIn(asked));
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<form method="post">')]);
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect((await shown(renter)).confirmedAt).toBeNull();
+    expect((await fetch(`${linkIn(asked).slice(0, -1)}_`, { method: 'POST' })).status).toBe(404);
+    const done = await fetch(linkIn(asked), { method: 'POST' });
+    expect([done.status, await done.text()]).toEqual([200, expect.stringContaining('Your address is confirmed')]);
+    expect((await shown(renter)).confirmedAt).not.toBeNull();
+
+    const machine = await here.machine();
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: machine })).body;
+    await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    await renter.rest('DELETE', `/instances/${id}`);
+    await question(address, 4);
+    const [, ...told] = mailsTo(address);
+    expect(told.map(({ headers }) => headers.subject)).toEqual([
+      `Instance ${id} is running`,
+      `Instance ${id} stopped: user`,
+      `Instance ${id} was destroyed: user`,
+    ]);
+    expect(told[1]!.text).toContain(`machine: ${machine}`);
+    expect(told[1]!.headers['message-id']).toMatch(/^<evt-[0-9a-f]{24}@example\.com>$/);
+    expect(told[1]!.headers['content-type']).toContain('text/plain');
+    await expect.poll(async () => (await shown(renter)).waiting, PATIENCE).toBe(0);
+    // Nothing of before the confirmation comes.
+    expect(mailsTo(address)).toHaveLength(4);
+  });
+
+  it('is ended by one click, and then needs to be confirmed again; webhooks are told', async () => {
+    const { renter, address } = await confirmed();
+    const witness = await startReceiver();
+    closing.push(witness.close);
+    await renter.graphql('mutation ($url: String!) { createWebhook(url: $url, events: ["mail.paused"]) { secret } }', {
+      url: witness.url,
+    });
+    expect((await renter.graphql('mutation { testMailAddress { address } }')).body.errors).toBeUndefined();
+    const test = await question(address, 2);
+    expect(test.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
+    const url = /^<(\S+)>$/.exec(test.headers['list-unsubscribe']!)![1]!;
+    expect(url).toBe(linkIn(test));
+    // As RFC 8058 has it: a POST with this body, no cookie, and nothing before.
+    const ended = await fetch(url, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
+    expect(ended.status).toBe(200);
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
+    expect(await shown(renter)).toMatchObject({
+      confirmedAt: null,
+      pauseReason: 'ended by a link in a mail',
+      waiting: 0,
+    });
+    await expect
+      .poll(() => witness.received.map(({ type, data }) => [type, data.reason]), PATIENCE)
+      .toEqual([['mail.paused', 'ended by a link in a mail']]);
+    // The link that confirmed it once does so no more.
+    expect((await fetch(linkIn(mailsTo(address)[0]!), { method: 'POST' })).status).toBe(410);
+    expect((await shown(renter)).confirmedAt).toBeNull();
+    await renter.graphql(SET, { address });
+    const again = await question(address, 3);
+    expect((await fetch(linkIn(again), { method: 'POST' })).status).toBe(200);
+    expect(await shown(renter)).toMatchObject({
+      pausedAt: null,
+      attempts: [{ eventType: 'mail.confirm', status: 250 }],
+    });
+  });
+
+  it('has a link that is valid for a day, and one address takes the place of another', async () => {
+    const renter = await here.renter('50');
+    await renter.graphql(SET, { address: 'old@example.com' });
+    const first = await question('old@example.com');
+    await renter.graphql(SET, { address: 'new@example.com' });
+    const second = await question('new@example.com');
+    expect((await fetch(linkIn(first), { method: 'POST' })).status).toBe(404);
+    advance(86_400);
+    const late = await fetch(linkIn(second), { method: 'POST' });
+    expect([late.status, await late.text()]).toEqual([410, expect.stringContaining('valid for a day')]);
+    expect(await shown(renter)).toMatchObject({ address: 'new@example.com', confirmedAt: null });
+    expect((await renter.graphql('mutation { deleteMailAddress }')).body.data.deleteMailAddress).toBe(
+      'new@example.com',
+    );
+    expect(await shown(renter)).toBeNull();
+    // What is another's is nothing.
+    const other = await here.renter('1');
+    expect((await other.graphql('mutation { deleteMailAddress }')).body.errors[0].extensions.code).toBe('not_found');
+  });
+
+  it('is not for flooding strangers: questions are few for an account, a mailbox and a network', async () => {
+    const codeOf = async (renter: Renter, address: string) =>
+      (await renter.graphql(SET, { address })).body.errors?.[0].extensions.code ?? null;
+    const renters = await Promise.all(Array.from({ length: 4 }, () => here.renter('1')));
+    // One mailbox, however it is written, whoever asks.
+    const ways = [
+      'some.body@example.com',
+      'Somebody@EXAMPLE.com',
+      'somebody+x@example.com',
+      'so.me.body+y@example.com',
+    ];
+    const outcomes = [];
+    for (const [index, way] of ways.entries()) outcomes.push(await codeOf(renters[index]!, way));
+    expect(outcomes).toEqual([null, null, null, 'rate_limited']);
+    // One account, however many mailboxes; at once, and by two gateways.
+    const renter = await here.renter('1');
+    const elsewhere = there.withKey(renter.key);
+    const all = await Promise.all(
+      Array.from({ length: 9 }, (_, index) => codeOf(index % 2 === 0 ? renter : elsewhere, `a${index}@example.com`)),
+    );
+    expect(all.sort()).toEqual(
+      [null, null, null, null, null, ...Array.from({ length: 4 }, () => 'rate_limited')].sort(),
+    );
+    // One network: eight so far.
+    const more = [];
+    for (let index = 0; index < 3; index += 1) more.push(await codeOf(await here.renter('1'), `b${index}@example.com`));
+    expect(more).toEqual([null, null, 'rate_limited']);
+    advance(86_401);
+    expect(await codeOf(await here.renter('1'), 'b9@example.com')).toBeNull();
+  });
+
+  it('is one plain address, and a service without a mail server has none', async () => {
+    const renter = await here.renter('1');
+    for (const address of [
+      'nobody',
+      '@example.com',
+      'a@b',
+      'a@example.com, b@example.com',
+      'a@example.com\r\nBcc: b@example.com',
+      '"a b"@example.com',
+      'a@[127.0.0.1]',
+      'a@example.com>',
+      '<a@example.com>',
+      'a\u202e@example.com',
+      'ä@example.com',
+      'a@exämple.com',
+      `${'a'.repeat(65)}@example.com`,
+      'a..b@example.com',
+    ])
+      expect((await renter.graphql(SET, { address })).body.errors?.[0].extensions, address).toMatchObject({
+        code: 'invalid_request',
+        field: 'address',
+      });
+    const without = await startService({ databaseUrl: here.databaseUrl, secretsKeys: ['ab'.repeat(32)] });
+    closing.push(without.close);
+    const refused = await without.withKey(renter.key).graphql(SET, { address: 'a@example.com' });
+    expect(refused.body.errors[0].extensions.code).toBe('action_failed');
+    expect((await fetch(`${without.address}/mail/end?id=ma-0000000000000000&token=x`, { method: 'POST' })).status).toBe(
+      404,
+    );
+  });
+
+  it('is sent again while the server is busy, in order, and paused when it refuses the address', async () => {
+    const { renter, address } = await confirmed(['balance.credited', 'instance.running', 'instance.destroyed']);
+    answer = () => {
+      throw refusal(451, 'busy');
+    };
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await here.machine() })).body;
+    await renter.rest('DELETE', `/instances/${id}`);
+    await expect
+      .poll(
+        async () => (await shown(renter)).attempts.filter(({ status }: { status: number }) => status === 451).length,
+        PATIENCE,
+      )
+      .toBe(1);
+    expect((await shown(renter)).attempts[0].error).toBe('the mail server of this service: answer 451');
+    answer = () => {};
+    advance(6);
+    await question(address, 3);
+    expect(
+      mailsTo(address)
+        .slice(1)
+        .map(({ headers }) => headers.subject),
+    ).toEqual([`Instance ${id} is running`, `Instance ${id} was destroyed: user`]);
+    // Refused for now is not refused.
+    answerAddress = () => refusal(450, 'try later');
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 1n });
+    await expect.poll(async () => (await shown(renter)).attempts[0].error, PATIENCE).toMatch(/450 try later/);
+    expect((await shown(renter)).pausedAt).toBeNull();
+    answerAddress = () => refusal(550, 'no such mailbox');
+    advance(40);
+    await expect
+      .poll(async () => (await shown(renter)).pauseReason, PATIENCE)
+      .toMatch(/^its mail server refuses it: 550 no such mailbox/);
+    expect((await shown(renter)).waiting).toBe(0);
+    // Set again, a confirmed address goes on without a question.
+    answerAddress = () => null;
+    await renter.graphql(SET, { address });
+    expect(await shown(renter)).toMatchObject({ pausedAt: null, confirmedAt: expect.any(String) });
+  });
+
+  it('slow mails hold no webhook', async () => {
+    const { renter } = await confirmed(['balance.credited']);
+    const target = await startReceiver();
+    closing.push(target.close);
+    await renter.graphql('mutation ($url: String!) { createWebhook(url: $url) { secret } }', { url: target.url });
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isHeld = false;
+    answer = () => {
+      isHeld = true;
+      return held;
+    };
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 1n });
+    await expect.poll(() => isHeld && target.types(), PATIENCE).toEqual(['balance.credited']);
+    expect((await shown(renter)).waiting).toBe(1);
+    release();
+    await expect.poll(async () => (await shown(renter)).waiting, PATIENCE).toBe(0);
+  });
+});
+
+describe('the mail server', () => {
+  const states: (string | null)[] = [];
+  const sender = (url: string, tls: 'required' | 'offered' = 'offered', withinMs = 20_000) =>
+    createMailSender({ url, tls, from: 'notices@example.com', withinMs, onDelivery: (reason) => states.push(reason) });
+  const started = async (...args: Parameters<typeof startMailServer>) => {
+    const made = await startMailServer(...args);
+    closing.push(made.close);
+    return made;
+  };
+  /** A server of bytes. */
+  const listener = async (talk: (socket: Socket) => void): Promise<string> => {
+    const sockets = new Set<Socket>();
+    const made = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      talk(socket);
+    });
+    await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+    closing.push(() => {
+      for (const socket of sockets) socket.destroy();
+      made.close();
+    });
+    return `smtp://127.0.0.1:${(made.address() as { port: number }).port}`;
+  };
+
+  it('is given user and password, and told of once when it is down and up again', async () => {
+    states.length = 0;
+    const up = await started({ allowInsecureAuth: true });
+    const send = sender(up.url.replace('//', '//renter%40x:p%2Fw@'));
+    expect(await send(MAIL)).toEqual({ status: 250, error: null });
+    expect(up.received[0]).toMatchObject({ user: 'renter@x', from: 'notices@example.com', to: ['renter@example.com'] });
+    const down = sender('smtp://127.0.0.1:1');
+    for (let index = 0; index < 2; index += 1)
+      expect(await down(MAIL)).toEqual({
+        status: null,
+        error: 'the mail server of this service: it can not be reached',
+      });
+    expect(states).toEqual([expect.stringContaining('ECONNREFUSED')]);
+  });
+
+  it('that never greets, or never ends its greeting, is left after the time', async () => {
+    const gone: string[] = [];
+    const silent = await listener((socket) => socket.on('close', () => gone.push('silent')));
+    const trickling = await listener((socket) => {
+      const timer = setInterval(() => (socket.destroyed ? clearInterval(timer) : socket.write('220-wait\r\n')), 20);
+      socket.on('close', () => gone.push('trickling'));
+    });
+    for (const url of [silent, trickling])
+      expect(await sender(url, 'offered', 500)(MAIL)).toEqual({
+        status: null,
+        error: 'the mail server of this service: no answer within 0.5 s',
+      });
+    await expect.poll(() => gone.sort(), PATIENCE).toEqual(['silent', 'trickling']);
+  });
+
+  it('without STARTTLS gets nothing where TLS is required, nor one whose certificate nobody vouches for', async () => {
+    const plain = await started();
+    expect((await sender(plain.url, 'required')(MAIL)).status).not.toBe(250);
+    const unknown = await started({ disabledCommands: [] });
+    for (const tls of ['required', 'offered'] as const)
+      expect((await sender(unknown.url, tls)(MAIL)).error).toMatch(/can not be reached/);
+    expect([plain.received, unknown.received]).toEqual([[], []]);
+    expect(await sender(plain.url)(MAIL)).toEqual({ status: 250, error: null });
+  });
+
+  it('refuses by number: an address for ever, everything else for now', async () => {
+    const refusing = (responseCode: number, at: 'onConnect' | 'onMailFrom' | 'onRcptTo') =>
+      started({
+        [at]: (...args: unknown[]) => (args.at(-1) as (error: Error) => void)(refusal(responseCode, 'no thanks')),
+      });
+    for (const [at, code, expected] of [
+      ['onConnect', 421, { status: 421 }],
+      ['onMailFrom', 550, { status: 550 }],
+      ['onRcptTo', 452, { status: 452, isFinal: false }],
+      ['onRcptTo', 550, { status: 550, isFinal: true }],
+    ] as const) {
+      const attempt = await sender((await refusing(code, at)).url)(MAIL);
+      expect(attempt, `${at} ${code}`).toMatchObject(expected);
+      if (at !== 'onRcptTo') expect(attempt.isFinal, `${at} ${code}`).toBeUndefined();
+    }
+    const full = await started({}, () => {
+      throw refusal(552, 'too large');
+    });
+    expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: 'the mail server of this service: answer 552' });
+  });
+
+  it('is sent nothing that a value of others could make of a mail', async () => {
+    const target = await started();
+    const hostile = 'a\r\nBcc: victim@example.com\r\n\r\nbody\u0085\u2028\u202e\u009b31m\u0000\n.\r\n';
+    const data = { webhook: hostile, reason: hostile, [hostile]: hostile };
+    const mail = mailOfEvent(
+      { id: 'evt-1', type: 'webhook.paused', at: 0n, data },
+      MAIL.to,
+      'https://gpu.example.com',
+      'https://gpu.example.com/mail/end?id=1&token=2',
+    );
+    expect(await sender(target.url)(mail)).toMatchObject({ status: 250 });
+    const [{ to, headers, text, raw }] = target.received as [ReceivedMail];
+    expect(to).toEqual([MAIL.to]);
+    expect(headers.bcc).toBeUndefined();
+    expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^Bcc/im);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e]/);
+    expect(text.split('\n').filter((line) => line.startsWith('Bcc'))).toEqual([]);
+  });
+});

@@ -1,0 +1,412 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { creditAccount } from '../../../src/domain/accounts/accounts.js';
+import { type SealingKey, sealingKey } from '../../../src/domain/rules/sealing.js';
+import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
+import { type SealedRow, secretsOf } from '../../../src/domain/webhooks/webhooks.js';
+import { createSender } from '../../../src/webhooks/send.js';
+import type { Renter } from '../../support/gateway.js';
+import { type Service, startService } from '../../support/service.js';
+import { startReceiver } from '../../support/webhooks/receiver.js';
+
+const PATIENCE = { timeout: 20_000, interval: 50 };
+const CREATE = `mutation ($url: String!, $events: [String!]) { createWebhook(url: $url, events: $events) { secret webhook { id } } }`;
+const SHOW =
+  '{ webhooks { id pausedAt pauseReason waiting attempts(first: 50) { number status error eventId eventType } } }';
+
+let here: Service;
+let there: Service;
+const closing: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  const settings = { webhookNetworks: ['127.0.0.0/8'], secretsKeys: ['ab'.repeat(32)] };
+  here = await startService(settings);
+  there = await startService({ ...settings, databaseUrl: here.databaseUrl });
+  setClocks(new Date().toISOString());
+});
+afterEach(async () => {
+  setClocks(new Date().toISOString());
+  for (const close of closing.splice(0)) await close();
+});
+afterAll(() => Promise.all([here.close(), there.close()]));
+
+function setClocks(at: string) {
+  for (const { clock } of [here, there]) clock.set(at);
+}
+function advance(seconds: number) {
+  for (const { clock } of [here, there]) clock.advance(seconds);
+}
+
+async function receiver(...args: Parameters<typeof startReceiver>) {
+  const started = await startReceiver(...args);
+  closing.push(started.close);
+  return started;
+}
+
+async function hook(renter: Renter, url: string, events?: string[]): Promise<{ id: string; secret: string }> {
+  const { createWebhook } = (await renter.graphql(CREATE, { url, events })).body.data;
+  return { id: createWebhook.webhook.id, secret: createWebhook.secret };
+}
+
+async function shown(renter: Renter) {
+  const { body } = await renter.graphql(SHOW);
+  expect(body.errors).toBeUndefined();
+  return body.data.webhooks;
+}
+
+/** Time that passes before an answer is noted ends the lease of its sender, and it is sent again. */
+async function allSent(renter: Renter) {
+  await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(0);
+}
+
+describe('webhooks', () => {
+  it('tell of an instance in order, signed, and of credit, whoever asks for which', async () => {
+    const renter = await here.renter('50');
+    const [all, some] = [await receiver(), await receiver()];
+    const { secret } = await hook(renter, all.url);
+    await hook(renter, some.url, ['instance.destroyed', 'balance.credited']);
+    const machine = await here.machine();
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: machine })).body;
+    await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+    await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' });
+    await renter.rest('DELETE', `/instances/${id}`);
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 2_500_000n });
+    await expect.poll(() => all.received.length, PATIENCE).toBe(5);
+    const ofInstance = all.received.filter(({ data }) => data.instance === id).map(({ type }) => type);
+    expect(ofInstance).toEqual(['instance.running', 'instance.stopped', 'instance.running', 'instance.destroyed']);
+    for (const event of all.received) expect(all.verify(secret, event)).toMatchObject({ type: event.type });
+    const stopped = all.received.find(({ type }) => type === 'instance.stopped')!;
+    expect(stopped.data).toMatchObject({ instance: id, machine, reason: 'user' });
+    expect(all.received.find(({ type }) => type === 'balance.credited')!.data.usd).toBe('2.500000');
+    await expect.poll(() => some.types().sort(), PATIENCE).toEqual(['balance.credited', 'instance.destroyed']);
+    expect(new Set(all.received.map((event) => event.id)).size).toBe(5);
+  });
+
+  it('are sent again until they are taken, each instance on its own, and by hand', async () => {
+    const renter = await here.renter('50');
+    let isUp = false;
+    const target = await receiver((_event, response) => {
+      response.statusCode = isUp ? 204 : 500;
+    });
+    const { id } = await hook(renter, target.url);
+    const instance = (await renter.rest('POST', '/instances', { machine_id: await here.machine() })).body.id;
+    await renter.rest('DELETE', `/instances/${instance}`);
+    await expect.poll(() => target.received.length, PATIENCE).toBe(1);
+    // What is recorded after the clock has moved would wait from then on.
+    await expect.poll(async () => (await shown(renter))[0].attempts.length, PATIENCE).toBe(1);
+    const deliveries = async () =>
+      (await renter.graphql('{ webhooks { deliveries { eventType subject state tries nextAt } } }')).body.data
+        .webhooks[0].deliveries;
+    const of = { subject: instance, state: 'PENDING' };
+    // The second waits for the first, whatever the time.
+    expect(await deliveries()).toMatchObject([
+      { ...of, eventType: 'instance.destroyed', tries: 0, nextAt: null },
+      { ...of, eventType: 'instance.running', tries: 1, nextAt: expect.any(String) },
+    ]);
+    isUp = true;
+    advance(6);
+    await expect
+      .poll(() => target.types(), PATIENCE)
+      .toEqual(['instance.running', 'instance.running', 'instance.destroyed']);
+    await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(0);
+    expect((await deliveries()).map(({ state }: { state: string }) => state)).toEqual(['DELIVERED', 'DELIVERED']);
+    const [{ attempts }] = await shown(renter);
+    expect(attempts.map((each: { status: number }) => each.status).sort()).toEqual([204, 204, 500]);
+    const again = `mutation { redeliver(id: "${id}", eventId: "${target.received[0]!.id}") { id } }`;
+    expect((await renter.graphql(again)).body.data.redeliver.id).toBe(id);
+    await expect.poll(() => target.received.length, PATIENCE).toBe(4);
+    expect(target.received[3]!.id).toBe(target.received[0]!.id);
+    await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
+    await expect.poll(() => target.types().at(-1), PATIENCE).toBe('webhook.test');
+  });
+
+  it('keep the order of one instance while another goes on', async () => {
+    const renter = await here.renter('50');
+    let held = '';
+    const target = await receiver(({ type, data }, response) => {
+      response.statusCode = type === 'instance.running' && data.instance === held ? 500 : 204;
+    });
+    await hook(renter, target.url);
+    const rent = async () => (await renter.rest('POST', '/instances', { machine_id: await here.machine() })).body.id;
+    held = await rent();
+    const of = (id: string) => target.received.filter(({ data }) => data.instance === id).map(({ type }) => type);
+    await expect.poll(() => of(held), PATIENCE).toContain('instance.running');
+    await renter.rest('DELETE', `/instances/${held}`);
+    const other = await rent();
+    await renter.rest('DELETE', `/instances/${other}`);
+    // The receiver takes what is not held, so it is not left alone: what is due is sent at once.
+    advance(3);
+    await expect.poll(() => of(other), PATIENCE).toEqual(['instance.running', 'instance.destroyed']);
+    await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(2);
+    expect(of(held)).not.toContain('instance.destroyed');
+    held = '';
+    const { instance } = target.received[0]!.data;
+    advance(3_600);
+    await expect.poll(() => of(instance).at(-1), PATIENCE).toBe('instance.destroyed');
+    expect(of(instance).at(-2)).toBe('instance.running');
+  });
+
+  it('are paused after three days, and at once by 410, and the others are told', async () => {
+    const renter = await here.renter('50');
+    const witness = await receiver();
+    const gone = await receiver((_event, response) => {
+      response.statusCode = 410;
+    });
+    const broken = await receiver((_event, response) => {
+      response.statusCode = 500;
+    });
+    await hook(renter, witness.url, ['webhook.paused']);
+    await hook(renter, gone.url, ['balance.credited']);
+    const last = await hook(renter, broken.url, ['balance.credited']);
+    await creditAccount(here.deps, renter.accountId, { amountMicro: 1n });
+    await expect
+      .poll(async () => (await shown(renter)).filter((each: { pausedAt: string }) => each.pausedAt).length, PATIENCE)
+      .toBe(1);
+    for (let day = 0; day < 8; day += 1) {
+      const before = broken.received.length;
+      advance(43_201);
+      await expect
+        .poll(() => broken.received.length > before, PATIENCE)
+        .toBe(true)
+        .catch(() => {});
+      if ((await shown(renter)).find((each: { id: string }) => each.id === last.id).pausedAt !== null) break;
+    }
+    const webhooks = await shown(renter);
+    const reasons = webhooks.map(({ pauseReason }: { pauseReason: string | null }) => String(pauseReason));
+    expect(reasons.sort()).toEqual(['an event was not taken for three days', 'its receiver answered 410 Gone', 'null']);
+    // A clock that jumps while one is on its way has it sent again, under its id.
+    const told = () => new Set(witness.received.map(({ id, type }) => `${type} ${id}`)).size;
+    await expect.poll(told, PATIENCE).toBe(2);
+    expect(new Set(witness.types())).toEqual(new Set(['webhook.paused']));
+    const resumed = await renter.graphql(
+      `mutation { changeWebhook(id: "${last.id}", paused: false) { pausedAt waiting } }`,
+    );
+    expect(resumed.body.data.changeWebhook).toEqual({ pausedAt: null, waiting: 0 });
+    setClocks(new Date().toISOString());
+  }, 120_000);
+
+  it('one slow receiver holds nobody else', async () => {
+    const [slow, quick] = [await receiver(() => 'silent'), await receiver()];
+    const [first, second] = [await here.renter('50'), await here.renter('50')];
+    await hook(first, slow.url);
+    await hook(second, quick.url);
+    for (const { accountId } of [first, second]) await creditAccount(here.deps, accountId, { amountMicro: 1n });
+    await expect.poll(() => slow.received.length, PATIENCE).toBe(1);
+    await expect.poll(() => quick.received.length, PATIENCE).toBe(1);
+    expect((await shown(first))[0].attempts).toEqual([]);
+    await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no answer within 5 s');
+  });
+
+  it('have two secrets for a day, and a table of bounds', async () => {
+    const renter = await here.renter('50');
+    const target = await receiver();
+    const { id, secret } = await hook(renter, target.url);
+    const turned = (await renter.graphql(`mutation { turnWebhookSecret(id: "${id}") { secret } }`)).body.data
+      .turnWebhookSecret;
+    await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
+    await expect.poll(() => target.received.length, PATIENCE).toBe(1);
+    for (const each of [secret, turned.secret]) expect(() => target.verify(each, target.received[0]!)).not.toThrow();
+    for (let number = 2; number <= 11; number += 1) await renter.graphql(CREATE, { url: `${target.url}/${number}` });
+    const eleventh = await renter.graphql(CREATE, { url: target.url });
+    expect(eleventh.body.errors[0].extensions.code).toBe('action_failed');
+    for (const [variables, field] of [
+      [{ url: 'ftp://a.example' }, 'url'],
+      [{ url: target.url, events: ['nothing.happens'] }, 'events'],
+    ] as const)
+      expect((await renter.graphql(CREATE, variables)).body.errors[0].extensions).toMatchObject({
+        code: 'invalid_request',
+        field,
+      });
+    // What is another's is nothing.
+    const other = await here.renter('1');
+    const taken = await other.graphql(`mutation { deleteWebhook(id: "${id}") { id } }`);
+    expect(taken.body.errors[0].extensions.code).toBe('not_found');
+    const { rows } = await here.deps.db.pool.query('select encode(sealed, $1) as sealed from webhook where id = $2', [
+      'escape',
+      id,
+    ]);
+    expect(rows[0].sealed).not.toContain(secret.slice(6, 20));
+  });
+
+  it('are signed by the same secret after their key was turned over, and the old key is not needed any more', async () => {
+    const renter = await here.renter('50');
+    const target = await receiver();
+    const { id, secret } = await hook(renter, target.url);
+    const [old, next] = ['ab', 'ef'].map((byte) => sealingKey(byte.repeat(32))) as [SealingKey, SealingKey];
+    const keysOf = (...keys: SealingKey[]) => ({ ...here.deps, sealingKeys: async () => keys });
+    await expect(resealSecrets(keysOf(next))).rejects.toMatchObject({ code: 'action_failed' });
+    expect(await resealSecrets(keysOf(next, old))).toBeGreaterThan(0);
+    expect(await resealSecrets(keysOf(next, old))).toBe(0);
+    const { rows } = await here.deps.db.pool.query<SealedRow>(
+      'select id, account_id as "accountId", sealed, key_id as "keyId" from webhook where id = $1',
+      [id],
+    );
+    expect(await secretsOf(keysOf(next), rows[0]!, here.clock.now())).toEqual([secret]);
+    // The gateways of this test have the old one alone.
+    await resealSecrets(keysOf(old, next));
+    await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
+    await expect.poll(() => target.received.length, PATIENCE).toBe(1);
+    expect(() => target.verify(secret, target.received[0]!)).not.toThrow();
+  });
+
+  it('tell once what only time makes true, whichever gateways look', async () => {
+    const renter = await here.renter('50');
+    const target = await receiver();
+    await hook(renter, target.url, [
+      'instance.ending',
+      'instance.stopped',
+      'balance.low',
+      'balance.ending',
+      'balance.exhausted',
+    ]);
+    const { id } = (await renter.rest('POST', '/instances', { machine_id: await here.machine(), stop_at: '2h' })).body;
+    advance(3_599);
+    await renter.graphql('mutation { setBalanceNotice(below: 1000) }');
+    await expect.poll(() => target.types(), PATIENCE).toEqual(['balance.low']);
+    advance(1);
+    await expect.poll(() => target.types(), PATIENCE).toEqual(['balance.low', 'instance.ending']);
+    expect(target.received[1]!.data).toMatchObject({
+      instance: id,
+      cause: 'deadline',
+      seconds_before: 3_600,
+      does: 'stop',
+    });
+    await allSent(renter);
+    advance(3_000);
+    await expect.poll(() => target.types().length, PATIENCE).toBe(3);
+    expect(target.received[2]!.data.seconds_before).toBe(600);
+    await allSent(renter);
+    advance(601);
+    await expect.poll(() => target.types().at(-1), PATIENCE).toBe('instance.stopped');
+    expect(target.received.at(-1)!.data.reason).toBe('deadline');
+    expect(target.types()).toHaveLength(4);
+    setClocks(new Date().toISOString());
+  });
+
+  it('tell of a network that a key was not used from before, and not of its first', async () => {
+    const renter = await here.renter('50');
+    const target = await receiver();
+    await hook(renter, target.url, ['key.new_network']);
+    /** What a gateway saw it writes down when it ends, at the latest. */
+    const useFrom = async (...addresses: string[]) => {
+      const behind = await startService({ databaseUrl: here.databaseUrl, trustProxy: 1 });
+      behind.clock.set(new Date().toISOString());
+      const used = behind.withKey(renter.key);
+      for (const address of addresses) await used.rest('GET', '/balance', undefined, { 'x-forwarded-for': address });
+      await behind.close();
+    };
+    await useFrom('203.0.113.9');
+    await useFrom('203.0.113.200', '198.51.100.7', '198.51.100.8');
+    const networks = () => target.received.map(({ data }) => data.network);
+    await expect.poll(networks, PATIENCE).toContain('198.51.100.0/24');
+    const seen = (network: string) => networks().filter((each) => each === network).length;
+    // The gateway that the webhook was made by may have written its own network down first.
+    expect([seen('198.51.100.0/24'), seen('203.0.113.0/24') <= 1]).toEqual([1, true]);
+    expect(target.received.find(({ data }) => data.network === '198.51.100.0/24')!.data).toMatchObject({
+      address: expect.stringMatching(/^198\.51\.100\.[78]$/),
+      key: expect.stringMatching(/^key-[0-9a-f]{16}$/),
+    });
+  });
+
+  it('tell of the limit that stops an instance first: its own, its key’s or the account’s', async () => {
+    // In the middle of a month, whenever this runs.
+    setClocks(`${new Date().toISOString().slice(0, 8)}15T12:00:00Z`);
+    const renter = await here.renter('500');
+    const target = await receiver();
+    await hook(renter, target.url, ['instance.ending', 'instance.stopped']);
+    const rent = async (rest: object = {}) =>
+      (await renter.rest('POST', '/instances', { machine_id: await here.machine(), disk_gb: 1, ...rest })).body;
+    const one = await rent();
+    const hourly: number = one.price_hr;
+    // Two hours and some for the first alone.
+    const own = await rent({ spend_limit: Math.ceil(hourly * 2.5 * 100) / 100 });
+    const { rows } = await here.deps.db.pool.query('select id from api_key where account_id = $1', [renter.accountId]);
+    // A key with a limit sets none.
+    const owner = here.withKey(
+      (await renter.graphql('mutation { createApiKey { secret } }')).body.data.createApiKey.secret,
+    );
+    const setKey = 'mutation ($id: ID!, $usd: Float) { setApiKeyLimit(id: $id, monthlyLimit: $usd) { id } }';
+    const { body } = await renter.graphql(setKey, { id: rows[0].id, usd: Math.ceil(hourly * 8 * 100) / 100 });
+    expect(body.errors).toBeUndefined();
+    const endings = () =>
+      target.received
+        .filter(({ type }) => type === 'instance.ending')
+        .map(({ data }) => [data.instance, data.cause, data.limit_of, data.seconds_before]);
+    // 1.6 hours in: its own limit is less than an hour away, the key's 2.4.
+    advance(5_760);
+    await expect.poll(endings, PATIENCE).toEqual([[own.id, 'limit', 'instance', 3_600]]);
+    // The account's comes before all others, in a quarter of an hour.
+    const setMonthly = 'mutation ($usd: Float) { setMonthlyLimit(monthlyLimit: $usd) { id } }';
+    const set = await owner.graphql(setMonthly, { usd: Math.ceil(hourly * 2 * 1.85 * 100) / 100 });
+    expect(set.body).toEqual({ data: { setMonthlyLimit: { id: renter.accountId } } });
+    await expect.poll(() => endings().length, PATIENCE).toBe(3);
+    expect(endings().slice(1).sort()).toEqual([own.id, one.id].sort().map((id) => [id, 'limit', 'account', 3_600]));
+    expect(target.received.at(-1)!.data).toMatchObject({ does: 'stop', limit: expect.stringMatching(/^\d+\.\d{6}$/) });
+    await allSent(renter);
+    advance(3_600);
+    await expect.poll(() => target.types().filter((type) => type === 'instance.stopped').length, PATIENCE).toBe(2);
+    expect(target.received.at(-1)!.data.reason).toBe('spend_limit');
+  });
+});
+
+describe('what is not sent', () => {
+  it('goes to no address that is not public, however it is written, and follows nothing', async () => {
+    const target = await receiver((_event, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }));
+    const closed = createSender({ allowed: [] });
+    for (const host of [
+      '127.0.0.1',
+      'localhost',
+      '0x7f.1',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '2130706433',
+      '169.254.169.254',
+    ])
+      expect((await closed(`http://${host}:${target.port}/`, {}, '{}')).error, host).toMatch(/not a public address/);
+    expect(target.received).toEqual([]);
+    const open = createSender({ allowed: ['127.0.0.1'] });
+    expect(await open(target.url, {}, '{}')).toEqual({ status: 302, error: null });
+    expect(target.received).toHaveLength(1);
+  });
+
+  it('is judged at each connection: a name that changes its address helps nobody', async () => {
+    const target = await receiver();
+    const answers = ['127.0.0.1', '10.0.0.1', '127.0.0.1'];
+    const asked: string[] = [];
+    const sender = (allowed: string[]) =>
+      createSender({
+        allowed,
+        lookup: (host, _options, done) => {
+          asked.push(host);
+          done(null, [{ address: answers[asked.length - 1]!, family: 4 }]);
+        },
+      });
+    const url = `http://rebinds.example:${target.port}/`;
+    expect(await sender(['127.0.0.1'])(url, {}, '{}')).toEqual({ status: 200, error: null });
+    expect((await sender(['127.0.0.1'])(url, {}, '{}')).error).toMatch(/not a public/);
+    expect((await sender([])(url, {}, '{}')).error).toMatch(/not a public/);
+    expect([asked.length, target.received.length]).toEqual([3, 1]);
+  });
+
+  it('reads 64 kB of an answer, and waits 5 s for all of it', async () => {
+    let sent = 0;
+    const flood = await receiver((_event, response) => {
+      const timer = setInterval(() => {
+        if (response.destroyed) return clearInterval(timer);
+        for (let each = 0; each < 10; each += 1) if (response.write('x'.repeat(16_000))) sent += 16_000;
+      }, 1);
+      return 'silent';
+    });
+    const trickle = await receiver((_event, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => (response.destroyed ? clearInterval(timer) : response.write('.')), 100);
+      return 'silent';
+    });
+    const send = createSender({ allowed: ['127.0.0.1'] });
+    const beganMs = performance.now();
+    const [flooded, trickled] = await Promise.all([send(flood.url, {}, '{}'), send(trickle.url, {}, '{}')]);
+    expect(flooded).toEqual({ status: 200, error: null });
+    expect(trickled).toEqual({ status: null, error: 'no answer within 5 s' });
+    expect(performance.now() - beganMs).toBeLessThan(15_000);
+    expect(sent).toBeLessThan(2_000_000);
+  });
+});

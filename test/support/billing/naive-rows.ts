@@ -1,0 +1,155 @@
+import type { Instant } from '../../../src/domain/rules/time.js';
+
+/** What the naive billing model writes down, and sums over it. */
+export type Mode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
+
+/** What happens in it: begins at `at`, ends at `end`. */
+export interface Second {
+  at: Instant;
+  end: Instant;
+}
+
+/** A spend limit, in units; null for none. */
+export interface Cap {
+  limit: bigint | null;
+  reachedAt: Instant | null;
+  /** The last second in which it was set, or an early exit was charged under it: it is not reached before. */
+  since: Instant;
+}
+
+/** Whose spend a limit counts: of an instance, by the month of a key, or by the month of the account. */
+export type Scope = Rental | string | null;
+
+export interface Run {
+  from: Instant;
+  to: Instant | null;
+  /** The API key that began it. */
+  key: string | null;
+  /** Seconds that are paid for in any case. */
+  least: bigint;
+}
+
+export interface Rental {
+  account: Renter;
+  machine: string;
+  mode: Mode;
+  gpuRate: bigint;
+  diskRate: bigint;
+  discount: bigint;
+  from: Instant;
+  runs: Run[];
+  to: Instant | null;
+  /** When it stops, or is destroyed, by itself. */
+  stopAt: Instant | null;
+  destroyAt: Instant | null;
+  /** The API key that deployed it. */
+  key: string | null;
+  cap: Cap;
+  /** What was charged at once: an early exit, the rests of minimums. */
+  charges: { at: Instant; units: bigint; key: string | null }[];
+  why: string | null;
+}
+
+/** A volume, as the sizes that it had. */
+export interface Store {
+  account: Renter;
+  gbRate: bigint;
+  sizes: { gb: bigint; from: Instant; to: Instant | null; key: string | null }[];
+}
+
+export interface Renter {
+  stores: Store[];
+  credits: { at: Instant; units: bigint }[];
+  rentals: Rental[];
+  exhaustedAt: Instant | null;
+  /** By the month, of the account and of its keys. */
+  cap: Cap;
+  keys: Map<string, Cap>;
+  /** Top-up payments that were paid in. */
+  transactions: Set<string>;
+  /** The last second in which something was written for the account. */
+  written: Instant;
+}
+
+export function isRunning(rental: Rental): boolean {
+  return rental.to === null && rental.runs.at(-1)!.to === null;
+}
+
+export function gpuSeconds(rental: Rental, at: Instant): bigint {
+  return rental.runs.reduce((sum, run) => sum + overlap(run, at), 0n);
+}
+
+/** Three calendar months of running, the day clamped to the month's last. */
+export function exitCost(rental: Rental, at: Instant): bigint {
+  if (rental.mode !== 'RESERVED') return 0n;
+  const begin = new Date(Number(rental.from) * 1000);
+  const end = new Date(begin);
+  end.setUTCDate(1);
+  end.setUTCMonth(begin.getUTCMonth() + 3);
+  const lastDay = new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)).getUTCDate();
+  end.setUTCDate(Math.min(begin.getUTCDate(), lastDay));
+  const term = BigInt(end.getTime() / 1000) - rental.from;
+  const used = gpuSeconds(rental, at);
+  return used >= term ? 0n : rental.discount * used;
+}
+
+export function isKept(store: Store): boolean {
+  return store.sizes.at(-1)!.to === null;
+}
+
+/** What is paid for it now. */
+export function storeRate(store: Store): bigint {
+  return isKept(store) ? store.gbRate * store.sizes.at(-1)!.gb : 0n;
+}
+
+/** Neither a disk nor a volume. */
+export function hasNothing(renter: Renter): boolean {
+  return live(renter).length === 0 && !renter.stores.some(isKept);
+}
+
+export function noCap(since: Instant): Cap {
+  return { limit: null, reachedAt: null, since };
+}
+
+export function isUnder(rental: Rental, scope: Scope): boolean {
+  return scope === null || scope === rental || scope === rental.runs.at(-1)!.key;
+}
+
+/** The first of the seconds from `from` to `to` of which it is true; it is of the last. */
+export function firstOf(isTrue: (at: Instant) => boolean, from: Instant, to: Instant): Instant {
+  let [before, is] = [from - 1n, to];
+  while (is - before > 1n) {
+    const middle = (before + is) / 2n;
+    if (isTrue(middle)) is = middle;
+    else before = middle;
+  }
+  return is;
+}
+
+export function monthStart(at: Instant): Instant {
+  const day = new Date(Number(at) * 1000);
+  return BigInt(Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), 1) / 1000);
+}
+
+export function nextMonth(at: Instant): Instant {
+  const day = new Date(Number(at) * 1000);
+  return BigInt(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 1) / 1000);
+}
+
+export function firstDeadline(renter: Renter): Instant | null {
+  const all = live(renter).flatMap(({ stopAt, destroyAt }) => [stopAt ?? [], destroyAt ?? []].flat());
+  return all.length === 0 ? null : all.reduce((one, other) => (other < one ? other : one));
+}
+
+export function live(renter: Renter): Rental[] {
+  return renter.rentals.filter((rental) => rental.to === null);
+}
+
+export function overlap({ from, to }: { from: Instant; to: Instant | null }, at: Instant): bigint {
+  const end = to === null || to > at ? at : to;
+  return end > from ? end - from : 0n;
+}
+
+export function max(first: bigint, ...others: bigint[]): bigint {
+  return others.reduce((one, other) => (other > one ? other : one), first);
+}

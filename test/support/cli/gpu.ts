@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { type Env, type Exit, type Program, run } from '../process.js';
+
+export const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');
+const ESCAPE = '\u001b';
+/** From the cursor's leaving to its return, and the clearing of the line. */
+export const SPINNER = new RegExp(`${ESCAPE}\\[\\?25l.*?${ESCAPE}\\[\\?25h(${ESCAPE}\\[1G|${ESCAPE}\\[0?K)*`, 'gs');
+const STYLES: Record<string, string> = {
+  1: '<bold>',
+  2: '<dim>',
+  22: '</>',
+  31: '<red>',
+  32: '<green>',
+  33: '<yellow>',
+  36: '<cyan>',
+  39: '</>',
+};
+
+/** The built command as a script runs it: nothing of it is a terminal. */
+export function gpu(args: string[], env: Env, input = ''): Promise<Exit> {
+  const program = run([GPU, ...args], env);
+  program.stdin.end(input);
+  return program.ended;
+}
+
+/** The same as a person runs it, in a terminal of its own; what is typed goes to `stdin`. */
+export function gpuInTerminal(args: string[], env: Env, { columns = 120, rows = 30 } = {}): Program {
+  const command = `exec script -qefc "stty cols ${columns} rows ${rows}; exec $*" /dev/null`;
+  const terminal = { TERM: 'xterm-256color', ...env };
+  return run([GPU, ...args], terminal, { prefix: ['sh', '-c', command, 'sh'] });
+}
+
+/** What a terminal shows, for reading: without the spinner, colours as tags, what differs from run to run left out. */
+export function readable(told: string): string {
+  return (
+    told
+      .replace(SPINNER, '')
+      .replaceAll('\r\n', '\n')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      .replace(/\u001b\[(\d+)m/g, (_, code: string) => STYLES[code] ?? `<${code}>`)
+      .replaceAll(ESCAPE, '<esc>')
+      .replace(/i-[0-9a-f]{8}/g, 'i-········')
+      .replace(/(gpu_live_…)[0-9a-f]{4}/g, '$1····')
+      .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://gateway')
+      .replace(/\/\S*\/gateway-process-\w+/g, '/home')
+  );
+}

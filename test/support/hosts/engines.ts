@@ -1,0 +1,245 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import { LABELS } from '../../../src/agent/engine/engine.js';
+import { find, type Needs, needsRoot, type Tool } from '../tools.js';
+import { until } from '../until.js';
+
+/**
+ * Real engines of the host's packages, each on a folder of its own: nothing of the host's own containers is touched.
+ */
+export type EngineName = 'podman' | 'docker';
+
+export interface TestEngine {
+  name: EngineName;
+  socket: string;
+  /** Those it speaks to without TLS: agents are told that they are the operator's. */
+  registries: readonly string[];
+  docker: Docker;
+  /** By SIGKILL it has no say in it; SIGTERM is what a restart of the service sends. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** Starts it, also after its end, and waits until it answers. */
+  start(): Promise<void>;
+  /** Containers that carry the agent's labels, by instance; all of them, running or not. */
+  containers(): Promise<Map<string, { running: boolean; name: string }>>;
+  /** Runs a command inside a container; what it printed and its exit code. */
+  exec(instanceId: string, ...command: string[]): Promise<{ code: number; text: string }>;
+  pull(image: string): Promise<void>;
+  /** Its own account of containers since a second of the wall clock, as "action instance", oldest first. */
+  events(since: number): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Images are made of busybox and pushed to a registry; disks are images of ext4. */
+const CONTAINERS = ['docker-registry', 'busybox', 'tar', 'mkfs.ext4', 'mount', 'umount'] as const;
+const ANSWERS_WITHIN_MS = 60_000;
+
+/** Tests that run containers on this engine need root, the engine and images, and other tools beside them. */
+export function needsEngine(name: EngineName, ...more: readonly Tool[]): Needs {
+  return needsRoot(name === 'podman' ? 'podman' : 'dockerd', ...CONTAINERS, ...more);
+}
+
+/** `registries` are host:port pairs that are spoken to without TLS. */
+export async function startEngine(name: EngineName, registries: string[]): Promise<TestEngine> {
+  // Short: the path of a Unix socket may have 107 characters.
+  const dir = mkdtempSync(join(tmpdir(), `${name}-`));
+  const socket = join(dir, 'engine.sock');
+  const docker = new Docker({ socketPath: socket });
+  let child: ChildProcess | null = null;
+  const launch = name === 'podman' ? podman : dockerd;
+
+  const engine: TestEngine = {
+    name,
+    socket,
+    registries,
+    docker,
+    async start() {
+      const answers = () =>
+        docker.ping().then(
+          () => true,
+          () => false,
+        );
+      // As systemd would: dockerd after a SIGKILL may give up on a containerd that is slow to start.
+      const startOrAgain = async () => {
+        if (child === null || child.exitCode !== null || child.signalCode !== null) {
+          child = launch(dir, socket, registries);
+        }
+        return answers();
+      };
+      await until(`${name} answers`, startOrAgain, ANSWERS_WITHIN_MS);
+    },
+    end: (signal) => end(child, signal),
+    async containers() {
+      const found = await listed(docker);
+      return new Map(
+        found.map(({ Labels, State, Names }) => [
+          Labels[LABELS.instance]!,
+          { running: State === 'running', name: Names[0] ?? '' },
+        ]),
+      );
+    },
+    async exec(instanceId, ...command) {
+      const exec = await docker
+        .getContainer(`gpu-${instanceId}`)
+        .exec({ Cmd: command, AttachStdout: true, AttachStderr: true });
+      const stream = await exec.start({ hijack: true, stdin: false });
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      const { ExitCode } = await exec.inspect();
+      return { code: ExitCode ?? -1, text: plain(Buffer.concat(chunks)) };
+    },
+    async pull(image) {
+      const stream = await docker.createImage({ fromImage: image });
+      for await (const chunk of stream) if (/"error"/.test(String(chunk))) throw new Error(String(chunk));
+    },
+    async events(since) {
+      const until = Math.ceil(Date.now() / 1_000) + 1;
+      const stream = await docker.getEvents({ since, until, filters: { type: ['container'] } });
+      let text = '';
+      for await (const chunk of stream) text += chunk;
+      return text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+        .map(({ Action, Actor }) => `${Action} ${Actor.Attributes[LABELS.instance]}`);
+    },
+    async close() {
+      await docker.ping().then(
+        () => removeAll(docker),
+        () => {},
+      );
+      await end(child, 'SIGTERM');
+      killLeftovers(dir);
+      unmountBelow(dir);
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+  await engine.start();
+  return engine;
+}
+
+/** Podman's list fails whole when one of its containers is erased in the meantime: it is asked again. */
+async function listed(docker: Docker, tries = 20): Promise<Docker.ContainerInfo[]> {
+  try {
+    return await docker.listContainers({ all: true, filters: { label: [LABELS.instance] } });
+  } catch (error) {
+    if (tries <= 1 || !/container not known|no such container/i.test(String(error))) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return listed(docker, tries - 1);
+  }
+}
+
+function podman(dir: string, socket: string, registries: string[]): ChildProcess {
+  const conf = join(dir, 'registries.conf');
+  writeFileSync(conf, registries.map((at) => `[[registry]]\nlocation = "${at}"\ninsecure = true\n`).join('\n'));
+  rmSync(socket, { force: true });
+  const runc = find('runc');
+  return launchProgram(
+    dir,
+    'podman',
+    [
+      ...['--root', join(dir, 'root'), '--runroot', join(dir, 'run'), '--tmpdir', join(dir, 'tmp')],
+      ...(runc === null ? [] : ['--runtime', runc]),
+      ...['--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
+      ...['system', 'service', '--time=0', `unix://${socket}`],
+    ],
+    // Podman looks up its packages whenever it is asked about itself: a quarter of a second each in the host's list.
+    { CONTAINERS_REGISTRIES_CONF: conf, DPKG_ADMINDIR: join(dir, 'no-packages') },
+  );
+}
+
+function dockerd(dir: string, socket: string, registries: string[]): ChildProcess {
+  return launchProgram(
+    dir,
+    'dockerd',
+    [
+      ...[
+        '--data-root',
+        join(dir, 'root'),
+        '--exec-root',
+        join(dir, 'exec'),
+        '-p',
+        join(dir, 'pid'),
+        '-H',
+        `unix://${socket}`,
+      ],
+      // Where the limits of this very process may not be raised.
+      ...['--default-ulimit', 'nofile=1024:4096'],
+      ...registries.flatMap((at) => ['--insecure-registry', at]),
+    ],
+    {},
+  );
+}
+
+function launchProgram(dir: string, program: string, args: string[], env: Record<string, string>): ChildProcess {
+  mkdirSync(dir, { recursive: true });
+  const log = openSync(join(dir, 'log'), 'a');
+  return spawn(find(program)!, args, { stdio: ['ignore', log, log], env: { ...process.env, ...env }, detached: true });
+}
+
+async function end(child: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {
+  if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await gone;
+}
+
+async function removeAll(docker: Docker): Promise<void> {
+  for (const { Id } of await docker.listContainers({ all: true })) {
+    await docker
+      .getContainer(Id)
+      .remove({ force: true, v: true })
+      .catch(() => {});
+  }
+}
+
+/** Monitors of containers and what they wait for: an engine killed while it made a container forgets them. */
+function killLeftovers(dir: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const parent = readOr(`/proc/${pid}/cmdline`);
+    if (!parent.includes(`${dir}/`) || Number(pid) === process.pid) continue;
+    for (const child of readOr(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean)) killIfThere(child);
+    killIfThere(pid);
+  }
+}
+
+function killIfThere(pid: string): void {
+  try {
+    process.kill(Number(pid), 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** What a killed engine left mounted in its folder. */
+function unmountBelow(dir: string): void {
+  for (const target of mountsBelow(dir).reverse()) execFileSync('umount', ['-l', target]);
+}
+
+export function mountsBelow(dir: string): string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((target) => target.startsWith(`${dir}/`));
+}
+
+/** Frames of eight bytes and their text, as the engine sends without a terminal. */
+function plain(frames: Buffer): string {
+  const texts: string[] = [];
+  for (let at = 0; at + 8 <= frames.length; ) {
+    const size = frames.readUInt32BE(at + 4);
+    texts.push(frames.subarray(at + 8, at + 8 + size).toString());
+    at += 8 + size;
+  }
+  return texts.join('');
+}

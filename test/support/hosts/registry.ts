@@ -1,0 +1,317 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { freePort } from '../free-port.js';
+import { find } from '../tools.js';
+import { until } from '../until.js';
+
+/** Debian's registry with images made of busybox, and a slow line to it. */
+export interface TestRegistry {
+  /** host:port; `slow` is the same registry over a line of `bytesPerSecond`. */
+  at: string;
+  slowAt: string;
+  /** The same registry for those who log in. */
+  closedAt: string;
+  login: { username: string; password: string };
+  bytesPerSecond: number;
+  /** What `slow` does to layers: breaks the connection off in the middle, or alters a byte. */
+  damage: 'none' | 'reset' | 'altered';
+  /** With the tags latest and 1. Ends at SIGTERM, and shows what it was given: its command is busybox' own, as a renter's would be. */
+  push(name: string, options?: ImageOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ImageOptions {
+  entrypoint?: string[];
+  command?: string[];
+  /** Whom its command runs as. */
+  user?: string;
+  extraBytes?: number;
+  glibc?: boolean;
+  /** Programs of this computer that the image has too, by their paths. */
+  programs?: string[];
+  /** Files of this computer by their path in the image: a folder or a file each. */
+  files?: Record<string, string>;
+  /** Ports that the image names. */
+  ports?: number[];
+}
+
+/** Waits without doing anything: a loop of short sleeps is ten processes a second, of each container. */
+export const UNTIL_TERM = 'trap "exit 0" TERM; sleep 1000000 & wait';
+const RUNS_UNTIL_TERM = ['/bin/sh', '-c', UNTIL_TERM];
+const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
+
+export async function startRegistry(): Promise<TestRegistry> {
+  const dir = mkdtempSync(join(tmpdir(), 'registry-'));
+  const port = await freePort();
+  const at = `127.0.0.1:${port}`;
+  const config = join(dir, 'config.yml');
+  writeFileSync(
+    config,
+    `version: 0.1\nstorage: {filesystem: {rootdirectory: ${dir}/data}}\nhttp: {addr: '${at}'}\nlog: {level: error}\n`,
+  );
+  const child = spawn(find('docker-registry')!, ['serve', config], { stdio: 'ignore' });
+  const base = `http://${at}`;
+  await until(
+    'the registry answers',
+    () =>
+      fetch(`${base}/v2/`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    15_000,
+  );
+  const busybox = busyboxLayer(dir);
+  const registry: TestRegistry = {
+    at,
+    slowAt: '',
+    closedAt: '',
+    login: { username: 'me', password: `hush-${randomBytes(12).toString('hex')}` },
+    bytesPerSecond: 6_000_000,
+    damage: 'none',
+    async push(name, options = {}) {
+      const {
+        command = RUNS_UNTIL_TERM,
+        extraBytes = 0,
+        glibc = false,
+        programs = [],
+        files = {},
+        ports = [],
+        user,
+        entrypoint,
+      } = options;
+      const layers = [
+        busybox,
+        ...(glibc ? [glibcLayer(dir)] : []),
+        ...(programs.length === 0 ? [] : [programsLayer(dir, programs)]),
+        ...(extraBytes === 0 ? [] : [randomLayer(dir, extraBytes)]),
+        ...(Object.keys(files).length === 0 ? [] : [filesLayer(dir, name, files)]),
+      ];
+      await pushImage(base, name, layers, {
+        Cmd: command,
+        ...(entrypoint !== undefined && { Entrypoint: entrypoint }),
+        ...(user !== undefined && { User: user }),
+        ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])),
+      });
+    },
+    async close() {
+      for (const server of [slow, closed]) {
+        server.closeAllConnections();
+        server.close();
+      }
+      await ended(child);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  const slow = slowLine(port, registry);
+  const closed = behindLogin(registry);
+  registry.slowAt = await listening(slow);
+  registry.closedAt = await listening(closed);
+  return registry;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await gone;
+}
+
+function busyboxLayer(dir: string): Buffer {
+  const root = join(dir, 'busybox');
+  for (const name of ['bin', 'tmp', 'etc', 'workspace']) mkdirSync(join(root, name), { recursive: true });
+  copyFileSync(find('busybox')!, join(root, 'bin/busybox'));
+  for (const applet of [
+    'sh',
+    'sleep',
+    'cat',
+    'ls',
+    'dd',
+    'echo',
+    'id',
+    'rm',
+    'env',
+    'false',
+    'sync',
+    'grep',
+    'df',
+    'mkdir',
+    'test',
+    // What a way into a container uses.
+    'stat',
+    'xargs',
+    'head',
+    'tail',
+    'mv',
+    'chmod',
+    'chown',
+    'touch',
+    'readlink',
+    'ln',
+    'truncate',
+    'rmdir',
+    'nc',
+    'stty',
+    'tty',
+    'kill',
+    'yes',
+    'md5sum',
+    'httpd',
+    'pwd',
+    'tar',
+  ])
+    symlinkSync('busybox', join(root, 'bin', applet));
+  return tar(dir, 'busybox');
+}
+
+/** The host's C library, for programs of the GPU driver: they are not static. */
+function glibcLayer(dir: string): Buffer {
+  const loader = process.arch === 'arm64' ? '/lib/ld-linux-aarch64.so.1' : '/lib64/ld-linux-x86-64.so.2';
+  const libraries = process.arch === 'arm64' ? '/lib/aarch64-linux-gnu' : '/lib/x86_64-linux-gnu';
+  const names = ['libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'librt.so.1'];
+  for (const path of [loader, ...names.map((name) => join(libraries, name))]) {
+    mkdirSync(dirname(join(dir, 'glibc', path)), { recursive: true });
+    copyFileSync(path, join(dir, 'glibc', path));
+  }
+  return tar(dir, 'glibc');
+}
+
+/** With the libraries that they are linked to. */
+function programsLayer(dir: string, programs: readonly string[]): Buffer {
+  const linked = execFileSync('ldd', [...programs], { encoding: 'utf8' }).match(/\/\S+(?= \(0x)/g) ?? [];
+  for (const path of new Set([...programs, ...linked])) {
+    mkdirSync(dirname(join(dir, 'programs', path)), { recursive: true });
+    copyFileSync(path, join(dir, 'programs', path));
+  }
+  // Servers for SFTP want to know who they are.
+  mkdirSync(join(dir, 'programs/etc'), { recursive: true });
+  writeFileSync(join(dir, 'programs/etc/passwd'), 'root:x:0:0:root:/:/bin/bash\n');
+  return tar(dir, 'programs');
+}
+
+function filesLayer(dir: string, name: string, files: Record<string, string>): Buffer {
+  for (const [path, source] of Object.entries(files)) {
+    const target = join(dir, `files-${name}`, path);
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(source, target, { recursive: true, dereference: true });
+  }
+  return tar(dir, `files-${name}`);
+}
+
+function randomLayer(dir: string, size: number): Buffer {
+  mkdirSync(join(dir, 'random'), { recursive: true });
+  writeFileSync(join(dir, 'random', 'blob'), randomBytes(size));
+  return tar(dir, 'random');
+}
+
+function tar(dir: string, name: string): Buffer {
+  execFileSync('tar', ['-C', join(dir, name), '-cf', join(dir, `${name}.tar`), '.']);
+  return readFileSync(join(dir, `${name}.tar`));
+}
+
+async function pushImage(base: string, name: string, layers: Buffer[], settings: object): Promise<void> {
+  const config = Buffer.from(
+    JSON.stringify({
+      architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+      os: 'linux',
+      config: { Env: ['PATH=/bin:/usr/bin'], WorkingDir: '/', ...settings },
+      rootfs: { type: 'layers', diff_ids: layers.map(digest) },
+    }),
+  );
+  const pushed = async (mediaType: string, blob: Buffer) => {
+    await pushBlob(base, name, blob);
+    return { mediaType, size: blob.length, digest: digest(blob) };
+  };
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: MANIFEST,
+    config: await pushed('application/vnd.docker.container.image.v1+json', config),
+    layers: [] as object[],
+  };
+  for (const layer of layers) manifest.layers.push(await pushed('application/vnd.docker.image.rootfs.diff.tar', layer));
+  for (const tag of ['latest', '1']) {
+    const answer = await fetch(`${base}/v2/${name}/manifests/${tag}`, {
+      method: 'PUT',
+      headers: { 'content-type': MANIFEST },
+      body: JSON.stringify(manifest),
+    });
+    if (answer.status !== 201) throw new Error(`manifest: ${answer.status} ${await answer.text()}`);
+  }
+}
+
+async function pushBlob(base: string, name: string, blob: Buffer): Promise<void> {
+  const begun = await fetch(`${base}/v2/${name}/blobs/uploads/`, { method: 'POST' });
+  const at = new URL(begun.headers.get('location')!, base);
+  at.searchParams.set('digest', digest(blob));
+  const answer = await fetch(at, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: new Uint8Array(blob),
+  });
+  if (answer.status !== 201) throw new Error(`blob: ${answer.status} ${await answer.text()}`);
+}
+
+function digest(bytes: Buffer): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+}
+
+/** Passes requests on to the registry, and its answers back at so many bytes a second. */
+function slowLine(port: number, registry: Pick<TestRegistry, 'bytesPerSecond' | 'damage'>): Server {
+  return createServer((incoming, outgoing) => {
+    const { url, method, headers } = incoming;
+    const onward = request({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.on('data', (chunk: Buffer) => {
+        const isLayer = (url ?? '').includes('/blobs/') && chunk.length >= 4_096;
+        if (isLayer && registry.damage === 'reset') return outgoing.destroy();
+        if (isLayer && registry.damage === 'altered') chunk[1_000]! ^= 1;
+        outgoing.write(chunk);
+        if (chunk.length < 4_096) return;
+        answer.pause();
+        setTimeout(() => answer.resume(), (chunk.length / registry.bytesPerSecond) * 1_000);
+      });
+      answer.on('end', () => outgoing.end());
+      answer.on('error', () => outgoing.destroy());
+    });
+    onward.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => onward.destroy());
+    incoming.pipe(onward);
+  });
+}
+
+/** The same registry for those who log in. */
+function behindLogin({ at, login }: TestRegistry): Server {
+  const allowed = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
+  return createServer((incoming, outgoing) => {
+    const { url, method, headers } = incoming;
+    if (headers.authorization !== allowed) {
+      outgoing.writeHead(401, { 'www-authenticate': 'Basic realm="private"', 'content-type': 'application/json' });
+      return outgoing.end('{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}');
+    }
+    const onward = request(`http://${at}${url}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+}
+
+/** host:port of a server that begins to listen. */
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

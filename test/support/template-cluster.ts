@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rename, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { seedDatabase } from '../../prisma/seed/load.js';
+import { openDatabase } from '../../src/database/database.js';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { applyMigrations } from '../../src/database/migrate.js';
+import { createDeps } from '../../src/domain/deps.js';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { TestClock, testSettings } from './clock.js';
+import { TEMPLATE_DATABASE } from './database.js';
+
+/** The database of a prepared data folder, as a first start of the gateway leaves it. */
+const GATEWAY_DATABASE = 'gateway';
+
+/** Nothing in a test's database has to survive the machine, and nothing lives long enough to need a vacuum. */
+const SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+};
+const CACHE = join(PACKAGE_ROOT, 'node_modules/.cache/gpu-rental/test-clusters');
+const KEPT = 3;
+/** What decides the content of the template. */
+const SOURCES = ['prisma/migrations', 'prisma/seed', 'src/database', 'src/domain', 'test/support/template-cluster.ts'];
+
+/** Starts the tests' PostgreSQL in `dataDir` from a copy of the template cluster. */
+export async function openTestServer(dataDir: string): Promise<EmbeddedPostgres> {
+  await cp(await templateCluster(), dataDir, { recursive: true });
+  return openEmbeddedPostgres({ dataDir, database: TEMPLATE_DATABASE, settings: SETTINGS });
+}
+
+/**
+ * Returns the data folder of a stopped cluster with two seeded databases. It is made once per version of the migrations, the
+ * seed and the domain, and kept below node_modules.
+ */
+export async function templateCluster(): Promise<string> {
+  const folder = join(CACHE, sourceHash());
+  if (!existsSync(folder)) {
+    await mkdir(CACHE, { recursive: true });
+    const attempt = await mkdtemp(join(CACHE, 'new-'));
+    try {
+      await fill(attempt);
+      // Another run may have been faster; its cluster is the same.
+      await rename(attempt, folder).catch((error) => {
+        if (!existsSync(folder)) throw error;
+      });
+    } finally {
+      await rm(attempt, { recursive: true, force: true });
+    }
+    await removeOld();
+  }
+  await utimes(folder, new Date(), new Date());
+  return folder;
+}
+
+async function fill(dataDir: string): Promise<void> {
+  const server = await openEmbeddedPostgres({ dataDir, database: GATEWAY_DATABASE, settings: SETTINGS });
+  try {
+    await applyMigrations(server.url, join(PACKAGE_ROOT, 'prisma/migrations'));
+    const db = openDatabase(server.url);
+    await seedDatabase(createDeps(db, new TestClock(), testSettings()), 'demo');
+    await db.close();
+    await run(server.url, 'vacuum analyze');
+    const url = new URL(server.url);
+    url.pathname = '/postgres';
+    await run(url.href, `create database ${TEMPLATE_DATABASE} template ${GATEWAY_DATABASE}`);
+  } finally {
+    await server.release();
+  }
+}
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
+}
+
+function sourceHash(): string {
+  const hash = createHash('sha256').update(process.arch);
+  for (const source of SOURCES) for (const path of filesOf(join(PACKAGE_ROOT, source))) hash.update(readFileSync(path));
+  return hash.digest('hex').slice(0, 16);
+}
+
+function filesOf(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort();
+  return names.map((name) => join(path, name)).filter((file) => statSync(file).isFile());
+}
+
+async function removeOld(): Promise<void> {
+  const folders = readdirSync(CACHE).filter((name) => !name.startsWith('new-'));
+  const newestFirst = folders
+    .map((name) => ({ path: join(CACHE, name), usedMs: statSync(join(CACHE, name)).mtimeMs }))
+    .sort((one, other) => other.usedMs - one.usedMs);
+  for (const { path } of newestFirst.slice(KEPT)) await rm(path, { recursive: true, force: true });
+}
