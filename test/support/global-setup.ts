@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { removeEmptyGroups } from './cpu.js';
 import { TEST_DATABASES } from './database.js';
 import { scratchFolder } from './scratch.js';
 import { openTestServer } from './template-cluster.js';
@@ -14,6 +15,7 @@ declare module 'vitest' {
 
 /** Starts one PostgreSQL for the whole run. Its teardown fails the run if a test file left a database behind. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  removeEmptyGroups();
   const dataDir = scratchFolder('gateway-test-');
   const server = await openTestServer(dataDir);
   const url = new URL(server.url);
@@ -23,6 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const left = await databasesLeft(url.href).finally(async () => {
       await server.release();
       await rm(dataDir, { recursive: true, force: true });
+      removeEmptyGroups();
     });
     if (left.length > 0) throw new Error(`test databases were not dropped: ${left.join(', ')}`);
   };
