@@ -108,13 +108,16 @@ export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void)
   let lookedUntil = deps.clock.now();
   const sweep = async () => {
     const until = deps.clock.now() + 1n;
-    const ids = await keysExpired(deps, lookedUntil, until);
-    deps.db.notices.publish(ids.map((id) => ({ table: 'api_key', id })));
+    const endsAt = await nextEnd(deps, lookedUntil);
+    if (endsAt !== null && endsAt < until) {
+      await deps.db.pool.query('delete from console_session where expires_at < $1::timestamptz', [
+        formatInstant(until),
+      ]);
+      const ids = await keysExpired(deps, lookedUntil, until);
+      deps.db.notices.publish(ids.map((id) => ({ table: 'api_key', id })));
+    }
     lookedUntil = until;
-    const nextAt = await nextEnd(deps, until);
-    if (nextAt === null || nextAt >= until) return nextAt;
-    await deps.db.pool.query('delete from console_session where expires_at < $1::timestamptz', [formatInstant(until)]);
-    return until;
+    return endsAt;
   };
   return whenDue(deps, SWEEP_EVERY_MS, sweep, onFault);
 }

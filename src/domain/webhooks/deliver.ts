@@ -51,15 +51,16 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
   const look = async (under: Map<string, Promise<void>>, most: number, isMail: boolean) => {
     const now = deps.clock.now();
     if (under.size >= most) return now;
-    const targets = await claim(deps, most - under.size, isMail, now);
-    for (const target of targets) {
+    const sendAt = await nextSendAt(deps, isMail, now);
+    if (sendAt === null || sendAt > now) return sendAt;
+    for (const target of await claim(deps, most - under.size, isMail, now)) {
       const work = sendTo(deps, target)
         .catch(onFault)
         .finally(() => under.delete(target.id));
       under.set(target.id, work);
     }
     // There may be more of what was found.
-    return targets.length > 0 ? now : nextSendAt(deps, isMail, now);
+    return now;
   };
   const sweeps = [
     whenDue(deps, LOOK_EVERY_MS, () => look(webhooks, MAX_AT_ONCE, false), onFault),
