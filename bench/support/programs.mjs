@@ -110,6 +110,22 @@ export function cpuSecondsOf(pid) {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+/** CPU seconds of a process and its children, those too that have ended. */
+export function cpuSecondsOfTree(root) {
+  let ticks = 0;
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1].split(' ');
+      if (Number(name) !== root && Number(fields[1]) !== root) continue;
+      for (const field of Number(name) === root ? [11, 12, 13, 14] : [11, 12]) ticks += Number(fields[field]);
+    } catch {
+      // It has ended.
+    }
+  }
+  return ticks / TICKS_PER_SECOND;
+}
+
 /** Resident memory of a process. */
 export function residentMegabytesOf(pid) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1_024;
