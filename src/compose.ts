@@ -23,6 +23,7 @@ import {
   openVolumeStore,
 } from './compose/optional.js';
 import { type Config, domainSettings } from './config.js';
+import { serveRequests } from './database/pool.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
 import { GatewayServer } from './http/gateway-server.js';
@@ -111,7 +112,7 @@ export async function openGateway(
     await base.tcpPorts?.serve(deps, tunnels);
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
-    const { demoKey } = await seedDatabase(deps, config.seed);
+    const { demoKey } = await seedDatabase(deps, config.seed, (note) => log.info(note));
     const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await surfaces;
     await deps.inventory.current();
     const schema = buildSchema();
@@ -139,6 +140,7 @@ export async function openGateway(
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined &&
       (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
+    serveRequests(deps.db.pool);
     base.server.serve(app, onUpgrade);
     const background = startBackgroundWork(deps, { log, address: base.address, onPayment, onFault });
     return {
