@@ -23,6 +23,7 @@ import {
   openVolumeStore,
 } from './compose/optional.js';
 import { type Config, domainSettings } from './config.js';
+import { noteIfSlow } from './database/note-if-slow.js';
 import { serveRequests } from './database/pool.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
@@ -101,6 +102,7 @@ export async function openGateway(
     import('./schema/index.js'),
     import('./http/console/terminal-door.js'),
   ]);
+  const note = (message: string) => log.info(message);
   const opened: Opened = [];
   try {
     const base = await openBase(config, clock, log, opened);
@@ -112,9 +114,15 @@ export async function openGateway(
     await base.tcpPorts?.serve(deps, tunnels);
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
-    const { demoKey } = await seedDatabase(deps, config.seed, (note) => log.info(note));
-    const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await surfaces;
-    await deps.inventory.current();
+    const { demoKey } = await seedDatabase(deps, config.seed, note);
+    const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await noteIfSlow(
+      note,
+      'loading the API',
+      async () => {
+        await deps.inventory.current();
+        return surfaces;
+      },
+    );
     const schema = buildSchema();
     if (base.traces !== null) (await import('./traces/use-cases.js')).traceUseCases(schema, base.traces);
     const keyUses = createKeyUses(deps, onFault);

@@ -39,10 +39,9 @@ function columnOf(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** JavaScript can't write a bigint as a number of JSON; PostgreSQL reads its text too. */
 function jsonOf(rows: readonly Row[]): string {
-  return JSON.stringify(
-    rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [columnOf(name), value]))),
-    (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
-  );
+  const columns = Object.keys(rows[0] ?? {}).map((name) => [name, columnOf(name)] as const);
+  const records = rows.map((row) => Object.fromEntries(columns.map(([name, column]) => [column, row[name]])));
+  // PostgreSQL reads a number from text too, and JSON.stringify refuses a bigint.
+  return JSON.stringify(records, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
