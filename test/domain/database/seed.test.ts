@@ -24,7 +24,8 @@ it('is loaded by one message, and says what it loads when that takes long', asyn
   holder.release();
   await loading;
   const steps = sent.mock.calls.map(
-    ([given]) => (given as { text?: string }).text?.match(/\bBEGIN|COMMIT$|(?<=EXECUTE "insert-rows-)\w+/g) ?? [],
+    ([given]): string[] =>
+      (given as { text?: string }).text?.match(/\bBEGIN|COMMIT$|(?<=EXECUTE "insert-rows-)\w+/g) ?? [],
   );
   sent.mockRestore();
   // Nothing in the transaction waits for this process, however slow that is.

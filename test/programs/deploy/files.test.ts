@@ -90,7 +90,7 @@ it('ready.mjs says whether a gateway of this host is ready, and waits for it', a
   expect((await run([script], { PORT: port }).ended).code).toBe(1);
   const ended = run(['-e', '0'], {});
   await ended.ended;
-  expect((await run([script, '60'], { PORT: port, MAINPID: String(ended.pid) }).ended).code).toBe(1);
+  expect((await run([script, '600'], { PORT: port, MAINPID: String(ended.pid) }).ended).code).toBe(1);
   const waiting = run([script, '60'], { PORT: port, MAINPID: String(process.pid) });
   const gateway = run([join(PACKAGE_ROOT, 'dist/gateway.mjs')], {
     PORT: port,
