@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.js';
 import { createDeps } from '../../../src/domain/deps.js';
 import { systemClock } from '../../../src/system-clock.js';
@@ -288,6 +288,7 @@ describe('a JSON file', () => {
 
 test('an import that the database cuts short says so in one line and changes nothing', async () => {
   const holder = await connect(env.DATABASE_URL!);
+  onTestFinished(() => holder.end());
   await holder.query('begin; lock table region in exclusive mode');
   const regions = file('cut.csv', 'code,name,country,latitude,longitude\neu-at-cut,Cut,AT,48.2082,16.3738');
   const importing = admin(['region', 'import', regions], env);
@@ -298,7 +299,6 @@ test('an import that the database cuts short says so in one line and changes not
     stdout: '',
     stderr: 'temporarily unavailable, try again: terminating connection due to administrator command\n',
   });
-  await holder.end();
   expect(await query(env.DATABASE_URL!, `select from region where code = 'eu-at-cut'`)).toEqual([]);
 });
 
