@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { seedDatabase } from '../prisma/seed/load.js';
@@ -23,7 +24,7 @@ import {
   openVolumeStore,
 } from './compose/optional.js';
 import { type Config, domainSettings } from './config.js';
-import { noteIfSlow } from './database/note-if-slow.js';
+import { SLOW_MS } from './database/note-if-slow.js';
 import { serveRequests } from './database/pool.js';
 import { createDeps, type Deps } from './domain/deps.js';
 import type { Clock } from './domain/rules/time.js';
@@ -102,6 +103,7 @@ export async function openGateway(
     import('./schema/index.js'),
     import('./http/console/terminal-door.js'),
   ]);
+  const startedAt = performance.now();
   const note = (message: string) => log.info(message);
   const opened: Opened = [];
   try {
@@ -115,14 +117,9 @@ export async function openGateway(
     const metricsServer = await serveMetrics(base, { deps, tunnels, webPorts, droppedLines });
     opened.push(() => metricsServer?.close());
     const { demoKey } = await seedDatabase(deps, config.seed, note);
-    const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await noteIfSlow(
-      note,
-      'loading the API',
-      async () => {
-        await deps.inventory.current();
-        return surfaces;
-      },
-    );
+    if (performance.now() - startedAt > SLOW_MS) note('the database is ready; loading the API');
+    const [{ createApp }, { buildSchema }, { createTerminalDoor }] = await surfaces;
+    await deps.inventory.current();
     const schema = buildSchema();
     if (base.traces !== null) (await import('./traces/use-cases.js')).traceUseCases(schema, base.traces);
     const keyUses = createKeyUses(deps, onFault);

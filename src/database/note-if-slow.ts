@@ -1,6 +1,7 @@
-const SLOW_MS = 3_000;
+/** A step of a start that takes longer is logged. */
+export const SLOW_MS = 3_000;
 
-/** Runs `work`; if that takes more than 3 seconds, `note` receives the message once, while it still runs. */
+/** Runs `work`; if that takes longer than `SLOW_MS`, `note` receives the message once, while it still runs. */
 export async function noteIfSlow<T>(
   note: (message: string) => void,
   message: string,
