@@ -24,7 +24,7 @@ import { findPostmaster } from '../../../src/database/embedded/cluster.js';
 import { EmbeddedPostgresUnavailable, openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.js';
 import { needsRoot } from '../../support/tools.js';
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+vi.setConfig({ testTimeout: 30_000 });
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const isLinux = process.platform === 'linux';

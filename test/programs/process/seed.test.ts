@@ -105,6 +105,8 @@ describe('on a database given by DATABASE_URL', () => {
     const both = await starting;
     const keys = both.flatMap(({ demoKey }) => demoKey ?? []);
     expect(keys).toHaveLength(1);
+    for (const each of both)
+      expect(each.log().map(({ msg }) => msg)).toContain('waiting for another first start on this database');
     expect(await rows(url)).toEqual(DEMO);
     expect(await seedOf(url)).toEqual(['demo']);
     expect(await balances(both, keys[0]!)).toEqual([100, 100]);
