@@ -5,6 +5,7 @@ import pg from 'pg';
 import { findPostmaster, type Postmaster } from '../../src/database/embedded/cluster.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { scratchFolder } from './scratch.js';
+import { atEndOfWorker } from './worker.js';
 
 /**
  * The built programs, as an operator runs them: processes of their own, on nothing but the environment they are given.
@@ -68,6 +69,8 @@ interface Options {
   cwd?: string;
   /** A file or pipe that takes standard error instead. */
   stderr?: number;
+  /** Whether it serves all test files of this worker: `cleanUp` leaves it, and it ends with the worker. */
+  isShared?: boolean;
 }
 
 export const MAIN = join(PACKAGE_ROOT, 'dist/gateway.mjs');
@@ -103,7 +106,14 @@ export async function cleanUp(): Promise<void> {
 export function run(
   args: string[],
   env: Env,
-  { prefix = [], interpreter = process.execPath, nodeOptions = [], cwd, stderr: errors }: Options = {},
+  {
+    prefix = [],
+    interpreter = process.execPath,
+    nodeOptions = [],
+    cwd,
+    stderr: errors,
+    isShared = false,
+  }: Options = {},
 ): Program {
   if (!existsSync(MAIN)) throw new Error('the tests run what `npm run build` made: build first');
   const [file, ...rest] = [...prefix, interpreter, ...nodeOptions, ...args];
@@ -114,7 +124,8 @@ export function run(
     env: { PATH, PORT: '0', SSH_PORT: '', ...env },
     stdio: ['pipe', 'pipe', errors ?? 'pipe'],
   }) as ChildProcessWithoutNullStreams;
-  children.add(child);
+  if (isShared) atEndOfWorker(() => child.kill('SIGKILL'));
+  else children.add(child);
   let [stdout, stderr] = ['', ''];
   const listeners = new Set<() => void>();
   const heard = () => {

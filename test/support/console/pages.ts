@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { expect } from 'vitest';
+import { isLong } from '../long.js';
 
 /** Long enough on a loaded machine: what it waits for is a condition. */
 export const SOON_MS = 30_000;
@@ -117,4 +118,31 @@ export async function faultsIn(page: Page, within = 'body', rules: object = {}):
 /** By how many pixels the page is wider than its window. */
 export function beyondWindow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+}
+
+const WIDE = 1_400;
+const WIDTHS = isLong ? [320, 390, 640, WIDE] : [320];
+const SCHEMES = isLong ? (['light', 'dark'] as const) : (['light'] as const);
+
+/**
+ * Holds a state that no walk through the screens reaches against axe, and a narrow window; in the long run in both themes
+ * and at every width. Leaves the page wide and light.
+ */
+export async function expectSound(page: Page, within = 'body'): Promise<void> {
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await beyondWindow(page), `at ${width} px`).toBeLessThanOrEqual(0);
+      if (isLong) expect(await faultsIn(page, within), `${colorScheme} at ${width} px`).toEqual([]);
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: WIDE, height: 900 });
+  if (!isLong) expect(await faultsIn(page, within)).toEqual([]);
+}
+
+/** As `expectSound`, in the long run only: for a state that the walk through the screens reaches too. */
+export async function expectSoundInLongRun(page: Page, within?: string): Promise<void> {
+  if (isLong) await expectSound(page, within);
 }
