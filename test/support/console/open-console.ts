@@ -7,7 +7,7 @@ import { sharedChromium } from '../chromium.js';
 import { testSettings } from '../clock.js';
 import { createSharedDatabase, createTestDatabase } from '../database.js';
 import { freePorts } from '../free-port.js';
-import { createRenter, type Renter } from '../gateway.js';
+import { client, createRenter, type Renter } from '../gateway.js';
 import { cleanUp, type Env, type GatewayProcess, query, startProcess } from '../process.js';
 import { scratchFolder } from '../scratch.js';
 import { until } from '../until.js';
@@ -67,6 +67,12 @@ export class OpenConsole {
 
   renter(creditUsd = '100'): Promise<Renter> {
     return createRenter(this.deps, this.gateway.address, creditUsd);
+  }
+
+  /** The cheapest machine of a model with one GPU: each test rents its own model, so that none takes another's. */
+  async cheapest(model: string): Promise<string> {
+    const { body } = await client(this.gateway.address).rest('GET', `/offers?gpu=${model}&limit=1`);
+    return body.data[0].machine_id;
   }
 
   /** Writes as another program would. */

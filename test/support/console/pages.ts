@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
 import { expect } from 'vitest';
 import { isLong } from '../long.js';
 
@@ -101,6 +101,17 @@ export class Pages {
   async close(): Promise<void> {
     for (const context of this.#contexts) await context.close();
   }
+}
+
+/** The title of a screen. */
+export function heading(page: Page, name: string | RegExp): Locator {
+  return page.getByRole('heading', { level: 1, name });
+}
+
+/** An amount that the page keeps up to date. */
+export async function figure(page: Page, name: string): Promise<number> {
+  const text = await page.locator(`[data-figure="${name}"]`).innerText();
+  return Number(text.replace(/[^\d.−]/g, '').replace('−', '-'));
 }
 
 /** What axe finds, in words. */
