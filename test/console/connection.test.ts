@@ -139,44 +139,48 @@ describe('a page and its gateway', needs('chromium'), () => {
     await context.close();
   });
 
-  it('reports that the gateway is down, and resumes when it is up again', async () => {
-    const owner = await renter();
-    const id = await deployed(owner, 'rtx-5090');
-    await here.pages.with('/instances', owner, async ({ page }) => {
-      const navigation = page.getByRole('navigation');
-      const unanswered = page.getByText('The service does not answer');
-      await page.getByText('running', { exact: true }).waitFor();
-      await page.getByText('Live', { exact: true }).waitFor();
-      // What could not be read offline is read when the browser is back, though its stream was never lost.
-      await page.context().setOffline(true);
-      await navigation.getByRole('link', { name: 'Money' }).click();
-      await unanswered.first().waitFor();
-      await page.context().setOffline(false);
-      await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
-      // Each part of the screen asks again by itself.
-      await expect.poll(() => unanswered.count(), { timeout: SOON_MS }).toBe(0);
-      await navigation.getByRole('link', { name: 'Instances' }).click();
-      await page.getByText('running', { exact: true }).waitFor();
-      await here.gateway.kill();
-      await page.getByText('No connection to the service').waitFor();
-      await page.getByRole('link', { name: id }).waitFor();
-      // A screen that could not be read is read when the gateway is there again.
-      await page.getByRole('link', { name: 'Money' }).click();
-      await unanswered.first().waitFor();
-      await startAgain();
-      await page.getByText('Live', { exact: true }).waitFor();
-      await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
-      await unanswered.first().waitFor({ state: 'detached' });
-      await navigation.getByRole('link', { name: 'Instances' }).click();
-      await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
-      await page.getByText('stopped', { exact: true }).waitFor();
-      const ended = here.gateway.end();
-      await page.getByText('The service is restarting').waitFor();
-      await ended;
-      await startAgain(STRICT);
-      await page.getByText('Live', { exact: true }).waitFor();
-    });
-  });
+  it(
+    'reports that the gateway is down, and resumes when it is up again',
+    async () => {
+      const owner = await renter();
+      const id = await deployed(owner, 'rtx-5090');
+      await here.pages.with('/instances', owner, async ({ page }) => {
+        const navigation = page.getByRole('navigation');
+        const unanswered = page.getByText('The service does not answer');
+        await page.getByText('running', { exact: true }).waitFor();
+        await page.getByText('Live', { exact: true }).waitFor();
+        // What could not be read offline is read when the browser is back, though its stream was never lost.
+        await page.context().setOffline(true);
+        await navigation.getByRole('link', { name: 'Money' }).click();
+        await unanswered.first().waitFor();
+        await page.context().setOffline(false);
+        await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
+        // Each part of the screen asks again by itself.
+        await expect.poll(() => unanswered.count(), { timeout: SOON_MS }).toBe(0);
+        await navigation.getByRole('link', { name: 'Instances' }).click();
+        await page.getByText('running', { exact: true }).waitFor();
+        await here.gateway.kill();
+        await page.getByText('No connection to the service').waitFor();
+        await page.getByRole('link', { name: id }).waitFor();
+        // A screen that could not be read is read when the gateway is there again.
+        await page.getByRole('link', { name: 'Money' }).click();
+        await unanswered.first().waitFor();
+        await startAgain();
+        await page.getByText('Live', { exact: true }).waitFor();
+        await page.getByRole('row', { name: /^Opening balance/ }).waitFor();
+        await unanswered.first().waitFor({ state: 'detached' });
+        await navigation.getByRole('link', { name: 'Instances' }).click();
+        await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
+        await page.getByText('stopped', { exact: true }).waitFor();
+        const ended = here.gateway.end();
+        await page.getByText('The service is restarting').waitFor();
+        await ended;
+        await startAgain(STRICT);
+        await page.getByText('Live', { exact: true }).waitFor();
+      });
+    },
+    5 * MINUTE_MS,
+  );
 
   it(
     'reports that an account exceeded its rate limit, and resumes by itself',

@@ -207,6 +207,7 @@ describe('the market in Chromium', needs('chromium'), () => {
   it('keeps what is looked for in the address, and finds what the API finds', () =>
     here.pages.with('/machines', null, async ({ page, complaints }) => {
       await page.getByText(/No minimum, except 60\s+seconds of GPU/).waitFor();
+      await page.locator('.offer').first().waitFor();
       // By Tab the machines come before the prices of all models.
       const places = await page.evaluate(() => {
         const stops = [...document.querySelectorAll('main :is(a[href], button, input, select, summary, [tabindex])')];

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KeyPair, OPEN_SSH, run, SshClient } from '../support/access/ssh.js';
 import { WebFleet } from '../support/access/web-fleet.js';
 import { sharedChromium } from '../support/chromium.js';
-import { expectSound, Pages, SOON_MS } from '../support/console/pages.js';
+import { expectSound, expectSoundInLongRun, Pages, SOON_MS } from '../support/console/pages.js';
 import { enter, PROMPT, sees } from '../support/console/terminal-screen.js';
 import { freePort } from '../support/free-port.js';
 import { needsEngine } from '../support/hosts/engines.js';
@@ -64,7 +64,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
     pages.with(screen(), web.renter, async ({ page }) => {
       const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in a new tab' });
       await port.waitFor();
-      await expectSound(page);
+      await expectSoundInLongRun(page);
       const opened = page.context().waitForEvent('page');
       await port.click();
       const tab = await opened;

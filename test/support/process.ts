@@ -177,7 +177,7 @@ export async function startProcess(env: Env, options: Options = {}): Promise<Gat
   await program.says(/GraphiQL.*\n\n$/s);
   clearTimeout(late);
   const address = /REST +(http:\S+)\/v1/.exec(program.stdout())![1]!;
-  const first = await fetch(`${address}/v1/gpus/pricing`);
+  const first = await firstAnswer(`${address}/v1/gpus/pricing`, startedAt);
   if (!first.ok) throw new Error(`its first answer is ${first.status}: ${await first.text()}`);
   return {
     ...program,
@@ -200,6 +200,15 @@ export async function startProcess(env: Env, options: Options = {}): Promise<Gat
       await program.ended;
     },
   };
+}
+
+/** A gateway refuses with 503 what its database could not answer in time, as on a busy machine. */
+async function firstAnswer(url: string, startedAt: number): Promise<Response> {
+  for (;;) {
+    const answer = await fetch(url);
+    if (answer.status !== 503 || performance.now() - startedAt > STARTS_WITHIN_MS) return answer;
+    await answer.text();
+  }
 }
 
 /** Runs an operator command to its end. */

@@ -30,8 +30,12 @@ interface KeyHolder {
   key: string;
 }
 
-/** Containers of other tests come and go with networks of theirs; a page asks again by itself. */
-export const isOfMachine = (words: string) => words.includes('net::ERR_NETWORK_CHANGED');
+/**
+ * Containers of other tests come and go with their networks, and Chromium then aborts requests. A page sends them again by
+ * itself; a navigation is reported as one to Chromium's own page of errors.
+ */
+export const isOfMachine = (words: string) =>
+  words.includes('net::ERR_NETWORK_CHANGED') || words.includes('chrome-error://chromewebdata');
 
 /** Pages of the console in a real browser, each context a browser of its own to the gateway. */
 export class Pages {
