@@ -28,7 +28,9 @@ it('outlives a connection that is ended in the packet that says it is ready', as
   const url = new URL(target);
   url.port = String((wire.address() as AddressInfo).port);
   const pool = createPool(url.href, 'within');
-  // Else the error of a connection that nobody listens to ends the process, as it does this test run.
+  const uncaught: unknown[] = [];
+  const onUncaught = (error: unknown) => void uncaught.push(error);
+  process.on('uncaughtException', onUncaught);
   const refusals = await Promise.all(
     [() => inTransaction(pool, (transaction) => transaction.run(ONE)), () => pool.query('select 1')].map((use) =>
       use().catch((error) => error),
@@ -36,6 +38,9 @@ it('outlives a connection that is ended in the packet that says it is ready', as
   );
   for (const refusal of refusals) expect([isUnavailable(refusal), String(refusal)]).toEqual([true, expect.any(String)]);
   expect(pool.totalCount).toBe(0);
+  process.off('uncaughtException', onUncaught);
+  // What nobody listens to ends a gateway.
+  expect(uncaught).toEqual([]);
   await pool.end();
   wire.close();
 });

@@ -12,14 +12,14 @@ import {
   type SmallDisk,
 } from '../../support/deploy/faults.js';
 import { client, type Renter } from '../../support/gateway.js';
+import { admin, openAccount } from '../../support/operator.js';
 import {
-  admin,
   cleanUp,
   connect,
   type Env,
   embeddedUrl,
-  folder,
   type GatewayProcess,
+  preparedFolder,
   query,
   serverOf,
   startProcess,
@@ -99,9 +99,9 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
 
   it('refuses clearly, loses nothing that was acknowledged, and goes on by itself when there is space', async () => {
     disk = mountSmallDisk(DISK_MB);
-    const env: Env = { DATA_DIR: join(disk.path, 'data'), RATE_LIMIT_PER_MINUTE: '0' };
+    const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
     gateway = await startProcess(env);
-    const renting = new Renting(client(gateway.address, gateway.demoKey!));
+    const renting = new Renting(client(gateway.address, (await openAccount(env)).key));
     expect(await renting.once()).toBe(true);
     const server = await serverOf(env.DATA_DIR!);
 
@@ -142,12 +142,12 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
 describe('a query that takes all memory', () => {
   it('is killed with its server, which the gateways outlive', needsMemoryLimit(), async () => {
     const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
-    const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
+    const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
     const gateway = await startProcess(env);
     const { pid } = (await serverOf(env.DATA_DIR!))!;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
     for (const each of [pid, ...children.map(Number)]) limit!.add(each);
-    const renting = new Renting(client(gateway.address, gateway.demoKey!));
+    const renting = new Renting(client(gateway.address, (await openAccount(env)).key));
     for (let count = 0; count < 5; count += 1) expect(await renting.once()).toBe(true);
 
     const greedy = await connect(await embeddedUrl(env.DATA_DIR!));
@@ -176,9 +176,10 @@ describe('a gateway that needs more memory than it may have', () => {
     needsMemoryLimit(),
     async () => {
       const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, LITTLE_MEMORY_MB);
-      const env: Env = { DATA_DIR: folder(), RATE_LIMIT_PER_MINUTE: '0' };
+      const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
       const first = await startProcess(env);
-      const renting = new Renting(client(first.address, first.demoKey!));
+      const { key } = await openAccount(env);
+      const renting = new Renting(client(first.address, key));
       expect(await renting.once()).toBe(true);
       // What it takes from now on is counted.
       limit!.add(first.pid);
@@ -193,7 +194,7 @@ describe('a gateway that needs more memory than it may have', () => {
       const next = await startProcess(env);
       const { acknowledged } = renting;
       await expectKept(env, await embeddedUrl(env.DATA_DIR!), acknowledged);
-      expect(await new Renting(client(next.address, first.demoKey!)).once()).toBe(true);
+      expect(await new Renting(client(next.address, key)).once()).toBe(true);
       await next.end();
       limit!.remove();
     },
