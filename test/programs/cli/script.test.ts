@@ -131,7 +131,7 @@ describe('in a script', () => {
       const machine = await service.machine();
       wire.next('lose answer', 'hang');
       const program = run([GPU, 'deploy', machine], { ...env, GPU_BASE_URL: wire.baseUrl });
-      await expect.poll(() => wire.seen.length, { timeout: 20_000 }).toBe(2);
+      await expect.poll(() => wire.seen.length, { timeout: 60_000 }).toBe(2);
       program.signal(signal);
       const { code, stdout, stderr } = await program.ended;
       expect([code, stdout]).toEqual([130, '']);
@@ -149,7 +149,7 @@ describe('in a script', () => {
   ])('a %s that is interrupted prints the key it was given', async (_, args) => {
     wire.next('hang');
     const program = run([GPU, ...args], { ...env, GPU_BASE_URL: wire.baseUrl });
-    await expect.poll(() => wire.seen.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => wire.seen.length, { timeout: 60_000 }).toBe(1);
     program.signal('SIGINT');
     const { code, stderr } = await program.ended;
     expect([code, stderr]).toEqual([130, expect.stringContaining('--idempotency-key evening-1 ')]);

@@ -35,7 +35,7 @@ async function machines(renter: Renter, gpu: string): Promise<string[]> {
 
 describe('the database', () => {
   test('stopped: 503 on both surfaces, readiness too, and recovery by itself; nothing acknowledged is lost', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
     const gateway = await startProcess(env);
@@ -53,7 +53,7 @@ describe('the database', () => {
     expect(answers.every(({ status }) => status === 503 || status === 200)).toBe(true);
     expect([away, ...answers].map(({ status }) => status)).toContain(503);
     await expect
-      .poll(async () => (await renter.rest('GET', '/balance')).status, { timeout: 20_000, interval: 200 })
+      .poll(async () => (await renter.rest('GET', '/balance')).status, { timeout: 120_000, interval: 200 })
       .toBe(200);
     for (const id of acknowledged) expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
     expect((await admin(['audit'], env)).code).toBe(0);
@@ -61,7 +61,7 @@ describe('the database', () => {
   });
 
   test('connections cut under load: refusals are 503, the process lives, the books are true', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
     const gateway = await startProcess(env);
@@ -104,7 +104,7 @@ describe('the database', () => {
     });
     await Promise.all([...workers, cutter]);
     expect(refused).toEqual([]);
-    await expect.poll(async () => (await renter.rest('GET', '/balance')).status, { timeout: 30_000 }).toBe(200);
+    await expect.poll(async () => (await renter.rest('GET', '/balance')).status, { timeout: 60_000 }).toBe(200);
     expect((await admin(['audit'], env)).code).toBe(0);
     await gateway.end();
   });

@@ -17,7 +17,7 @@ import { type Service, startService } from '../../support/service.js';
 
 const MACHINES = 4;
 const GPU = 'mi325x';
-const PATIENCE = { timeout: 15_000, interval: 50 };
+const PATIENCE = { timeout: 60_000, interval: 50 };
 
 afterAll(cleanUp);
 
