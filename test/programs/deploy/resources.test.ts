@@ -39,7 +39,7 @@ const MAX_DEPLOYS = 5_000;
 /** Of PostgreSQL: its shared memory and the connections of a gateway fit it. */
 const MEMORY_MB = 400;
 /** Of a gateway, beside what it had at its start: used up within some hundred requests. */
-const LITTLE_MEMORY_MB = 16;
+const LITTLE_MEMORY_MB = 8;
 
 afterAll(cleanUp);
 

@@ -19,9 +19,11 @@ import {
 import { needs } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
-const WORKERS = 4;
+/** One for each protocol. */
+const WORKERS = 2;
 /** Requests that are answered between two steps: enough for each kind of them by each protocol. */
-const STEP = 60;
+const STEP = 24;
+const PATIENT = { timeout: 300_000 };
 const STREAM = '/agent/v1/streams/0123456789abcdef0123456789abcdef';
 
 /** The port on the client's side of the connection that waits for a lock of this one. */
@@ -119,7 +121,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
   });
   afterAll(() => caddy?.end());
 
-  it('are restarted one after the other under load without one failed request', async () => {
+  it('are restarted one after the other under load without one failed request', PATIENT, async () => {
     load = startLoad(caddy, { key, workers: WORKERS, machines: machines.slice(0, 20) });
     for (const index of [0, 1]) {
       await load.more(STEP);
@@ -157,7 +159,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     }
   });
 
-  it('lose no more than what a killed one was at, and a retry by idempotency key rents once', async () => {
+  it('lose no more than what a killed one was at, and a retry by idempotency key rents once', PATIENT, async () => {
     const [held, ...others] = machines.slice(20);
     const renter = await createRenter();
     const deploy = (apiKey: string, idempotencyKey: string, machineId: string) =>

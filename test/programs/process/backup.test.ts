@@ -32,6 +32,11 @@ const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
 /** Enough for PostgreSQL to throw away what a backup needs, unless it keeps it on request. */
 const SWITCHES = 8;
+/** Between two rentals of a renter. */
+const PAUSE_MS = 100;
+/** Counting the files of a restore takes some milliseconds itself. */
+const LOOK_EVERY_MS = 10;
+const PATIENT = { timeout: 300_000 };
 
 const keyOf = (n: number) => `gpu_live_${n.toString(16).padStart(40, '0')}`;
 /** Accounts with credit and a key: one for each renter, because the writes of one account take turns. */
@@ -99,6 +104,8 @@ describe('a backup', () => {
       const destroyed = await renter.rest('DELETE', `/instances/${id}`);
       if (destroyed.status !== 200) throw new Error(JSON.stringify(destroyed.body));
       acknowledged.set(id, 'DESTROYED');
+      // The more slowly a busy machine makes the backup, the more there would be to do beside it.
+      await sleep(PAUSE_MS);
     }
   }
 
@@ -124,7 +131,7 @@ describe('a backup', () => {
     const ended = program.ended.finally(() => {
       hasEnded = true;
     });
-    while (!hasEnded && progress() < moment) await sleep(3);
+    while (!hasEnded && progress() < moment) await sleep(LOOK_EVERY_MS);
     program.signal('SIGKILL');
     await ended;
   }
@@ -137,7 +144,7 @@ describe('a backup', () => {
   });
   afterAll(() => gateway.end());
 
-  it('that is killed leaves the one before it, and nothing of its own in the server', async () => {
+  it('that is killed leaves the one before it, and nothing of its own in the server', PATIENT, async () => {
     const exit = await admin(['backup', file], env);
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^wrote .*, \d+\.\d MB\n$/)]);
     const seen = { old: 0, new: 0, parts: 0 };
@@ -165,9 +172,9 @@ describe('a backup', () => {
     await expect.poll(async () => (await query(url, left))[0]!.n, { timeout: 30_000 }).toBe('0');
   });
 
-  it('is taken among rentals', async () => {
+  it('is taken among rentals', PATIENT, async () => {
     await beginRenting();
-    await expect.poll(() => acknowledged.size, { timeout: 60_000 }).toBeGreaterThan(20);
+    await expect.poll(() => acknowledged.size, { timeout: 60_000 }).toBeGreaterThan(10);
     for (const [id, status] of acknowledged) known.set(id, status);
     const startedAt = performance.now();
     const backup = admin(['backup', file, '--max-rate', '32000', '--json'], env);
@@ -189,7 +196,7 @@ describe('a backup', () => {
     expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 
-  it('whose restoring is killed leaves nothing, or all of it', { timeout: 300_000 }, async () => {
+  it('whose restoring is killed leaves nothing, or all of it', PATIENT, async () => {
     const target = join(folder(), 'restored');
     const where = { DATA_DIR: target };
     const files = (await namesIn(file)).length;

@@ -45,7 +45,7 @@ type Send = (call: Call) => Promise<{ status: number; text: string }>;
 const MAX_REQUESTS = 100_000;
 const WITHIN_MS = 60_000;
 /** Before each rental of a worker: there are always some requests in flight, and the gateways have time to start. */
-const PAUSE_MS = 50;
+const PAUSE_MS = 100;
 const AFTER_FAILURE_MS = 250;
 
 interface LoadOptions {
