@@ -58,6 +58,9 @@ export function createPool(
   });
   // A broken idle connection is replaced at the next use; without a listener its error would end the process.
   pool.on('error', () => {});
+  // Nor has a connection a listener between the pool, which hands it over, and its user: it may end in the very packet
+  // that says it is ready.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 

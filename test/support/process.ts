@@ -1,10 +1,12 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { findPostmaster, type Postmaster } from '../../src/database/embedded/cluster.js';
 import { PACKAGE_ROOT } from '../../src/package-root.js';
 import { scratchFolder } from './scratch.js';
+import { templateCluster } from './template-cluster.js';
 import { atEndOfWorker } from './worker.js';
 
 /**
@@ -85,6 +87,12 @@ const folders: string[] = [];
 export function folder(): string {
   const path = scratchFolder('gateway-process-');
   folders.push(path);
+  return path;
+}
+
+/** A data folder as a first start of the gateway leaves it: with the demo, whose key nobody knows. No server runs on it. */
+export async function preparedFolder(path = join(folder(), 'data')): Promise<string> {
+  await cp(await templateCluster(), path, { recursive: true });
   return path;
 }
 

@@ -223,7 +223,7 @@ bad-3,rtx-4090,1,free,us`;
     const rows = Array.from({ length: 2_500 }, (_, index) => `y-${index},l4,1,9,us`).join('\n');
     const path = file('many.csv', MARKET_HEADER + rows);
     const args = ['market', 'import', path, '--date', '2026-10-20', '--dry-run'];
-    const piped = await adminProcess(args, env);
+    const piped = await admin(args, env);
     expect([piped.code, piped.stderr]).toEqual([0, '']);
     const shown = await adminProcess(args, env, {
       prefix: ['sh', '-c', 'exec script -qefc "exec $*" /dev/null', 'sh'],
@@ -235,7 +235,7 @@ bad-3,rtx-4090,1,free,us`;
   test('a jump is published when it is accepted; of two imports of one day at once one wins', async () => {
     const path = file('jump.csv', market(listings('l4', '9')));
     const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
-    const codes = (await Promise.all([adminProcess(args, env), adminProcess(args, env)])).map(({ code }) => code);
+    const codes = (await Promise.all([adminProcess(args, env), admin(args, env)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 2]);
     await expect.poll(() => priceOf('l4')).toMatchObject({ price_per_gpu_hour: { on_demand: 6.3 } });
   });
