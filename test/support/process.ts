@@ -224,14 +224,6 @@ export function admin(args: string[], env: Env, options: Options = {}): Promise<
   return run([ADMIN, ...args], env, options).ended;
 }
 
-/** As `admin`, for commands that must succeed: what `--json` prints. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-export async function adminJson(args: string[], env: Env): Promise<any> {
-  const { code, stdout, stderr } = await admin([...args, '--json'], env);
-  if (code !== 0) throw new Error(`admin ${args.join(' ')}: exit code ${code}: ${stderr}`);
-  return JSON.parse(stdout);
-}
-
 /** The PostgreSQL server that runs on a data folder. */
 export function serverOf(dataDir: string): Promise<Postmaster | undefined> {
   return findPostmaster(join(dataDir, 'postgres'));
