@@ -22,7 +22,9 @@ describe('screens of an account', needs('chromium'), () => {
     async () => {
       const addresses = SCREENS.filter((each) => !OF_THE_MARKET.includes(each));
       expect(addresses.length).toBe(SCREENS.length - OF_THE_MARKET.length);
-      await checkScreens(here, await openTenant(here), addresses);
+      const tenant = await openTenant(here);
+      const paths = await checkScreens(here, tenant, addresses);
+      for (const tab of ['terminal', 'files', 'log']) expect(paths).toContain(`/instances/${tenant.id}?tab=${tab}`);
     },
     LONG_MS,
   );

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { creditAccount } from '../../src/domain/accounts/accounts.js';
 import { OpenConsole } from '../support/console/open-console.js';
 import { heading, SOON_MS } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
@@ -151,25 +150,23 @@ describe('renting in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows what others wrote as text: a template, a note, a CPU', async () => {
+  it('shows the CPU of an offer as text', async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-4080');
-    await here.sql('update machine set cpu = $1 where id = $2', [XSS, machine]);
-    await here.sql('insert into template (slug, image, description, position) values ($1, $2, $3, 900)', [
-      'hostile',
-      'a/b:c',
-      XSS,
-    ]);
-    await creditAccount(here.deps, owner.accountId, { amountMicro: 1_000_000n, note: XSS });
-    await here.pages.with(`/machines?compare=${machine},m-00000000`, owner, async ({ page, complaints }) => {
-      await page.getByText(SEEN).first().waitFor();
-      await page.goto(`${here.gateway.address}/machines?gpu=rtx-4080&deploy=${machine}&template=hostile`);
-      await page.getByRole('main').getByText(SEEN).last().waitFor();
-      await page.goto(`${here.gateway.address}/money`);
-      await page.getByText(SEEN).waitFor();
-      expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
-      expect(complaints).toEqual([]);
-    });
+    const [before] = await here.sql('select cpu from machine where id = $1', [machine]);
+    await here.sql('update machine set cpu = $2 where id = $1', [machine, XSS]);
+    try {
+      await here.pages.with(`/machines?compare=${machine},m-00000000`, owner, async ({ page, complaints }) => {
+        await page.getByText(SEEN).first().waitFor();
+        await page.goto(`${here.gateway.address}/machines?gpu=rtx-4080&deploy=${machine}`);
+        await page.getByRole('main').getByText(SEEN).last().waitFor();
+        expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+        expect(complaints).toEqual([]);
+      });
+    } finally {
+      // All accounts see it.
+      await here.sql('update machine set cpu = $2 where id = $1', [machine, before!.cpu]);
+    }
   });
 
   it('rents and destroys by keyboard alone, with the focus where it belongs', async () => {

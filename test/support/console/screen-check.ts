@@ -11,14 +11,14 @@ const IN_THE_DARK = /^\/($|machines$|money|instances\/)/;
 /** Another model's prices stand in as long a list. */
 const SAME_KEYS = /^\/machines\?/;
 
-/** Walks through screens in English; each must pass axe, fit narrow windows, move nothing and need no mouse. */
+/** Walks through screens in English; each must pass axe, fit narrow windows, move nothing and need no mouse. Returns their paths. */
 export async function checkScreens(
   here: OpenConsole,
   tenant: Tenant | null,
   addresses: readonly string[],
-): Promise<void> {
+): Promise<string[]> {
   const faults = new Faults();
-  const { complaints } = await walk(
+  const { paths, complaints } = await walk(
     here,
     tenant,
     'en',
@@ -41,6 +41,7 @@ export async function checkScreens(
   );
   expect(faults.found).toEqual([]);
   expect(complaints).toEqual([]);
+  return paths;
 }
 
 async function darken(page: Page): Promise<void> {
