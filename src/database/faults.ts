@@ -20,7 +20,7 @@ const UNAVAILABLE_ERRNOS = new Set([
 const UNAVAILABLE_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
 /** Faults that pg reports by message only. */
 const UNAVAILABLE_MESSAGES =
-  /connection terminated|timeout exceeded when trying to connect|connection error|server closed/i;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error|server closed/i;
 const MAX_CAUSES = 5;
 
 export function isConflict(error: unknown): boolean {
