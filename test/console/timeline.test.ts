@@ -16,20 +16,17 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
     owner = await open.renter();
     const { body } = await owner.graphql('mutation { deployBest(input: { launch: { name: "train" } }) { id } }');
     id = body.data.deployBest.id;
-    const { pool } = open.deps.db;
-    await pool.query(
-      `insert into volume (id, account_id, name, size_gb, gb_rate, created_at, sealed_password, sealing_key_id)
-       values ('v-0000000a', $1, $2, 10, 1, now(), '', 'x')`,
-      [owner.accountId, HOSTILE],
-    );
-    await pool.query(
-      "insert into volume_attachment (instance_id, volume_id, path) values ($1, 'v-0000000a', '/data')",
-      [id],
-    );
-    await pool.query(
+    const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
+    const volumeId = (await owner.graphql(create)).body.data.createVolume.id;
+    await open.sql('update volume set name = $2 where id = $1', [volumeId, HOSTILE]);
+    await open.sql("insert into volume_attachment (instance_id, volume_id, path) values ($1, $2, '/data')", [
+      id,
+      volumeId,
+    ]);
+    await open.sql(
       `insert into volume_snapshot (volume_id, id, at, lease, instance_id, size_bytes)
-       select 'v-0000000a', repeat(digit, 64), now() + interval '1 second', 1, $1, 5000000000 from unnest('{a,b,c}'::text[]) digit`,
-      [id],
+       select $2, repeat(digit, 64), now() + interval '1 second', 1, $1, 5000000000 from unnest('{a,b,c}'::text[]) digit`,
+      [id, volumeId],
     );
   });
   afterAll(() => open?.close());
