@@ -21,10 +21,9 @@ import { createVolume, deleteVolume, growVolume } from '../../../src/domain/volu
 import { NaiveModel } from '../../support/billing/naive-model.js';
 import { isRunning, type Rental, type Store } from '../../support/billing/naive-rows.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { randomHistories } from '../../support/long.js';
 
-/** The histories of one seed. */
-const SEED = process.env.SEED === undefined ? {} : { seed: Number(process.env.SEED) };
-const RUNS = Number(process.env.MODEL_RUNS ?? 30);
+const RUNS = 30;
 const STEPS = 40;
 const ACCOUNTS = 3;
 const DISK_RATE_PER_GB = 140n;
@@ -480,7 +479,7 @@ describe('random histories', () => {
         }
       }),
       // To make a failure smaller takes longer than a test may.
-      { numRuns: RUNS, verbose: 1, endOnFailure: true, ...SEED },
+      { ...randomHistories(RUNS), verbose: 1, endOnFailure: true },
     );
   });
 });

@@ -13,8 +13,9 @@ import { NaiveModel } from '../../support/billing/naive-model.js';
 import { isRunning, type Rental } from '../../support/billing/naive-rows.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { NaiveService } from '../../support/fleet/naive-service.js';
+import { randomHistories } from '../../support/long.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 12);
+const RUNS = 12;
 const STEPS = 40;
 const GRACE = 7n * 86_400n;
 const DISK_RATE_PER_GB = 140n;
@@ -295,7 +296,7 @@ describe('offers, credits and the naive model agree to the unit', () => {
   test('through random histories', { timeout: 600_000 }, () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: STEPS / 2, maxLength: STEPS }), (steps) => play(steps)),
-      { numRuns: RUNS, verbose: 1 },
+      { ...randomHistories(RUNS), verbose: 1 },
     ),
   );
 });

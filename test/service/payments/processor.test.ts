@@ -1,20 +1,19 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createTopUp } from '../../../src/domain/top-ups/create-top-up.js';
 import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
 import { startGateway } from '../../support/gateway.js';
 import { openShop, read, type Shop, topUp } from '../../support/payments/shop.js';
 
-let shop: Shop | undefined;
-afterEach(async () => {
-  await shop?.close();
-  shop = undefined;
-});
-
 describe('createTopUp', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop({ gateways: 2 });
+  });
+  afterAll(() => shop.close());
+
   test.each(['down', 'slow', 'nonsense', 'error'] as const)(
     'with a processor that is %s: 503, and nothing else suffers',
     async (mode) => {
-      shop = await openShop();
       const renter = await shop.gateway.renter('20');
       shop.shkeeper.mode = mode;
       const input = { asset: 'LTC', usd: 50, idempotencyKey: 'one' };
@@ -35,13 +34,11 @@ describe('createTopUp', () => {
   );
 
   test('the same key gives the same top-up, another input is refused', async () => {
-    const opened = await openShop({ gateways: 2 });
-    shop = opened;
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
     const made = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => createTopUp(opened.gateways[index % 2]!.deps, renter.accountId, input)),
+      Array.from({ length: 10 }, (_, index) => createTopUp(shop.gateways[index % 2]!.deps, renter.accountId, input)),
     );
     expect(new Set(made.map((each) => each.topUp.id)).size).toBe(1);
     expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1);
@@ -55,7 +52,6 @@ describe('createTopUp', () => {
   });
 
   test('refuses sums and assets out of bounds, and more than 20 that wait', async () => {
-    shop = await openShop();
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50.0000001 }) { id } }');
@@ -71,7 +67,6 @@ describe('createTopUp', () => {
   });
 
   test("another account's top-up is not there", async () => {
-    shop = await openShop();
     const made = await topUp(await shop.gateway.renter('0'), 50);
     const other = await shop.gateway.renter('0');
     const odd = await other.graphql(`{ topUp(id: "\\u0000") { id } }`);
@@ -98,6 +93,12 @@ describe('createTopUp', () => {
 });
 
 describe('a callback that is lost', () => {
+  let shop: Shop | undefined;
+  afterEach(async () => {
+    await shop?.close();
+    shop = undefined;
+  });
+
   test('comes again until it is answered with 202', async () => {
     shop = await openShop();
     const renter = await shop.gateway.renter('0');
