@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { enrol, revokeHost } from '../../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
-import { whileBusy } from '../../support/busy.js';
 import { hardware, seen } from '../../support/agent.js';
+import { whileBusy } from '../../support/busy.js';
 import { createTestDatabase } from '../../support/database.js';
 import { heardByAll, type Service, startService } from '../../support/service.js';
 

@@ -1,11 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { OfferIndex } from '../../../src/domain/inventory/offer-index.js';
-import {
-  MAX_STREAMS_PER_ACCOUNT,
-  MAX_STREAMS_PER_ADDRESS,
-  MAX_STREAMS_WITHOUT_KEY,
-  STREAMS_FOR_NEWCOMERS,
-} from '../../../src/domain/updates/subscriptions.js';
+import { MAX_STREAMS_PER_ACCOUNT, MAX_STREAMS_PER_ADDRESS } from '../../../src/domain/updates/subscriptions.js';
 import { type EventStream, type Subscribing, subscribe } from '../../support/events.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -106,22 +101,6 @@ describe('how many are open', () => {
       expect(accepted(await openFrom('203.0.113.9', 15))).toBe(5);
     });
 
-    it('is bounded for all together, and the last are for those who hold none', async () => {
-      const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
-      for (let visitor = 0; visitor < 10; visitor += 1)
-        await openFrom(`198.51.100.${visitor}`, MAX_STREAMS_PER_ADDRESS);
-      expect(behind.deps.subscriptions.size).toBe(shared + 2);
-      const newcomers = await Promise.all(
-        Array.from({ length: STREAMS_FOR_NEWCOMERS + 5 }, (_, visitor) => openFrom(`203.0.113.${visitor}`, 1)),
-      );
-      expect(accepted(newcomers.flat())).toBe(STREAMS_FOR_NEWCOMERS - 2);
-      expect(behind.deps.subscriptions.size).toBe(MAX_STREAMS_WITHOUT_KEY);
-      const renter = await behind.renter();
-      const stream = await subscribe(behind.address, OFFERS, { key: renter.key });
-      open.push(stream);
-      expect(stream.status).toBe(200);
-    });
-
     it('is not escaped by an address that a caller makes up', async () => {
       const streams = await Promise.all(
         Array.from({ length: MAX_STREAMS_PER_ADDRESS + 5 }, (_, index) =>
@@ -134,7 +113,7 @@ describe('how many are open', () => {
 
     it('tells different subscriptions of one list each what it asks for', async () => {
       const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
-      for (let visitor = 0; visitor < 8; visitor += 1) {
+      for (let visitor = 0; visitor < 3; visitor += 1) {
         const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;
         const stream = await subscribe(behind.address, query, {
           headers: { 'x-forwarded-for': `198.51.100.${visitor}` },
@@ -149,7 +128,7 @@ describe('how many are open', () => {
     it('tells equal subscriptions of one answer that is made once', async () => {
       const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
       const streams: EventStream[] = [];
-      for (let visitor = 0; visitor < 30; visitor += 1) {
+      for (let visitor = 0; visitor < 12; visitor += 1) {
         const stream = await subscribe(behind.address, query, from(`198.51.100.${visitor}`));
         open.push(stream);
         streams.push(stream);
@@ -167,7 +146,7 @@ describe('how many are open', () => {
       current.mockRestore();
     });
 
-    it('tells a new price sheet to a hundred streams, with a key and without, made once', async () => {
+    it('tells a new price sheet to many streams, with a key and without, made once', async () => {
       const query =
         'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
       const ann = await behind.renter();
@@ -178,7 +157,7 @@ describe('how many are open', () => {
         streams.push(stream);
         expect((await stream.next()).marketSnapshot).not.toBe('2026-11-22');
       };
-      for (let visitor = 0; visitor < 90; visitor += 1) {
+      for (let visitor = 0; visitor < 15; visitor += 1) {
         await opened({ headers: { 'x-forwarded-for': `198.51.100.${visitor}` } });
       }
       for (let tab = 0; tab < MAX_STREAMS_PER_ACCOUNT; tab += 1) await opened({ key: ann.key });
@@ -197,7 +176,7 @@ describe('how many are open', () => {
         }),
       );
       expect(new Set(texts).size).toBe(1);
-      // What a sheet counts and what its models read, for a few events and not for each of a hundred streams.
+      // What a sheet counts and what its models read, for a few events and not for each of 25 streams.
       expect(counted.mock.calls.length).toBeLessThanOrEqual(5 * models);
       expect(current.mock.calls.length).toBeLessThanOrEqual(5 * (models + 3 * streams.length));
       counted.mockRestore();
@@ -222,7 +201,7 @@ describe('how many are open', () => {
     for (const stream of open.splice(0)) stream.abort();
     await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     const before = timers();
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       const gone = new AbortController();
       const late = await openAtOnce(5, BALANCE, { key: renter.key });
       const early = Array.from({ length: 5 }, () =>
