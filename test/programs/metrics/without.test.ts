@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import { createTestDatabase } from '../../support/database.js';
 import { cleanUp, startProcess } from '../../support/process.js';
 
