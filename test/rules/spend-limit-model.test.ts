@@ -263,6 +263,6 @@ it('no GPU second is sold beyond a limit, whoever looks when', () => {
         seldom.check();
       },
     ),
-    randomHistories(RUNS),
+    randomHistories(RUNS, 8),
   );
 });

@@ -181,7 +181,7 @@ describe('a list of offers', () => {
         }
         seen.direct += ways().direct;
       }),
-      { numRuns: RUNS, seed: 30 },
+      { numRuns: RUNS, seed: 7 },
     );
     // Otherwise it would compare Yoga with Yoga.
     expect(seen.direct).toBeGreaterThan(RUNS * 2);

@@ -256,16 +256,25 @@ describe('an answer that is not read', () => {
 
   it('is cut off sooner when too much waits in all: the one that waits longest', () => {
     const closed: string[] = [];
+    const sockets: Socket[] = [];
     const listener: RequestListener = (request, response) => {
+      sockets.push(request.socket);
       response.once('close', () => closed.push(request.url!));
       response.end(text);
     };
+    /** Waits until the system takes no more for the newest connection, and some checks have seen that. */
+    const stalled = async (count: number) => {
+      await expect.poll(() => sockets.length).toBe(count);
+      const { bytesWritten, writableLength } = sockets.at(-1)!;
+      await sleep(300);
+      const isSame = sockets.at(-1)!.bytesWritten === bytesWritten && sockets.at(-1)!.writableLength === writableLength;
+      if (!isSame) await stalled(count);
+    };
     return within(listener, { stalledMs: 60_000, maxBytes: 35 * MB }, async (ask, open) => {
       ask(ASK.replace('/', '/first'));
-      await expect.poll(open).toBe(1);
-      await sleep(300);
+      await stalled(1);
       ask(ASK.replace('/', '/second'));
-      await sleep(300);
+      await stalled(2);
       ask(ASK.replace('/', '/third'));
       await expect.poll(() => closed, { timeout: 20_000 }).not.toEqual([]);
       expect(closed[0]).toBe('/first');

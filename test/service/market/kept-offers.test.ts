@@ -402,7 +402,7 @@ describe('offers, prices and catalogue that are kept', () => {
         await expectTrue(gateways, Object.keys(PROBES));
       }),
       // Worlds share a database, so that a history can't be replayed without those before it: shrinking would mislead.
-      { ...randomHistories(RUNS), endOnFailure: true },
+      { ...randomHistories(RUNS, 8), endOnFailure: true },
     );
   });
 });

@@ -9,6 +9,9 @@ describe('createTopUp', () => {
   beforeAll(async () => {
     shop = await openShop({ gateways: 2 });
   });
+  afterEach(() => {
+    shop.shkeeper.mode = 'ok';
+  });
   afterAll(() => shop.close());
 
   test.each(['down', 'slow', 'nonsense', 'error'] as const)(
@@ -16,11 +19,12 @@ describe('createTopUp', () => {
     async (mode) => {
       const renter = await shop.gateway.renter('20');
       shop.shkeeper.mode = mode;
-      const input = { asset: 'LTC', usd: 50, idempotencyKey: 'one' };
-      const ask = () =>
-        renter.graphql('mutation ($input: CreateTopUpInput!) { createTopUp(input: $input) { id } }', { input });
-      // More than there are database connections: none is held meanwhile.
-      const waiting = Array.from({ length: 40 }, ask);
+      const mutation = 'mutation ($input: CreateTopUpInput!) { createTopUp(input: $input) { id } }';
+      const ask = (idempotencyKey: string) =>
+        renter.graphql(mutation, { input: { asset: 'LTC', usd: 50, idempotencyKey } });
+      // More than there are database connections: none is held in the meantime. Each has its own key: requests with one key
+      // wait for each other.
+      const waiting = Array.from({ length: 40 }, (_, index) => ask(`key-${index}`));
       const readings = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
       expect(new Set(readings.map(({ status }) => status))).toEqual(new Set([200]));
       for (const { body } of await Promise.all(waiting)) {
@@ -29,7 +33,7 @@ describe('createTopUp', () => {
         expect(JSON.stringify(body)).not.toContain('Traceback');
       }
       shop.shkeeper.mode = 'ok';
-      expect((await ask()).body.data.createTopUp.id).toMatch(/^t-[0-9a-f]{20}$/);
+      expect((await ask('key-0')).body.data.createTopUp.id).toMatch(/^t-[0-9a-f]{20}$/);
     },
   );
 
